@@ -1,0 +1,89 @@
+"""Errors that say who is to blame; each maps to one exit code (design, sections 6 and 7).
+
+They live on the ground floor because every floor raises them.
+"""
+
+from __future__ import annotations
+
+__all__ = ["HostCapabilityError", "InternalError", "LabError", "PeerViolation", "ScenarioError", "TestbedError"]
+
+
+class TestbedError(Exception):
+    """Base of all errors that we raise on purpose; never raised itself."""
+
+    __test__ = False
+    exit_code = 70
+
+    def __init__(self, *args: object) -> None:
+        if type(self) is TestbedError:
+            raise TypeError("raise one of the subclasses of TestbedError: they say who is to blame")
+        super().__init__(*args)
+
+
+class ScenarioError(TestbedError):
+    """The user's file or flags: where (file, line, key), what was found, what is allowed."""
+
+    exit_code = 64
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        key: str | None = None,
+        line: int | None = None,
+        found: str | None = None,
+        allowed: str | None = None,
+    ) -> None:
+        self.problem, self.file, self.key, self.line = problem, file, key, line
+        self.found, self.allowed = found, allowed
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        place = self.file or "scenario"
+        if self.line is not None:
+            place += f":{self.line}"
+        if self.key:
+            place += f": {self.key}"
+        text = f"{place}: {self.problem}"
+        if self.found is not None:
+            text += f"; found {self.found}"
+        if self.allowed is not None:
+            text += f"; allowed: {self.allowed}"
+        return text
+
+
+class HostCapabilityError(TestbedError):
+    """This machine lacks something: what, and what would supply it."""
+
+    exit_code = 3
+
+    def __init__(self, missing: str, remedy: str) -> None:
+        self.missing, self.remedy = missing, remedy
+        super().__init__(f"this machine lacks {missing}; {remedy}")
+
+
+class PeerViolation(TestbedError):
+    """A peer broke the rules; `frame` is the evidence."""
+
+    exit_code = 1
+
+    def __init__(self, rule: str, frame: bytes = b"") -> None:
+        self.rule, self.frame = rule, frame
+        super().__init__(f"{rule} (frame {frame[:64].hex()}{'...' if len(frame) > 64 else ''})" if frame else rule)
+
+
+class LabError(TestbedError):
+    """The lab: which host, which command, the end of its output."""
+
+    exit_code = 75
+
+    def __init__(self, host: str, problem: str, output: str = "") -> None:
+        self.host, self.problem, self.output = host, problem, output
+        super().__init__(f"{host}: {problem}" + (f"\n{output}" if output else ""))
+
+
+class InternalError(TestbedError):
+    """We are to blame."""
+
+    exit_code = 70

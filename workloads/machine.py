@@ -1,0 +1,108 @@
+"""The Machine contract: five verbs, sans-I/O, time injected (design, section 3).
+
+A Machine never blocks, never raises on what a peer sent (it emits an event and counts it), and is deterministic in
+its inputs, `now` and its seed. Times are integer nanoseconds from an arbitrary origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BatchMachine", "Buffer", "Event", "FrameBatch", "Machine", "event_record"]
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One fact. Subclasses are frozen dataclasses whose fields are JSON values, each with a doc string below it."""
+
+
+def event_record(event: Event) -> dict[str, Any]:
+    """`{"event": class name, **fields}`; values as they are (ints, floats, strings, lists, tuples, None)."""
+    record: dict[str, Any] = {"event": type(event).__name__}
+    for item in fields(event):
+        record[item.name] = getattr(event, item.name)
+    return record
+
+
+@runtime_checkable
+class Machine(Protocol):
+    """A protocol state machine on Ethernet frames."""
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        """One Ethernet frame came in on `port`. The Machine copies what it keeps."""
+        ...
+
+    def frames_to_send(self, now: int) -> Iterable[tuple[int, Buffer]]:
+        """Frames that want to leave, as (port, frame), made lazily: a frame that the caller took from the iterator has
+        left; what it did not take stays inside and may change (a NAK turns a sender back)."""
+        ...
+
+    def get_timer(self) -> int | None:
+        """When `handle_timer` wants to be called; None: never."""
+        ...
+
+    def handle_timer(self, now: int) -> None:
+        """Act on every deadline that is not after `now`. Late is harmless, early does nothing."""
+        ...
+
+    def next_event(self) -> Event | None:
+        """The oldest event not yet asked for."""
+        ...
+
+
+@dataclass(slots=True)
+class FrameBatch:
+    """Frames side by side in one array: row i is `frames[i, :lengths[i]]`, seen on (or meant for) port `ports[i]`."""
+
+    frames: NDArray[np.uint8]
+    """shape (capacity, stride)"""
+    lengths: NDArray[np.int32]
+    """shape (capacity,), bytes"""
+    ports: NDArray[np.int32]
+    """shape (capacity,)"""
+    count: int = field(default=0)
+    """rows in use"""
+
+    @classmethod
+    def of(cls, capacity: int, stride: int) -> FrameBatch:
+        return cls(
+            np.zeros((capacity, stride), np.uint8), np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), 0
+        )
+
+    @property
+    def capacity(self) -> int:
+        return int(self.frames.shape[0])
+
+    @property
+    def stride(self) -> int:
+        return int(self.frames.shape[1])
+
+    def row(self, index: int) -> memoryview:
+        """The frame in row `index`, without a copy."""
+        return memoryview(self.frames[index])[: int(self.lengths[index])]
+
+    def append(self, port: int, frame: Buffer) -> None:
+        index, size = self.count, len(frame)
+        self.frames[index, :size] = np.frombuffer(frame, np.uint8)
+        self.lengths[index], self.ports[index] = size, port
+        self.count = index + 1
+
+
+@runtime_checkable
+class BatchMachine(Machine, Protocol):
+    """A Machine with a fast path. A differential test proves that it emits the same bytes as the per-frame verbs."""
+
+    def receive_batch(self, batch: FrameBatch, now: int) -> None:
+        """As `receive_frame` for each row, in order."""
+        ...
+
+    def fill_batch(self, batch: FrameBatch, now: int) -> None:
+        """As `frames_to_send`: append frames that want to leave until there are no more or the batch is full."""
+        ...

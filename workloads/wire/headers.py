@@ -1,0 +1,141 @@
+"""Transport headers of RoCE v2 as layout tables and frozen values (IBTA vol. 1 ch. 9; kernel rxe_hdr.h, ib_pack.h)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Self
+
+from workloads.machine import Buffer
+from workloads.wire.layout import Field, Layout
+
+__all__ = ["Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Header", "Ieth", "ImmDt", "Reth"]
+
+
+class Header:
+    """A header value: its fields are those of `LAYOUT`, by name."""
+
+    LAYOUT: ClassVar[Layout]
+    __slots__ = ()
+
+    @classmethod
+    def decode(cls, data: Buffer, offset: int = 0) -> Self:
+        """Raises WireError when `data` ends too early."""
+        return cls(**cls.LAYOUT.unpack(data, offset))
+
+    def encode(self) -> bytes:
+        """Raises WireError when a value does not fit."""
+        return self.LAYOUT.pack(**asdict(self))  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True, slots=True)
+class Bth(Header):
+    """Base transport header, 12 bytes."""
+
+    LAYOUT: ClassVar[Layout] = Layout(
+        "BTH",
+        Field("opcode", 8, "operation and position in the message"),
+        Field("solicited", 1, "SE"),
+        Field("migreq", 1, "migration state"),
+        Field("pad", 2, "bytes added to reach a multiple of four"),
+        Field("tver", 4, "transport version, 0"),
+        Field("pkey", 16, "partition key"),
+        Field("fecn", 1, "forward congestion notification"),
+        Field("becn", 1, "backward congestion notification"),
+        Field("resv6", 6, "reserved, outside the iCRC"),
+        Field("dest_qpn", 24, "queue pair at the destination"),
+        Field("ack_req", 1, "the requester wants an ACK"),
+        Field("resv7", 7, "reserved"),
+        Field("psn", 24, "packet sequence number"),
+    )
+    opcode: int
+    dest_qpn: int
+    psn: int
+    ack_req: int = 0
+    pad: int = 0
+    solicited: int = 0
+    migreq: int = 0
+    tver: int = 0
+    pkey: int = 0xFFFF
+    fecn: int = 0
+    becn: int = 0
+    resv6: int = 0
+    resv7: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reth(Header):
+    """RDMA extended transport header, 16 bytes."""
+
+    LAYOUT: ClassVar[Layout] = Layout(
+        "RETH",
+        Field("va", 64, "remote virtual address"),
+        Field("rkey", 32, "remote key"),
+        Field("length", 32, "bytes of the whole message"),
+    )
+    va: int
+    rkey: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImmDt(Header):
+    """Immediate data, 4 bytes."""
+
+    LAYOUT: ClassVar[Layout] = Layout("ImmDt", Field("value", 32, "immediate data"))
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Aeth(Header):
+    """ACK extended transport header, 4 bytes; `workloads.wire.syndrome` reads the syndrome."""
+
+    LAYOUT: ClassVar[Layout] = Layout(
+        "AETH", Field("syndrome", 8, "ACK, RNR NAK or NAK"), Field("msn", 24, "completed request messages")
+    )
+    syndrome: int
+    msn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deth(Header):
+    """Datagram extended transport header, 8 bytes."""
+
+    LAYOUT: ClassVar[Layout] = Layout(
+        "DETH", Field("qkey", 32, "queue key"), Field("resv", 8, "reserved"), Field("source_qpn", 24, "sender's QP")
+    )
+    qkey: int
+    source_qpn: int
+    resv: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicEth(Header):
+    """Atomic extended transport header, 28 bytes."""
+
+    LAYOUT: ClassVar[Layout] = Layout(
+        "AtomicETH",
+        Field("va", 64, "remote virtual address"),
+        Field("rkey", 32, "remote key"),
+        Field("swap_add", 64, "swap or add operand"),
+        Field("compare", 64, "compare operand"),
+    )
+    va: int
+    rkey: int
+    swap_add: int
+    compare: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicAckEth(Header):
+    """Atomic ACK extended transport header, 8 bytes."""
+
+    LAYOUT: ClassVar[Layout] = Layout("AtomicAckETH", Field("original", 64, "value before the operation"))
+    original: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ieth(Header):
+    """Invalidate extended transport header, 4 bytes."""
+
+    LAYOUT: ClassVar[Layout] = Layout("IETH", Field("rkey", 32, "key to invalidate"))
+    rkey: int

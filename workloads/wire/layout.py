@@ -1,0 +1,55 @@
+"""Header layouts as data, and the codec that is driven by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.machine import Buffer
+
+__all__ = ["Field", "Layout", "WireError"]
+
+
+class WireError(ValueError):
+    """Bytes that are not a well-formed packet. Machines catch it, count it and drop the frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`bits` wide, most significant bit first, network byte order."""
+
+    name: str
+    bits: int
+    meaning: str
+
+
+class Layout:
+    """A fixed-size header: fields side by side, without gaps, a whole number of bytes."""
+
+    def __init__(self, name: str, *fields: Field) -> None:
+        bits = sum(field.bits for field in fields)
+        if bits % 8:
+            raise ValueError(f"{name}: {bits} bits are not a whole number of bytes")
+        self.name, self.fields, self.size = name, fields, bits // 8
+        self._spans: list[tuple[str, int, int]] = []
+        shift = bits
+        for field in fields:
+            shift -= field.bits
+            self._spans.append((field.name, shift, (1 << field.bits) - 1))
+
+    def unpack(self, data: Buffer, offset: int = 0) -> dict[str, int]:
+        """Field values by name. Raises WireError when the header does not fit."""
+        end = offset + self.size
+        if end > len(data):
+            raise WireError(f"{self.name} is truncated: {max(0, len(data) - offset)} of {self.size} bytes")
+        number = int.from_bytes(data[offset:end], "big")
+        return {name: number >> shift & mask for name, shift, mask in self._spans}
+
+    def pack(self, **values: int) -> bytes:
+        """Bytes of the header. Raises WireError when a value does not fit its field, KeyError when one is missing."""
+        number = 0
+        for name, shift, mask in self._spans:
+            value = values[name]
+            if not 0 <= value <= mask:
+                raise WireError(f"{self.name}.{name}: {value} does not fit {mask.bit_length()} bits")
+            number |= value << shift
+        return number.to_bytes(self.size, "big")
