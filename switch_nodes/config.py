@@ -1,0 +1,43 @@
+"""What a switch program is told before it starts. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.config import ArithmeticSpec
+
+__all__ = ["RingConfig", "RingMember", "SwitchConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class RingMember:
+    rank: int
+    ip: bytes
+    port: int
+    """switch port behind which the member is"""
+
+
+@dataclass(frozen=True, slots=True)
+class RingConfig:
+    """One installed ring; members in rank order, 0 .. P-1. Connection k goes from member k to member (k+1) mod P."""
+
+    ring_id: int
+    members: tuple[RingMember, ...]
+    arithmetic: ArithmeticSpec = ArithmeticSpec()
+    message_packets: int = 170
+    window_messages: int = 2
+    path_mtu: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchConfig:
+    name: str
+    program: str
+    """a name in `switch_nodes.registry`"""
+    ports: int
+    """ports are 0 .. ports-1"""
+    macs: tuple[tuple[bytes, int], ...] = ()
+    """static forwarding entries (MAC, port); others are learnt, unknown ones flooded"""
+    rings: tuple[RingConfig, ...] = ()
+    release: str = "order"
+    gate: str = "window"

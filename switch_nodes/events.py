@@ -1,0 +1,105 @@
+"""Facts that switch programs and data planes tell. Each becomes one record of the history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.machine import Event
+
+__all__ = [
+    "MessageAggregated",
+    "MessageInferred",
+    "PacketIgnored",
+    "PlaneStatistics",
+    "ResultReplayed",
+    "SlotsAtEnd",
+    "SwitchStatistics",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAggregated(Event):
+    """All slots of a message are complete."""
+
+    ring_id: int
+    message: int
+    packets: int
+    contributions: tuple[int, ...]
+    """per rank: packets of it that entered sums of this message; each must equal `packets`"""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageInferred(Event):
+    """A packet of a message whose FIRST is missing was placed by the messages before it (rule B)."""
+
+    ring_id: int
+    rank: int
+    message: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PacketIgnored(Event):
+    """A data packet of an installed ring that did not enter a sum."""
+
+    ring_id: int
+    rank: int
+    message: int
+    """-1 when unknown"""
+    offset: int
+    reason: str
+    """icrc, nofirst, stale, stale_forwarded, overrun, duplicate, mismatch, length, inconsistent_first, malformed"""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultReplayed(Event):
+    """A duplicate of a completed slot was answered with the stored value, on its own connection only."""
+
+    ring_id: int
+    rank: int
+    message: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsAtEnd(Event):
+    """Told when the switch stops."""
+
+    ring_id: int
+    slots: int
+    """2 N L"""
+    open: int
+    """slots that hold a contribution and no sum yet: must be 0 after a completed job"""
+    peak_occupied: int
+    """most slots in use at once"""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchStatistics(Event):
+    """Counters of a program since its start."""
+
+    counters: dict[str, int]
+    """at least: data_in, results_out, bypassed, forwarded, flooded, and one per reason of PacketIgnored"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneStatistics(Event):
+    """What the data plane of a node counted; feeds the fidelity check."""
+
+    frames_in: int
+    frames_out: int
+    bytes_in: int
+    bytes_out: int
+    socket_drops: int
+    """PACKET_STATISTICS tp_drops: the kernel had no room for us"""
+    queue_drops: int
+    """frames that the egress queue refused (drop-tail)"""
+    cpu_ns: int
+    """user and system time of the process"""
+    wall_ns: int
+    wakeups: int
+    lag_p99_ns: int
+    """from a deadline to the handling of it, 99th percentile"""
+    lag_max_ns: int
+    batches: int
+    largest_batch: int

@@ -1,0 +1,99 @@
+"""A topology as a pure graph: nodes, links, roles and rates; no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["DIRECTIONS", "Direction", "Link", "LinkShape", "Node", "Role", "Topology"]
+
+
+class Role(StrEnum):
+    HOST = "host"
+    SWITCH = "switch"
+
+
+class Direction(StrEnum):
+    """Along a link: `up` from its first end to its second (host to switch), `down` the other way."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+DIRECTIONS = (Direction.UP, Direction.DOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    name: str
+    """at most 10 characters, so that interface names stay below 16"""
+    role: Role
+    mac: bytes
+    """6 bytes; of a switch: all zeros (its ports have no address of their own)"""
+    ip: bytes
+    """4 bytes; of a switch: empty"""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkShape:
+    """What a link does to every frame, the same in both directions."""
+
+    rate_bps: int = 100_000_000
+    """bits of Ethernet frame (14-byte header included; preamble, gap and FCS not) per second"""
+    delay_ns: int = 0
+    jitter_ns: int = 0
+    """uniform on -jitter..+jitter around the delay; never reorders"""
+    mtu: int = 1500
+    """largest IP packet, bytes"""
+    queue_packets: int = 1000
+    """drop-tail limit of each direction's queue"""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Between two ports. `name` is `{a}-{b}`; port numbers count from 0 at each node in the order of the links."""
+
+    name: str
+    a: str
+    a_port: int
+    b: str
+    b_port: int
+    shape: LinkShape
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    kind: str
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+
+    def node(self, name: str) -> Node:
+        """Raises KeyError when there is none."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise KeyError(name)
+
+    def link(self, name: str) -> Link:
+        """Raises KeyError when there is none."""
+        for link in self.links:
+            if link.name == name:
+                return link
+        raise KeyError(name)
+
+    @property
+    def hosts(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.role is Role.HOST)
+
+    @property
+    def switches(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.role is Role.SWITCH)
+
+    def ports(self, node: str) -> Iterator[tuple[int, Link, Direction]]:
+        """(port, link, direction of a frame that ENTERS `node` by it)."""
+        for link in self.links:
+            if link.a == node:
+                yield link.a_port, link, Direction.DOWN
+            elif link.b == node:
+                yield link.b_port, link, Direction.UP

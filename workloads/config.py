@@ -1,0 +1,87 @@
+"""What one worker is told before it starts. Values only: they travel as JSON to another process or host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.wire import Envelope
+
+__all__ = ["ArithmeticSpec", "CollectiveConfig", "QpConfig", "WorkerConfig", "WorkloadConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class QpConfig:
+    """One RC queue pair, both roles (requester and responder)."""
+
+    qpn: int
+    peer_qpn: int
+    envelope: Envelope
+    """of the packets that this QP sends"""
+    first_psn: int
+    """of the requests that this QP sends"""
+    peer_first_psn: int
+    """of the requests that it expects"""
+    path_mtu: int = 1024
+    timeout_code: int = 15
+    retry_count: int = 7
+    rnr_retry: int = 7
+    rnr_timer_code: int = 12
+    ack_every: int = 16
+    ack_request_every: int = 64
+    """AckReq on LAST, ONLY and at least that often (K_ACK)"""
+    window_packets: int = 1 << 20
+    """unacknowledged PSNs at most"""
+    retry7_infinite: bool = False
+    """retry_count 7 never ends, as in rdma_rxe"""
+
+
+@dataclass(frozen=True, slots=True)
+class ArithmeticSpec:
+    op: str = "sum"
+    """sum, max, xor"""
+    dtype: str = "float32"
+    """float32, int32 (wraps), int32sat (saturates)"""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveConfig:
+    kind: str
+    """netreduce, ring, shift"""
+    ring_id: int
+    rank: int
+    size: int
+    """P"""
+    arithmetic: ArithmeticSpec = ArithmeticSpec()
+    message_packets: int = 170
+    window_messages: int = 2
+    verb: str = "write"
+    """write, send: with immediate both"""
+    credit: str = "both"
+    hello: bool = True
+    peer_base_va: int = 0
+    """where the successor's receive ring begins (write)"""
+    peer_rkey: int = 0
+    base_va: int = 0
+    """our own receive ring (write)"""
+    rkey: int = 0
+    receive_late_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadConfig:
+    kind: str
+    """synthetic, digits"""
+    seed: int
+    elements: int
+    iterations: int
+    straggle_ns: int = 0
+    """this worker starts every iteration that late"""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    name: str
+    to_successor: QpConfig
+    from_predecessor: QpConfig
+    collective: CollectiveConfig
+    workload: WorkloadConfig

@@ -1,0 +1,163 @@
+"""Facts that RC endpoints, collectives and workers tell. Each becomes one record of the history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.machine import Event
+
+__all__ = [
+    "CollectiveCompleted",
+    "CollectiveStarted",
+    "FrameRejected",
+    "MessageAcked",
+    "MessagePosted",
+    "MessageReceived",
+    "NakSent",
+    "QpFailed",
+    "RcStatistics",
+    "Retransmission",
+    "RnrNakSent",
+    "TrainingProgress",
+    "WorkerFailed",
+    "WorkerFinished",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class QpFailed(Event):
+    """A queue pair went to ERROR; its outstanding work is flushed."""
+
+    qpn: int
+    status: str
+    """RETRY_EXC, RNR_RETRY_EXC, REM_INV_REQ, REM_ACCESS, REM_OP, LOC_LEN"""
+    psn: int
+    """oldest unacknowledged PSN"""
+    detail: str
+    """for a person: what was tried how often, towards whom"""
+
+
+@dataclass(frozen=True, slots=True)
+class Retransmission(Event):
+    """A requester went back."""
+
+    qpn: int
+    cause: str
+    """nak, timeout, rnr"""
+    psn: int
+    """first PSN that is sent again"""
+    packets: int
+    """how many sent PSNs are behind it"""
+
+
+@dataclass(frozen=True, slots=True)
+class NakSent(Event):
+    """A responder saw a gap, or refused a request."""
+
+    qpn: int
+    syndrome: int
+    psn: int
+    """expected PSN"""
+
+
+@dataclass(frozen=True, slots=True)
+class RnrNakSent(Event):
+    """A responder had no receive posted."""
+
+    qpn: int
+    psn: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRejected(Event):
+    """A frame for us that we could not use."""
+
+    reason: str
+    """icrc, malformed, unknown_qp, bad_ack, ..."""
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RcStatistics(Event):
+    """Counters of one queue pair since it was made; told when the worker stops."""
+
+    qpn: int
+    packets_sent: int
+    """request packets, retransmissions included"""
+    packets_retransmitted: int
+    packets_received: int
+    """request packets accepted in order"""
+    duplicates_received: int
+    acks_sent: int
+    acks_received: int
+    naks_sent: int
+    naks_received: int
+    rnr_naks_received: int
+    timeouts: int
+    icrc_errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveStarted(Event):
+    iteration: int
+    bytes: int
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePosted(Event):
+    """The credit window let a message go."""
+
+    message: int
+    received: int
+    """results completely received so far (counting messages from 0)"""
+    acked: int
+    """own messages acknowledged so far"""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReceived(Event):
+    """A result arrived completely and in order."""
+
+    message: int
+    crc32: int
+    """of its elements' bytes (INA header excluded)"""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAcked(Event):
+    message: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveCompleted(Event):
+    """This worker holds the whole result of one iteration."""
+
+    iteration: int
+    sha256: str
+    """of the result's bytes, elements little-endian"""
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProgress(Event):
+    iteration: int
+    loss: float
+    accuracy: float
+    """on held-out data, 0..1"""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFinished(Event):
+    """All iterations are done; the worker still answers its peers."""
+
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFailed(Event):
+    """The job cannot go on."""
+
+    reason: str
+    """as QpFailed.status, or bad_result (a result's INA header is not the expected one)"""
+    detail: str
