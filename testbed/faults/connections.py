@@ -1,0 +1,23 @@
+"""What faults must know of the connections, to tell a packet's message, position and rank from its PSN."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Connection", "Flow"]
+
+Flow = tuple[bytes, bytes, int]
+"""(source IP, destination IP, destination QPN)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One RC connection that carries data one way; answers (ACK, NAK) come back on `answers`."""
+
+    rank: int
+    """of the host that sends the requests"""
+    requests: Flow
+    answers: Flow
+    first_psn: int
+    message_packets: tuple[int, ...]
+    """packets of each message, in order, as far as the job plans them"""

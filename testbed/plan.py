@@ -1,0 +1,147 @@
+"""From a scenario to the configuration of every node, all of it drawn from the seed: the same in all worlds."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from switch_nodes.config import RingConfig, RingMember, SwitchConfig
+from testbed.faults.connections import Connection
+from testbed.scenario.model import Scenario
+from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
+from workloads.wire import PSN_MODULUS, Envelope
+
+__all__ = ["Plan", "make_plan"]
+
+_BASE_VA = 0x10_0000_0000
+_RING_ID = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    scenario: Scenario
+    workers: tuple[WorkerConfig, ...]
+    """rank order; a worker's name is its host's"""
+    switches: tuple[SwitchConfig, ...]
+    connections: tuple[Connection, ...]
+    """connection k goes from rank k to rank k+1"""
+
+
+def make_plan(scenario: Scenario) -> Plan:
+    """QPNs, PSNs, UDP source ports and keys of one ring over all hosts, and the switches' tables."""
+    draw = random.Random(f"plan {scenario.seed}")
+    transport, job = scenario.transport, scenario.job
+    hosts = scenario.topology.hosts
+    size = len(hosts)
+    psns = [
+        draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS for _ in hosts
+    ]
+    qpns = draw.sample(range(0x100, 0x10000), 2 * size)
+    send_qpn, recv_qpn = qpns[:size], qpns[size:]
+    sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
+    rkeys = [draw.randrange(1 << 32) for _ in hosts]
+    arithmetic = ArithmeticSpec(job.op, job.dtype)
+
+    def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
+        return QpConfig(
+            qpn=send_qpn[rank] if to_successor else recv_qpn[rank],
+            peer_qpn=recv_qpn[peer] if to_successor else send_qpn[peer],
+            envelope=Envelope(
+                src_mac=hosts[rank].mac,
+                dst_mac=hosts[peer].mac,
+                src_ip=hosts[rank].ip,
+                dst_ip=hosts[peer].ip,
+                sport=sports[rank if to_successor else size + rank],
+                tos=0x02,
+            ),
+            first_psn=psns[rank] if to_successor else 0,
+            peer_first_psn=0 if to_successor else psns[peer],
+            path_mtu=transport.path_mtu,
+            timeout_code=transport.timeout_code,
+            retry_count=transport.retry_count,
+            rnr_retry=transport.rnr_retry,
+            rnr_timer_code=transport.rnr_timer_code,
+            ack_every=transport.ack_every,
+        )
+
+    workers = []
+    for rank, host in enumerate(hosts):
+        successor, predecessor = (rank + 1) % size, (rank - 1) % size
+        workers.append(
+            WorkerConfig(
+                name=host.name,
+                to_successor=qp(rank, successor, to_successor=True),
+                from_predecessor=qp(rank, predecessor, to_successor=False),
+                collective=CollectiveConfig(
+                    kind=job.collective,
+                    ring_id=_RING_ID,
+                    rank=rank,
+                    size=size,
+                    arithmetic=arithmetic,
+                    message_packets=job.message_packets,
+                    window_messages=job.window_messages,
+                    verb=transport.verb,
+                    credit=job.credit,
+                    hello=job.hello,
+                    peer_base_va=_BASE_VA * (successor + 1),
+                    peer_rkey=rkeys[successor],
+                    base_va=_BASE_VA * (rank + 1),
+                    rkey=rkeys[rank],
+                    receive_late_ns=transport.receive_late_ns,
+                ),
+                workload=WorkloadConfig(
+                    kind=job.workload,
+                    seed=scenario.seed,
+                    elements=job.size_bytes // 4,
+                    iterations=job.iterations,
+                    straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
+                ),
+            )
+        )
+    return Plan(scenario, tuple(workers), _switches(scenario, arithmetic), _connections(tuple(workers)))
+
+
+def _switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
+    topology, configs = scenario.topology, []
+    for switch in topology.switches:
+        ports = list(topology.ports(switch.name))
+        port_of = {link.a: port for port, link, _ in ports}
+        members = tuple(RingMember(rank, host.ip, port_of[host.name]) for rank, host in enumerate(topology.hosts))
+        ring = RingConfig(
+            _RING_ID,
+            members,
+            arithmetic,
+            scenario.job.message_packets,
+            scenario.job.window_messages,
+            scenario.transport.path_mtu,
+        )
+        configs.append(
+            SwitchConfig(
+                name=switch.name,
+                program=scenario.switch.program,
+                ports=len(ports),
+                macs=tuple((host.mac, port_of[host.name]) for host in topology.hosts),
+                rings=(ring,) if scenario.switch.program != "forward" else (),
+                release=scenario.switch.release,
+                gate=scenario.switch.gate,
+            )
+        )
+    return tuple(configs)
+
+
+def _connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
+    """Messages of each connection, as the workers' collectives will send them."""
+    connections = []
+    for worker in workers:
+        qp = worker.to_successor
+        there, back = qp.envelope.src_ip, qp.envelope.dst_ip
+        connections.append(
+            Connection(
+                rank=worker.collective.rank,
+                requests=(there, back, qp.peer_qpn),
+                answers=(back, there, qp.qpn),
+                first_psn=qp.first_psn,
+                message_packets=(),
+            )
+        )
+    return tuple(connections)

@@ -1,0 +1,63 @@
+"""Facts that a world tells about nodes and about the run itself (node "world")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.machine import Event
+
+__all__ = ["LeftoversFound", "NodeExited", "NodeStarted", "ShapingMeasured", "TimeLimitReached", "TrafficStarted"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStarted(Event):
+    node: str
+    role: str
+    """host, switch"""
+    backend: str
+    """native (C core), python, virtual"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficStarted(Event):
+    """The barrier fell: t = 0."""
+
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeExited(Event):
+    node: str
+    status: int
+    """as waitpid: exit code, or minus the signal"""
+    expected: bool
+    """stopped by the world, or killed by a fault of the scenario"""
+    output: str
+    """the end of its stderr when it was not expected"""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimitReached(Event):
+    limit_ns: int
+    unfinished: tuple[str, ...]
+    """workers that had neither finished nor failed"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapingMeasured(Event):
+    """Bytes that a shaped direction carried, read from its qdisc at the end; feeds the fidelity check."""
+
+    link: str
+    direction: str
+    rate_bps: int
+    bytes: int
+    busy_ns: int
+    """from the first to the last packet as far as known, else the whole run"""
+    drops: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftoversFound(Event):
+    """What was still there after the teardown, though the ledger says it is ours."""
+
+    items: tuple[str, ...]
