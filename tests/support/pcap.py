@@ -48,7 +48,7 @@ def capture_table(folder: Path) -> Iterator[CaptureRow]:
         for item in cells[4].split(", "):
             name, _, rest = item.partition(" ")
             if name == "ACK":
-                syndromes = {int(s, 16): int(n) for s, n in re.findall(r"0x([0-9a-f]{2})×(\d+)", rest)}
+                syndromes = {int(s, 16): int(n) for s, n in re.findall(r"0x([0-9a-f]{2})\u00d7(\d+)", rest)}
                 opcodes[name] = sum(syndromes.values())
             else:
                 opcodes[name] = int(rest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,8 @@ from workloads.wire import (
     replace_payload,
 )
 
+ETHERNET_AND_ONE = 15
+"""a frame that is shorter says nothing about IP"""
 V4 = Envelope(bytes(5) + b"\1", bytes(5) + b"\2", bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)), sport=0xD234, tos=2)
 V6 = replace(V4, src_ip=bytes(15) + b"\1", dst_ip=bytes(15) + b"\2", flow_label=0x12345)
 EXTENSIONS = {
@@ -77,15 +80,13 @@ def test_every_truncation_is_refused(envelope: Envelope) -> None:
     for opcode in OPCODES:
         frame = encode_packet(packet_of(opcode, 5, envelope))
         for size in range(len(frame)):
-            try:
-                assert decode_packet(frame[:size]) is None
-                assert size < 14 + 1, "no header says that this is not RoCE"
-            except WireError as error:
-                assert "truncated" in str(error) or "IP length says" in str(error)
-            try:
+            with contextlib.suppress(WireError):
                 assert not icrc_is_valid(frame[:size])
-            except WireError:
-                pass
+            if size < ETHERNET_AND_ONE:
+                assert decode_packet(frame[:size]) is None
+            else:
+                with pytest.raises(WireError, match="is truncated|IP length says"):
+                    decode_packet(frame[:size])
 
 
 def test_lengths_that_cut_headers_are_refused() -> None:
@@ -132,10 +133,8 @@ def test_other_protocols_are_no_packets(at: int, value: int) -> None:
 @given(st.binary(max_size=200))
 def test_random_bytes_never_raise_anything_else(data: bytes) -> None:
     for frame in (data, b"\0" * 12 + b"\x08\x00\x45" + data, b"\0" * 12 + b"\x86\xdd\x60" + data):
-        try:
+        with contextlib.suppress(WireError):
             decode_packet(frame)
-        except WireError:
-            pass
 
 
 @settings(max_examples=300, deadline=None)
@@ -148,10 +147,8 @@ def test_mangled_packets_never_raise_anything_else(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     del frame[data.draw(st.integers(0, len(frame))) :]
-    try:
+    with contextlib.suppress(WireError):
         decode_packet(frame)
-    except WireError:
-        pass
 
 
 def test_a_missing_or_misplaced_extension_header_is_refused() -> None:
