@@ -76,7 +76,8 @@ def _sum_int32(payloads: _Bytes) -> _Bytes:
 
 def _sum_int32_saturating(payloads: _Bytes) -> _Bytes:
     exact = payloads.view("<i4").sum(axis=0, dtype=np.int64)
-    return np.clip(exact, _INT32.min, _INT32.max).astype("<i4").view(np.uint8)
+    clamped: NDArray[np.int32] = np.clip(exact, _INT32.min, _INT32.max).astype("<i4")
+    return clamped.view(np.uint8)
 
 
 def _max_int32(payloads: _Bytes) -> _Bytes:
@@ -84,7 +85,7 @@ def _max_int32(payloads: _Bytes) -> _Bytes:
 
 
 def _xor(payloads: _Bytes) -> _Bytes:
-    total = payloads[0].copy()
+    total: _Bytes = payloads[0].copy()
     for row in payloads[1:]:
         total ^= row
     return total
