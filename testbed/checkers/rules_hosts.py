@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from testbed.checkers.frames import Role, RoceFrame
+from testbed.checkers.frames import RoceFrame, Role
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
 from workloads.wire import OPCODES, PSN_MASK, Nak, is_ack, is_nak, is_rnr, opcode_name, psn_diff
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from testbed.checkers.frames import Role, RoceFrame
+from testbed.checkers.frames import RoceFrame, Role
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
 from workloads.wire import opcode_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed.checkers.context import CheckContext
-from testbed.checkers.frames import MalformedFrame, Role, RoceFrame, parse_frame
+from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.checkers.messages import message_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules

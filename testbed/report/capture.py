@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from testbed.report.pcapng import EPB, IDB, SHB, PcapngWriter, complete_length, interface_of, read_blocks
 from workloads.machine import Buffer, FrameBatch
@@ -49,7 +50,7 @@ def split_by_link(path: Path, out_dir: Path) -> tuple[Path, ...]:
     interfaces. Frames keep times, directions and comments. Raises ValueError when `path` is no pcapng."""
     out_dir.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
-    files = []
+    files: list[BinaryIO] = []
     section, number = b"", 0
     try:
         for kind, block, order in read_blocks(path):

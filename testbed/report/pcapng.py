@@ -70,7 +70,7 @@ class PcapngWriter:
     def write_batch(self, batch: FrameBatch, start: int, stop: int, time_ns: int, *, outgoing: bool) -> None:
         """Rows start..stop-1; the interface of a row is its port. One write for all of them."""
         rows, stride = batch.frames, batch.stride
-        flat = memoryview(rows.reshape(-1))
+        flat = rows.reshape(-1).data
         lengths, ports = batch.lengths[start:stop].tolist(), batch.ports[start:stop].tolist()
         high, low, pack, tails = time_ns >> 32, time_ns & 0xFFFFFFFF, _EPB_HEAD.pack, self._tails
         parts: list[Buffer] = []
