@@ -1,0 +1,214 @@
+"""The worker side of NetReduce, and the ring shift: the same worker through a plain switch.
+
+What is sourced: messages of L packets sent to the ring successor over RC, a header in the first packet only, a
+message-level sliding window of N messages (NetReduce, ASPLOS'23). Header layout, credit terms, hello and the rules on
+posting are reconstructed; `docs/workloads.md` tells which and why.
+
+Rules of this file
+- Message 0 is the hello: one packet, header only. Nothing else is posted until its result is back (rule D).
+- Message m may be posted if m < N + credit, where credit is the number of results received, of own messages
+  acknowledged, or the smaller of both, and if the send queue has room: fewer than 2N unacknowledged (rule G).
+- Result m is copied out of its slot and the receive for m + slots is posted before anything else is sent, so the receive
+  of every message that can come is posted (rule H). With the switch of a job 2N slots do: no result overtakes our own
+  contribution. Through a plain switch the predecessor may run ahead, over iterations even, up to the length of the ring:
+  the shift has a slot for every message of as many iterations.
+- All messages but the hello and the last of an iteration have L packets; nothing else is sent on the connection (rule I).
+- Message numbers go on across iterations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workloads.collectives.base import Problem, Verbs, as_bytes, segment
+from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
+from workloads.collectives.slots import ReceiveSlots
+from workloads.config import CollectiveConfig, WorkerConfig
+from workloads.events import CollectiveCompleted, CollectiveStarted, MessageAcked, MessagePosted, MessageReceived
+from workloads.gradients import Vector
+from workloads.machine import Event
+from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
+from workloads.wire import WireError
+
+__all__ = ["NetReduceCollective", "Piece", "cut_gradient", "netreduce_packets"]
+
+_ELEMENT_BYTES = 4
+
+_CREDIT: dict[str, Callable[[int, int], int]] = {
+    "both": min,
+    "received": lambda received, acked: received,
+    "acked": lambda received, acked: acked,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One message's part of a gradient."""
+
+    start: int
+    """bytes"""
+    stop: int
+    packets: int
+
+
+def cut_gradient(elements: int, message_packets: int, path_mtu: int) -> tuple[Piece, ...]:
+    """Messages of `message_packets` packets of `path_mtu` bytes, the INA header included; the last as short as it is."""
+    room, size = message_packets * path_mtu - INA_HEADER_BYTES, elements * _ELEMENT_BYTES
+    return tuple(
+        Piece(start, min(start + room, size), -(-(min(room, size - start) + INA_HEADER_BYTES) // path_mtu))
+        for start in range(0, size, room)
+    )
+
+
+def netreduce_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
+    """Packets of each message of a connection, hello first."""
+    pieces = tuple(piece.packets for piece in cut_gradient(elements, config.message_packets, path_mtu))
+    return ((1,) if config.hello else ()) + pieces * iterations
+
+
+class NetReduceCollective:
+    """One rank of a ring; results arrive on the connection from the predecessor."""
+
+    def __init__(self, worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> None:
+        config = worker.collective
+        self._config, self._endpoint = config, endpoint
+        self._send_qpn = worker.to_successor.qpn
+        self._pieces = cut_gradient(elements, config.message_packets, worker.to_successor.path_mtu)
+        self._hellos = 1 if config.hello else 0
+        self._credit = _CREDIT[config.credit]
+        self._slot_bytes = config.message_packets * worker.to_successor.path_mtu
+        self._slot_count = 2 * config.window_messages
+        if config.kind == "shift":
+            self._slot_count = self._hellos + len(self._pieces) * min(iterations, config.size)
+        self._slots = ReceiveSlots(
+            endpoint, worker.from_predecessor.qpn, count=self._slot_count, slot_bytes=self._slot_bytes,
+            verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
+        )  # fmt: skip
+        self.problem: Problem | None = None
+        self._posted = self._received = self._acked = 0
+        self._last = self._hellos  # first message number behind those of the iterations started so far
+        self._base = self._hellos  # number of the current iteration's first message
+        self._iteration = -1
+        self._gradient = self._result = memoryview(b"")
+        self._digest = hashlib.sha256()
+        self._arrivals: deque[ReceiveCompleted] = deque()
+        self._events: deque[Event] = deque()
+
+    @property
+    def idle(self) -> bool:
+        return self._received >= self._last and self._acked >= self._last
+
+    def open(self, now: int) -> None:
+        self._slots.post(self._slot_count, now)
+
+    def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
+        self._iteration = iteration
+        self._gradient, self._result = as_bytes(gradient), as_bytes(result)
+        self._digest = hashlib.sha256()
+        self._base = self._hellos if iteration == 0 else self._last
+        self._last = self._base + len(self._pieces)
+        self._events.append(CollectiveStarted(iteration, len(self._gradient), len(self._pieces)))
+        self._consume(now)
+        self._pump(now)
+
+    def on_sent(self, completion: SendCompleted, now: int) -> None:
+        self._acked = completion.wr_id + 1
+        self._events.append(MessageAcked(completion.wr_id))
+        self._pump(now)
+
+    def on_received(self, completion: ReceiveCompleted, now: int) -> None:
+        self._arrivals.append(completion)
+        self._consume(now)
+        self._pump(now)
+
+    def get_timer(self) -> int | None:
+        return self._slots.get_timer()
+
+    def handle_timer(self, now: int) -> None:
+        self._slots.handle_timer(now)
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def _pump(self, now: int) -> None:
+        """Post what hello, credit and send queue allow."""
+        config = self._config
+        while self.problem is None and self._iteration >= 0 and self._posted < self._last:
+            message = self._posted
+            if message >= self._hellos > self._received:
+                return
+            if message >= config.window_messages + self._credit(self._received, self._acked):
+                return
+            if message - self._acked >= 2 * config.window_messages:
+                return
+            self._post(message, now)
+
+    def _post(self, message: int, now: int) -> None:
+        config = self._config
+        piece = self._piece(message)
+        header = InaHeader(
+            op=config.arithmetic.op,
+            dtype=config.arithmetic.dtype,
+            aggregate=True,
+            end=message >= self._hellos and message + 1 == self._last,
+            ring_id=config.ring_id,
+            rank=config.rank,
+            size=config.size,
+            message=message,
+            packets=piece.packets,
+        ).encode()
+        remote = config.peer_base_va + message % self._slot_count * self._slot_bytes if config.verb == "write" else None
+        segments = (header, *segment(self._gradient, piece.start, piece.stop))
+        self._endpoint.post_send(
+            self._send_qpn, SendRequest(message, segments, message & 0xFFFF_FFFF, remote, config.peer_rkey), now
+        )
+        self._posted += 1
+        self._events.append(MessagePosted(message, self._received, self._acked))
+
+    def _piece(self, message: int) -> Piece:
+        """Of the hello or of the current iteration."""
+        return self._pieces[message - self._base] if message >= self._hellos else Piece(0, 0, 1)
+
+    def _consume(self, now: int) -> None:
+        """Take results out of their slots, in order, as far as the current iteration reaches."""
+        while self.problem is None and self._arrivals and self._received < self._last:
+            message = self._received
+            if message >= self._hellos and self._iteration < 0:
+                return
+            arrival, piece = self._arrivals.popleft(), self._piece(message)
+            slot = self._slots.view(message)
+            self.problem = self._judge(message, piece, arrival, slot)
+            if self.problem is not None:
+                return
+            elements = slot[INA_HEADER_BYTES : INA_HEADER_BYTES + piece.stop - piece.start]
+            self._result[piece.start : piece.stop] = elements
+            self._digest.update(elements)
+            self._received += 1
+            self._events.append(MessageReceived(message, zlib.crc32(elements)))
+            self._slots.post(1, now)
+            if message >= self._hellos and self._received == self._last:
+                self._events.append(
+                    CollectiveCompleted(self._iteration, self._digest.hexdigest(), len(self._result))
+                )
+
+    def _judge(self, message: int, piece: Piece, arrival: ReceiveCompleted, slot: memoryview) -> Problem | None:
+        """What is wrong with a result, if anything: immediate data, length, or the header that its predecessor wrote."""
+        config = self._config
+        size = INA_HEADER_BYTES + piece.stop - piece.start
+        if arrival.imm != message & 0xFFFF_FFFF:
+            return "bad_result", f"message {message} came with immediate data {arrival.imm}"
+        if arrival.length != size:
+            return "bad_result", f"message {message} has {arrival.length} bytes, expected {size}"
+        try:
+            header = InaHeader.decode(slot[:INA_HEADER_BYTES])
+        except WireError as error:
+            return "bad_result", f"message {message}: {error}"
+        found = (header.ring_id, header.message, header.rank)
+        expected = (config.ring_id, message, (config.rank - 1) % config.size)
+        if found != expected:
+            return "bad_result", f"message {message}: (ring_id, msg_id, rank) is {found}, expected {expected}"
+        return None
