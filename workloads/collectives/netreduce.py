@@ -18,25 +18,22 @@ Rules of this file
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workloads.collectives.base import Problem, Verbs, as_bytes, segment
-from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
-from workloads.collectives.slots import ReceiveSlots
+from workloads.collectives.base import RankOfRing, segment
+from workloads.collectives.arithmetic import ELEMENT_BYTES
+from workloads.collectives.ina_header import DTYPE_CODES, INA_HEADER_BYTES, OP_CODES, InaHeader
+from workloads.collectives.slots import ReceiveSlots, Verbs
 from workloads.config import CollectiveConfig, WorkerConfig
-from workloads.events import CollectiveCompleted, CollectiveStarted, MessageAcked, MessagePosted, MessageReceived
+from workloads.events import MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
-from workloads.machine import Event
 from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
 from workloads.wire import WireError
 
 __all__ = ["NetReduceCollective", "Piece", "cut_gradient", "netreduce_packets"]
-
-_ELEMENT_BYTES = 4
 
 _CREDIT: dict[str, Callable[[int, int], int]] = {
     "both": min,
@@ -57,7 +54,7 @@ class Piece:
 
 def cut_gradient(elements: int, message_packets: int, path_mtu: int) -> tuple[Piece, ...]:
     """Messages of `message_packets` packets of `path_mtu` bytes, the INA header included; the last as short as it is."""
-    room, size = message_packets * path_mtu - INA_HEADER_BYTES, elements * _ELEMENT_BYTES
+    room, size = message_packets * path_mtu - INA_HEADER_BYTES, elements * ELEMENT_BYTES
     return tuple(
         Piece(start, min(start + room, size), -(-(min(room, size - start) + INA_HEADER_BYTES) // path_mtu))
         for start in range(0, size, room)
@@ -70,7 +67,7 @@ def netreduce_packets(config: CollectiveConfig, elements: int, iterations: int, 
     return ((1,) if config.hello else ()) + pieces * iterations
 
 
-class NetReduceCollective:
+class NetReduceCollective(RankOfRing):
     """One rank of a ring; results arrive on the connection from the predecessor."""
 
     def __init__(self, worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> None:
@@ -84,34 +81,29 @@ class NetReduceCollective:
         self._slot_count = 2 * config.window_messages
         if config.kind == "shift":
             self._slot_count = self._hellos + len(self._pieces) * min(iterations, config.size)
-        self._slots = ReceiveSlots(
-            endpoint, worker.from_predecessor.qpn, count=self._slot_count, slot_bytes=self._slot_bytes,
-            verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
+        super().__init__(
+            ReceiveSlots(
+                endpoint, worker.from_predecessor.qpn, count=self._slot_count, slot_bytes=self._slot_bytes,
+                verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
+            )
         )  # fmt: skip
-        self.problem: Problem | None = None
         self._posted = self._received = self._acked = 0
         self._last = self._hellos  # first message number behind those of the iterations started so far
         self._base = self._hellos  # number of the current iteration's first message
-        self._iteration = -1
-        self._gradient = self._result = memoryview(b"")
-        self._digest = hashlib.sha256()
         self._arrivals: deque[ReceiveCompleted] = deque()
-        self._events: deque[Event] = deque()
 
     @property
     def idle(self) -> bool:
-        return self._received >= self._last and self._acked >= self._last
+        if self._iteration < 0:
+            return True
+        return self._received == self._last == self._acked and self._digest_at is None
 
     def open(self, now: int) -> None:
         self._slots.post(self._slot_count, now)
 
     def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
-        self._iteration = iteration
-        self._gradient, self._result = as_bytes(gradient), as_bytes(result)
-        self._digest = hashlib.sha256()
-        self._base = self._hellos if iteration == 0 else self._last
-        self._last = self._base + len(self._pieces)
-        self._events.append(CollectiveStarted(iteration, len(self._gradient), len(self._pieces)))
+        self._begin(iteration, gradient, result, len(self._pieces))
+        self._base, self._last = self._last, self._last + len(self._pieces)
         self._consume(now)
         self._pump(now)
 
@@ -124,15 +116,6 @@ class NetReduceCollective:
         self._arrivals.append(completion)
         self._consume(now)
         self._pump(now)
-
-    def get_timer(self) -> int | None:
-        return self._slots.get_timer()
-
-    def handle_timer(self, now: int) -> None:
-        self._slots.handle_timer(now)
-
-    def next_event(self) -> Event | None:
-        return self._events.popleft() if self._events else None
 
     def _pump(self, now: int) -> None:
         """Post what hello, credit and send queue allow."""
@@ -151,15 +134,14 @@ class NetReduceCollective:
         config = self._config
         piece = self._piece(message)
         header = InaHeader(
-            op=config.arithmetic.op,
-            dtype=config.arithmetic.dtype,
-            aggregate=True,
-            end=message >= self._hellos and message + 1 == self._last,
             ring_id=config.ring_id,
             rank=config.rank,
             size=config.size,
-            message=message,
-            packets=piece.packets,
+            msg_id=message,
+            msg_len_pkts=piece.packets,
+            op=OP_CODES[config.arithmetic.op],
+            dtype=DTYPE_CODES[config.arithmetic.dtype],
+            end=message >= self._hellos and message + 1 == self._last,
         ).encode()
         remote = config.peer_base_va + message % self._slot_count * self._slot_bytes if config.verb == "write" else None
         segments = (header, *segment(self._gradient, piece.start, piece.stop))
@@ -181,34 +163,30 @@ class NetReduceCollective:
                 return
             arrival, piece = self._arrivals.popleft(), self._piece(message)
             slot = self._slots.view(message)
-            self.problem = self._judge(message, piece, arrival, slot)
-            if self.problem is not None:
+            wrong = self._judge(message, piece, arrival, slot)
+            if wrong:
+                self._fail(f"message {message} {wrong}")
                 return
             elements = slot[INA_HEADER_BYTES : INA_HEADER_BYTES + piece.stop - piece.start]
             self._result[piece.start : piece.stop] = elements
-            self._digest.update(elements)
             self._received += 1
             self._events.append(MessageReceived(message, zlib.crc32(elements)))
             self._slots.post(1, now)
             if message >= self._hellos and self._received == self._last:
-                self._events.append(
-                    CollectiveCompleted(self._iteration, self._digest.hexdigest(), len(self._result))
-                )
+                self._digest_at = now
 
-    def _judge(self, message: int, piece: Piece, arrival: ReceiveCompleted, slot: memoryview) -> Problem | None:
+    def _judge(self, message: int, piece: Piece, arrival: ReceiveCompleted, slot: memoryview) -> str:
         """What is wrong with a result, if anything: immediate data, length, or the header that its predecessor wrote."""
         config = self._config
         size = INA_HEADER_BYTES + piece.stop - piece.start
         if arrival.imm != message & 0xFFFF_FFFF:
-            return "bad_result", f"message {message} came with immediate data {arrival.imm}"
+            return f"came with immediate data {arrival.imm}"
         if arrival.length != size:
-            return "bad_result", f"message {message} has {arrival.length} bytes, expected {size}"
+            return f"has {arrival.length} bytes, expected {size}"
         try:
             header = InaHeader.decode(slot[:INA_HEADER_BYTES])
         except WireError as error:
-            return "bad_result", f"message {message}: {error}"
-        found = (header.ring_id, header.message, header.rank)
+            return f"has {error}"
+        found = (header.ring_id, header.msg_id, header.rank)
         expected = (config.ring_id, message, (config.rank - 1) % config.size)
-        if found != expected:
-            return "bad_result", f"message {message}: (ring_id, msg_id, rank) is {found}, expected {expected}"
-        return None
+        return "" if found == expected else f"has (ring_id, msg_id, rank) {found}, expected {expected}"

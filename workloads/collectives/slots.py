@@ -4,11 +4,23 @@ that announce them."""
 from __future__ import annotations
 
 from collections import deque
+from typing import Protocol
 
-from workloads.collectives.base import Verbs
-from workloads.rc import ReceiveRequest
+from workloads.rc import ReceiveRequest, SendRequest
 
-__all__ = ["ReceiveSlots"]
+__all__ = ["ReceiveSlots", "Verbs"]
+
+
+class Verbs(Protocol):
+    """The part of an RC endpoint that collectives use."""
+
+    def register_memory(self, rkey: int, base_va: int, memory: memoryview) -> None: ...
+
+    def post_send(self, qpn: int, request: SendRequest, now: int) -> None: ...
+
+    def post_receive(self, qpn: int, request: ReceiveRequest) -> None: ...
+
+    def outstanding_packets(self, qpn: int) -> int: ...
 
 
 class ReceiveSlots:
