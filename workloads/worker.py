@@ -38,12 +38,15 @@ class WorkerMachine:
         self._gradient = source.gradient(0)
         self._result = np.zeros(source.elements, source.dtype)
         self._start_at: int | None = 0
-        self._opened = self._running = False
+        self._waits = True
+        self._running = False
         self._events: deque[Event] = deque()
         self.finished = False
         """all iterations are complete"""
         self.failed = False
         """the job cannot go on"""
+        if not config.collective.receive_late_ns:
+            self._collective.open(0)
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         self._endpoint.receive_frame(port, frame, now)
@@ -82,12 +85,12 @@ class WorkerMachine:
         self._events.extend(self._endpoint.statistics())
 
     def _start(self, now: int) -> None:
-        late = self._config.workload.straggle_ns
-        if not self._opened:
-            self._opened = True
-            self._collective.open(now)
-            if late:
-                self._start_at = now + late
+        if self._waits:
+            self._waits = False
+            if self._config.collective.receive_late_ns:
+                self._collective.open(now)
+            if self._config.workload.straggle_ns:
+                self._start_at = now + self._config.workload.straggle_ns
                 return
         self._start_at = None
         self._running = True
