@@ -61,7 +61,7 @@ class RankOfRing:
         self._slots = slots
         self._events: deque[Event] = deque()
         self._iteration = -1
-        self._gradient = self._result = memoryview(b"")
+        self._gradient = self._result = memoryview(bytearray())
         self._digest_at: int | None = None
 
     def get_timer(self) -> int | None:
