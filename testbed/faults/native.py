@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +28,7 @@ from testbed.faults.model import (
 from topologies import Direction
 from workloads.errors import InternalError
 from workloads.machine import FrameBatch
+from workloads.native.build import load_library
 
 __all__ = ["SOURCE", "CRule", "NativeScreen", "c_rule", "load_filter"]
 
@@ -109,11 +109,7 @@ def c_rule(fault: PacketFault, seed: int, link: str, direction: Direction) -> CR
 
 def load_filter() -> ctypes.CDLL | None:
     """The compiled `filter.c`, with its signatures set; None when this machine cannot build it."""
-    try:
-        build = importlib.import_module("workloads.native.build")
-    except ModuleNotFoundError:
-        return None
-    lib: ctypes.CDLL | None = build.load_library("fault_filter", [SOURCE])
+    lib = load_library("fault_filter", [SOURCE])
     if lib is None:
         return None
     pointer, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64

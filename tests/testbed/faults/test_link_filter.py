@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -298,8 +299,6 @@ def test_a_link_between_two_switches_is_served_once() -> None:
     nodes = (Node("s1", Role.SWITCH, bytes(6), b""), Node("s2", Role.SWITCH, bytes(6), b""))
     plan = rack_plan([Drop("d", ("s1-s2",))])
     scenario, switch = plan.scenario, plan.switches[0]
-    from dataclasses import replace
-
     plan = replace(
         plan,
         scenario=replace(scenario, topology=Topology("pair", nodes, (Link("s1-s2", "s1", 0, "s2", 0, shape),))),
@@ -320,8 +319,6 @@ def test_a_fault_by_message_needs_a_plan_of_messages() -> None:
 
 
 def _with_messages(plan, messages):  # type: ignore[no-untyped-def]
-    from dataclasses import replace
-
     return replace(plan, connections=tuple(replace(c, message_packets=messages) for c in plan.connections))
 
 
