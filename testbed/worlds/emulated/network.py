@@ -231,28 +231,36 @@ class _Builder:
         interface = self._network.mininet[node.name].nameToIntf[name]
         interface.ip, interface.prefixLen = format_ip(node.ip), str(PREFIX_LENGTH)
 
-    def _links_with_carrier(self, node: Node, foothold: Foothold) -> dict[int, Any]:
-        """By index. The kernel notices carrier a little late, and until then drops what is sent."""
-        mine = {foothold.index[name] for name in self._network.interfaces(node.name)}
+    def _ready_links(self, node: Node, foothold: Foothold) -> dict[int, Any]:
+        """By index, once every interface of this node would send. The end of a pair that was set up first starts to send
+        when the kernel handles its carrier, which is at once but not within our call, and shows in its operational
+        state; the other end started within our call, though its state may take a second to show it."""
+        order = [other.name for other in self._topology.nodes]
+        first = {
+            foothold.index[self._network.interface(node.name, port)]
+            for port, link, _ in self._topology.ports(node.name)
+            if order.index(node.name) < max(order.index(link.a), order.index(link.b))
+        }
         deadline = time.monotonic() + _CARRIER_PATIENCE_S
         while True:
             links = {link["index"]: link for link in foothold.netlink.get_links()}
-            waiting = [index for index in mine if links[index].get_attr("IFLA_OPERSTATE") != "UP"]
+            waiting = [index for index in first if links[index].get_attr("IFLA_OPERSTATE") != "UP"]
             if not waiting:
                 return links
             if time.monotonic() > deadline:
-                raise InternalError(f"{node.name}: no carrier on {len(waiting)} of {len(mine)} interfaces")
-            time.sleep(0.005)
+                raise InternalError(f"{node.name}: no carrier on {len(waiting)} interfaces")
+            time.sleep(0.002)
 
     def _verify(self, node: Node) -> None:
         foothold = self._network._footholds[node.name]
-        links = self._links_with_carrier(node, foothold)
+        links = self._ready_links(node, foothold)
         for port, link, _ in self._topology.ports(node.name):
             name = self._network.interface(node.name, port)
             index, place = foothold.index[name], f"link {link.name} at {node.name}"
             state = links[index]
             wanted_flags = _UP if node.role is Role.HOST else _UP | _PROMISC
             _require(f"{place}: flags", wanted_flags, state["flags"] & wanted_flags)
+            _require(f"{place}: carrier", 1, state.get_attr("IFLA_CARRIER"))
             _require(f"{place}: MTU", link.shape.mtu, state.get_attr("IFLA_MTU"))
             _require(f"{place}: MAC", format_mac(self._mac(node.name, port)), state.get_attr("IFLA_ADDRESS"))
             for offload, on in read_offloads(foothold.socket, name).items():
