@@ -26,7 +26,6 @@ from testbed.ledger import (
     known_runs,
     nascent_owner,
     read_ledger,
-    state_dir,
 )
 from workloads.errors import ScenarioError
 
@@ -60,7 +59,6 @@ def clean(run_id: str | None = None, *, force: bool = False) -> tuple[str, ...]:
         if alive is not None and alive.pid != os.getpid() and end_processes([alive]):
             done.append(f"process {alive.pid} (owner of {folder.name})")
         done += remove_run(folder, owner, entries)
-    _remove_if_empty(state_dir())
     return tuple(done)
 
 
@@ -79,7 +77,9 @@ def _living_owner(owner: Owner | None, folder: Path) -> ProcessId | None:
 def remove_run(folder: Path, owner: Owner | None, entries: Iterable[Entry]) -> list[str]:
     """The caller made sure that nobody uses it. The ledger goes last, so that an interrupted removal can be repeated."""
     entries, done = list(entries), []
-    if owner is not None and owner.boot == boot_id() and owner.pid_namespace == pid_namespace():
+    # Pids and namespace numbers mean something only in this boot and in this pid namespace.
+    comparable = owner is not None and owner.boot == boot_id() and owner.pid_namespace == pid_namespace()
+    if owner is not None and comparable:
         roles = {entry.process: entry.role for entry in entries if isinstance(entry, ProcessEntry)}
         roles.pop(owner.process, None)
         done += [f"process {process.pid} ({roles[process]})" for process in end_processes(roles)]
@@ -87,12 +87,13 @@ def remove_run(folder: Path, owner: Owner | None, entries: Iterable[Entry]) -> l
     for entry in entries:
         if isinstance(entry, PathEntry) and _remove_path(folder, entry):
             done.append(f"{entry.type} {folder / entry.name}")
-    if owner is not None and find_leftovers(entries, patience_s=0):
+    if comparable and find_leftovers(entries, patience_s=0):
         # Something resisted; the ledger stays for the next attempt.
         return done
     (folder / LEDGER_NAME).unlink(missing_ok=True)
     if _remove_if_empty(folder):
         done.append(f"folder {folder}")
+    _remove_if_empty(folder.parent)
     return done
 
 

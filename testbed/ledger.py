@@ -88,7 +88,7 @@ class QdiscEntry:
 
     interface: str
     namespace: int
-    kind: str
+    qdisc: str
 
 
 @dataclass(frozen=True, slots=True)

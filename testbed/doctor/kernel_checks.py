@@ -168,19 +168,19 @@ def check_nft() -> str:
 
 
 def check_af_packet() -> str:
-    with _pair():
-        # 0: packets of no protocol until it is bound, so that only ours can arrive.
-        with (
-            socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sender,
-            socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as receiver,
-        ):
-            sender.bind(("probe0", _ETH_P_TEST))
-            receiver.bind(("probe1", _ETH_P_TEST))
-            receiver.settimeout(1)
-            frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + struct.pack("!H", _ETH_P_TEST) + b"probe" * 10
-            sender.send(frame)
-            if receiver.recv(2048) != frame:
-                raise ProbeFailed("a frame arrived altered")
+    # Protocol 0: nothing arrives before they are bound, and then only what is ours.
+    with (
+        _pair(),
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sender,
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as receiver,
+    ):
+        sender.bind(("probe0", _ETH_P_TEST))
+        receiver.bind(("probe1", _ETH_P_TEST))
+        receiver.settimeout(1)
+        frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + struct.pack("!H", _ETH_P_TEST) + b"probe" * 10
+        sender.send(frame)
+        if receiver.recv(2048) != frame:
+            raise ProbeFailed("a frame arrived altered")
     libc = ctypes.CDLL(None)
     missing = [name for name in ("recvmmsg", "sendmmsg") if not hasattr(libc, name)]
     if missing:

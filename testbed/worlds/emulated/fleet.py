@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import socket
@@ -114,6 +115,14 @@ class Fleet:
                 raise InternalError(f"after {patience_s:g} s not {phase.name.lower()}: {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
 
+    @staticmethod
+    def _make_it_talk(node: NodeProcess) -> None:
+        """Whoever hangs writes down where (faulthandler) and ends."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(node.handle, signal.SIGCONT)
+            signal.pidfd_send_signal(node.handle, signal.SIGABRT)
+            select.select([node.handle], [], [], 1.0)
+
     def start(self, origin_ns: int) -> None:
         """The barrier falls."""
         self._origin_ns = origin_ns
@@ -142,6 +151,9 @@ class Fleet:
             for node in self._nodes.values():
                 if node.phase is Phase.RUNNING:
                     self._send(node, {"control": "tick"})
+                elif node.phase is Phase.STOPPING:
+                    # The first one is lost when ticks filled the buffer of a node that stood still.
+                    self._send(node, {"control": "stop"})
         timeout_s = max(0.0, min(timeout_s, self._next_tick - now))
         for key, _ in self._selector.select(timeout_s):
             key.data()
@@ -159,6 +171,7 @@ class Fleet:
             with contextlib.suppress(OSError):
                 if node.log.stat().st_size == 0:
                     node.log.unlink()
+                    node.log.parent.rmdir()
         self._selector.close()
         self._server.close()
 

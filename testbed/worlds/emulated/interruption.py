@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -44,10 +45,8 @@ class Interruption:
 
     def request(self) -> None:
         self.requested = True
-        try:
+        with contextlib.suppress(BlockingIOError):
             os.write(self._write, b"!")
-        except BlockingIOError:
-            pass
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.request()

@@ -126,11 +126,11 @@ def _detach(log: Path) -> None:
     # The numbers stay taken: an object that is a copy of the orchestrator's may still close its number some day, and must
     # not close a socket of ours.
     for handle in _open_handles():
-        if handle not in (0, 1, 2):
+        if handle not in (0, 1, 2, null):
             os.dup2(null, handle, inheritable=False)
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     faulthandler.enable(2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

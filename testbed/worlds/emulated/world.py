@@ -192,7 +192,9 @@ class _Run:
             for direction in DIRECTIONS:
                 reading = self._network.read_shaping(link, direction)
                 self._tell(
-                    ShapingMeasured(link.name, direction, link.shape.rate_bps, reading.bytes, elapsed, reading.drops)
+                    ShapingMeasured(
+                        link.name, str(direction), link.shape.rate_bps, reading.bytes, elapsed, reading.drops
+                    )
                 )
 
     def _now(self) -> int:
