@@ -48,7 +48,8 @@ class PacketIgnored(Event):
     """-1 when unknown"""
     offset: int
     reason: str
-    """icrc, nofirst, stale, stale_forwarded, overrun, duplicate, mismatch, length, inconsistent_first, malformed"""
+    """icrc, nofirst, stale, stale_forwarded, overrun, duplicate, mismatch, length, inconsistent_first, malformed,
+    wrong_port (came in where its sender is not), ahead (gate epsn)"""
 
 
 @dataclass(frozen=True, slots=True)
