@@ -52,7 +52,7 @@ def _scale(unit: str, units: dict[str, int], what: str, allowed: str) -> int:
     if unit in units:
         return units[unit]
     alike = [known for known in units if known.lower() == unit.lower()]
-    hint = f"units count upper and lower case: {' or '.join(alike)}" if alike else None
+    hint = f"did you mean {alike[0]}?" if alike else None
     raise UnitError(f"unknown unit {unit!r} of {what}" if unit else f"{what} without a unit", allowed, hint)
 
 
@@ -70,7 +70,9 @@ def _quantity(value: object, units: dict[str, int], what: str, allowed: str, bas
 
 def parse_rate(value: object) -> int:
     """Bits per second: `100Mbps`, `1.5Gbps`. Zero needs no unit."""
-    return _quantity(value, _RATE_UNITS, "a rate", "a number with bps, kbps, Mbps or Gbps, as 100Mbps", "bits per second")
+    return _quantity(
+        value, _RATE_UNITS, "a rate", "a number with bps, kbps, Mbps or Gbps, as 100Mbps", "bits per second"
+    )
 
 
 def parse_duration(value: object) -> int:

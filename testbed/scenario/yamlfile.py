@@ -32,7 +32,11 @@ _SURPRISES = (
         "YAML 1.1 reads it as a number of base 60",
         "write a duration with its unit, as 90s, or quote it",
     ),
-    (re.compile(r"[-+]?0[0-7_]+\Z|0o[0-7]+\Z"), "YAML 1.1 reads it as an octal number", "write it decimal, or quote it"),
+    (
+        re.compile(r"[-+]?0[0-7_]+\Z|0o[0-7]+\Z"),
+        "YAML 1.1 reads it as an octal number",
+        "write it decimal, or quote it",
+    ),
     (
         re.compile(r"[-+]?[0-9][0-9,]*_[0-9_,.]*\Z"),
         "YAML 1.1 drops the underscores of a number",
@@ -88,7 +92,7 @@ class _Loader(yaml.SafeLoader):
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise _Refused("nested too deeply", line, allowed=f"at most {_MAX_DEPTH} levels")
-        node = super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+        node = super().compose_node(parent, index)
         self.depth -= 1
         assert node is None or isinstance(node, Node)
         return node
@@ -106,7 +110,7 @@ def parse_yaml(text: str, file: str) -> tuple[Any, dict[KeyPath, Place]]:
     loader = None
     try:
         loader = _Loader(text)
-        node = loader.get_single_node()  # type: ignore[no-untyped-call]
+        node = loader.get_single_node()
         data = None if node is None else _construct(node, (), file, places)
     except _Refused as error:
         raise ScenarioError(error.problem, file=file, line=error.line, **error.more) from None
@@ -118,7 +122,7 @@ def parse_yaml(text: str, file: str) -> tuple[Any, dict[KeyPath, Place]]:
         raise ScenarioError("a character that YAML does not allow", file=file, line=line_number, found=found) from None
     finally:
         if loader is not None:
-            loader.dispose()  # type: ignore[no-untyped-call]
+            loader.dispose()
     return data, places
 
 
@@ -128,7 +132,11 @@ def _syntax(error: yaml.MarkedYAMLError) -> dict[str, Any]:
     if error.context and "single document" in error.context:
         return {"problem": "several documents in one file", "line": line, "allowed": "one document"}
     problem = error.problem or "not YAML"
-    return {"problem": f"not valid YAML: {problem}", "line": line, "hint": f"{error.context}" if error.context else None}
+    return {
+        "problem": f"not valid YAML: {problem}",
+        "line": line,
+        "hint": f"{error.context}" if error.context else None,
+    }
 
 
 def _construct(node: Node, path: KeyPath, file: str, places: dict[KeyPath, Place]) -> Any:
