@@ -1,3 +1,7 @@
+"""`python -m testbed`: the command line."""
+
 import sys
 
-print(sys.argv)
+from testbed.cli import main
+
+sys.exit(main())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.names import PROGRAMS
+from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.problems import Problems
 from testbed.scenario.units import format_size
 from topologies import LinkShape, Topology
@@ -34,11 +36,23 @@ def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, transpor
 
 
 def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
-    """Sums are made once: by the switch, or by the hosts."""
+    """Sums are made once: by the switch, or by the hosts. A program from a file is code: only a person may name it, in
+    `--set`, never a scenario file."""
+    path = ("switch", "program")
+    if ":" in switch.program:
+        if problems.place(path).file != SET_FILE:
+            problems.add(
+                path,
+                "a scenario file cannot name code to run",
+                found=f"'{switch.program}'",
+                allowed=", ".join(PROGRAMS),
+                hint=f"give it on the command line: --set switch.program={switch.program}",
+            )
+        return
     wanted = "netreduce" if job.collective == "netreduce" else "forward"
     if switch.program != wanted:
         problems.add(
-            ("switch", "program"),
+            path,
             f"collective {job.collective} does not run over it",
             found=f"'{switch.program}'",
             allowed=wanted,
@@ -62,9 +76,12 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
             problems.add(
                 ("job", "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"
             )
-    if job.op == "xor" and job.dtype == "float32":
+    if (job.collective, job.op, job.dtype) == ("ring", "sum", "int32sat"):
         problems.add(
-            ("job", "op"), "xor of floating-point numbers", found="dtype float32", allowed="dtype int32 or int32sat"
+            ("job", "dtype"),
+            "a ring adds step by step and would clamp early",
+            found="'int32sat'",
+            allowed="float32, int32",
         )
     if hosts is not None and job.straggle_rank is not None and job.straggle_rank >= hosts:
         problems.add(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
@@ -85,10 +86,18 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]+\Z|[0-9]+(\.[0-9]+)?(?:%|[kMG]?bps|[num]?s|[kMG]?B|[KMG]iB)\Z", re.ASCII)
+_WORDS = ("yes", "no", "on", "off", "true", "false", "null")
+
+
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    plain = text.replace("-", "").replace("_", "").isalnum() and text[0].isalpha() and text.isascii()
-    unquoted = plain and len(text) > 1 and text.lower() not in ("yes", "no", "on", "off", "true", "false", "null")
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if unquoted else '"')
+    lines = text.split("\n")
+    style: str | None = '"'
+    if _PLAIN.match(text) and text.lower() not in _WORDS:
+        style = None
+    elif len(lines) > 1 and all(line.isprintable() for line in lines):
+        style = "|"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _represent_text)

@@ -98,11 +98,13 @@ def whole_or(word: str, stands_for: int | None, low: int, high: int) -> PlainVal
     return PlainValidator(check)
 
 
-def choice(words: Iterable[str | int]) -> PlainValidator:
-    """One of `words`."""
+def choice(words: Iterable[str | int], or_form: re.Pattern[str] | None = None) -> PlainValidator:
+    """One of `words`, or text of that form."""
     known = list(words)
 
     def check(value: object) -> object:
+        if isinstance(value, str) and or_form is not None and or_form.match(value):
+            return value
         if isinstance(value, bool) or value not in known:
             raise refuse("unknown value", ", ".join(map(str, known)), closest(value, map(str, known)))
         return value

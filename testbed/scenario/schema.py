@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -32,6 +33,9 @@ __all__ = [
     "SwitchKeys",
     "TransportKeys",
 ]
+
+PROGRAM_FILE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
+"""a program of the user's own: `path.py:Class`"""
 
 Mtu = Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)")]
 Queue = Annotated[int, whole(1, 1_000_000, " (packets)")]
@@ -82,7 +86,7 @@ class RackKeys(Section):
 
 
 class SwitchKeys(Section):
-    program: Annotated[str, choice(names.PROGRAMS)] = "netreduce"
+    program: Annotated[str, choice(names.PROGRAMS, or_form=PROGRAM_FILE)] = "netreduce"
     release: Annotated[str, choice(names.RELEASES)] = "order"
     gate: Annotated[str, choice(names.GATES)] = "window"
 
