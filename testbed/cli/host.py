@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
-from typing import Any
 
 from testbed.cli.running import require_root
 
@@ -20,11 +18,13 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
 def run_doctor(args: argparse.Namespace) -> int:
     from testbed import doctor
 
-    probes: list[Any] = list(doctor.probe_all())
+    probes = doctor.probe_all()
     if args.json:
-        print(json.dumps([dataclasses.asdict(probe) for probe in probes], indent=2))
-    else:
-        print(doctor.format_table(probes))
+        print(json.dumps(doctor.as_json(probes), indent=2))
+        return 0
+    from rich.console import Console as Terminal
+
+    Terminal(no_color=args.no_color).print(doctor.as_table(probes))
     return 0
 
 

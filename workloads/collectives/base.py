@@ -6,7 +6,7 @@ import hashlib
 from collections import deque
 from typing import Protocol
 
-from workloads.collectives.slots import ReceiveSlots, Verbs
+from workloads.collectives.slots import ReceiveSlots
 from workloads.events import CollectiveCompleted, CollectiveStarted
 from workloads.gradients import Vector
 from workloads.machine import Buffer, Event
