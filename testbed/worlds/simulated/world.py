@@ -14,6 +14,7 @@ from switch_nodes.registry import create_program
 from testbed.faults.link_filter import make_filters
 from testbed.history import Record
 from testbed.plan import Plan
+from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.agenda import Agenda
@@ -151,6 +152,22 @@ class SimulatedWorld:
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """As World.run. Two runs of one plan tell the same records in the same order."""
-        Simulation(plan, on_record).run()
+        taps = _taps(plan, run_dir) if plan.scenario.capture else {}
+        try:
+            Simulation(plan, on_record, taps).run()
+        finally:
+            for tap in taps.values():
+                tap.close()
         environment = {"world": self.name, "python": platform.python_version(), "numpy": np.__version__}
-        return RunFacts(environment=environment)
+        return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
+
+
+def _taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:
+    """A capture per switch; its interfaces are the links in port order."""
+    topology = plan.scenario.topology
+    return {
+        config.name: PcapngTap(
+            run_dir / f"{config.name}.pcapng", [link.name for _, link, _ in sorted(topology.ports(config.name))]
+        )
+        for config in plan.switches
+    }
