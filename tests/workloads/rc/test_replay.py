@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pcap import read_pcap
+from tests.support.rxe_captures import read_pcap
 from workloads.config import QpConfig
 from workloads.rc import RcEndpoint, ReceiveCompleted, ReceiveRequest, SendRequest
 from workloads.wire import OPCODES, Aeth, Opcode, Packet, decode_packet, psn_add
