@@ -122,7 +122,9 @@ def good_history(plan: Plan) -> list[Record]:
                 tell(name, "CollectiveStarted", iteration=iteration, bytes=4 * ELEMENTS, messages=2)
         for name in names:
             tell(name, "MessagePosted", message=message, received=received[name], acked=received[name])
-        tell("s1", "MessageAggregated", ring_id=1, message=message, packets=packets, contributions=[packets] * len(names))
+        tell(
+            "s1", "MessageAggregated", ring_id=1, message=message, packets=packets, contributions=[packets] * len(names)
+        )
         span = SPANS[message]
         data = totals[iteration][slice(*span)].tobytes() if span else b""
         for name in names:

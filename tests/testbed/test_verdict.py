@@ -8,9 +8,7 @@ verdicts = st.sampled_from(list(Verdict))
 
 @given(st.lists(verdicts))
 def test_the_heaviest_wins(parts):
-    expected = (
-        Verdict.FAIL if Verdict.FAIL in parts else Verdict.UNKNOWN if Verdict.UNKNOWN in parts else Verdict.PASS
-    )
+    expected = Verdict.FAIL if Verdict.FAIL in parts else Verdict.UNKNOWN if Verdict.UNKNOWN in parts else Verdict.PASS
     assert merge(parts) is expected
 
 

@@ -339,9 +339,7 @@ def test_switch_answers_itself(judge, steps, frames, syndrome):
 
 def test_switch_sends_a_cnp(judge, plan, steps):
     packet = decode_packet(steps[index_of(steps, "ack", 0, 0)].frame)
-    cnp = encode_packet(
-        replace(packet, bth=Bth(0x81, packet.bth.dest_qpn, 0, becn=1), aeth=None, payload=bytes(16))
-    )
+    cnp = encode_packet(replace(packet, bth=Bth(0x81, packet.bth.dest_qpn, 0, becn=1), aeth=None, payload=bytes(16)))
     broken(judge(inserted(steps, 20, Step(True, 0, cnp, ("cnp", 0, 0)))), 6)
     came = Step(False, 1, cnp, ("cnp", 0, 0))
     assert judge(inserted(steps, 20, came, Step(True, 0, cnp, ("cnp", 0, 0)))).verdict is Verdict.PASS
