@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.faults.acts import copy_bits
 from testbed.faults.decide import MASK64, flow_key, stream_key, threshold
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import (
@@ -30,7 +31,7 @@ from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 
-__all__ = ["SOURCE", "CRule", "NativeScreen", "c_rule", "load_filter"]
+__all__ = ["SOURCE", "CRule", "NativeScreen", "c_rules", "load_filter"]
 
 SOURCE = Path(__file__).with_name("filter.c")
 
@@ -63,6 +64,8 @@ class CRule(ctypes.Structure):
         ("syndrome", ctypes.c_uint32),
         ("source_rank", ctypes.c_uint32),
         ("bit", ctypes.c_uint32),
+        ("copy_bit", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     )
 
 
@@ -70,8 +73,15 @@ class _CConnection(ctypes.Structure):
     _fields_ = (("rank", ctypes.c_uint32), ("first_psn", ctypes.c_uint32))
 
 
-def c_rule(fault: PacketFault, seed: int, link: str, direction: Direction) -> CRule:
-    """The fault on one link direction as C sees it."""
+def c_rules(faults: Sequence[PacketFault], seed: int, link: str, direction: Direction) -> list[CRule]:
+    """The faults of one link direction, in order, as C sees them."""
+    return [
+        _c_rule(fault, seed, link, direction, copy_bit)
+        for fault, copy_bit in zip(faults, copy_bits(faults), strict=True)
+    ]
+
+
+def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy_bit: int) -> CRule:
     match, conditions, opcodes = fault.match, 0, 0
     for present, flag in (
         (match.opcodes is not None, _IF_OPCODE),
@@ -96,6 +106,7 @@ def c_rule(fault: PacketFault, seed: int, link: str, direction: Direction) -> CR
         syndrome=match.syndrome or 0,
         source_rank=match.source_rank or 0,
         bit=_BIT_BY_HASH,
+        copy_bit=copy_bit,
     )
     rule.opcodes[:] = [opcodes >> shift & MASK64 for shift in (0, 64, 128, 192)]
     if isinstance(fault, Burst):

@@ -174,5 +174,4 @@ def test_without_the_c_core_everything_goes_to_admit() -> None:
 def test_the_rule_struct_is_mirrored() -> None:
     lib = load_filter()
     assert lib is not None
-    assert lib.ina_sizeof_rule() == ctypes.sizeof(CRule) == 128
-
+    assert lib.ina_sizeof_rule() == ctypes.sizeof(CRule) == 136
