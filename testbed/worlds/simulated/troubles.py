@@ -86,4 +86,4 @@ class Troubles:
             self._tell("world", FaultHealed(fault.name, link))
 
     def _struck(self, fault: Fault, kind: str, target: str, direction: str = "") -> None:
-        self._tell("world", FaultStruck(fault.name, kind, BACKEND, target, direction, "", -1, 0, 1))
+        self._tell("world", FaultStruck(fault.name, kind, BACKEND, target, direction, "", -1, -1, 1))

@@ -10,14 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.dataplane.tap import Tap
 from switch_nodes.registry import create_program
 from testbed.faults.link_filter import make_filters
 from testbed.history import Record
 from testbed.plan import Plan
+from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.agenda import Agenda
-from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode, Tap
+from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
@@ -95,7 +97,7 @@ class Simulation:
             for direction in DIRECTIONS:
                 (sender, out_port), (receiver, in_port) = ends[direction]
                 actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
-                wire = Wire(self.agenda, actor, link.shape.rate_bps, link.shape.queue_packets)
+                wire = Wire(self.agenda, actor, link.shape)
                 wire.deliver = partial(self.nodes[receiver].arrive, in_port)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
@@ -154,7 +156,14 @@ class SimulatedWorld:
     name = "simulated"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """As World.run. Two runs of one plan tell the same records in the same order."""
-        Simulation(plan, on_record).run()
+        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made."""
+        topology, paths, taps = plan.scenario.topology, [], {}
+        for switch in plan.switches if plan.scenario.capture else ():
+            paths.append(run_dir / f"{switch.name}.pcapng")
+            taps[switch.name] = PcapngTap(
+                paths[-1],
+                [name for _, name in sorted((port, link.name) for port, link, _ in topology.ports(switch.name))],
+            )
+        Simulation(plan, on_record, taps).run()
         environment = {"world": self.name, "python": platform.python_version(), "numpy": np.__version__}
-        return RunFacts(environment=environment)
+        return RunFacts(tuple(paths), environment)

@@ -1,10 +1,11 @@
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
+from topologies import LinkShape
 
 
 def make(rate_bps=1_000_000_000, queue=10):
     agenda = Agenda(1)
-    wire, arrived = Wire(agenda, 0, rate_bps, queue), []
+    wire, arrived = Wire(agenda, 0, LinkShape(rate_bps, queue_packets=queue, mtu=300)), []
     wire.deliver = lambda frame: arrived.append((agenda.now, frame))
     return agenda, wire, arrived
 
@@ -33,8 +34,8 @@ def test_remainders_are_carried_so_that_the_rate_is_exact():
 
 def test_the_queue_drops_its_tail():
     agenda, wire, arrived = make(queue=2)
-    for number in range(5):
-        wire.send(bytes([number]))
+    fates = [wire.send(bytes([number])) for number in range(5)]
+    assert fates == ["", "", "", "queue", "queue"]
     drain(agenda)
     assert [frame[0] for _, frame in arrived] == [0, 1, 2]
     assert wire.drops == 2
@@ -63,3 +64,11 @@ def test_a_rate_change_takes_effect_with_the_next_frame():
     wire.rate_bps = 100_000_000
     drain(agenda)
     assert [time for time, _ in arrived] == [1000, 11000]
+
+
+def test_a_frame_longer_than_the_mtu_is_dropped():
+    agenda, wire, arrived = make()
+    assert wire.send(bytes(300 + 14)) == ""
+    assert wire.send(bytes(300 + 15)) == "misfit"
+    drain(agenda)
+    assert (len(arrived), wire.drops) == (1, 1)

@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from testbed.checkers import CheckContext, run_checks
 from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, Pause, RateChange, Window
+from testbed.history import sort_history
+from testbed.verdict import Verdict
 from testbed.worlds.simulated import SimulatedWorld, simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction, LinkShape, rack
@@ -14,6 +17,8 @@ MS = 1_000_000
 ONE_RUN = """
 import json
 from tests.testbed.worlds.simulated.test_world import lossy
+from testbed.history import sort_history
+from testbed.verdict import Verdict
 from testbed.worlds.simulated import simulate
 print(json.dumps(simulate(lossy())))
 """
@@ -65,6 +70,18 @@ def test_the_world_is_a_world(tmp_path):
     assert len(of(records, "WorkerFinished")) == 2
     assert facts.environment["world"] == SimulatedWorld.name == "simulated"
     assert not list(tmp_path.iterdir())
+
+
+def test_captures_are_those_of_the_switches(tmp_path):
+    plan = lossy()
+    captured = replace(plan, scenario=replace(plan.scenario, capture=True))
+    records = []
+    facts = SimulatedWorld().run(captured, tmp_path, records.append)
+    assert facts.captures == (tmp_path / "s1.pcapng",)
+    context = CheckContext(captured, sort_history(records), facts.captures)
+    verdicts = {result.name: result.verdict for result in run_checks(context).results}
+    assert set(verdicts.values()) == {Verdict.PASS}, verdicts
+    assert "transparency" in verdicts
 
 
 def completion(records):
@@ -211,10 +228,16 @@ def test_late_receives_bring_rnr_naks_and_right_sums():
 
 class Tap:
     def __init__(self):
-        self.seen = []
+        self.seen, self.lost, self.closed = [], [], False
 
     def record(self, batch, start, stop, now, outgoing):
         self.seen += [(now, int(batch.ports[i]), bytes(batch.row(i)), outgoing) for i in range(start, stop)]
+
+    def dropped(self, port, frame, now, outgoing, reason):
+        self.lost.append((reason, outgoing))
+
+    def close(self):
+        self.closed = True
 
 
 def test_a_tap_sees_what_the_program_takes_and_gives():
@@ -224,7 +247,9 @@ def test_a_tap_sees_what_the_program_takes_and_gives():
     assert len([row for row in tap.seen if not row[3]]) == plane["frames_in"]
     lost_down = [r for r in of(records, "FaultStruck") if r["direction"] == "down"]
     assert len([row for row in tap.seen if row[3]]) == plane["frames_out"] + len(lost_down)
-    assert lost_down
+    assert tap.lost.count(("filter", True)) == len(lost_down) > 0
+    assert tap.lost.count(("filter", False)) == len(of(records, "FaultStruck")) - len(lost_down)
+    assert tap.closed
 
 
 def test_digits_are_learnt_in_virtual_time():
