@@ -135,7 +135,7 @@ def _connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
     """Messages of each connection, as the workers' collectives will send them."""
     connections = []
     for worker in workers:
-        qp = worker.to_successor
+        qp, workload = worker.to_successor, worker.workload
         there, back = qp.envelope.src_ip, qp.envelope.dst_ip
         connections.append(
             Connection(
@@ -144,7 +144,7 @@ def _connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
                 answers=(back, there, qp.qpn),
                 first_psn=qp.first_psn,
                 message_packets=message_packets(
-                    worker.collective, worker.workload.elements, worker.workload.iterations, qp.path_mtu
+                    worker.collective, workload.elements, workload.iterations, qp.path_mtu
                 ),
             )
         )

@@ -185,8 +185,6 @@ class SwitchNode(Node):
         for found in (*self._ingress.values(), *self._egress.values()):
             self._tell_strikes(found)
         super().finish()
-        if self._tap is not None:
-            self._tap.close()
 
     def _pass(self, found: FrameFilter, port: int, frame: Buffer, go_on: Callable[[tuple[int, Buffer]], None]) -> None:
         now, outgoing = self._agenda.now, go_on == self._leave

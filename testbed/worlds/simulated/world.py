@@ -76,8 +76,9 @@ class Simulation:
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
         limit = self._plan.scenario.time_limit_ns
-        for place in self._plan.scenario.topology.nodes:
-            self._tell("world", NodeStarted(place.name, str(place.role), BACKEND))
+        for node in self._plan.scenario.topology.nodes:
+            if node.name in self.nodes:
+                self._tell("world", NodeStarted(node.name, str(node.role), BACKEND))
         self._tell("world", TrafficStarted(len(self.nodes)))
         for name, node in self.nodes.items():
             self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
@@ -157,13 +158,22 @@ class SimulatedWorld:
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made."""
-        topology, paths, taps = plan.scenario.topology, [], {}
-        for switch in plan.switches if plan.scenario.capture else ():
-            paths.append(run_dir / f"{switch.name}.pcapng")
-            taps[switch.name] = PcapngTap(
-                paths[-1],
-                [name for _, name in sorted((port, link.name) for port, link, _ in topology.ports(switch.name))],
-            )
-        Simulation(plan, on_record, taps).run()
+        taps = _taps(plan, run_dir) if plan.scenario.capture else {}
+        try:
+            Simulation(plan, on_record, taps).run()
+        finally:
+            for tap in taps.values():
+                tap.close()
         environment = {"world": self.name, "python": platform.python_version(), "numpy": np.__version__}
-        return RunFacts(tuple(paths), environment)
+        return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
+
+
+def _taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:
+    """A capture per switch; its interfaces are the links in port order."""
+    topology = plan.scenario.topology
+    return {
+        config.name: PcapngTap(
+            run_dir / f"{config.name}.pcapng", [link.name for _, link, _ in sorted(topology.ports(config.name))]
+        )
+        for config in plan.switches
+    }

