@@ -76,9 +76,8 @@ class Simulation:
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
         limit = self._plan.scenario.time_limit_ns
-        for node in self._plan.scenario.topology.nodes:
-            if node.name in self.nodes:
-                self._tell("world", NodeStarted(node.name, str(node.role), BACKEND))
+        for place in self._plan.scenario.topology.nodes:
+            self._tell("world", NodeStarted(place.name, str(place.role), BACKEND))
         self._tell("world", TrafficStarted(len(self.nodes)))
         for name, node in self.nodes.items():
             self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
