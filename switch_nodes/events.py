@@ -104,3 +104,7 @@ class PlaneStatistics(Event):
     lag_max_ns: int
     batches: int
     largest_batch: int
+    link_drops: int = 0
+    """frames that could not leave because the interface was down or gone"""
+    misfits: int = 0
+    """frames longer than the MTU, coming (offloads are on?) or going, or without an Ethernet header"""
