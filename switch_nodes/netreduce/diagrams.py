@@ -20,8 +20,8 @@ def _diagram(first: Enum, table: Mapping[tuple[State, Event], tuple[State, Actio
     edges: dict[tuple[str, str, str], list[str]] = {}
     for (before, event), (after, action) in table.items():
         edges.setdefault((before.name, after.name, action.name), []).append(event.name)
-    for (before, after, action), events in edges.items():
-        lines.append(f"    {before} --> {after}: {', '.join(events)} / {action}")
+    for (source, target, done), events in edges.items():
+        lines.append(f"    {source} --> {target}: {', '.join(events)} / {done}")
     return "\n".join(lines) + "\n"
 
 
