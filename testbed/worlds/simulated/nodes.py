@@ -191,9 +191,7 @@ class SwitchNode(Node):
             self._tell_strikes(found)
         super().finish()
 
-    def _pass(
-        self, found: FrameFilter, port: int, frame: Buffer, go_on: Callable[[tuple[int, Buffer]], None]
-    ) -> None:
+    def _pass(self, found: FrameFilter, port: int, frame: Buffer, go_on: Callable[[tuple[int, Buffer]], None]) -> None:
         now = self._agenda.now
         deliveries = found.admit(frame, now)
         self._tell_strikes(found)

@@ -110,7 +110,12 @@ class Simulation:
                 self._tell(
                     "world",
                     ShapingMeasured(
-                        link.name, str(direction), link.shape.rate_bps, wire.bytes, wire.last_at - wire.first_at, wire.drops
+                        link.name,
+                        str(direction),
+                        link.shape.rate_bps,
+                        wire.bytes,
+                        wire.last_at - wire.first_at,
+                        wire.drops,
                     ),
                 )
         for name, node in self.nodes.items():

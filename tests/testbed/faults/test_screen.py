@@ -175,4 +175,3 @@ def test_the_rule_struct_is_mirrored() -> None:
     lib = load_filter()
     assert lib is not None
     assert lib.ina_sizeof_rule() == ctypes.sizeof(CRule) == 128
-
