@@ -199,18 +199,19 @@ class NodeChannel:
             pass
 
     def done(self) -> None:
-        """Sends everything held, then the last message; gives up after a while when nobody reads."""
+        """Sends everything held, then the last message."""
         self._encode_held()
         self._bytes += encode({"control": "done"})
-        self._drain()
+        self.drain()
 
     def _die(self) -> None:
         """A fault kills this node. The kill takes its state, but not the history of what it did before."""
-        self._encode_held()
-        self._drain()
+        self.drain()
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Sends everything held, and waits for room; gives up after a while when nobody reads."""
+        self._encode_held()
         deadline = time.monotonic() + _LAST_WORDS_S
         self.socket.setblocking(False)
         poller = select.poll()

@@ -1,3 +1,4 @@
+import itertools
 import json
 import os
 import socket
@@ -26,15 +27,16 @@ from workloads.errors import HostCapabilityError, InternalError, ScenarioError, 
 from workloads.events import WorkerFinished
 
 
-@given(st.lists(st.dictionaries(st.text(), st.integers() | st.text())), st.data())
-def test_messages_survive_any_cut_of_the_stream(messages: list[dict[str, object]], data: st.DataObject) -> None:
+@given(
+    st.lists(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=9), max_size=3), max_size=5),
+    st.lists(st.integers(0, 200), max_size=8),
+)
+def test_messages_survive_any_cut_of_the_stream(messages: list[dict[str, object]], cuts: list[int]) -> None:
     stream = b"".join(encode(message) for message in messages)
-    buffer, found = LineBuffer(), []
-    while stream:
-        cut = data.draw(st.integers(1, len(stream)))
-        found += buffer.feed(stream[:cut])
-        stream = stream[cut:]
-    assert found == messages
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    buffer = LineBuffer()
+    parts = [stream[begin:end] for begin, end in itertools.pairwise(edges)]
+    assert [message for part in parts for message in buffer.feed(part)] == messages
 
 
 def test_a_line_that_is_no_object_is_refused() -> None:
