@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
-from typing import Any
 
 from testbed.cli.running import require_root
 
@@ -18,13 +16,15 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def run_doctor(args: argparse.Namespace) -> int:
-    from testbed import doctor
+    from testbed.doctor import as_json, as_table, probe_all
 
-    probes: list[Any] = list(doctor.probe_all())
+    probes = probe_all()
     if args.json:
-        print(json.dumps([dataclasses.asdict(probe) for probe in probes], indent=2))
-    else:
-        print(doctor.format_table(probes))
+        print(json.dumps(as_json(probes), indent=2))
+        return 0
+    from rich.console import Console as Terminal
+
+    Terminal(no_color=args.no_color or None).print(as_table(probes))
     return 0
 
 

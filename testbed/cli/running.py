@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,9 @@ def run_run(args: argparse.Namespace) -> int:
 
 def _finish(result: Any, args: argparse.Namespace) -> int:
     if args.json:
-        print(json.dumps(result.document, indent=2))
+        from testbed.report.document import to_json
+
+        sys.stdout.write(to_json(result.document).rstrip("\n") + "\n")
     return int(result.exit_code)
 
 
