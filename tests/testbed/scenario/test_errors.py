@@ -1,6 +1,6 @@
 """One bad file per mistake, with the exact text that a person gets. After a deliberate change of the texts:
 
-    UPDATE_GOLDEN=1 ./tb test tests/testbed/scenario/test_errors.py    and read the diff
+UPDATE_GOLDEN=1 ./tb test tests/testbed/scenario/test_errors.py    and read the diff
 """
 
 from __future__ import annotations
@@ -49,14 +49,18 @@ def test_the_text_is_as_agreed(name, monkeypatch):
         ),
         (
             "faults.rain.rate=200%",
-            "--set: faults[0].rate: a probability outside 0 to 1; found '200%'; allowed: 0% to 100%, or a number from 0 "
-            "to 1, as 1% or 0.01",
+            (
+                "--set: faults[0].rate: a probability outside 0 to 1; found '200%'; allowed: 0% to 100%, or a number from 0 "
+                "to 1, as 1% or 0.01"
+            ),
         ),
         ("name.x=1", "--set: name: has no keys; found 'good'; allowed: a mapping"),
         (
             "seed",
-            "--set: not of the form key=value; found 'seed'; allowed: key=value, as transport.verb=send or "
-            "faults[0].rate=2%",
+            (
+                "--set: not of the form key=value; found 'seed'; allowed: key=value, as transport.verb=send or "
+                "faults[0].rate=2%"
+            ),
         ),
         ("a b=1", "--set: not a key; found 'a b'; allowed: key=value, as transport.verb=send or faults[0].rate=2%"),
         ("seed=&x 1", "--set:1: anchors are not allowed; found &x; write the value out"),
