@@ -289,7 +289,7 @@ _SCENARIOS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_SCENARIOS)
 def test_what_is_written_loads_back_to_the_equal_value(data):
     scenario = parse_scenario(yaml.safe_dump(data, allow_unicode=False), "made.yaml")
@@ -298,7 +298,7 @@ def test_what_is_written_loads_back_to_the_equal_value(data):
     assert dump_scenario(again) == dump_scenario(scenario)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(st.text(max_size=80), st.text(alphabet="ab:-[]{}&*!<>|'\"#%@,? \n01._~", max_size=80)))
 def test_no_text_brings_anything_but_a_scenario_error(text):
     problem = "noise.yaml"
@@ -316,7 +316,7 @@ _JUNK = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_SCENARIOS, st.sampled_from(["topology", "transport", "job", "faults", "switch", "seed", "world"]), _JUNK)
 def test_no_value_in_a_wrong_place_brings_anything_else(data, key, junk):
     with contextlib.suppress(ScenarioError):
