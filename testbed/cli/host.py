@@ -16,15 +16,15 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def run_doctor(args: argparse.Namespace) -> int:
-    from testbed.doctor import as_json, as_table, probe_all
+    from testbed import doctor
 
-    probes = probe_all()
+    probes = doctor.probe_all()
     if args.json:
-        print(json.dumps(as_json(probes), indent=2))
+        print(json.dumps(doctor.as_json(probes), indent=2))
         return 0
     from rich.console import Console as Terminal
 
-    Terminal(no_color=args.no_color or None).print(as_table(probes))
+    Terminal(no_color=args.no_color).print(doctor.as_table(probes))
     return 0
 
 

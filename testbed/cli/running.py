@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from workloads.errors import HostCapabilityError, ScenarioError
+
+if TYPE_CHECKING:
+    from testbed.run import Observer, RunResult
+    from testbed.scenario.model import Scenario
 
 __all__ = [
     "configure_bench",
@@ -61,17 +65,37 @@ def run_run(args: argparse.Namespace) -> int:
     scenario = load_scenario(args.scenario, args.overrides, args.seed, args.world)
     if scenario.world == "emulated":
         require_root(f"run {args.scenario}", simulated_helps=True)
+    return _run(scenario, args)
+
+
+def _run(scenario: Scenario, args: argparse.Namespace) -> int:
     from testbed.run import run_scenario
 
-    return _finish(run_scenario(scenario, args.out, args.pcap, Console.of(args)), args)
+    console = Console.of(args)
+    result = run_scenario(scenario, args.out, args.pcap, observer=_observer(console))
+    _show(result, console, args.json)
+    return result.exit_code
 
 
-def _finish(result: Any, args: argparse.Namespace) -> int:
-    if args.json:
-        from testbed.report.document import to_json
+def _observer(console: Console) -> Observer | None:
+    """Progress on the person's stream; nothing with --quiet."""
+    if console.verbosity < 0:
+        return None
+    from testbed.report.progress import Progress
 
-        sys.stdout.write(to_json(result.document).rstrip("\n") + "\n")
-    return int(result.exit_code)
+    return lambda plan: Progress(plan, console.stream, no_color=not console.color)
+
+
+def _show(result: RunResult, console: Console, as_json: bool) -> None:
+    from testbed.report.document import to_json
+    from testbed.report.terminal import print_summary
+
+    if console.verbosity >= 0:
+        print_summary(result.document, console.stream, no_color=not console.color)
+        console.stream.write(f"Run directory: {result.run_dir}\n")
+        console.stream.flush()
+    if as_json:
+        print(to_json(result.document), end="")
 
 
 def configure_demo(parser: argparse.ArgumentParser) -> None:
@@ -88,17 +112,18 @@ examples:
 
 def run_demo(args: argparse.Namespace) -> int:
     require_root("demo")
-    from testbed import demo
+    from testbed.scenario import load_scenario
 
-    result = demo.run_demo(
-        hosts=args.hosts, loss=args.loss, seed=args.seed, out=args.out, pcap=args.pcap, reporter=Console.of(args)
-    )
-    return _finish(result, args)
+    # The lossy links are the first fault of the scenario; a fault that cannot strike would be refused.
+    changes = [f"topology.hosts={args.hosts}"] + ([f"faults[0].rate={args.loss!r}"] if args.loss else [])
+    scenario = load_scenario("demo", changes, args.seed)
+    return _run(scenario if args.loss else dataclasses.replace(scenario, faults=scenario.faults[1:]), args)
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "examples:\n  sudo ./tb replay runs/latest\n"
     parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="as runs/latest")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
 
 
 def run_replay(args: argparse.Namespace) -> int:
@@ -113,7 +138,13 @@ def run_replay(args: argparse.Namespace) -> int:
         require_root(f"replay {args.run_dir}")
     from testbed.replay import replay
 
-    return int(replay(args.run_dir))
+    console = Console.of(args)
+    comparison = replay(args.run_dir, args.out, _observer(console))
+    _show(comparison.result, console, False)
+    for difference in comparison.differences:
+        print(f"differs: {difference}")
+    print(f"compared: {', '.join(comparison.compared)}; {len(comparison.differences) or 'no'} differences")
+    return comparison.exit_code
 
 
 def configure_bench(parser: argparse.ArgumentParser) -> None:
@@ -126,7 +157,7 @@ def run_bench(args: argparse.Namespace) -> int:
     require_root(f"bench {args.name}")
     from testbed import bench
 
-    return int(bench.run_bench(args.name, args.json) or 0)
+    return bench.run_bench(args.name, as_json=args.json)
 
 
 def _seed(text: str) -> int:

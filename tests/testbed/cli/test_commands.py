@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +13,8 @@ import pytest
 
 from testbed.cli import main
 from testbed.cli.console import Console
+from testbed.cli.parsing import make_parser
+from testbed.faults.model import Loss
 from testbed.scenario import builtin_names, load_scenario, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS
 from tests.support.fake_modules import install_fake
@@ -30,70 +31,85 @@ class _Engine:
 
     exit_code: int = 0
     asked: tuple[Any, ...] = ()
+    summaries: int = 0
 
-    def __call__(self, *args, **named):
-        self.asked = (*args, named) if named else args
-        return SimpleNamespace(exit_code=self.exit_code, document={"schema": 1, "verdict": "pass"})
+    def __call__(self, scenario, out, pcap, observer):
+        self.asked = (scenario, out, pcap, observer)
+        return SimpleNamespace(exit_code=self.exit_code, document={"verdict": "pass"}, run_dir=Path("runs/x"))
+
+    def summary(self, document, stream, no_color):
+        self.summaries += 1
+        print("the summary", file=stream)
 
 
 @pytest.fixture
 def engine(monkeypatch):
     engine = _Engine()
     install_fake(monkeypatch, "testbed.run", run_scenario=engine)
-    install_fake(monkeypatch, "testbed.demo", run_demo=engine)
-    install_fake(monkeypatch, "testbed.report.document", to_json=lambda document: json.dumps(document, indent=2) + "\n")
+    install_fake(monkeypatch, "testbed.report.terminal", print_summary=engine.summary, wants_color=lambda *_: False)
     return engine
 
 
 @pytest.mark.parametrize("code", [0, 1, 2])
-def test_run_ends_with_the_code_of_the_verdict(engine, code):
+def test_run_ends_with_the_code_of_the_verdict(engine, code, capsys):
     engine.exit_code = code
     assert main(["run", "rack"]) == code
+    assert capsys.readouterr().out == "the summary\nRun directory: runs/x\n"
 
 
 def test_run_hands_over_the_whole_command_line(engine, capsys):
     words = ["-q", "run", "rack", "--seed", "0x10", "--set", "topology.hosts=8", "--set", "job.dtype=int32",
-             "--world", "simulated", "--out", "there", "--pcap", "--no-color"]  # fmt: skip
+             "--world", "simulated", "--out", "there", "--pcap"]  # fmt: skip
     assert main(words) == 0
-    scenario, out, pcap, reporter = engine.asked
+    scenario, out, pcap, observer = engine.asked
     assert scenario == load_scenario("rack", ["topology.hosts=8", "job.dtype=int32"], 16, "simulated")
-    assert (out, pcap) == (Path("there"), True)
-    assert reporter == Console(sys.stdout, -1, True)
+    assert (out, pcap, observer) == (Path("there"), True, None)
     assert capsys.readouterr().out == ""
 
 
 def test_json_is_alone_on_stdout(engine, capsys):
     assert main(["run", "rack", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"schema": 1, "verdict": "pass"}
-    assert engine.asked[3].stream is sys.stderr
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"verdict": "pass"}
+    assert "the summary" in err
 
 
-@pytest.mark.parametrize(("words", "level"), [(["-v"], 1), (["-vv"], 2), ([], 0)])
-def test_verbosity_may_stand_before_and_after_the_command(engine, words, level):
-    assert main([*words, "run", "rack"]) == 0
-    assert engine.asked[3].verbosity == level
-    assert main(["run", "rack", *words]) == 0
-    assert engine.asked[3].verbosity == level
+@pytest.mark.parametrize(("words", "level"), [(["-v"], 1), (["-vv"], 2), ([], 0), (["-q"], -1)])
+def test_verbosity_may_stand_before_and_after_the_command(words, level):
+    for line in ([*words, "run", "rack"], ["run", "rack", *words]):
+        parser = make_parser("run")
+        assert Console.of(parser.parse_args(line)).verbosity == level
 
 
-def test_demo_has_the_figures_of_the_issue_as_defaults(engine):
-    assert main(["demo"]) == 0
-    named = engine.asked[0]
-    assert (named["hosts"], named["loss"], named["seed"], named["out"], named["pcap"]) == (4, 0.01, 1, None, False)
-    assert main(["demo", "--hosts", "8", "--loss", "3%", "--seed", "7"]) == 0
-    named = engine.asked[0]
-    assert (named["hosts"], named["loss"], named["seed"]) == (8, 0.03, 7)
+def test_demo_has_the_figures_of_the_readme_as_defaults(engine):
+    assert main(["demo", "-q"]) == 0
+    scenario = engine.asked[0]
+    assert scenario == load_scenario("demo")
+    loss = scenario.faults[0]
+    assert isinstance(loss, Loss)
+    assert (len(scenario.topology.hosts), scenario.seed, loss.rate, len(loss.directions)) == (4, 1, 0.01, 2)
 
 
-def test_replay_takes_a_run_directory(monkeypatch, tmp_path):
-    install_fake(monkeypatch, "testbed.replay", replay=lambda run_dir: 2 if run_dir == tmp_path else 70)
+def test_demo_takes_other_figures(engine):
+    assert main(["demo", "-q", "--hosts", "8", "--loss", "3%", "--seed", "7"]) == 0
+    scenario = engine.asked[0]
+    assert (len(scenario.topology.hosts), scenario.seed, scenario.faults[0].rate) == (8, 7, 0.03)
+    assert main(["demo", "-q", "--loss", "0"]) == 0
+    assert engine.asked[0].faults == load_scenario("demo").faults[1:]
+
+
+def test_replay_takes_a_run_directory(monkeypatch, engine, tmp_path, capsys):
+    result = engine(None, None, False, None)
+    comparison = SimpleNamespace(result=result, compared=("faults",), differences=("one more",), exit_code=2)
+    install_fake(monkeypatch, "testbed.replay", replay=lambda run_dir, out, observer: comparison)
     (tmp_path / "scenario.yaml").write_text("name: x\ntopology: {kind: rack, hosts: 2}\n", encoding="utf-8")
     assert main(["replay", str(tmp_path)]) == 2
+    assert "differs: one more\n" in capsys.readouterr().out
 
 
 def test_bench_hands_over_its_name(monkeypatch):
     asked = []
-    install_fake(monkeypatch, "testbed.bench", run_bench=lambda name, as_json: asked.append((name, as_json)))
+    install_fake(monkeypatch, "testbed.bench", run_bench=lambda name, as_json: asked.append((name, as_json)) or 0)
     assert main(["bench", "allreduce", "--json"]) == 0
     assert asked == [("allreduce", True)]
 

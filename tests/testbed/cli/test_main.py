@@ -24,7 +24,7 @@ def as_root(monkeypatch):
 
 
 def _run_raises(monkeypatch, error):
-    def run_scenario(scenario, out, pcap, reporter):
+    def run_scenario(scenario, out, pcap, observer):
         raise error
 
     install_fake(monkeypatch, "testbed.run", run_scenario=run_scenario)
@@ -115,7 +115,7 @@ def test_an_unexpected_error_exits_70_and_can_be_repeated(error, monkeypatch, ca
 def test_the_traceback_goes_where_the_run_was_made(monkeypatch, tmp_path, as_root):
     monkeypatch.chdir(tmp_path)
 
-    def run_scenario(scenario, out, pcap, reporter):
+    def run_scenario(scenario, out, pcap, observer):
         Path("runs/new").mkdir(parents=True)
         Path("runs/latest").symlink_to("new")
         raise ValueError("oops")
@@ -160,9 +160,9 @@ def test_without_root_it_says_what_to_do(words, text, monkeypatch, capsys):
 
 def test_the_simulated_world_needs_no_root(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    done = SimpleNamespace(exit_code=0, document={})
-    install_fake(monkeypatch, "testbed.run", run_scenario=lambda scenario, out, pcap, reporter: done)
-    assert main(["run", "rack", "--world", "simulated"]) == 0
+    done = SimpleNamespace(exit_code=0, document={}, run_dir=Path("x"))
+    install_fake(monkeypatch, "testbed.run", run_scenario=lambda scenario, out, pcap, observer: done)
+    assert main(["run", "rack", "--world", "simulated", "--quiet"]) == 0
 
 
 def test_help_imports_nothing_heavy():

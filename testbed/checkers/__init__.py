@@ -1,0 +1,64 @@
+"""From a history (and captures) to verdicts. `run_checks` applies every registered checker; `judge_fidelity` stands beside
+them, because a slow machine says nothing about correctness."""
+
+from __future__ import annotations
+
+from testbed.checkers.bit_exact import bit_exact
+from testbed.checkers.context import CheckContext
+from testbed.checkers.credit import credit_bound
+from testbed.checkers.exactly_once import exactly_once
+from testbed.checkers.exercised import faults_exercised, strikes
+from testbed.checkers.fidelity import judge_fidelity
+from testbed.checkers.liveness import liveness
+from testbed.checkers.order import no_crash, no_leftovers
+from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers, register_checker, run_checks
+from testbed.checkers.slots import slots_private
+from testbed.checkers.transparency import skip_transparency, transparency
+
+__all__ = [
+    "Check",
+    "CheckContext",
+    "Checked",
+    "Checker",
+    "Skipped",
+    "checkers",
+    "judge_fidelity",
+    "register_checker",
+    "run_checks",
+    "strikes",
+]
+
+
+def _without_aggregation(context: CheckContext) -> str | None:
+    if context.plan.workers[0].collective.kind == "netreduce" and context.plan.scenario.switch.program != "forward":
+        return None
+    return "nothing is aggregated in this run"
+
+
+def _without_credit(context: CheckContext) -> str | None:
+    return "a ring all-reduce has no credit window" if context.plan.workers[0].collective.kind == "ring" else None
+
+
+register_checker(
+    "bit_exact", bit_exact, proves="every worker holds, bit for bit, what an independent reference computes"
+)
+register_checker(
+    "exactly_once",
+    exactly_once,
+    proves="every packet of every rank entered its sum exactly once",
+    skip=_without_aggregation,
+)
+register_checker("liveness", liveness, proves="every worker finished, and no slot holds a contribution without a sum")
+register_checker(
+    "credit_bound", credit_bound, proves="no worker posted a message past its credit window", skip=_without_credit
+)
+register_checker("slots_private", slots_private, proves="no slot served two jobs", skip=_without_aggregation)
+register_checker(
+    "transparency",
+    transparency,
+    proves="connections stayed end to end: the switch answered nothing, and changed only payloads",
+    skip=skip_transparency,
+)
+register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck")
+register_checker("no_crash", no_crash, proves="no process ended unasked")
+register_checker("no_leftovers", no_leftovers, proves="nothing that the run made is left on the machine")

@@ -1,0 +1,49 @@
+"""What a checker is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from testbed.history import Record
+from testbed.plan import Plan
+
+__all__ = ["CheckContext"]
+
+
+@dataclass(frozen=True)
+class CheckContext:
+    """One finished run. Checkers read it and change nothing."""
+
+    plan: Plan
+    history: Sequence[Record]
+    """in the order of `testbed.history.sort_history`"""
+    captures: tuple[Path, ...] = ()
+    """pcapng files, one per switch"""
+
+    @cached_property
+    def _by_event(self) -> dict[str, list[Record]]:
+        index: dict[str, list[Record]] = {}
+        for record in self.history:
+            index.setdefault(record["event"], []).append(record)
+        return index
+
+    def events(self, *names: str) -> list[Record]:
+        """Records of these event classes, in the order of the history within each class."""
+        return [record for name in names for record in self._by_event.get(name, ())]
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """Names in rank order."""
+        return tuple(worker.name for worker in self.plan.workers)
+
+    @property
+    def finished(self) -> frozenset[str]:
+        """Workers that told that they finished."""
+        return frozenset(record["node"] for record in self.events("WorkerFinished"))
+
+    @property
+    def all_finished(self) -> bool:
+        return self.finished >= set(self.workers)

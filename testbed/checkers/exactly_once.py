@@ -1,0 +1,50 @@
+"""Every contribution entered a sum exactly once."""
+
+from __future__ import annotations
+
+from testbed.checkers.context import CheckContext
+from testbed.checkers.messages import message_layout
+from testbed.verdict import CheckResult, Verdict
+
+__all__ = ["exactly_once"]
+
+_SHOWN = 8
+
+
+def exactly_once(context: CheckContext) -> CheckResult:
+    """By what the switch tells: per message and rank, the packets that entered sums; each message once, none missing."""
+    layout, size = message_layout(context), len(context.workers)
+    seen: dict[tuple[int, int], int] = {}
+    wrong = []
+    for record in context.events("MessageAggregated"):
+        ring_id, message, packets = record["ring_id"], record["message"], record["packets"]
+        seen[ring_id, message] = seen.get((ring_id, message), 0) + 1
+        contributions = list(record["contributions"])
+        name = layout.name(message)
+        if seen[ring_id, message] == 2:
+            wrong.append(f"{name} was aggregated twice")
+        if message >= layout.total:
+            wrong.append(f"message {message} was aggregated, the job has only {layout.total} messages")
+        elif packets != layout.packets(message):
+            wrong.append(f"{name} was aggregated with {packets} packets, it has {layout.packets(message)}")
+        if len(contributions) != size:
+            wrong.append(f"{name} counts {len(contributions)} ranks, the job has {size}")
+        for rank, count in enumerate(contributions[:size]):
+            if count != packets:
+                worker = context.workers[rank]
+                wrong.append(f"{name}: {count} packets of rank {rank} ({worker}) entered its sums, not {packets}")
+    received = {record["message"] for record in context.events("MessageReceived")}
+    aggregated = {message for _, message in seen}
+    missing = [message for message in range(layout.total) if message not in aggregated]
+    wrong += [f"{layout.name(m)} reached a worker and was never aggregated" for m in missing if m in received]
+    if wrong:
+        detail = f"{len(wrong)} violations; first: {wrong[0]}"
+        return CheckResult("exactly_once", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
+    if missing:
+        detail = (
+            f"the switch told nothing of {len(missing)} of {layout.total} messages; first: {layout.name(missing[0])}"
+        )
+        verdict = Verdict.FAIL if context.all_finished else Verdict.UNKNOWN
+        return CheckResult("exactly_once", verdict, detail, tuple(layout.name(m) for m in missing[:_SHOWN]))
+    detail = f"{layout.total} messages of {size} ranks: every packet entered its sum once"
+    return CheckResult("exactly_once", Verdict.PASS, detail)

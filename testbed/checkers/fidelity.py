@@ -1,0 +1,68 @@
+"""Did the machine keep up? When it did not, correctness is judged all the same, performance figures are not."""
+
+from __future__ import annotations
+
+from testbed.checkers.context import CheckContext
+from testbed.faults.model import RateChange
+from testbed.verdict import CheckResult, Verdict
+
+__all__ = ["CPU_LIMIT", "LAG_LIMIT_NS", "SHAPING_SLACK", "judge_fidelity"]
+
+CPU_LIMIT = 0.9
+"""share of one CPU that a node's process may use on average: above, it was the bottleneck rather than the link"""
+LAG_LIMIT_NS = 5_000_000
+"""from a deadline to its handling, 99th percentile: a fraction of the shortest RTO that scenarios use"""
+SHAPING_SLACK = 0.03
+"""a shaped direction may carry that much more than its rate, beyond one burst"""
+_BURST_BYTES = 128 * 1024
+
+
+def judge_fidelity(context: CheckContext) -> CheckResult:
+    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with."""
+    planes = context.events("PlaneStatistics")
+    virtual = any(record["backend"] == "virtual" for record in context.events("NodeStarted"))
+    if virtual:
+        return CheckResult("fidelity", Verdict.PASS, "virtual time: no machine to keep up with")
+    if not planes:
+        return CheckResult("fidelity", Verdict.UNKNOWN, "no node told how its data plane fared", ("no statistics",))
+    reasons = []
+    for record in planes:
+        node, wall = record["node"], max(1, record["wall_ns"])
+        if record["socket_drops"]:
+            reasons.append(
+                f"{node}: the kernel dropped {record['socket_drops']} frames that the node was too slow to take"
+            )
+        if record["cpu_ns"] / wall > CPU_LIMIT:
+            reasons.append(f"{node}: its process used {record['cpu_ns'] / wall:.0%} of a CPU")
+        if record["lag_p99_ns"] > LAG_LIMIT_NS:
+            reasons.append(
+                f"{node}: deadlines were handled {record['lag_p99_ns'] / 1e6:.1f} ms late (99th percentile), "
+                f"the limit is {LAG_LIMIT_NS / 1e6:g} ms"
+            )
+    changed = {link for fault in context.plan.scenario.faults if isinstance(fault, RateChange) for link in fault.links}
+    if not changed:
+        reasons += [
+            f"{record['node']}: its egress queues refused {record['queue_drops']} frames, and no fault asked for that"
+            for record in planes
+            if record["queue_drops"]
+        ]
+    shaped = context.events("ShapingMeasured")
+    for record in shaped:
+        where = f"{record['link']} {record['direction']}"
+        if record["link"] in changed:
+            continue
+        allowed = record["rate_bps"] * record["busy_ns"] / 8e9
+        if record["bytes"] > allowed * (1 + SHAPING_SLACK) + _BURST_BYTES:
+            excess = record["bytes"] / allowed - 1 if allowed else float("inf")
+            reasons.append(f"{where}: the shaper let {excess:.0%} more through than its rate allows")
+        if record["drops"]:
+            reasons.append(f"{where}: the shaper's queue dropped {record['drops']} frames, and no fault asked for that")
+    if reasons:
+        return CheckResult("fidelity", Verdict.UNKNOWN, "the machine did not keep up: " + reasons[0], tuple(reasons))
+    busiest = max(planes, key=lambda record: float(record["cpu_ns"] / max(1, record["wall_ns"])))
+    detail = (
+        f"{len(planes)} nodes kept up: no frame dropped by a socket or queue, lag at most "
+        f"{max(record['lag_p99_ns'] for record in planes) / 1e6:.2f} ms (99th percentile), busiest node "
+        f"{busiest['node']} at {busiest['cpu_ns'] / max(1, busiest['wall_ns']):.0%} of a CPU"
+    )
+    return CheckResult("fidelity", Verdict.PASS, detail)

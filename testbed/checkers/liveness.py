@@ -1,0 +1,99 @@
+"""Everything completes, and nothing is left in a slot. A failure says who waited for what, and who owed it."""
+
+from __future__ import annotations
+
+from testbed.checkers.context import CheckContext
+from testbed.checkers.messages import MessageLayout, message_layout
+from testbed.history import Record
+from testbed.verdict import CheckResult, Verdict
+
+__all__ = ["liveness"]
+
+_EXPLAINED = {
+    "RETRY_EXC": "it sent the same packets until its retries were used up, and no answer came",
+    "RNR_RETRY_EXC": "its peer never had a receive buffer ready",
+    "REM_INV_REQ": "its peer refused a request as invalid",
+    "REM_ACCESS": "its peer refused access to memory",
+    "REM_OP": "its peer could not carry out a request",
+    "LOC_LEN": "a message was longer than the buffer posted for it",
+    "bad_result": "a result carried the wrong INA header",
+}
+
+
+def liveness(context: CheckContext) -> CheckResult:
+    if not context.events("TrafficStarted", "CollectiveStarted", "WorkerFinished", "WorkerFailed"):
+        return CheckResult("liveness", Verdict.UNKNOWN, "the history tells of no traffic")
+    stalled = [worker for worker in context.workers if worker not in context.finished]
+    if stalled:
+        layout = message_layout(context)
+        stories = [_story(context, layout, worker) for worker in stalled]
+        why = _cause(context)
+        detail = f"{len(stalled)} of {len(context.workers)} workers did not finish; {why or stories[0]}"
+        return CheckResult("liveness", Verdict.FAIL, detail, (*_failures(context), *stories))
+    slots = context.events("SlotsAtEnd")
+    left = [f"{record['node']}, ring {record['ring_id']}: {record['open']} slots" for record in slots if record["open"]]
+    if left:
+        detail = f"every worker finished, but contributions without a sum are left: {'; '.join(left)}"
+        return CheckResult("liveness", Verdict.FAIL, detail, tuple(left))
+    rings = sum(len(switch.rings) for switch in context.plan.switches if switch.program != "forward")
+    if len({(record["node"], record["ring_id"]) for record in slots}) < rings:
+        detail = "every worker finished, but a switch did not tell what is left in its slots"
+        return CheckResult("liveness", Verdict.UNKNOWN, detail)
+    rest = "; no slot holds a leftover" if rings else ""
+    return CheckResult("liveness", Verdict.PASS, f"all {len(context.workers)} workers finished{rest}")
+
+
+def _cause(context: CheckContext) -> str:
+    """The first failure in time: the others follow from it."""
+    failures = _failures(context)
+    return failures[0] if failures else ""
+
+
+def _failures(context: CheckContext) -> list[str]:
+    found = context.events("QpFailed", "WorkerFailed", "TimeLimitReached")
+    return [_failure(record, context) for record in sorted(found, key=lambda record: int(record["t"]))]
+
+
+def _failure(record: Record, context: CheckContext) -> str:
+    at = f"at {record['t'] / 1e9:.3f} s"
+    if record["event"] == "TimeLimitReached":
+        names = ", ".join(record["unfinished"])
+        return f"{at} the time limit of {record['limit_ns'] / 1e9:g} s was reached, unfinished: {names}"
+    if record["event"] == "QpFailed":
+        explained = _EXPLAINED.get(record["status"], "")
+        peer = _peer(context, record["node"], record["qpn"])
+        text = f"{at} the queue pair {record['qpn']:#x} of {record['node']}{peer} failed with {record['status']}"
+        return text + (f" ({explained})" if explained else "") + f" at PSN {record['psn']}: {record['detail']}"
+    return f"{at} {record['node']} gave up with {record['reason']}: {record['detail']}"
+
+
+def _peer(context: CheckContext, node: str, qpn: int) -> str:
+    for rank, worker in enumerate(context.plan.workers):
+        if worker.name == node and worker.to_successor.qpn == qpn:
+            return f" towards {context.workers[(rank + 1) % len(context.workers)]}"
+        if worker.name == node and worker.from_predecessor.qpn == qpn:
+            return f" from {context.workers[rank - 1]}"
+    return ""
+
+
+def _story(context: CheckContext, layout: MessageLayout, worker: str) -> str:
+    """Which message a stalled worker waited for, and why it did not come."""
+    received = [r["message"] for r in context.events("MessageReceived") if r["node"] == worker]
+    if context.plan.workers[0].collective.kind == "ring":
+        return f"{worker} had received {len(received)} messages"
+    waited = max(received, default=-1) + 1
+    if waited >= layout.total:
+        return f"{worker} had received everything, but waited for the acknowledgement of its own messages"
+    posted: dict[str, int] = {}
+    for record in context.events("MessagePosted"):
+        posted[record["node"]] = max(record["message"], posted.get(record["node"], -1))
+    absent = [name for name in context.workers if posted.get(name, -1) < waited]
+    text = f"{worker} waited for the result of {layout.name(waited)}"
+    if context.plan.workers[0].collective.kind == "shift":
+        predecessor = context.workers[context.workers.index(worker) - 1]
+        return text + (f", which {predecessor} had not sent" if predecessor in absent else f", sent by {predecessor}")
+    if absent:
+        return text + f", which {', '.join(absent)} had not sent yet"
+    if any(record["message"] == waited for record in context.events("MessageAggregated")):
+        return text + ": every worker had sent it and the switch had summed it, the result did not arrive whole"
+    return text + ": every worker had posted it, the switch did not get all packets of it"

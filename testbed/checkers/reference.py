@@ -1,0 +1,119 @@
+"""The independent reference: what every worker must hold, worked out in one process without switch or worker code.
+
+Arithmetic (protocol text section 7): float32 is a left fold in rank order, rounded to binary32 at every step, a NaN
+becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is bitwise; in a float32 max NaN wins and
++0 is above -0.
+A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp) per step.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.plan import Plan
+from workloads.config import ArithmeticSpec, WorkloadConfig
+
+__all__ = ["Array", "GradientSource", "SourceFactory", "default_sources", "expected_results", "fold", "ring_fold"]
+
+Array: TypeAlias = NDArray[Any]
+_CANONICAL_NAN = np.uint32(0x7FC00000)
+_INT32 = np.iinfo(np.int32)
+
+
+class GradientSource(Protocol):
+    """`workloads.gradients`: one rank's gradients; `apply` gives it the reduced one, as a worker does."""
+
+    def gradient(self, iteration: int) -> Array: ...
+
+    def apply(self, iteration: int, total: Array) -> object: ...
+
+
+SourceFactory: TypeAlias = Callable[[WorkloadConfig, int, int, str], GradientSource]
+"""(config, rank, group size, ArithmeticSpec.dtype)"""
+
+
+def default_sources() -> SourceFactory:
+    """`workloads.gradients.create_source`; looked up when needed, since models load slowly."""
+    return cast(SourceFactory, importlib.import_module("workloads.gradients").create_source)
+
+
+def fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
+    """Reduce arrays of one shape, (n,) float32 or int32, in the order given. Raises ValueError for what is not defined."""
+    if arithmetic.dtype == "int32sat" and arithmetic.op == "sum":
+        total = np.zeros(len(gradients[0]), np.int64)
+        for gradient in gradients:
+            total += gradient
+        return np.clip(total, _INT32.min, _INT32.max).astype(np.int32)
+    total = np.array(gradients[0], dtype=np.float32 if arithmetic.dtype == "float32" else np.int32)
+    with np.errstate(all="ignore"):
+        for gradient in gradients[1:]:
+            _combine(total, gradient, arithmetic.op)
+    return _canonical(total)
+
+
+def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
+    """As a ring all-reduce over len(gradients) ranks does it, chunks as `numpy.array_split` cuts them."""
+    size = len(gradients)
+    chunks = [np.array_split(gradient, size) for gradient in gradients]
+    parts = []
+    for first in range(size):
+        total = chunks[first][first]
+        for step in range(1, size):
+            total = fold([total, chunks[(first + step) % size][first]], arithmetic)
+        parts.append(total)
+    return np.concatenate(parts)
+
+
+def _combine(total: Array, gradient: Array, op: str) -> None:
+    if op == "sum":
+        np.add(total, gradient, out=total)
+    elif op == "max" and total.dtype == np.float32:
+        _maximum(total, gradient)
+    elif op == "max":
+        np.maximum(total, gradient, out=total)
+    elif op == "xor":
+        words = total.view(np.uint32)
+        np.bitwise_xor(words, np.ascontiguousarray(gradient).view(np.uint32), out=words)
+    else:
+        raise ValueError(f"no arithmetic for op {op!r}")
+
+
+def _maximum(total: Array, gradient: Array) -> None:
+    """IEEE 754-2019 maximum: equal values have equal bits but for zeros, where AND leaves the sign only if both have it."""
+    other = np.array(gradient, np.float32)
+    equal = total == other
+    total.view(np.uint32)[equal] &= other.view(np.uint32)[equal]
+    np.copyto(total, other, where=(other > total) | np.isnan(other))
+
+
+def _canonical(total: Array) -> Array:
+    if total.dtype == np.float32:
+        total.view(np.uint32)[np.isnan(total)] = _CANONICAL_NAN
+    return total
+
+
+def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterator[list[Array]]:
+    """Per iteration, what each rank must hold, in rank order. A worker that trains gets the result before its next
+    gradient, so the reference trains along."""
+    make = create or default_sources()
+    size = len(plan.workers)
+    collective = plan.workers[0].collective
+    dtype = collective.arithmetic.dtype
+    sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(plan.workers)]
+    for iteration in range(plan.workers[0].workload.iterations):
+        # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
+        gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
+        if collective.kind == "shift":
+            totals = [gradients[rank - 1] for rank in range(size)]
+        elif collective.kind == "ring":
+            totals = [ring_fold(gradients, collective.arithmetic)] * size
+        else:
+            totals = [fold(gradients, collective.arithmetic)] * size
+        for source, total in zip(sources, totals, strict=True):
+            source.apply(iteration, total.copy())
+        yield totals

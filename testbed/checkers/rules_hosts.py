@@ -1,0 +1,157 @@
+"""Rules 2 to 5 and 9: what the endpoints of a connection do, as a switch between them sees it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from testbed.checkers.frames import RoceFrame, Role
+from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
+from workloads.wire import OPCODES, PSN_MASK, Nak, is_ack, is_nak, is_rnr, opcode_name, psn_diff
+
+__all__ = ["ConnectionRules"]
+
+
+class _Sent(NamedTuple):
+    opcode: int
+    extensions: bytes
+    payload: int
+    payload_bytes: int
+    reth_length: int
+
+
+class ConnectionRules:
+    """One connection: data one way, answers the other."""
+
+    def __init__(
+        self, violations: Violations, *, first_psn: int, path_mtu: int, window_packets: int, in_order: bool
+    ) -> None:
+        """`in_order`: no fault of the scenario reorders or repeats packets before they enter the switch."""
+        self._violations, self._path_mtu, self._window, self._in_order = violations, path_mtu, window_packets, in_order
+        self._clock = PsnClock(first_psn)
+        first = self._clock.latest
+        self._clock.latest -= 1
+        self._sent: dict[int, _Sent] = {}
+        self._next_sent = first
+        """lowest PSN not seen to be sent"""
+        self._message: tuple[int, int, int] | None = None
+        """(opcode of its FIRST, RETH length or -1, bytes so far) of the message that is open at `_next_sent`"""
+        self._left_ahead: set[int] = set()
+        self._next_left = first
+        """lowest PSN that has not left towards the receiver"""
+        self._highest_left = first - 1
+        self._covered = first
+        """lowest PSN that no answer covers"""
+        self._msn: int | None = None
+        self._open_naks: set[int] = set()
+        """NAKed, and not delivered again since"""
+        self._owed: dict[int, str] = {}
+        """PSNs that a NAK asked for, on its way to the sender"""
+
+    def sent(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
+        """The sender put data on the wire (a fault may have taken it before the switch)."""
+        psn = self._clock.absolute(frame.psn)
+        self._owed.pop(psn, None)
+        now = _Sent(frame.opcode, frame.extensions, payload, frame.payload_bytes, frame.reth_length)
+        before = self._sent.get(psn)
+        if before is not None:
+            self._compare(before, now, seen)
+            return
+        if psn <= self._clock.latest - KEPT_PSNS:
+            return
+        self._sent[psn] = now
+        self._clock.note(psn)
+        in_flight = psn + 1 - self._covered
+        if in_flight > self._window:
+            self._violations.add(9, seen, f"{in_flight} packets in flight, the window is {self._window}")
+        while (ordered := self._sent.get(self._next_sent)) is not None:
+            self._grammar(ordered, seen)
+            self._sent.pop(self._next_sent - KEPT_PSNS, None)
+            self._next_sent += 1
+
+    def _compare(self, before: _Sent, now: _Sent, seen: Sighting) -> None:
+        if before == now:
+            return
+        what = (
+            f"opcode {opcode_name(now.opcode)}, before {opcode_name(before.opcode)}" if before.opcode != now.opcode
+            else "RETH or ImmDt differ" if before.extensions != now.extensions
+            else "the payload differs"
+        )  # fmt: skip
+        self._violations.add(2, seen, f"sent again, but {what}")
+
+    def _grammar(self, packet: _Sent, seen: Sighting) -> None:
+        """The packet at `_next_sent`, in PSN order."""
+        info, at = OPCODES[packet.opcode], f"PSN {self._next_sent & PSN_MASK}, {opcode_name(packet.opcode)}"
+        size, mtu, opened = packet.payload_bytes, self._path_mtu, self._message
+        if info.starts:
+            if opened is not None:
+                self._violations.add(3, seen, f"{at} begins a message while another is open")
+            opened = (packet.opcode, packet.reth_length, 0)
+        elif opened is None or OPCODES[opened[0]].is_write != info.is_write:
+            self._violations.add(3, seen, f"{at} continues a message that did not begin")
+            opened = (packet.opcode, -1, 0)
+        least, most = (0 if info.starts else 1, mtu) if info.ends else (mtu, mtu)
+        if not least <= size <= most:
+            allowed = f"{mtu}" if least == most else f"{least} to {most}"
+            self._violations.add(3, seen, f"{at} has {size} bytes of payload; allowed: {allowed}")
+        opcode, announced, total = opened[0], opened[1], opened[2] + size
+        if info.ends and announced not in (-1, total):
+            self._violations.add(3, seen, f"{at} ends a message of {total} bytes, its RETH said {announced}")
+        self._message = None if info.ends else (opcode, announced, total)
+
+    def left(self, frame: RoceFrame) -> None:
+        """Data left the switch towards the receiver."""
+        psn = self._clock.absolute(frame.psn)
+        self._open_naks.discard(psn)
+        self._highest_left = max(self._highest_left, psn)
+        if psn >= self._next_left:
+            self._left_ahead.add(psn)
+            while self._next_left in self._left_ahead:
+                self._left_ahead.discard(self._next_left)
+                self._next_left += 1
+
+    def answered(self, frame: RoceFrame, seen: Sighting) -> None:
+        """An answer of the receiver entered the switch."""
+        psn, syndrome = self._clock.absolute(frame.psn), frame.syndrome
+        if not (is_ack(syndrome) or is_rnr(syndrome) or is_nak(syndrome)):
+            return
+        covers = psn + 1 if is_ack(syndrome) else psn
+        if covers > self._next_left:
+            what = f"acknowledges up to PSN {(covers - 1) & PSN_MASK}"
+            if covers > self._next_sent and covers <= self._highest_left + 1:
+                hole = self._next_sent & PSN_MASK
+                self._violations.add(2, seen, f"{what}, but PSN {hole} was never seen to be sent")
+            else:
+                hole = self._next_left & PSN_MASK
+                self._violations.add(4, seen, f"{what}, but PSN {hole} has not left towards the receiver")
+        if self._in_order:
+            if covers < self._covered:
+                before = (self._covered - 1) & PSN_MASK
+                self._violations.add(4, seen, f"the receiver had acknowledged up to PSN {before} before")
+            if self._msn is not None and psn_diff(frame.msn, self._msn) < 0:
+                self._violations.add(4, seen, f"MSN {frame.msn} after {self._msn}")
+            self._msn = frame.msn
+        self._covered = max(self._covered, min(covers, self._next_left))
+        if is_rnr(syndrome):
+            self._open_naks.discard(psn)
+        elif syndrome == Nak.PSN_SEQUENCE:
+            if self._highest_left <= psn:
+                self._violations.add(5, seen, "nothing behind that PSN had left towards the receiver: there is no gap")
+            elif self._in_order and psn in self._open_naks:
+                self._violations.add(5, seen, "a second NAK for the same gap")
+            self._open_naks.add(psn)
+
+    def answer_left(self, frame: RoceFrame, seen: Sighting) -> None:
+        """An answer left the switch towards the sender."""
+        if frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
+            self._owed.setdefault(self._clock.absolute(frame.psn), str(seen))
+
+    def answer_lost(self, frame: RoceFrame) -> None:
+        """A fault took an answer that had left."""
+        if frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
+            self._owed.pop(self._clock.absolute(frame.psn), None)
+
+    def finish(self) -> None:
+        """The run ended without a failure: what a NAK asked for must have come."""
+        for psn, where in sorted(self._owed.items()):
+            if psn >= self._covered:
+                self._violations.add(5, where, f"PSN {psn & PSN_MASK} was not sent again")

@@ -1,0 +1,143 @@
+"""Rules 1 and 6 to 8: what a switch may do to the packets of connections that are not its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from testbed.checkers.frames import RoceFrame, Role
+from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
+from workloads.wire import opcode_name
+
+__all__ = ["SwitchRules"]
+
+Connection = tuple[bytes, bytes, int]
+
+
+class _Passage:
+    """One PSN of one connection on its way through."""
+
+    __slots__ = ("entered", "heads", "left", "payloads", "result")
+
+    def __init__(self) -> None:
+        self.entered = self.left = 0
+        self.heads: tuple[bytes, ...] = ()
+        """as they entered; a retransmission may have another AckReq"""
+        self.payloads: tuple[int, ...] = ()
+        """hashes of what entered"""
+        self.result: int | None = None
+        """hash of the payload that left first"""
+
+
+class _Flow:
+    __slots__ = ("clock", "passages")
+
+    def __init__(self, psn: int) -> None:
+        self.clock = PsnClock(psn)
+        self.passages: dict[int, _Passage] = {}
+
+
+class SwitchRules:
+    def __init__(
+        self,
+        violations: Violations,
+        *,
+        aggregates: Callable[[Connection], bool],
+        is_stale: Callable[[Connection, int], bool],
+        plain: bool,
+    ) -> None:
+        """`aggregates`: whether results may replace payloads on a connection. `is_stale(connection, psn)`: whether the
+        receiver provably has that packet's result, so that the packet may pass as it came. `plain`: the program only
+        forwards, so a damaged frame passes with its damage."""
+        self._violations, self._aggregates, self._is_stale, self._plain = violations, aggregates, is_stale, plain
+        self._flows: dict[Connection, _Flow] = {}
+        self._others: dict[bytes, tuple[list[int], Counter[str]]] = {}
+        self._damaged: Counter[bytes] = Counter()
+        self.answers_passed = self.data_passed = 0
+
+    def damaged(self, raw: bytes) -> None:
+        """A frame with a wrong iCRC, or one that contradicts itself, entered."""
+        self._damaged[raw] += 1
+
+    def passes_damaged(self, raw: bytes) -> bool:
+        """Whether a damaged frame may leave: a plain switch does not look, and passes on what came."""
+        return self._plain and raw in self._damaged
+
+    def entered(self, frame: RoceFrame, payload: int) -> None:
+        """`payload`: hash of the payload."""
+        if frame.role is not Role.DATA:
+            self._others.setdefault(frame.constant, ([0], Counter()))[0][0] += 1
+            return
+        flow = self._flows.get(frame.connection)
+        if flow is None:
+            flow = self._flows[frame.connection] = _Flow(frame.psn)
+        psn = flow.clock.absolute(frame.psn)
+        passage = flow.passages.get(psn)
+        if passage is None:
+            passage = flow.passages[psn] = _Passage()
+            flow.passages.pop(psn - KEPT_PSNS, None)
+        flow.clock.note(psn)
+        passage.entered += 1
+        if frame.head not in passage.heads:
+            passage.heads += (frame.head,)
+        if payload not in passage.payloads:
+            passage.payloads += (payload,)
+
+    def left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting) -> None:
+        if not frame.icrc_valid:
+            if not self.passes_damaged(raw):
+                self._violations.add(1, seen, "its iCRC is wrong")
+        elif frame.role is Role.DATA:
+            self._data_left(frame, payload, seen)
+        else:
+            self._other_left(frame, seen)
+
+    def _other_left(self, frame: RoceFrame, seen: Sighting) -> None:
+        self.answers_passed += 1
+        known = self._others.get(frame.constant)
+        if known is None:
+            self._violations.add(6, seen, f"no {opcode_name(frame.opcode)} with these bytes entered before")
+            return
+        entered, left = known
+        left[seen.interface] += 1
+        if left[seen.interface] > entered[0]:
+            self._violations.add(6, seen, f"it left {left[seen.interface]} times and entered {entered[0]} times")
+
+    def _data_left(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
+        self.data_passed += 1
+        flow = self._flows.get(frame.connection)
+        passage = flow.passages.get(flow.clock.absolute(frame.psn)) if flow else None
+        if passage is None:
+            if flow is None or flow.clock.absolute(frame.psn) > flow.clock.latest - KEPT_PSNS:
+                self._violations.add(7, seen, "no packet of this connection and PSN entered before")
+            return
+        if frame.head not in passage.heads:
+            self._violations.add(7, seen, _difference(passage.heads[-1], frame.head))
+        passage.left += 1
+        if passage.left > passage.entered:
+            self._violations.add(7, seen, f"it left {passage.left} times and entered {passage.entered} times")
+        if not self._aggregates(frame.connection):
+            if payload not in passage.payloads:
+                self._violations.add(7, seen, "its payload changed, and nothing is aggregated on this connection")
+        elif passage.result is None:
+            passage.result = payload
+        elif payload != passage.result and not (
+            payload in passage.payloads and self._is_stale(frame.connection, frame.psn)
+        ):
+            raw = "the host's own payload" if payload in passage.payloads else "another payload"
+            self._violations.add(8, seen, f"{raw} left here, a different one before")
+
+
+def _difference(entered: bytes, left: bytes) -> str:
+    """Which header changed. Ends of the headers in a head (see RoceFrame.head), IPv4 or IPv6."""
+    if len(entered) != len(left):
+        return f"{len(entered)} bytes of headers entered, {len(left)} left"
+    udp = 34 if entered[12] == 0x08 else 54
+    spans = (
+        (14, "Ethernet header"), (udp, "IP header"), (udp + 8, "UDP header"), (udp + 9, "opcode"),
+        (udp + 12, "BTH flags and P_Key"), (udp + 16, "destination QPN"), (udp + 17, "AckReq"), (udp + 20, "PSN"),
+        (len(entered) - 1, "extension headers or INA header"), (len(entered), "FECN and BECN"),
+    )  # fmt: skip
+    first = next(index for index, (a, b) in enumerate(zip(entered, left, strict=True)) if a != b)
+    name = next(name for end, name in spans if first < end)
+    return f"the {name} changed (byte {first}: {entered[first]:#04x} entered, {left[first]:#04x} left)"

@@ -1,0 +1,174 @@
+"""The network is transparent: RC connections stay end to end, although a switch rewrites payloads (from captures)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from testbed.checkers.context import CheckContext
+from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
+from testbed.checkers.messages import message_layout
+from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
+from testbed.checkers.rules_hosts import ConnectionRules
+from testbed.checkers.rules_switch import Connection, SwitchRules
+from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
+from testbed.report.pcapng import Interface, read_capture
+from testbed.verdict import CheckResult, Verdict
+
+__all__ = ["skip_transparency", "transparency"]
+
+
+def skip_transparency(context: CheckContext) -> str | None:
+    return None if context.plan.scenario.capture else "the scenario turns the capture off (capture: false)"
+
+
+def transparency(context: CheckContext) -> CheckResult:
+    """One pass over each capture, in the order in which the switch saw the frames. A frame that a fault took away before
+    the switch counts as sent, not as entered; one that a fault damaged before it is allowed, leaving it is not."""
+    if not context.captures:
+        return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
+    violations, judged = Violations(), [0, 0, 0]
+    for path in context.captures:
+        try:
+            judge = _CaptureJudge(context, violations)
+            judge.run(path)
+        except (OSError, ValueError) as error:
+            return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {path.name} cannot be read: {error}")
+        judged = [a + b for a, b in zip(judged, judge.judged, strict=True)]
+    if violations.total:
+        rules = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
+        detail = f"{violations.total} violations ({rules}); first: {violations.texts[0]}"
+        return CheckResult("transparency", Verdict.FAIL, detail, tuple(violations.texts))
+    frames, data, answers = judged
+    if not data:
+        return CheckResult("transparency", Verdict.UNKNOWN, f"no data packet left a switch in {frames} captured frames")
+    detail = (
+        f"{frames} frames: {data} data packets left, each with the headers it came with and a valid iCRC; {answers} answers "
+        "left, each sent by a host"
+    )
+    return CheckResult("transparency", Verdict.PASS, detail, tuple(f"rule {n}: {text}" for n, text in RULES.items()))
+
+
+class _CaptureJudge:
+    """One capture, one switch."""
+
+    def __init__(self, context: CheckContext, violations: Violations) -> None:
+        plan, scenario = context.plan, context.plan.scenario
+        self._violations = violations
+        self._names = {host.ip: host.name for host in scenario.topology.hosts}
+        self._layout = message_layout(context)
+        self._window = plan.workers[0].collective.window_messages
+        self._corrupts = any(isinstance(fault, Corrupt) for fault in scenario.faults)
+        self._ranks = {connection.requests: connection.rank for connection in plan.connections}
+        self._first = {connection.rank: connection.first_psn for connection in plan.connections}
+        self._newest = {connection.rank: PsnClock(connection.first_psn) for connection in plan.connections}
+        plain = scenario.switch.program == "forward"
+        self._switch = SwitchRules(
+            violations,
+            aggregates=lambda connection: not plain and connection in self._ranks,
+            is_stale=self._is_stale,
+            plain=plain,
+        )
+        self._by_requests: dict[Connection, ConnectionRules] = {}
+        self._by_answers: dict[Connection, ConnectionRules] = {}
+        # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
+        forged = any(isinstance(fault, Corrupt) and fault.repair_icrc for fault in scenario.faults)
+        reborn = any(isinstance(fault, Kill) and fault.window.stop_ns is not None for fault in scenario.faults)
+        if not (forged or reborn):
+            in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
+            for connection in plan.connections:
+                worker = plan.workers[connection.rank]
+                rules = ConnectionRules(
+                    violations,
+                    first_psn=connection.first_psn,
+                    path_mtu=worker.to_successor.path_mtu,
+                    window_packets=_window_packets(context),
+                    in_order=in_order,
+                )
+                self._by_requests[connection.requests] = self._by_answers[connection.answers] = rules
+        self._failed = bool(context.events("QpFailed", "WorkerFailed", "TimeLimitReached")) or not context.all_finished
+        self.judged = [0, 0, 0]
+        """frames, data packets that left, answers that left"""
+
+    def run(self, path: Path) -> None:
+        interfaces: list[Interface] = []
+        seen = Sighting(self._names)
+        for captured in read_capture(path, interfaces):
+            seen.number += 1
+            seen.time_ns, seen.outgoing = captured.time_ns, captured.outgoing
+            seen.interface, seen.frame = interfaces[captured.interface].name, None
+            try:
+                frame = seen.frame = parse_frame(captured.frame)
+            except MalformedFrame as error:
+                self._malformed(captured.outgoing, captured.frame, str(error), seen)
+                continue
+            if frame is not None:
+                payload = hash(frame.payload)
+                if captured.outgoing:
+                    self._left(frame, payload, captured.frame, seen, lost=bool(captured.comment))
+                else:
+                    self._entered(frame, payload, captured.frame, seen, lost=bool(captured.comment))
+        if not self._failed:
+            for rules in self._by_requests.values():
+                rules.finish()
+        self.judged = [seen.number, self._switch.data_passed, self._switch.answers_passed]
+
+    def _malformed(self, outgoing: bool, raw: bytes, problem: str, seen: Sighting) -> None:
+        if not outgoing and self._corrupts:
+            self._switch.damaged(raw)
+        elif not self._switch.passes_damaged(raw):
+            self._violations.add(1, seen, problem)
+
+    def _entered(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, *, lost: bool) -> None:
+        if not frame.icrc_valid:
+            if not self._corrupts:
+                self._violations.add(1, seen, "its iCRC is wrong, and no fault of the scenario damages packets")
+            if not lost:
+                self._switch.damaged(raw)
+            return
+        if not lost:
+            self._switch.entered(frame, payload)
+        if frame.role is Role.DATA:
+            rules = self._by_requests.get(frame.connection)
+            if rules is not None:
+                rules.sent(frame, payload, seen)
+            rank = self._ranks.get(frame.connection)
+            if rank is not None and not lost:
+                clock = self._newest[rank]
+                clock.note(clock.absolute(frame.psn))
+        elif frame.role is Role.ANSWER and not lost:
+            rules = self._by_answers.get(frame.connection)
+            if rules is not None:
+                rules.answered(frame, seen)
+
+    def _left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, *, lost: bool) -> None:
+        if lost:
+            # The frame itself was recorded when it left; this tells what became of it.
+            if frame.role is Role.ANSWER and frame.connection in self._by_answers:
+                self._by_answers[frame.connection].answer_lost(frame)
+            return
+        self._switch.left(frame, payload, raw, seen)
+        if frame.icrc_valid and frame.role is Role.DATA and frame.connection in self._by_requests:
+            self._by_requests[frame.connection].left(frame)
+        elif frame.icrc_valid and frame.role is Role.ANSWER and frame.connection in self._by_answers:
+            self._by_answers[frame.connection].answer_left(frame, seen)
+
+    def _is_stale(self, connection: Connection, psn: int) -> bool:
+        """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
+        window it has the result of this one (protocol text, section 4b, rule E)."""
+        rank = self._ranks[connection]
+        receiver = (rank + 1) % len(self._first)
+        own, theirs = self._newest[rank], self._newest[receiver]
+        offset = own.absolute(psn) - PsnClock(self._first[rank]).latest
+        reached = theirs.latest - PsnClock(self._first[receiver]).latest
+        return self._layout.message_at(reached) >= self._layout.message_at(offset) + self._window
+
+
+def _window_packets(context: CheckContext) -> int:
+    """Most packets that a sender may have unacknowledged. N messages with credit by acknowledgements, 2N by the limit of
+    the send queue without; a ring all-reduce is held by the queue pair alone."""
+    worker = context.plan.workers[0]
+    collective, queue_pair = worker.collective, worker.to_successor.window_packets
+    if collective.kind == "ring":
+        return queue_pair
+    messages = collective.window_messages * (2 if collective.credit == "received" else 1)
+    return min(queue_pair, messages * collective.message_packets)

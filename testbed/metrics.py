@@ -1,0 +1,176 @@
+"""Figures of a run, from its history alone. What cannot be told is None."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from testbed.checkers.context import CheckContext
+from testbed.faults.model import Corrupt
+from testbed.history import Record
+from testbed.verdict import CheckResult, Verdict
+from topologies import format_ip
+from workloads.wire import OPCODES, Opcode
+
+__all__ = ["PERFORMANCE", "bound_bps", "fault_table", "metrics"]
+
+PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
+"""metrics that mean nothing when the machine did not keep up"""
+_LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
+"""kinds of fault that take a packet away (a damaged one is thrown away by the next iCRC check)"""
+_ETHERNET, _IP, _UDP, _BTH, _ICRC = 14, 20, 8, 12, 4
+
+
+def bound_bps(context: CheckContext) -> float:
+    """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
+    bytes. In a ring all-reduce each gradient crosses a link 2(P-1)/P times (protocol text, section 1)."""
+    worker = context.plan.workers[0]
+    payload = worker.to_successor.path_mtu
+    frame = _ETHERNET + _IP + _UDP + _BTH + payload + _ICRC
+    rate = min(link.shape.rate_bps for link in context.plan.scenario.topology.links)
+    bound = rate * payload / frame
+    if worker.collective.kind == "ring":
+        size = worker.collective.size
+        bound *= size / (2 * (size - 1))
+    return bound
+
+
+def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[str, Any]:
+    """The `metrics` of result.json. With a fidelity that does not hold, the figures of PERFORMANCE are None; what was
+    measured stands under `unreliable`."""
+    iterations = _iteration_times(context)
+    size_bytes = max((int(record["bytes"]) for record in context.events("CollectiveStarted")), default=0)
+    times = [duration for duration in iterations if duration is not None]
+    known = len(times) == len(iterations) and sum(times) > 0
+    goodput = 8 * size_bytes * len(times) / sum(times) if known else None
+    values: dict[str, Any] = {
+        "jct_s": _jct(context),
+        "iterations_s": iterations,
+        "goodput_bps": goodput,
+        "bound_bps": bound_bps(context),
+        "gradient_bytes": size_bytes,
+        "retransmissions": _retransmissions(context),
+        "naks": len(context.events("NakSent")),
+        "timeouts": sum(record["cause"] == "timeout" for record in context.events("Retransmission")),
+        "rnr_naks": len(context.events("RnrNakSent")),
+        "rejected_frames": _count(context, "FrameRejected", "reason"),
+        "lost": _lost(context),
+        "recovered_packets": _recovered(context),
+        "replayed_results": len(context.events("ResultReplayed")),
+        "inferred_messages": len(context.events("MessageInferred")),
+        "ignored_packets": _count(context, "PacketIgnored", "reason"),
+        "peak_slots": max((record["peak_occupied"] for record in context.events("SlotsAtEnd")), default=None),
+        "training": _training(context),
+        "unreliable": None,
+    }
+    if fidelity is not None and fidelity.verdict is not Verdict.PASS:
+        values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}
+        values.update(dict.fromkeys(PERFORMANCE))
+    return values
+
+
+def fault_table(context: CheckContext) -> list[dict[str, Any]]:
+    """The `faults` of result.json: every fault of the scenario, those that never struck too."""
+    struck: dict[str, list[Record]] = {fault.name: [] for fault in context.plan.scenario.faults}
+    for record in context.events("FaultStruck"):
+        struck.setdefault(record["fault"], []).append(record)
+    kinds = {fault.name: _kind(type(fault).__name__) for fault in context.plan.scenario.faults}
+    return [
+        {
+            "name": name,
+            "kind": records[0]["kind"] if records else kinds[name],
+            "strikes": len(records),
+            "backend": ",".join(sorted({record["backend"] for record in records})),
+            "targets": dict(sorted(Counter(record["target"] for record in records).items())),
+        }
+        for name, records in struck.items()
+    ]
+
+
+def _kind(class_name: str) -> str:
+    """`LinkDown` -> `link_down`."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in class_name).lstrip("_")
+
+
+def _jct(context: CheckContext) -> float | None:
+    """From the start of the traffic until the last worker finished."""
+    if not context.all_finished:
+        return None
+    started = [record["t"] for record in context.events("TrafficStarted")]
+    ends = [record["t"] for record in context.events("WorkerFinished")]
+    return float(max(ends) - (started[0] if started else 0)) / 1e9
+
+
+def _iteration_times(context: CheckContext) -> list[float | None]:
+    """Per iteration, from the first worker's start to the last worker's result; None when one has no result."""
+    starts: dict[int, list[int]] = {}
+    ends: dict[int, list[int]] = {}
+    for record in context.events("CollectiveStarted"):
+        starts.setdefault(record["iteration"], []).append(record["t"])
+    for record in context.events("CollectiveCompleted"):
+        ends.setdefault(record["iteration"], []).append(record["t"])
+    workers = len(context.workers)
+    return [
+        (max(ends[number]) - min(starts[number])) / 1e9
+        if number in starts and len(ends.get(number, ())) >= workers
+        else None
+        for number in range(context.plan.workers[0].workload.iterations)
+    ]
+
+
+def _retransmissions(context: CheckContext) -> dict[str, Any]:
+    """`packets` is None when no queue pair told its statistics (a killed run)."""
+    told = context.events("RcStatistics")
+    sent = sum(record["packets_sent"] for record in told)
+    again = sum(record["packets_retransmitted"] for record in told)
+    return {
+        "packets": again if told else None,
+        "of_packets_sent": sent if told else None,
+        "by_cause": _count(context, "Retransmission", "cause"),
+    }
+
+
+def _count(context: CheckContext, event: str, key: str) -> dict[str, int]:
+    return dict(sorted(Counter(str(record[key]) for record in context.events(event)).items()))
+
+
+def _lost(context: CheckContext) -> dict[str, int]:
+    """Packets that faults took away, by what they carried."""
+    counts = {"data": 0, "answers": 0, "other": 0}
+    for record in _losses(context):
+        counts[_class_of(record["opcode"])] += 1
+    return counts
+
+
+def _losses(context: CheckContext) -> list[Record]:
+    """Strikes that took a packet away. Damage with a repaired iCRC does not: it goes through."""
+    repaired = {f.name for f in context.plan.scenario.faults if isinstance(f, Corrupt) and f.repair_icrc}
+    struck = context.events("FaultStruck")
+    return [record for record in struck if record["kind"] in _LOSSES and record["fault"] not in repaired]
+
+
+def _class_of(opcode: int) -> str:
+    info = OPCODES.get(opcode)
+    if info is not None and info.is_request:
+        return "data"
+    return "answers" if opcode == Opcode.ACKNOWLEDGE else "other"
+
+
+def _recovered(context: CheckContext) -> int:
+    """Distinct data packets that were lost at least once and whose receiver finished: it has what they carried."""
+    done = context.finished
+    receivers = {
+        f"{format_ip(worker.from_predecessor.envelope.dst_ip)}>{format_ip(worker.from_predecessor.envelope.src_ip)}:"
+        f"{worker.from_predecessor.qpn}": worker.name
+        for worker in context.plan.workers
+    }
+    lost = {(record["flow"], record["psn"]) for record in _losses(context) if _class_of(record["opcode"]) == "data"}
+    return sum(receivers.get(flow) in done for flow, _ in lost)
+
+
+def _training(context: CheckContext) -> dict[str, float | int] | None:
+    told = context.events("TrainingProgress")
+    if not told:
+        return None
+    last = max(told, key=lambda record: int(record["iteration"]))
+    return {"iteration": last["iteration"], "loss": last["loss"], "accuracy": last["accuracy"]}

@@ -1,0 +1,111 @@
+"""result.json: what a run says to programs. `result.schema.json` beside this file is its schema."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib import resources
+from typing import Any
+
+from testbed.checkers import CheckContext, Checked, judge_fidelity, run_checks
+from testbed.checkers.registry import Skipped
+from testbed.metrics import fault_table, metrics
+from testbed.plan import Plan
+from testbed.verdict import CheckResult, merge_results
+from testbed.worlds.base import RunFacts
+
+__all__ = ["SCHEMA_VERSION", "document", "judge", "result_schema", "to_json"]
+
+SCHEMA_VERSION = 1
+
+
+def judge(context: CheckContext, facts: RunFacts, *, world: str, replay: str) -> dict[str, Any]:
+    """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats the
+    run; `facts.skipped` holds `check: reason` for what the world could not supply."""
+    fidelity = judge_fidelity(context)
+    checked = run_checks(context)
+    impossible = [Skipped(*(part.strip() for part in text.partition(":")[::2])) for text in facts.skipped]
+    names = {item.name for item in impossible}
+    checked = Checked(
+        tuple(result for result in checked.results if result.name not in names),
+        (*(item for item in checked.skipped if item.name not in names), *impossible),
+    )
+    return document(
+        plan=context.plan,
+        checked=checked,
+        fidelity=fidelity,
+        metrics=metrics(context, fidelity),
+        faults=fault_table(context),
+        environment=facts.environment,
+        world=world,
+        replay=replay,
+    )
+
+
+def document(
+    *,
+    plan: Plan,
+    checked: Checked,
+    fidelity: CheckResult,
+    metrics: dict[str, Any],
+    faults: list[dict[str, Any]],
+    environment: dict[str, str],
+    world: str,
+    replay: str,
+) -> dict[str, Any]:
+    """JSON values only; numbers that JSON has no word for (NaN, infinities) become null."""
+    scenario = plan.scenario
+    result = {
+        "schema": SCHEMA_VERSION,
+        "scenario": scenario.name,
+        "description": scenario.description,
+        "world": world,
+        "seed": scenario.seed,
+        "hosts": len(plan.workers),
+        "collective": scenario.job.collective,
+        "verdict": str(merge_results(checked.results)),
+        "expect": scenario.expect,
+        "replay": replay,
+        "checks": [_check(result) for result in checked.results],
+        "skipped": [{"name": item.name, "reason": item.reason} for item in checked.skipped],
+        "faults": faults,
+        "metrics": metrics,
+        "fidelity": {
+            "verdict": str(fidelity.verdict),
+            "detail": fidelity.detail,
+            "reasons": list(fidelity.evidence),
+        },
+        "environment": dict(environment),
+    }
+    finite: dict[str, Any] = _finite(result)
+    return finite
+
+
+def to_json(result: dict[str, Any]) -> str:
+    return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def result_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of result.json."""
+    text = resources.files("testbed.report").joinpath("result.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def _check(result: CheckResult) -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "verdict": str(result.verdict),
+        "detail": result.detail,
+        "evidence": list(result.evidence),
+    }
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value

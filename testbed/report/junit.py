@@ -1,0 +1,50 @@
+"""JUnit XML: one test case per check, as CI systems read it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+__all__ = ["junit_xml"]
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""what XML 1.0 section 2.2 has no word for, escaped or not"""
+
+
+def _clean(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)
+
+
+def junit_xml(result: dict[str, Any]) -> str:
+    """`result`: the document of result.json. An unknown is an error, so that no CI takes it for a success."""
+    checks, skipped = result["checks"], result["skipped"]
+    of = [check["verdict"] for check in checks]
+    suite = ElementTree.Element(
+        "testsuite",
+        name=_clean(f"{result['scenario']} ({result['world']}, seed {result['seed']})"),
+        tests=str(len(checks) + len(skipped)),
+        failures=str(of.count("fail")),
+        errors=str(of.count("unknown")),
+        skipped=str(len(skipped)),
+        time=f"{result['metrics']['jct_s'] or 0:.3f}",
+    )
+    for check in checks:
+        case = _case(suite, result, check["name"])
+        if check["verdict"] == "pass":
+            ElementTree.SubElement(case, "system-out").text = _clean(check["detail"])
+            continue
+        tag = "failure" if check["verdict"] == "fail" else "error"
+        element = ElementTree.SubElement(case, tag, message=_clean(check["detail"]), type=check["verdict"])
+        element.text = _clean("\n".join([*check["evidence"], f"replay: {result['replay']}"]))
+    for item in skipped:
+        ElementTree.SubElement(_case(suite, result, item["name"]), "skipped", message=_clean(item["reason"]))
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
+
+
+def _case(suite: ElementTree.Element, result: dict[str, Any], name: str) -> ElementTree.Element:
+    classname = _clean(f"{result['world']}.{result['scenario']}")
+    return ElementTree.SubElement(suite, "testcase", classname=classname, name=_clean(name))

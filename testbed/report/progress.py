@@ -1,0 +1,140 @@
+"""What a person sees while a run goes on, fed by its records."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from testbed.checkers.context import CheckContext
+from testbed.checkers.messages import message_layout
+from testbed.history import Record
+from testbed.plan import Plan
+from testbed.report.terminal import wants_color
+
+__all__ = ["Progress"]
+
+_LINE_EVERY_NS = 5_000_000_000
+_DRAW_EVERY_NS = 100_000_000
+
+
+class Progress:
+    """A bar on a terminal, lines elsewhere: what changes, and a sign of life every five seconds of the run.
+
+    It draws only when a record comes, from the caller's thread, and takes time from the records: no clock, no thread.
+    """
+
+    def __init__(self, plan: Plan, stream: TextIO, *, no_color: bool = False) -> None:
+        self._stream, self._plan = stream, plan
+        self._layout = message_layout(CheckContext(plan, ()))
+        self._workers = len(plan.workers)
+        self._counts_messages = plan.workers[0].collective.kind != "ring"
+        self._received = self._struck = self._went_back = 0
+        self._completed: dict[int, int] = {}
+        self._announced: set[str] = set()
+        self._accuracy: float | None = None
+        self._next_ns = 0
+        self._bar: Any = None
+        self._task: Any = None
+        if wants_color(stream, no_color):
+            self._make_bar(stream)
+
+    def __call__(self, record: Record) -> None:
+        """As a world's `on_record`."""
+        line = self._note(record)
+        if line:
+            self._tell(line)
+        time_ns = int(record["t"])
+        if time_ns >= self._next_ns:
+            if self._bar is not None:
+                self._draw()
+                self._next_ns = time_ns + _DRAW_EVERY_NS
+            else:
+                if self._next_ns:
+                    self._tell(f"{time_ns / 1e9:6.1f} s  {self._state()}")
+                self._next_ns = time_ns + _LINE_EVERY_NS
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._draw()
+            self._bar.stop()
+            self._bar = None
+
+    def _note(self, record: Record) -> str:
+        """Count it; the line that it is worth, if any."""
+        event, at = record["event"], f"{record['t'] / 1e9:6.1f} s  "
+        if event == "MessageReceived":
+            self._received += 1
+        elif event == "Retransmission":
+            self._went_back += 1
+        elif event == "CollectiveStarted":
+            if self._layout.gradient_bytes != record["bytes"]:
+                self._layout = message_layout(CheckContext(self._plan, (record,)))
+        elif event == "TrainingProgress":
+            self._accuracy = record["accuracy"]
+        elif event == "TrafficStarted":
+            return f"{at}{record['nodes']} nodes are up, the traffic starts"
+        elif event == "FaultStruck":
+            self._struck += 1
+            if record["fault"] not in self._announced:
+                self._announced.add(record["fault"])
+                where = f"{record['target']} {record['direction']}".strip()
+                return f"{at}{record['fault']} strikes for the first time, on {where}"
+        elif event == "CollectiveCompleted":
+            number = record["iteration"]
+            self._completed[number] = self._completed.get(number, 0) + 1
+            if self._completed[number] == self._workers and self._worth_a_line(number):
+                return f"{at}iteration {number + 1} of {self._layout.iterations} complete{self._quality()}"
+        elif event == "QpFailed":
+            return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
+        elif event == "WorkerFailed":
+            return f"{at}{record['node']} gave up: {record['reason']}"
+        elif event == "NodeExited" and not record["expected"]:
+            return f"{at}{record['node']} ended unasked with status {record['status']}"
+        elif event == "TimeLimitReached":
+            return f"{at}the time limit is reached"
+        return ""
+
+    def _worth_a_line(self, iteration: int) -> bool:
+        """About twenty lines in all."""
+        step = max(1, self._layout.iterations // 20)
+        return (iteration + 1) % step == 0 or iteration + 1 == self._layout.iterations
+
+    def _quality(self) -> str:
+        return "" if self._accuracy is None else f", accuracy {self._accuracy:.1%}"
+
+    def _state(self) -> str:
+        done = sum(count == self._workers for count in self._completed.values())
+        text = f"iteration {min(done + 1, self._layout.iterations)} of {self._layout.iterations}"
+        if self._counts_messages:
+            text += f", {self._received:,} of {self._layout.total * self._workers:,} results"
+        return text + f", {self._struck:,} strikes, {self._went_back:,} retransmissions{self._quality()}"
+
+    def _tell(self, line: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False, markup=False)
+        else:
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
+
+    def _make_bar(self, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            BarColumn(bar_width=30),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.description}"),
+            console=Console(file=stream),
+            auto_refresh=False,
+            transient=True,
+        )
+        self._task = self._bar.add_task("starting", total=1.0)
+        self._bar.start()
+
+    def _draw(self) -> None:
+        results = sum(self._completed.values())
+        total, done = self._layout.iterations * self._workers, float(results)
+        if self._counts_messages:
+            total, done = self._layout.total * self._workers, float(self._received)
+        self._bar.update(self._task, completed=done / max(1, total), description=self._state())
+        self._bar.refresh()

@@ -1,0 +1,197 @@
+"""The summary of a run as lines of styled text: one content for terminals, plain text and HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Line", "amount", "bits_per_second", "summary_lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    text: str
+    style: str = ""
+    """title, head, pass, fail, unknown, skipped, dim or nothing"""
+    indent: int = 0
+    label: str = ""
+    """stands before the text, in the style; the text then goes on behind `label_width`"""
+    label_width: int = 0
+
+
+def amount(count: int, noun: str, plural: str = "") -> str:
+    """`1 packet`, `2 packets`, `12,345 packets`."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def bits_per_second(rate: float) -> str:
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if rate >= size:
+            return f"{rate / size:.1f} {unit}"
+    return f"{rate:.0f} bit/s"
+
+
+def summary_lines(result: dict[str, Any]) -> list[Line]:
+    """`result`: the document of result.json."""
+    return [
+        *_what(result),
+        *_faults(result),
+        *_recovery(result),
+        *_speed(result),
+        *_checks(result),
+        *_verdict(result),
+    ]
+
+
+def _what(result: dict[str, Any]) -> list[Line]:
+    metrics = result["metrics"]
+    lines = [
+        Line(
+            f"{result['scenario']}: {amount(result['hosts'], 'host')}, {result['collective']}, {result['world']} world, "
+            f"seed {result['seed']}",
+            "title",
+        )
+    ]
+    if result["description"]:
+        lines.append(Line(result["description"].strip(), "", 2))
+    iterations = metrics["iterations_s"] or (metrics["unreliable"] or {}).get("iterations_s") or []
+    done = sum(time is not None for time in iterations)
+    if metrics["gradient_bytes"]:
+        lines.append(
+            Line(
+                f"every worker reduced {metrics['gradient_bytes'] / 1e6:,.2f} MB of gradient, {done} of "
+                f"{amount(len(iterations), 'iteration')} done",
+                "",
+                2,
+            )
+        )
+    training = metrics["training"]
+    if training is not None and training["accuracy"] is not None:
+        lines.append(
+            Line(f"the model classifies {training['accuracy']:.1%} of the images that it never saw correctly", "", 2)
+        )
+    return lines
+
+
+def _faults(result: dict[str, Any]) -> list[Line]:
+    if not result["faults"]:
+        return [Line(""), Line("Faults", "head"), Line("none asked for", "", 2)]
+    lines = [Line(""), Line("Faults", "head")]
+    width = max(len(fault["name"]) for fault in result["faults"]) + 2
+    for fault in result["faults"]:
+        targets = ", ".join(f"{name} {count}x" for name, count in list(fault["targets"].items())[:8])
+        more = len(fault["targets"]) - 8
+        text = f"struck {amount(fault['strikes'], 'time')}" if fault["strikes"] else "never struck"
+        text += f" ({targets}{f' and {more} more' if more > 0 else ''})" if targets else ""
+        lines.append(Line(text, "" if fault["strikes"] else "unknown", 2, fault["name"], width))
+    return lines
+
+
+def _recovery(result: dict[str, Any]) -> list[Line]:
+    metrics = result["metrics"]
+    lost, again = metrics["lost"], metrics["retransmissions"]
+    total = sum(lost.values())
+    lines = [Line(""), Line("Lost and recovered", "head")]
+    if total:
+        lines.append(
+            Line(
+                f"{amount(total, 'packet')} lost: {lost['data']:,} with data, {lost['answers']:,} with an ACK or NAK, "
+                f"{lost['other']:,} other",
+                "",
+                2,
+            )
+        )
+        lines.append(
+            Line(
+                f"what {amount(metrics['recovered_packets'], 'lost data packet')} carried "
+                "reached its receiver by retransmission",
+                "",
+                2,
+            )
+        )
+    else:
+        lines.append(Line("no packet was lost", "", 2))
+    causes = {"nak": "after a NAK", "timeout": "after a timeout", "rnr": "after a receiver was not ready"}
+    backs = ", ".join(f"{count:,} {causes.get(cause, cause)}" for cause, count in again["by_cause"].items())
+    if backs:
+        share = ""
+        if again["packets"] is not None and again["of_packets_sent"]:
+            share = f"; {again['packets']:,} of {again['of_packets_sent']:,} packets were sent again"
+        lines.append(Line(f"senders went back: {backs}{share}", "", 2))
+    switch = []
+    if metrics["replayed_results"]:
+        switch.append(f"repeated {amount(metrics['replayed_results'], 'result')} from its slots")
+    if metrics["inferred_messages"]:
+        switch.append(f"placed {amount(metrics['inferred_messages'], 'message')} whose first packet was lost")
+    ignored = sum(metrics["ignored_packets"].values())
+    if ignored:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in metrics["ignored_packets"].items())
+        switch.append(f"kept {amount(ignored, 'packet')} out of the sums ({reasons})")
+    if switch:
+        lines.append(Line(f"the switch {'; '.join(switch)}", "", 2))
+    return lines
+
+
+def _speed(result: dict[str, Any]) -> list[Line]:
+    metrics = result["metrics"]
+    lines = [Line(""), Line("Speed", "head")]
+    measured = metrics if metrics["unreliable"] is None else metrics["unreliable"]
+    bound = metrics["bound_bps"]
+    if measured["jct_s"] is None:
+        lines.append(Line("the job did not complete", "", 2))
+    elif measured["goodput_bps"] is not None and bound:
+        lines.append(
+            Line(
+                f"job completed in {measured['jct_s']:.3f} s; goodput {bits_per_second(measured['goodput_bps'])} of "
+                f"gradient per worker, the links' bound is {bits_per_second(bound)} "
+                f"({measured['goodput_bps'] / bound:.1%})",
+                "",
+                2,
+            )
+        )
+    if metrics["unreliable"] is not None:
+        lines.append(Line("do not trust these figures (the sums are judged all the same):", "unknown", 2))
+        lines += [Line(reason, "unknown", 4) for reason in result["fidelity"]["reasons"][:6]]
+    else:
+        lines.append(Line(result["fidelity"]["detail"], "dim", 2))
+    return lines
+
+
+def _checks(result: dict[str, Any]) -> list[Line]:
+    lines = [Line(""), Line("Checks", "head")]
+    names = [item["name"] for item in (*result["checks"], *result["skipped"])]
+    width = max((len(name) for name in names), default=0) + 11
+    for check in result["checks"]:
+        label = f"{check['verdict'].upper():9}{check['name']}"
+        lines.append(Line(check["detail"], check["verdict"], 2, label, width))
+        if check["verdict"] != "pass":
+            shown = [text for text in check["evidence"] if text not in check["detail"]]
+            lines += [Line(text, "dim", 4 + width) for text in shown[:6]]
+    lines += [Line(item["reason"], "skipped", 2, f"{'SKIPPED':9}{item['name']}", width) for item in result["skipped"]]
+    return lines
+
+
+_MEANING = {
+    "pass": "every check passed",
+    "fail": "at least one check found a violation",
+    "unknown": "no violation was found, but something could not be judged",
+}
+
+
+def _verdict(result: dict[str, Any]) -> list[Line]:
+    verdict = result["verdict"]
+    exact = any(check["name"] == "bit_exact" and check["verdict"] == "pass" for check in result["checks"])
+    meaning = _MEANING[verdict]
+    if verdict == "pass" and exact:
+        meaning = "every worker holds the exact sums, bit for bit, and every check passed"
+    failed = [check["name"] for check in result["checks"] if check["verdict"] == verdict]
+    if verdict != "pass" and failed:
+        meaning += f" ({', '.join(failed)})"
+    lines = [Line(""), Line(meaning, verdict, 0, f"Verdict: {verdict.upper()}", 18)]
+    if verdict != "pass":
+        if verdict == result["expect"]:
+            lines.append(Line("this is what the scenario is made to show", "dim", 2))
+        lines.append(Line(f"replay: {result['replay']}", "", 2))
+    elif result["expect"] not in ("", verdict):
+        lines.append(Line(f"the scenario was made to show {result['expect']}", "unknown", 2))
+    return lines
