@@ -176,7 +176,7 @@ def check_af_packet() -> str:
     ):
         sender.bind(("probe0", _ETH_P_TEST))
         receiver.bind(("probe1", _ETH_P_TEST))
-        receiver.settimeout(1)
+        receiver.settimeout(5)
         frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + struct.pack("!H", _ETH_P_TEST) + b"probe" * 10
         sender.send(frame)
         if receiver.recv(2048) != frame:

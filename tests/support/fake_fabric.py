@@ -21,7 +21,9 @@ from workloads.wire import Envelope
 SEND_QPN, RECEIVE_QPN = 1, 2
 
 
-def worker_config(rank: int, size: int, *, path_mtu: int = 256, straggle_ns: int = 0, **collective: object) -> WorkerConfig:
+def worker_config(
+    rank: int, size: int, *, path_mtu: int = 256, straggle_ns: int = 0, **collective: object
+) -> WorkerConfig:
     """A worker of a ring on the fake fabric; every rank's memory begins at the same address."""
     envelope = Envelope(bytes(6), bytes(6), bytes(4), bytes(4))
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.pcap import read_pcap
+from tests.support.rxe_captures import read_pcap
 from workloads.wire import (
     OPCODES,
     Aeth,
