@@ -193,7 +193,7 @@ static void send_result(
         put16(frame + IP_CHECKSUM, ipv4_checksum(frame + IP_AT));
     }
     put16(frame + UDP_CHECKSUM, 0);
-    uint32_t crc = (uint32_t)crc32(roce_icrc_headers(frame), frame + EXT_AT, (uInt)(head - EXT_AT));
+    uint32_t crc = ina_crc32(roce_icrc_headers(frame), frame + EXT_AT, (size_t)(head - EXT_AT));
     if (size) {
         if (sw->combine_length != size) {
             sw->combine_op = crc32_combine_gen(size);
@@ -214,7 +214,7 @@ static void release(struct netreduce_switch *sw, struct netreduce_ring *ring, in
     if (!todo)
         return;
     ring->released[slot] |= todo;
-    uint32_t value_crc = (uint32_t)crc32(0, ring->value + slot * ring->mtu, (uInt)ring->length[slot]);
+    uint32_t value_crc = ina_crc32(0, ring->value + slot * ring->mtu, (size_t)ring->length[slot]);
     for (; todo; todo &= todo - 1)
         send_result(sw, ring, __builtin_ctzll(todo), slot, value_crc);
 }
@@ -523,7 +523,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
         sw->counters[answered ? REPLAYED : DUPLICATE]++;
         note(sw, answered ? LOG_REPLAYED : LOG_DUPLICATE, ring - sw->rings, rank, place.message, place.offset);
         if (answered)
-            send_result(sw, ring, rank, slot, (uint32_t)crc32(0, ring->value + slot * ring->mtu, (uInt)size));
+            send_result(sw, ring, rank, slot, ina_crc32(0, ring->value + slot * ring->mtu, (size_t)size));
         return WHY_DONE;
     }
     int completes = (bitmap | bit) == ring->everyone;
