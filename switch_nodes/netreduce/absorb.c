@@ -2,15 +2,20 @@
  * ring.py. Whatever is not handled here goes, frame by frame, through the Python reference (program.py), which decides
  * by the tables of tables.py; a differential test proves that both leave the same frames, events and arrays behind.
  *
- * Handled: a MIDDLE or LAST of a message of the connection table, valid iCRC, of the message that its slot serves:
- * stored, folded and released when it completes the slot, absorbed when it is a duplicate, answered when it is a
- * duplicate of an answered one. And what bypasses the rings between static forwarding entries. */
+ * Handled: data of a connection that the table knows, with a valid iCRC, of the message that its slot serves: a MIDDLE or
+ * LAST whose message is in the table, a FIRST or ONLY that agrees with it. Stored, folded and released when it completes
+ * the slot; absorbed when it is a duplicate, answered when it is a duplicate of an answered one. And what bypasses the
+ * rings between static forwarding entries. */
 #include <stddef.h>
 
 #include "../frame_queue.h"
 #include "roce.h"
 
-enum { HEADER_STRIDE = 128, INA_HEADER_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
+enum { HEADER_STRIDE = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
+enum { /* ina_header.INA_LAYOUT */
+    INA_MAGIC = 0, INA_VERSION = 1, INA_OP_DTYPE = 2, INA_FLAGS = 3, INA_RING = 4, INA_RANK = 6, INA_SIZE = 7,
+    INA_MESSAGE = 8, INA_PACKETS = 12, INA_HEADER_BYTES = 16
+};
 enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK };                    /* ring.Cursor */
 enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
 enum { FLOAT32, INT32, INT32SAT };                                              /* ina_header.DTYPE_CODES */
@@ -34,6 +39,8 @@ struct netreduce_ring {
     int32_t *completed;
     int32_t *entered;
     int64_t *qpn;
+    int64_t *newest;
+    int64_t *plain_from;
     int64_t *entry_message;
     int32_t *entry_psn;
     int32_t *entry_length;
@@ -51,7 +58,7 @@ struct netreduce_ring {
     int32_t op;
     int32_t dtype;
     int32_t asap;
-    int32_t unused;
+    int32_t id;
 };
 
 struct netreduce_switch {
@@ -186,7 +193,7 @@ static void send_result(
         put16(frame + IP_CHECKSUM, ipv4_checksum(frame + IP_AT));
     }
     put16(frame + UDP_CHECKSUM, 0);
-    uint32_t crc = (uint32_t)crc32(roce_icrc_headers(frame), frame + EXT_AT, (uInt)(head - EXT_AT));
+    uint32_t crc = ina_crc32(roce_icrc_headers(frame), frame + EXT_AT, (size_t)(head - EXT_AT));
     if (size) {
         if (sw->combine_length != size) {
             sw->combine_op = crc32_combine_gen(size);
@@ -207,7 +214,7 @@ static void release(struct netreduce_switch *sw, struct netreduce_ring *ring, in
     if (!todo)
         return;
     ring->released[slot] |= todo;
-    uint32_t value_crc = (uint32_t)crc32(0, ring->value + slot * ring->mtu, (uInt)ring->length[slot]);
+    uint32_t value_crc = ina_crc32(0, ring->value + slot * ring->mtu, (size_t)ring->length[slot]);
     for (; todo; todo &= todo - 1)
         send_result(sw, ring, __builtin_ctzll(todo), slot, value_crc);
 }
@@ -316,25 +323,35 @@ static int has_room(struct netreduce_switch *sw, const struct netreduce_ring *ri
     return 0;
 }
 
-/* Bytes of extension headers of an RC opcode that neither starts a message nor carries no data; -1 for all others. */
+/* Bytes of extension headers of an RC data opcode; -1 for those that are left to Python. */
 static int extension_bytes(uint8_t opcode)
 {
     switch (opcode) {
+    case 0x00: /* SEND_FIRST */
     case 0x01: /* SEND_MIDDLE */
     case 0x02: /* SEND_LAST */
+    case 0x04: /* SEND_ONLY */
     case 0x07: /* WRITE_MIDDLE */
     case 0x08: /* WRITE_LAST */
         return 0;
     case 0x03: /* SEND_LAST_IMM */
+    case 0x05: /* SEND_ONLY_IMM */
     case 0x09: /* WRITE_LAST_IMM */
         return IMM_BYTES;
+    case 0x06: /* WRITE_FIRST */
+    case 0x0A: /* WRITE_ONLY */
+        return RETH_BYTES;
+    case 0x0B: /* WRITE_ONLY_IMM */
+        return RETH_BYTES + IMM_BYTES;
     default:
         return -1;
     }
 }
 
 static int is_rc_data(uint8_t opcode) { return opcode <= 0x0B || opcode == 0x16 || opcode == 0x17; }
-static int ends_message(uint8_t opcode) { return opcode != 0x01 && opcode != 0x07; }
+static int is_only(uint8_t opcode) { return opcode == 0x04 || opcode == 0x05 || opcode == 0x0A || opcode == 0x0B; }
+static int starts_message(uint8_t opcode) { return opcode == 0x00 || opcode == 0x06 || is_only(opcode); }
+static int ends_message(uint8_t opcode) { return !(opcode <= 0x01 || opcode == 0x06 || opcode == 0x07); }
 
 static int bypass(struct netreduce_switch *sw, const uint8_t *frame, int32_t length, int32_t port)
 {
@@ -372,6 +389,85 @@ static struct netreduce_ring *find_connection(
     return found;
 }
 
+/* Where a data packet belongs. */
+struct place {
+    int64_t message;
+    int32_t offset;
+    int32_t packets;
+};
+
+/* connections.py: match. */
+static int match(const struct netreduce_ring *ring, int32_t rank, uint32_t psn, struct place *place)
+{
+    for (int32_t i = rank * ring->entries; i < (rank + 1) * ring->entries; i++) {
+        int32_t distance = psn_diff(psn, (uint32_t)ring->entry_psn[i]);
+        if (ring->entry_message[i] >= 0 && distance >= 0 && distance < ring->entry_length[i]) {
+            *place = (struct place){ring->entry_message[i], distance, ring->entry_length[i]};
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Index of a message in the entries of a rank; -1 when it is not there. */
+static int64_t entry_of(const struct netreduce_ring *ring, int32_t rank, int64_t message)
+{
+    int64_t index = rank * ring->entries + message % ring->entries;
+    return message >= 0 && ring->entry_message[index] == message ? index : -1;
+}
+
+/* Whether a FIRST or ONLY has the INA header of this connection and agrees with all that is known (placement.py: _start,
+ * connections.py: agrees). Connections that carried other messages too are left to Python. */
+static int start(const struct netreduce_ring *ring, int32_t rank, const uint8_t *header, int only, uint32_t psn,
+                 struct place *place)
+{
+    int64_t message = get32(header + INA_MESSAGE), announced = packets_of(ring, message), newest = ring->newest[rank];
+    int32_t packets = get16(header + INA_PACKETS);
+    if (header[INA_MAGIC] != 0xA7 || header[INA_VERSION] != 1 || !(header[INA_FLAGS] & 1)
+        || header[INA_OP_DTYPE] != (ring->op << 4 | ring->dtype) || get16(header + INA_RING) != ring->id
+        || header[INA_RANK] != rank || header[INA_SIZE] != ring->size || packets < 1
+        || packets > ring->message_packets || only != (packets == 1) || (announced && announced != packets)
+        || ring->plain_from[rank] >= 0)
+        return 0;
+    int64_t last = entry_of(ring, rank, newest), same = entry_of(ring, rank, message);
+    int64_t before = entry_of(ring, rank, message - 1), after = entry_of(ring, rank, message + 1);
+    if (last >= 0 && (psn_diff(psn, (uint32_t)ring->entry_psn[last]) > 0) != (message > newest))
+        return 0;
+    if (same >= 0 && ((uint32_t)ring->entry_psn[same] != psn || ring->entry_length[same] != packets))
+        return 0;
+    if (before >= 0 && psn_add((uint32_t)ring->entry_psn[before], ring->entry_length[before]) != psn)
+        return 0;
+    if (after >= 0 && psn_add(psn, packets) != (uint32_t)ring->entry_psn[after])
+        return 0;
+    *place = (struct place){message, 0, packets};
+    return 1;
+}
+
+/* ring.py: announce, connections.py: put; for a FIRST or ONLY whose slot serves its message. */
+static void note_message(struct netreduce_ring *ring, int32_t rank, const struct place *place, uint32_t psn)
+{
+    int64_t index = place->message % ring->banks, entry = rank * ring->entries + place->message % ring->entries;
+    if (ring->message[index] != place->message) {
+        ring->message[index] = place->message;
+        ring->announced[index] = place->packets;
+        ring->completed[index] = 0;
+        memset(ring->entered + index * ring->size, 0, (size_t)ring->size * sizeof *ring->entered);
+    }
+    if (ring->entry_message[entry] >= place->message)
+        return;
+    ring->entry_message[entry] = place->message;
+    ring->entry_psn[entry] = (int32_t)psn;
+    ring->entry_length[entry] = place->packets;
+    if (place->message > ring->newest[rank])
+        ring->newest[rank] = place->message;
+}
+
+static void keep_header(struct netreduce_ring *ring, int64_t at, const uint8_t *frame, int32_t head)
+{
+    memcpy(ring->header + at * HEADER_STRIDE, frame, (size_t)head);
+    ring->header_length[at] = head;
+}
+
 /* One frame. WHY_DONE when it was handled, else nothing has changed. */
 static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t length, int32_t port)
 {
@@ -391,70 +487,63 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     struct netreduce_ring *ring = find_connection(sw, &view, port, &rank, &edge);
     if (!edge)
         return bypass(sw, frame, length, port);
-    int extension = extension_bytes(view.opcode);
-    if (!ring || extension < 0 || view.pad)
+    int extension = extension_bytes(view.opcode), starts = starts_message(view.opcode);
+    int32_t head = EXT_AT + extension + (starts ? INA_HEADER_BYTES : 0), size = (int32_t)view.end - ICRC_BYTES - head;
+    if (!ring || extension < 0 || view.pad || size < 0 || size > ring->mtu || size % ELEMENT_BYTES)
         return WHY_PYTHON;
 
-    int64_t message = -1;
-    int32_t offset = 0, packets = 0;
-    for (int32_t i = rank * ring->entries; i < (rank + 1) * ring->entries; i++) {
-        int32_t distance = psn_diff(view.psn, (uint32_t)ring->entry_psn[i]);
-        if (ring->entry_message[i] >= 0 && distance >= 0 && distance < ring->entry_length[i]) {
-            message = ring->entry_message[i];
-            offset = distance;
-            packets = ring->entry_length[i];
-            break;
-        }
+    struct place place;
+    if (starts) {
+        if (!start(ring, rank, frame + head - INA_HEADER_BYTES, is_only(view.opcode), view.psn, &place))
+            return WHY_PYTHON;
+    } else if (!match(ring, rank, view.psn, &place) || place.offset == 0
+               || ends_message(view.opcode) != (place.offset == place.packets - 1)) {
+        return WHY_PYTHON;
     }
-    if (offset == 0 || ends_message(view.opcode) != (offset == packets - 1))
-        return WHY_PYTHON;
-    int64_t slot = slot_of(ring, message, offset), at = slot * ring->size + rank;
-    int32_t head = EXT_AT + extension, size = (int32_t)view.end - ICRC_BYTES - head;
+    int64_t slot = slot_of(ring, place.message, place.offset), at = slot * ring->size + rank;
     uint64_t bit = (uint64_t)1 << rank, bitmap = ring->bitmap[slot];
-    if (ring->tag[slot] != message || size < 0 || size > ring->mtu || size % ELEMENT_BYTES
-        || (bitmap && ring->length[slot] != size) || !roce_icrc_is_valid(frame, view.end))
+    if (ring->tag[slot] != place.message || (bitmap && ring->length[slot] != size)
+        || !roce_icrc_is_valid(frame, view.end))
         return WHY_PYTHON;
-    if (sw->log_used == sw->log_rows)
+    /* A message that takes the place of an older one resets counts which the log's reader still wants. */
+    int renews = starts && ring->message[place.message % ring->banks] != place.message;
+    if (sw->log_used == sw->log_rows || (renews && sw->log_used))
         return WHY_LOG;
 
     if (bitmap & bit) {
-        if (ring->released[slot] & bit) {
-            if (!has_room(sw, ring, 1))
-                return WHY_ROOM;
-            memcpy(ring->header + at * HEADER_STRIDE, frame, (size_t)head);
-            ring->header_length[at] = head;
-            sw->counters[DATA_IN]++;
-            sw->counters[REPLAYED]++;
-            note(sw, LOG_REPLAYED, ring - sw->rings, rank, message, offset);
-            send_result(sw, ring, rank, slot, (uint32_t)crc32(0, ring->value + slot * ring->mtu, (uInt)size));
-            return WHY_DONE;
-        }
-        if (memcmp(ring->payload + at * ring->mtu, frame + head, (size_t)size))
+        int answered = (ring->released[slot] & bit) != 0;
+        if (answered && !has_room(sw, ring, 1))
+            return WHY_ROOM;
+        if (!answered && memcmp(ring->payload + at * ring->mtu, frame + head, (size_t)size))
             return WHY_PYTHON;
-        memcpy(ring->header + at * HEADER_STRIDE, frame, (size_t)head);
-        ring->header_length[at] = head;
+        if (starts)
+            note_message(ring, rank, &place, view.psn);
+        keep_header(ring, at, frame, head);
         sw->counters[DATA_IN]++;
-        sw->counters[DUPLICATE]++;
-        note(sw, LOG_DUPLICATE, ring - sw->rings, rank, message, offset);
+        sw->counters[answered ? REPLAYED : DUPLICATE]++;
+        note(sw, answered ? LOG_REPLAYED : LOG_DUPLICATE, ring - sw->rings, rank, place.message, place.offset);
+        if (answered)
+            send_result(sw, ring, rank, slot, ina_crc32(0, ring->value + slot * ring->mtu, (size_t)size));
         return WHY_DONE;
     }
     int completes = (bitmap | bit) == ring->everyone;
     if (completes && !has_room(sw, ring, (ring->cursor[WAITING] + 1) * ring->size))
         return WHY_ROOM;
     sw->counters[DATA_IN]++;
+    if (starts)
+        note_message(ring, rank, &place, view.psn);
     if (!bitmap) {
         ring->length[slot] = size;
         ring->cursor[OCCUPIED]++;
         if (ring->cursor[OCCUPIED] > ring->cursor[PEAK])
             ring->cursor[PEAK] = ring->cursor[OCCUPIED];
     }
-    memcpy(ring->header + at * HEADER_STRIDE, frame, (size_t)head);
-    ring->header_length[at] = head;
+    keep_header(ring, at, frame, head);
     memcpy(ring->payload + at * ring->mtu, frame + head, (size_t)size);
     ring->bitmap[slot] = bitmap | bit;
     ring->ce[slot] |= (frame[IP_TOS] & 3) == 3;
     if (completes)
-        complete(sw, ring, message, offset);
+        complete(sw, ring, place.message, place.offset);
     return WHY_DONE;
 }
 

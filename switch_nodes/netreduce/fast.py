@@ -22,7 +22,7 @@ __all__ = ["FastNetReduceProgram"]
 _POINTER, _I32, _I64, _U64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint64
 _ARRAYS = (
     "tag", "bitmap", "released", "done", "ce", "length", "header", "header_length", "payload", "value",
-    "message", "announced", "completed", "entered", "qpn", "entry_message", "entry_psn", "entry_length", "cursor",
+    "message", "announced", "completed", "entered", "qpn", "newest", "plain_from", "entry_message", "entry_psn", "entry_length", "cursor",
 )  # fmt: skip
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "replayed", "duplicate", "bypassed", "forwarded")
@@ -45,7 +45,7 @@ class RingStruct(ctypes.Structure):
         *((name, _POINTER) for name in ("edge", "ingress", "egress")),
         ("everyone", _U64),
         *((name, _I32) for name in ("size", "window", "banks", "message_packets", "mtu", "entries", "op", "dtype")),
-        *((name, _I32) for name in ("asap", "unused")),
+        *((name, _I32) for name in ("asap", "id")),
     ]
 
 
@@ -160,4 +160,5 @@ class FastNetReduceProgram(NetReduceProgram):
             op=ring.op,
             dtype=ring.dtype,
             asap=int(self.config.release == "asap"),
+            id=ring.id,
         )
