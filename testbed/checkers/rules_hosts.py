@@ -130,7 +130,7 @@ class ConnectionRules:
             if self._msn is not None and psn_diff(frame.msn, self._msn) < 0:
                 self._violations.add(4, seen, f"MSN {frame.msn} after {self._msn}")
             self._msn = frame.msn
-        self._covered = max(self._covered, min(covers, self._next_left))
+        self._covered = max(self._covered, min(covers, self._clock.latest + 1))
         if is_rnr(syndrome):
             self._open_naks.discard(psn)
         elif syndrome == Nak.PSN_SEQUENCE:

@@ -36,7 +36,7 @@ def transparency(context: CheckContext) -> CheckResult:
         judged = [a + b for a, b in zip(judged, judge.judged, strict=True)]
     if violations.total:
         rules = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
-        detail = f"{violations.total} violations ({rules}); first: {violations.texts[0]}"
+        detail = f"violations: {rules}; first: {violations.texts[0]}"
         return CheckResult("transparency", Verdict.FAIL, detail, tuple(violations.texts))
     frames, data, answers = judged
     if not data:

@@ -6,7 +6,7 @@ and every copy that one lets through goes on to the next; a copy has dice of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from testbed.faults.alter import flip_bit, mark_ce
@@ -25,7 +25,10 @@ from testbed.faults.model import (
     Reorder,
 )
 
-__all__ = ["ACTS", "Copy", "Seen", "jittered"]
+__all__ = ["ACTS", "COPY_BITS", "Copy", "Seen", "copy_bits", "jittered"]
+
+COPY_BITS = 16
+"""width of a copy's number in a draw"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ class Seen:
 class Copy:
     frame: bytes
     number: int = 0
-    """0: the packet that came; else the copy's number, distinct for each one of it"""
+    """0: the packet that came; else one bit for each Duplicate that it came from, so that the number of a copy does not depend
+    on the fate of its siblings"""
     delay_ns: int = 0
     """in order: later frames wait behind it"""
     held_ns: int = 0
@@ -48,7 +52,16 @@ class Copy:
 
 
 Act = Callable[[PacketFault, int, Seen, Copy, int], tuple[Copy, ...] | None]
-"""(fault, stream, packet, copy, number of the next copy) -> what goes on, None: not struck"""
+"""(fault, stream, packet, copy, bit of the copies that this fault makes) -> what goes on, None: not struck"""
+
+
+def copy_bits(faults: Iterable[PacketFault]) -> list[int]:
+    """For each fault of a link direction, in order, the bit of the copies it makes; 0 for those that make none."""
+    bits, duplicates = [], 0
+    for fault in faults:
+        bits.append(1 << duplicates % COPY_BITS if isinstance(fault, Duplicate) else 0)
+        duplicates += isinstance(fault, Duplicate)
+    return bits
 
 
 def jittered(delay_ns: int, jitter_ns: int, number: int) -> int:
@@ -88,11 +101,11 @@ def _corrupt(fault: PacketFault, stream: int, seen: Seen, copy: Copy, _: int) ->
     return (replace(copy, frame=flip_bit(copy.frame, seen.identity, bit, repair_icrc=fault.repair_icrc)),)
 
 
-def _duplicate(fault: PacketFault, stream: int, seen: Seen, copy: Copy, number: int) -> tuple[Copy, ...] | None:
+def _duplicate(fault: PacketFault, stream: int, seen: Seen, copy: Copy, bit: int) -> tuple[Copy, ...] | None:
     assert isinstance(fault, Duplicate)
     if not _strikes(fault, stream, seen, copy):
         return None
-    return copy, replace(copy, number=number, held_ns=copy.held_ns + fault.delay_ns)
+    return copy, replace(copy, number=copy.number | bit, held_ns=copy.held_ns + fault.delay_ns)
 
 
 def _reorder(fault: PacketFault, stream: int, seen: Seen, copy: Copy, _: int) -> tuple[Copy, ...] | None:

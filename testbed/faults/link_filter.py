@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from switch_nodes.filters import Delivery
-from testbed.faults.acts import ACTS, Act, Copy, Seen, jittered
+from testbed.faults.acts import ACTS, Act, Copy, Seen, copy_bits, jittered
 from testbed.faults.decide import Purpose, draw, stream_key
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.healing import heals_at, is_active, kind_of
 from testbed.faults.identity import IdentityReader, flow_text
 from testbed.faults.matching import ConnectionTable, matches
 from testbed.faults.model import Delay, Match, PacketFault
-from testbed.faults.native import NativeScreen, c_rule, load_filter
+from testbed.faults.native import NativeScreen, c_rules, load_filter
 from testbed.plan import Plan
 from topologies import Direction, Link
 from workloads.errors import InternalError
@@ -41,6 +41,8 @@ class _Rule:
     act: Act
     takes_all: bool
     """no condition"""
+    copy_bit: int
+    """marks the copies that this fault makes"""
 
 
 class LinkFilter:
@@ -64,9 +66,12 @@ class LinkFilter:
         self.link, self.direction, self.backend = link, direction, backend
         self._delay_ns, self._jitter_ns, self._table = delay_ns, jitter_ns, table
         self._link_stream = stream_key(seed, _LINK_ITSELF, link, direction)
+        faults = tuple(faults)
         self._rules = tuple(
-            _Rule(fault, stream_key(seed, fault.name, link, direction), ACTS[type(fault)], fault.match == _ANY)
-            for fault in faults
+            _Rule(
+                fault, stream_key(seed, fault.name, link, direction), ACTS[type(fault)], fault.match == _ANY, copy_bit
+            )
+            for fault, copy_bit in zip(faults, copy_bits(faults), strict=True)
         )
         self._delays = tuple(rule.fault for rule in self._rules if isinstance(rule.fault, Delay))
         self._heal = sorted(
@@ -78,9 +83,7 @@ class LinkFilter:
         self._horizon = -(1 << 63)
         """no frame in order leaves before it"""
         lib = load_filter() if native else None
-        self._native = lib and NativeScreen(
-            lib, [c_rule(rule.fault, seed, link, direction) for rule in self._rules], table
-        )
+        self._native = lib and NativeScreen(lib, c_rules(faults, seed, link, direction), table)
         self._occurrences: dict[int, int] = {}
 
     def admit(self, frame: Buffer, now: int) -> tuple[Delivery, ...]:
@@ -91,7 +94,6 @@ class LinkFilter:
         occurrence = self._count(identity.key)
         seen = Seen(identity, occurrence)
         copies: tuple[Copy, ...] | list[Copy] = (Copy(bytes(frame)),)
-        number = 1
         for rule in self._rules:
             fault = rule.fault
             if not is_active(fault, now):
@@ -100,11 +102,10 @@ class LinkFilter:
                 continue
             passed: list[Copy] = []
             for copy in copies:
-                goes_on = rule.act(fault, rule.stream, seen, copy, number)
+                goes_on = rule.act(fault, rule.stream, seen, copy, rule.copy_bit)
                 if goes_on is None:
                     passed.append(copy)
                     continue
-                number += max(0, len(goes_on) - 1)
                 self._tell_struck(fault, seen)
                 passed += goes_on
             copies = passed

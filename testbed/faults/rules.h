@@ -47,6 +47,8 @@ struct ina_rule {
     __u32 syndrome;
     __u32 source_rank;
     __u32 bit;
+    __u32 copy_bit;
+    __u32 reserved;
 };
 
 struct ina_connection {

@@ -6,7 +6,7 @@ import hashlib
 from collections import deque
 from typing import Protocol
 
-from workloads.collectives.slots import ReceiveSlots, Verbs
+from workloads.collectives.slots import ReceiveSlots
 from workloads.events import CollectiveCompleted, CollectiveStarted
 from workloads.gradients import Vector
 from workloads.machine import Buffer, Event
@@ -80,7 +80,7 @@ class RankOfRing:
 
     def _begin(self, iteration: int, gradient: Vector, result: Vector, messages: int) -> None:
         self._iteration = iteration
-        self._gradient, self._result = memoryview(gradient).cast("B"), memoryview(result).cast("B")
+        self._gradient, self._result = gradient.data.cast("B"), result.data.cast("B")
         self._events.append(CollectiveStarted(iteration, len(self._gradient), messages))
 
     def _fail(self, detail: str) -> None:

@@ -23,8 +23,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workloads.collectives.base import RankOfRing, segment
 from workloads.collectives.arithmetic import ELEMENT_BYTES
+from workloads.collectives.base import RankOfRing, segment
 from workloads.collectives.ina_header import DTYPE_CODES, INA_HEADER_BYTES, OP_CODES, InaHeader
 from workloads.collectives.slots import ReceiveSlots, Verbs
 from workloads.config import CollectiveConfig, WorkerConfig

@@ -21,6 +21,7 @@ from __future__ import annotations
 import zlib
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -58,12 +59,10 @@ def _chunk_bounds(elements: int, size: int) -> list[tuple[int, int]]:
     """Byte ranges of the P chunks: the first `elements % P` hold one element more."""
     least, more = divmod(elements, size)
     starts = [(least * chunk + min(chunk, more)) * ELEMENT_BYTES for chunk in range(size + 1)]
-    return list(zip(starts, starts[1:], strict=False))
+    return list(pairwise(starts))
 
 
-def ring_schedule(
-    config: CollectiveConfig, rank: int, elements: int, path_mtu: int
-) -> tuple[Transfer, ...]:
+def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: int) -> tuple[Transfer, ...]:
     """What `rank` sends in one iteration, in order; empty chunks need no message."""
     bounds = _chunk_bounds(elements, config.size)
     transfers = []
@@ -168,7 +167,7 @@ class RingCollective(RankOfRing):
         else:
             own = self._gradient[item.start : item.stop]
             both = np.stack([np.frombuffer(received, np.uint8), np.frombuffer(own, np.uint8)])
-            target[:] = memoryview(fold(both, config.arithmetic))
+            target[:] = fold(both, config.arithmetic).data
         self._consumed += 1
         self._events.append(MessageReceived(message, zlib.crc32(target)))
         self._slots.post(1, now)
@@ -188,7 +187,9 @@ class RingCollective(RankOfRing):
     def _post(self, now: int) -> None:
         config, item, message = self._config, self._sends[self._posted], self._send_base + self._posted
         source = self._gradient if item.step == 0 else self._result
-        remote = config.peer_base_va + message % (2 * self._window) * self._slot_bytes if config.verb == "write" else None
+        remote = (
+            config.peer_base_va + message % (2 * self._window) * self._slot_bytes if config.verb == "write" else None
+        )
         self._endpoint.post_send(
             self._send_qpn,
             SendRequest(

@@ -29,7 +29,16 @@ class ReceiveSlots:
     could be."""
 
     def __init__(
-        self, endpoint: Verbs, qpn: int, *, count: int, slot_bytes: int, verb: str, late_ns: int, rkey: int, base_va: int
+        self,
+        endpoint: Verbs,
+        qpn: int,
+        *,
+        count: int,
+        slot_bytes: int,
+        verb: str,
+        late_ns: int,
+        rkey: int,
+        base_va: int,
     ) -> None:
         self._endpoint, self._qpn = endpoint, qpn
         self._count, self._slot_bytes, self._late_ns = count, slot_bytes, late_ns

@@ -15,6 +15,7 @@ import csv
 import gzip
 import importlib.util
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ _INITIAL, _SHUFFLE, _BATCHES = range(3)  # streams of one seed
 
 def digits_elements() -> int:
     """Parameters of the model: the elements of its gradient."""
-    return sum((inputs + 1) * outputs for inputs, outputs in zip(_LAYERS, _LAYERS[1:], strict=False))
+    return sum((inputs + 1) * outputs for inputs, outputs in pairwise(_LAYERS))
 
 
 @lru_cache(maxsize=1)
@@ -132,7 +133,7 @@ def _views(flat: Floats) -> list[tuple[Floats, Floats]]:
     """(matrix of shape (inputs, outputs), bias of shape (outputs,)) of each layer inside `flat`."""
     views: list[tuple[Floats, Floats]] = []
     at = 0
-    for inputs, outputs in zip(_LAYERS, _LAYERS[1:], strict=False):
+    for inputs, outputs in pairwise(_LAYERS):
         end = at + inputs * outputs
         views.append((flat[at:end].reshape(inputs, outputs), flat[end : end + outputs]))
         at = end + outputs

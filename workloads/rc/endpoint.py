@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from workloads.config import QpConfig
 from workloads.events import FrameRejected, RcStatistics
 from workloads.machine import Buffer, Event, FrameBatch
+from workloads.rc.fast import FastPath, load_fast_path
 from workloads.rc.inbound import FrameReader
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.queue_pair import QueuePair
@@ -37,6 +38,7 @@ class RcEndpoint:
         self._addresses: set[bytes] = set()
         self._order: list[QueuePair] = []
         self._turn = self._turn_packets = 0
+        self._fast = load_fast_path()
 
     def add_qp(self, config: QpConfig) -> None:
         """Raises ValueError when the number is taken."""
@@ -48,6 +50,8 @@ class RcEndpoint:
         self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
         self._addresses.add(envelope.src_ip)
         self._order.append(qp)
+        if self._fast is not None:
+            self._fast.set_qps(self._order)
 
     def register_memory(self, rkey: int, base_va: int, memory: memoryview) -> None:
         """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`. Raises ValueError for a key
@@ -102,17 +106,26 @@ class RcEndpoint:
             yield PORT, frame
 
     def _next_frame(self, now: int) -> bytes | None:
-        if not self._order:
-            return None
         for qp in self._order:
             if (frame := qp.next_answer()) is not None:
                 return frame
-        for _ in range(len(self._order) + 1):  # once round, and the first one again with a fresh turn
-            qp = self._order[self._turn]
-            if self._turn_packets < _TURN_PACKETS and (frame := qp.next_request(now)) is not None:
-                self._turn_packets += 1
-                return frame
-            self._turn, self._turn_packets = (self._turn + 1) % len(self._order), 0
+        sender = self._sender()
+        if sender is None:
+            return None
+        self._turn_packets += 1
+        return sender.next_request(now)
+
+    def _sender(self) -> QueuePair | None:
+        """The queue pair that sends the next request. The turn moves on when it is used up, or left with nothing to
+        send."""
+        order = self._order
+        for step in range(len(order) + 1):
+            if step or self._turn_packets < _TURN_PACKETS:
+                index = (self._turn + step) % len(order)
+                if order[index].requester.can_send:
+                    if step:
+                        self._turn, self._turn_packets = index, 0
+                    return order[index]
         return None
 
     def get_timer(self) -> int | None:
@@ -128,10 +141,32 @@ class RcEndpoint:
 
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
         """As `receive_frame` for each row."""
-        for index in range(batch.count):
-            self.receive_frame(int(batch.ports[index]), batch.row(index), now)
+        row, fast = 0, self._fast
+        while row < batch.count:
+            if fast is not None:
+                row = fast.accept(batch, row)
+                if row == batch.count:
+                    return
+            self.receive_frame(PORT, batch.row(row), now)
+            row += 1
 
     def fill_batch(self, batch: FrameBatch, now: int) -> None:
         """As `frames_to_send`, into the free rows."""
-        while batch.count < batch.capacity and (frame := self._next_frame(now)) is not None:
+        while batch.count < batch.capacity:
+            if self._fast is not None and self._emit_run(self._fast, batch, now):
+                continue
+            frame = self._next_frame(now)
+            if frame is None:
+                return
             batch.append(PORT, frame)
+
+    def _emit_run(self, fast: FastPath, batch: FrameBatch, now: int) -> bool:
+        """Whether the next frames are a run of MIDDLE packets, which have then left."""
+        if any(qp.responder.answers for qp in self._order):
+            return False
+        sender = self._sender()
+        if sender is None:
+            return False
+        packets = fast.emit(batch, sender, _TURN_PACKETS - self._turn_packets, now)
+        self._turn_packets += packets
+        return packets > 0

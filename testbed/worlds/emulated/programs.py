@@ -15,7 +15,6 @@ from workloads.machine import Event, Machine
 
 if TYPE_CHECKING:
     from switch_nodes.dataplane import DataPlane
-
     from testbed.report.capture import PcapngTap
 
 __all__ = ["build_node", "capture_path"]
@@ -84,7 +83,6 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
 def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.dataplane import DataPlane
     from switch_nodes.registry import create_program
-
     from testbed.faults.link_filter import make_filters
     from testbed.report.capture import PcapngTap
 

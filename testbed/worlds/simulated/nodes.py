@@ -6,13 +6,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from switch_nodes.dataplane.tap import Tap
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
 from workloads.machine import Buffer, Event, FrameBatch, Machine
 
-__all__ = ["FinishingMachine", "HostNode", "Node", "SwitchNode", "Tap"]
+__all__ = ["FinishingMachine", "HostNode", "Node", "SwitchNode"]
 
 _BACKLOG_FRAMES = 8192
 """what the socket of a node that stands still holds"""
@@ -25,12 +26,6 @@ class FinishingMachine(Machine, Protocol):
     def finish(self, now: int) -> None:
         """Queue what is told at the end: statistics, slots."""
         ...
-
-
-class Tap(Protocol):
-    """Sees every frame that a switch's program takes in or gives out."""
-
-    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None: ...
 
 
 class Node:
@@ -192,16 +187,17 @@ class SwitchNode(Node):
         super().finish()
 
     def _pass(self, found: FrameFilter, port: int, frame: Buffer, go_on: Callable[[tuple[int, Buffer]], None]) -> None:
-        now = self._agenda.now
+        now, outgoing = self._agenda.now, go_on == self._leave
         deliveries = found.admit(frame, now)
         self._tell_strikes(found)
+        if not deliveries and self._tap is not None:
+            self._tap.dropped(port, frame, now, outgoing, "filter")
         for delivery in deliveries:
             if delivery.at <= now:
                 go_on((port, delivery.frame))
             else:
                 # One actor per port and direction: the filter's order stands, other ports come in between.
-                side = 1 if go_on == self._leave else 0
-                actor = self._actor + 1 + 2 * port + side
+                actor = self._actor + 1 + 2 * port + outgoing
                 self._agenda.at(delivery.at, actor, go_on, (port, delivery.frame))
 
     def _enter(self, arrival: tuple[int, Buffer]) -> None:
@@ -209,7 +205,9 @@ class SwitchNode(Node):
 
     def _leave(self, departure: tuple[int, Buffer]) -> None:
         port, frame = departure
-        self.wires[port].send(frame)
+        reason = self.wires[port].send(frame)
+        if reason and self._tap is not None:
+            self._tap.dropped(port, frame, self._agenda.now, True, reason)
 
     def _take(self, port: int, frame: Buffer) -> None:
         if self._tap is not None:
@@ -222,7 +220,7 @@ class SwitchNode(Node):
                 self._record(port, frame, outgoing=True)
             found = self._egress.get(port)
             if found is None:
-                self.wires[port].send(bytes(frame))
+                self._leave((port, bytes(frame)))
             else:
                 self._pass(found, port, bytes(frame), self._leave)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from testbed.faults.events import FaultHealed, FaultStruck
-from testbed.faults.model import Fault, Kill, Pause, RateChange
+from testbed.faults.model import Fault, Kill, Pause, RateChange, Window
 from testbed.worlds.events import NodeExited, NodeStarted
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.nodes import Node
@@ -37,17 +38,18 @@ class Troubles:
 
     def plan(self, fault: Fault, actor: int) -> None:
         """Packet faults belong to the filters of the ports; they are passed over here."""
-        match fault:
-            case Kill(window=window, node=node):
-                if window.stop_ns is not None:
-                    self.revivals[node] = self.revivals.get(node, 0) + 1
-                strike, heal = self._kill, self._revive
-            case Pause(window=window):
-                strike, heal = self._pause, self._resume
-            case RateChange(window=window):
-                strike, heal = self._slow, self._restore
-            case _:
-                return
+        if isinstance(fault, Kill):
+            if fault.window.stop_ns is not None:
+                self.revivals[fault.node] = self.revivals.get(fault.node, 0) + 1
+            self._appoint(fault.window, actor, self._kill, self._revive, fault)
+        elif isinstance(fault, Pause):
+            self._appoint(fault.window, actor, self._pause, self._resume, fault)
+        elif isinstance(fault, RateChange):
+            self._appoint(fault.window, actor, self._slow, self._restore, fault)
+
+    def _appoint(
+        self, window: Window, actor: int, strike: Callable[[Any], None], heal: Callable[[Any], None], fault: Fault
+    ) -> None:
         self._agenda.at(window.start_ns, actor, strike, fault)
         if window.stop_ns is not None:
             self._agenda.at(window.stop_ns, actor, heal, fault)
@@ -84,4 +86,4 @@ class Troubles:
             self._tell("world", FaultHealed(fault.name, link))
 
     def _struck(self, fault: Fault, kind: str, target: str, direction: str = "") -> None:
-        self._tell("world", FaultStruck(fault.name, kind, BACKEND, target, direction, "", -1, 0, 1))
+        self._tell("world", FaultStruck(fault.name, kind, BACKEND, target, direction, "", -1, -1, 1))

@@ -6,20 +6,23 @@ from collections import deque
 from collections.abc import Callable
 
 from testbed.worlds.simulated.agenda import Agenda
+from topologies import LinkShape
 from workloads.machine import Buffer
 
 __all__ = ["Wire"]
 
 _BITS_NS = 8 * 1_000_000_000
+_ETHERNET_BYTES = 14
 
 
 class Wire:
     """A frame of n bytes takes n * 8 / rate; remainders below a nanosecond are carried over, so that the long-term rate is
     exact. It arrives when its last bit does. Propagation delay and faults are the business of the ports' filters."""
 
-    def __init__(self, agenda: Agenda, actor: int, rate_bps: int, queue_packets: int) -> None:
+    def __init__(self, agenda: Agenda, actor: int, shape: LinkShape) -> None:
         self._agenda, self._actor = agenda, actor
-        self.rate_bps, self._limit = rate_bps, queue_packets
+        self.rate_bps, self._limit = shape.rate_bps, shape.queue_packets
+        self._longest = shape.mtu + _ETHERNET_BYTES
         self.deliver: Callable[[Buffer], None] = _nowhere
         """where frames arrive"""
         self.refill: Callable[[], Buffer | None] = _nothing
@@ -31,14 +34,20 @@ class Wire:
         self.first_at = self.last_at = 0
         """when the first frame began and the last one ended"""
 
-    def send(self, frame: Buffer) -> None:
-        """Put a frame into the queue, or drop it when `queue_packets` wait already."""
+    def send(self, frame: Buffer) -> str:
+        """Put a frame into the queue; or drop it and say why: `queue` when as many as the link allows wait already,
+        `misfit` when it is longer than the MTU."""
+        if len(frame) > self._longest:
+            self.drops += 1
+            return "misfit"
         if not self._busy:
             self._begin(frame)
         elif len(self._queue) >= self._limit:
             self.drops += 1
+            return "queue"
         else:
             self._queue.append(frame)
+        return ""
 
     def kick(self) -> None:
         """There may be something to pull."""

@@ -10,14 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.dataplane.tap import Tap
 from switch_nodes.registry import create_program
 from testbed.faults.link_filter import make_filters
 from testbed.history import Record
 from testbed.plan import Plan
+from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.agenda import Agenda
-from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode, Tap
+from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
@@ -74,9 +76,8 @@ class Simulation:
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
         limit = self._plan.scenario.time_limit_ns
-        for node in self._plan.scenario.topology.nodes:
-            if node.name in self.nodes:
-                self._tell("world", NodeStarted(node.name, str(node.role), BACKEND))
+        for place in self._plan.scenario.topology.nodes:
+            self._tell("world", NodeStarted(place.name, str(place.role), BACKEND))
         self._tell("world", TrafficStarted(len(self.nodes)))
         for name, node in self.nodes.items():
             self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
@@ -96,7 +97,7 @@ class Simulation:
             for direction in DIRECTIONS:
                 (sender, out_port), (receiver, in_port) = ends[direction]
                 actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
-                wire = Wire(self.agenda, actor, link.shape.rate_bps, link.shape.queue_packets)
+                wire = Wire(self.agenda, actor, link.shape)
                 wire.deliver = partial(self.nodes[receiver].arrive, in_port)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
@@ -155,7 +156,23 @@ class SimulatedWorld:
     name = "simulated"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """As World.run. Two runs of one plan tell the same records in the same order."""
-        Simulation(plan, on_record).run()
+        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made."""
+        taps = _taps(plan, run_dir) if plan.scenario.capture else {}
+        try:
+            Simulation(plan, on_record, taps).run()
+        finally:
+            for tap in taps.values():
+                tap.close()
         environment = {"world": self.name, "python": platform.python_version(), "numpy": np.__version__}
-        return RunFacts(environment=environment)
+        return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
+
+
+def _taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:
+    """A capture per switch; its interfaces are the links in port order."""
+    topology = plan.scenario.topology
+    return {
+        config.name: PcapngTap(
+            run_dir / f"{config.name}.pcapng", [link.name for _, link, _ in sorted(topology.ports(config.name))]
+        )
+        for config in plan.switches
+    }

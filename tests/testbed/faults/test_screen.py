@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from testbed.faults.link_filter import LinkFilter
+from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import (
     Burst,
     Corrupt,
@@ -26,7 +27,8 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.faults.native import CRule, load_filter
-from tests.support.roce_frames import FIRST_PSN, answer, arp, link_filter, request
+from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, answer, arp, link_filter, request
+from topologies import Direction
 from workloads.machine import FrameBatch
 
 needs_native = pytest.mark.skipif(load_filter() is None, reason="no C core on this machine")
@@ -174,4 +176,27 @@ def test_without_the_c_core_everything_goes_to_admit() -> None:
 def test_the_rule_struct_is_mirrored() -> None:
     lib = load_filter()
     assert lib is not None
-    assert lib.ina_sizeof_rule() == ctypes.sizeof(CRule) == 128
+    assert lib.ina_sizeof_rule() == ctypes.sizeof(CRule) == 136
+
+
+@needs_native
+def test_many_connections_are_told_apart() -> None:
+    """800 connections: only the packets of the rank that is meant are kept back."""
+    base = CONNECTIONS[0]
+    table = ConnectionTable(
+        replace(base, rank=n, requests=(*base.requests[:2], n), answers=(*base.answers[:2], 1000 + n))
+        for n in range(800)
+    )
+    filter_ = LinkFilter(
+        seed=1,
+        link="l",
+        direction=Direction.UP,
+        faults=[Drop("d", LINK, match=Match(source_rank=77, psn_offset=5))],
+        table=table,
+    )
+    batch = FrameBatch.of(800, 256)
+    frame = bytearray(request(FIRST_PSN + 5))
+    for n in range(800):
+        frame[47:50] = n.to_bytes(3, "big")
+        batch.append(0, frame)
+    assert np.flatnonzero(~filter_.screen(batch, 0, 0)).tolist() == [77]

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -228,7 +230,7 @@ def test_pieces_cover_the_gradient(elements, packets, mtu):
     pieces = cut_gradient(elements, packets, mtu)
     assert pieces[0].start == 0
     assert pieces[-1].stop == 4 * elements
-    assert all(a.stop == b.start for a, b in zip(pieces, pieces[1:], strict=False))
+    assert all(a.stop == b.start for a, b in pairwise(pieces))
     for piece in pieces:
         size = piece.stop - piece.start + INA_HEADER_BYTES
         assert piece.packets == -(-size // mtu) <= packets

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.pcap import read_pcap
+from tests.support.pcap import pcap_frames
 from workloads.native.build import load_library
 from workloads.wire import ICRC_BYTES, WireError, decode_packet, icrc_is_valid, icrc_of, psn_add, psn_diff
 from workloads.wire.envelope import decode_envelope, ipv4_checksum
@@ -52,7 +52,7 @@ def probe() -> ctypes.CDLL:
 
 
 def _captured() -> list[bytes]:
-    return [frame for path in sorted(_CAPTURES.glob("*.pcap")) for frame in read_pcap(path)]
+    return [frame for path in sorted(_CAPTURES.glob("*.pcap")) for frame in pcap_frames(path)]
 
 
 def _parse(probe: ctypes.CDLL, frame: bytes) -> tuple[int, View]:
@@ -102,7 +102,7 @@ def test_one_captured_icrc_is_wrong(probe: ctypes.CDLL) -> None:
 
 
 def test_ethernet_padding_is_not_part_of_the_packet(probe: ctypes.CDLL) -> None:
-    frame = read_pcap(_CAPTURES / "send_only.A.pcap")[0]
+    frame = pcap_frames(_CAPTURES / "send_only.A.pcap")[0]
     kind, view = _parse(probe, frame + bytes(7))
     assert (kind, view.end) == (PLAIN, len(frame))
     assert probe.probe_icrc_is_valid(frame + bytes(7), view.end)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pcap import capture_table, read_pcap
+from tests.support.rxe_captures import capture_table, read_pcap
 from workloads.wire import Opcode, decode_packet, encode_packet, icrc_is_valid, icrc_of
 
 ALTERED = ("small_host_switch.out.pcap", 86)  # 1-based; README: payload altered on purpose, iCRC not repaired

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pcap import read_pcap
+from tests.support.rxe_captures import read_pcap
 from workloads.wire import ICRC_BYTES, decode_packet, icrc_is_valid, icrc_of, icrc_state
 
 # (a) CNP of a ConnectX-4 Lx, from scapy's test suite test/contrib/roce.uts; (b) a captured READ request, from

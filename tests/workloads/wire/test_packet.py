@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.pcap import read_pcap
+from tests.support.rxe_captures import read_pcap
 from workloads.wire import (
     OPCODES,
     Aeth,
@@ -85,7 +85,7 @@ def test_every_truncation_is_refused(envelope: Envelope) -> None:
             if size < ETHERNET_AND_ONE:
                 assert decode_packet(frame[:size]) is None
             else:
-                with pytest.raises(WireError, match="is truncated|IP length says"):
+                with pytest.raises(WireError, match=r"is truncated|IP length says"):
                     decode_packet(frame[:size])
 
 
