@@ -38,6 +38,8 @@ _START_LEAD_NS = 20_000_000
 """from the message of the barrier to t = 0, so that every node hears it in time"""
 _GRACE_NS = 5_000_000_000
 _NEVER = 1 << 62
+_NAME_PART = 100
+"""of a run directory's name, so that the folder of the state stays below 255 bytes"""
 
 
 class EmulatedWorld:
@@ -247,7 +249,7 @@ class _Run:
 
 
 def _open_ledger(run_dir: Path) -> Ledger:
-    run = f"{run_dir.name}.{secrets.token_hex(3)}"
+    run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
     try:
         return Ledger.create(run, run_dir)
     except OSError as error:

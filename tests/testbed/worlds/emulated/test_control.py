@@ -1,6 +1,7 @@
 import itertools
 import json
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,3 +151,17 @@ class TestNodeChannel:
         self.start(channel, far)
         far.close()
         assert channel.on_control() is False
+
+    def test_a_kill_takes_the_node_but_not_what_it_told(self, pair: tuple[NodeChannel, socket.socket]) -> None:
+        channel, far = pair
+        self.start(channel, far)
+        channel.flush()
+        far.send(encode({"control": "die"}))
+        pid = os.fork()
+        if pid == 0:
+            channel.on_event(1, Said("before"))
+            channel.on_control()
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        far.setblocking(False)
+        assert [record["what"] for record in LineBuffer().feed(far.recv(4096))] == ["before"]
