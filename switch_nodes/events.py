@@ -48,7 +48,8 @@ class PacketIgnored(Event):
     """-1 when unknown"""
     offset: int
     reason: str
-    """icrc, nofirst, stale, stale_forwarded, overrun, duplicate, mismatch, length, inconsistent_first, malformed"""
+    """icrc, nofirst, stale, stale_forwarded, overrun, duplicate, mismatch, length, inconsistent_first, malformed,
+    wrong_port (came in where its sender is not), ahead (gate epsn)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +104,7 @@ class PlaneStatistics(Event):
     lag_max_ns: int
     batches: int
     largest_batch: int
+    link_drops: int = 0
+    """frames that could not leave because the interface was down or gone"""
+    misfits: int = 0
+    """frames longer than the MTU, coming (offloads are on?) or going, or without an Ethernet header"""

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from switch_nodes.config import RingConfig, RingMember, SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.scenario.model import Scenario
+from workloads.collectives.registry import message_packets
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
+from workloads.gradients import digits_elements
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = ["Plan", "make_plan"]
@@ -92,7 +94,7 @@ def make_plan(scenario: Scenario) -> Plan:
                 workload=WorkloadConfig(
                     kind=job.workload,
                     seed=scenario.seed,
-                    elements=job.size_bytes // 4,
+                    elements=digits_elements() if job.workload == "digits" else job.size_bytes // 4,
                     iterations=job.iterations,
                     straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
                 ),
@@ -133,7 +135,7 @@ def _connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
     """Messages of each connection, as the workers' collectives will send them."""
     connections = []
     for worker in workers:
-        qp = worker.to_successor
+        qp, workload = worker.to_successor, worker.workload
         there, back = qp.envelope.src_ip, qp.envelope.dst_ip
         connections.append(
             Connection(
@@ -141,7 +143,9 @@ def _connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
                 requests=(there, back, qp.peer_qpn),
                 answers=(back, there, qp.qpn),
                 first_psn=qp.first_psn,
-                message_packets=(),
+                message_packets=message_packets(
+                    worker.collective, workload.elements, workload.iterations, qp.path_mtu
+                ),
             )
         )
     return tuple(connections)

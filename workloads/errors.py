@@ -34,9 +34,10 @@ class ScenarioError(TestbedError):
         line: int | None = None,
         found: str | None = None,
         allowed: str | None = None,
+        hint: str | None = None,
     ) -> None:
         self.problem, self.file, self.key, self.line = problem, file, key, line
-        self.found, self.allowed = found, allowed
+        self.found, self.allowed, self.hint = found, allowed, hint
         super().__init__(problem)
 
     def __str__(self) -> str:
@@ -50,6 +51,8 @@ class ScenarioError(TestbedError):
             text += f"; found {self.found}"
         if self.allowed is not None:
             text += f"; allowed: {self.allowed}"
+        if self.hint is not None:
+            text += f"; {self.hint}"
         return text
 
 

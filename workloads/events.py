@@ -95,6 +95,8 @@ class RcStatistics(Event):
     rnr_naks_received: int
     timeouts: int
     icrc_errors: int
+    cnps_received: int = 0
+    """congestion notifications; counted, not acted upon"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class PcapngTap:
 
     def __init__(self, path: Path, interfaces: Sequence[str]) -> None:
         """`interfaces[port]` names the port's link."""
+        self.path = path
         if path.exists():
             os.truncate(path, complete_length(path))
         self._file = path.open("ab", buffering=0)

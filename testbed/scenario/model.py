@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from testbed.faults.model import Fault
 from topologies import LinkShape, Topology
@@ -86,5 +86,5 @@ class Scenario:
     """keep what passes every switch port, for the transparency checker; `--pcap` also writes it to files"""
     expect: str = "pass"
     """the verdict that this scenario is made to show"""
-    source: str = ""
-    """file it came from"""
+    source: str = field(default="", compare=False)
+    """file it came from; no part of the value"""

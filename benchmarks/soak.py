@@ -1,0 +1,100 @@
+"""Every built-in scenario with many seeds: `python -m benchmarks.soak --seeds 20`. Exits 1 when one verdict, exit code
+or sum is not the expected one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+EXIT_CODES = {"pass": 0, "fail": 1, "unknown": 2}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run said."""
+
+    seed: int
+    exit_code: int
+    seconds: float
+    document: dict[str, Any]
+    stderr: str
+
+    def wrong(self, expected: str) -> str | None:
+        """Why this is not what the scenario promises; None when it is."""
+        verdict = self.document.get("verdict", "none")
+        if verdict == expected and self.exit_code == EXIT_CODES[expected]:
+            return None
+        checks = [
+            f"{check['name']}: {check['verdict']} ({check['detail']})"
+            for check in self.document.get("checks", [])
+            if check["verdict"] != "pass"
+        ]
+        return f"seed {self.seed}: exit {self.exit_code}, verdict {verdict}; {'; '.join(checks) or self.stderr[-400:]}"
+
+
+def run(name: str, seed: int, folder: Path, world: str) -> Outcome:
+    command = [sys.executable, "-m", "testbed", "run", name, "--seed", str(seed), "--json", "--world", world]
+    started = time.monotonic()
+    done = subprocess.run(
+        [*command, "--out", str(folder / f"{name}-{seed}")], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    seconds = time.monotonic() - started
+    try:
+        document = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        document = {}
+    return Outcome(seed, done.returncode, seconds, document, done.stderr)
+
+
+def strikes(outcomes: list[Outcome]) -> Iterator[str]:
+    """`name: min..max` over the seeds, for each fault of the scenario."""
+    counts: dict[str, list[int]] = {}
+    for outcome in outcomes:
+        for fault in outcome.document.get("faults", []):
+            counts.setdefault(fault["name"], []).append(fault["strikes"])
+    for fault_name, numbers in counts.items():
+        yield f"{fault_name}: {min(numbers)}..{max(numbers)}"
+
+
+def main() -> int:
+    from testbed.scenario import builtin_names, load_scenario
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--world", default="emulated")
+    parser.add_argument("names", nargs="*", help="scenarios; all built-ins without")
+    options = parser.parse_args()
+    failures: list[str] = []
+    verdicts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="ina-soak-") as folder:
+        for name in options.names or builtin_names():
+            expected = load_scenario(name).expect
+            outcomes = [run(name, seed, Path(folder), options.world) for seed in range(1, options.seeds + 1)]
+            wrong = [text for outcome in outcomes if (text := outcome.wrong(expected))]
+            failures += [f"{name}: {text}" for text in wrong]
+            verdicts.update(outcome.document.get("verdict", "none") for outcome in outcomes)
+            seconds = median(outcome.seconds for outcome in outcomes)
+            print(
+                f"{name:32} expect {expected:7} {len(outcomes) - len(wrong)}/{len(outcomes)} as expected, "
+                f"median {seconds:.1f} s; strikes {', '.join(strikes(outcomes)) or 'none planned'}",
+                flush=True,
+            )
+            for text in wrong:
+                print(f"    {text}", flush=True)
+    print(f"{sum(verdicts.values())} runs: {dict(verdicts)}; {len(failures)} not as expected")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

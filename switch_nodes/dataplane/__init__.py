@@ -1,0 +1,6 @@
+"""The data plane: AF_PACKET sockets, batches, timers, filters and taps around one Machine."""
+
+from switch_nodes.dataplane.plane import DataPlane, open_io
+from switch_nodes.dataplane.tap import Tap
+
+__all__ = ["DataPlane", "Tap", "open_io"]

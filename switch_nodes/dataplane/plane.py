@@ -1,0 +1,279 @@
+"""The loop that drives one Machine on some interfaces, in real time."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self
+
+from switch_nodes.dataplane.filtering import PortFilters
+from switch_nodes.dataplane.lag import LagHistogram
+from switch_nodes.dataplane.native_io import NativeIo, native_library
+from switch_nodes.dataplane.packet_io import Fate, PacketIo, Rows
+from switch_nodes.dataplane.python_io import PythonIo
+from switch_nodes.dataplane.sockets import open_ports
+from switch_nodes.dataplane.tap import Tap
+from switch_nodes.events import PlaneStatistics
+from switch_nodes.filters import FrameFilter
+from workloads.machine import BatchMachine, Event, FrameBatch, Machine
+
+__all__ = ["DataPlane", "open_io"]
+
+_ROWS = 256
+_ROUNDS = 4  # batches to send before we look for received frames again
+_UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
+_REASONS = {Fate.QUEUE: "queue", Fate.LINK: "link", Fate.MISFIT: "misfit"}
+
+
+def open_io(
+    interfaces: Sequence[str],
+    *,
+    backpressure: bool,
+    control: socket.socket | None = None,
+    rate_bps: int | None = None,
+    spin_ns: int = 0,
+) -> PacketIo:
+    """Sockets on `interfaces` of this network namespace, driven from C where it can be built. Raises as `open_port`."""
+    sockets = open_ports(interfaces, backpressure=backpressure, rate_bps=rate_bps)
+    library = native_library()
+    if library is None:
+        return PythonIo(sockets, backpressure=backpressure, control=control)
+    return NativeIo(library, sockets, backpressure=backpressure, control=control, spin_ns=spin_ns)
+
+
+class DataPlane:
+    """Runs `machine` with port i on `interfaces[i]`.
+
+    `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) frames are taken from the
+    Machine only when the socket has room and none is ever dropped here; without (a switch port) a full queue drops its
+    tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when known,
+    makes a NIC's queue in the kernel about 4 ms long. `spin_ns`: the end of each sleep that is polled instead, which meets
+    deadlines more closely and costs CPU time. `io` replaces the sockets (tests); `clock` is in ns.
+
+    The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
+    OSError when an interface does not exist here.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        interfaces: Sequence[str],
+        *,
+        ingress: Mapping[int, FrameFilter] | None = None,
+        egress: Mapping[int, FrameFilter] | None = None,
+        tap: Tap | None = None,
+        backpressure: bool,
+        on_event: Callable[[int, Event], None],
+        control: socket.socket | None = None,
+        on_control: Callable[[], bool] | None = None,
+        rate_bps: int | None = None,
+        spin_ns: int = 0,
+        io: PacketIo | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._machine = machine
+        self._fast = machine if isinstance(machine, BatchMachine) else None
+        self._tap, self._on_event, self._on_control, self._clock = tap, on_event, on_control, clock
+        self._backpressure = backpressure
+        self._io = io or open_io(
+            interfaces, backpressure=backpressure, control=control, rate_bps=rate_bps, spin_ns=spin_ns
+        )
+        self._ingress = PortFilters(ingress or {}, outgoing=False, tap=tap)
+        self._egress = PortFilters(egress or {}, outgoing=True, tap=tap)
+        self._received, self._sent, self._late = (self._new_rows() for _ in range(3))
+        self._arrived_late = FrameBatch.of(_ROWS, self._io.stride)
+        self._heads = {_ROWS: self._sent.batch}  # the batch to send, cut to so many rows
+        self._waiting: tuple[Rows, int] | None = None  # what backpressure has kept here: rows, how many of them
+        self._wakeups = self._batches = self._largest = 0
+        self._lag = LagHistogram()
+        self._timer_seen: tuple[int | None, int] = (None, 0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the sockets. The tap is its owner's."""
+        self._io.close()
+
+    def run(self, origin_ns: int, *, until: Callable[[], bool] | None = None) -> PlaneStatistics:
+        """Drive the Machine, `now` being the monotonic clock less `origin_ns`, until `on_control` returns False or
+        `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way through a filter are
+        then lost. The statistics of this run are the last event and the result."""
+        gc.collect()
+        gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
+        began, cpu = self._clock(), time.process_time_ns()
+        timeout, going = 0, True
+        try:
+            while going:
+                count = self._io.receive(self._received, timeout)
+                now = self._clock() - origin_ns
+                self._wakeups += 1
+                if len(self._ingress.delayed):
+                    self._take_late(now)
+                if count:
+                    self._take(count, now)
+                if self._io.control_ready and self._on_control is not None:
+                    going = self._on_control()
+                self._serve_timer(now)
+                more = self._send(now)
+                self._tell(now)
+                if until is not None and until():
+                    break
+                timeout = 0 if more else self._timeout(origin_ns, until is not None)
+        finally:
+            gc.unfreeze()
+        statistics = self._statistics(self._clock() - began, time.process_time_ns() - cpu)
+        self._on_event(self._clock() - origin_ns, statistics)
+        return statistics
+
+    def _take(self, count: int, now: int) -> None:
+        """Received rows to the Machine."""
+        self._batches += 1
+        if count > self._largest:
+            self._largest = count
+        batch = self._received.batch
+        if self._ingress:
+            self._ingress.apply(batch, now)
+        self._deliver(batch, now)
+
+    def _take_late(self, now: int) -> None:
+        self._ingress.delayed.pop_due(now, self._arrived_late, _ROWS, self._lag)
+        self._deliver(self._arrived_late, now)
+
+    def _deliver(self, batch: FrameBatch, now: int) -> None:
+        count = batch.count
+        if not count:
+            return
+        if self._tap is not None:
+            self._tap.record(batch, 0, count, now, False)
+        if self._fast is not None:
+            self._fast.receive_batch(batch, now)
+            return
+        receive = self._machine.receive_frame
+        for row, port in enumerate(batch.ports[:count].tolist()):
+            receive(port, batch.row(row), now)
+
+    def _serve_timer(self, now: int) -> None:
+        timer = self._machine.get_timer()
+        if timer is None or timer > now:
+            return
+        # A deadline that was already over when the Machine set it is late only since we could know of it; one that we
+        # do not know yet was set in this turn.
+        known, since = self._timer_seen
+        self._lag.record(now - max(timer, since) if timer == known else 0)
+        self._machine.handle_timer(now)
+
+    def _send(self, now: int) -> bool:
+        """Frames of the Machine to the sockets; whether there may be more that could leave at once."""
+        if self._waiting is not None and not self._flush(*self._waiting, fresh=False, now=now):
+            return False
+        delayed = self._egress.delayed
+        if len(delayed):
+            late = self._late
+            delayed.pop_due(now, late.batch, _ROWS, self._lag)
+            if late.batch.count and not self._flush(late, late.batch.count, fresh=True, now=now):
+                return False
+        for _ in range(_ROUNDS):
+            limit = min(self._io.room(), _ROWS) if self._backpressure else _ROWS
+            if limit == 0:
+                return False
+            batch = self._fill(limit, now)
+            taken = batch.count
+            if not taken:
+                return False
+            if self._tap is not None:
+                self._tap.record(batch, 0, taken, now, True)
+            if self._egress:
+                self._egress.apply(batch, now)
+            if not self._flush(self._sent, batch.count, fresh=True, now=now):
+                return False
+            due = delayed.next_due
+            if due is not None and due <= now:
+                return True  # put off only to keep the order: they go before anything new
+            if taken < limit:
+                return False
+        return True
+
+    def _fill(self, limit: int, now: int) -> FrameBatch:
+        """At most `limit` frames from the Machine."""
+        batch = self._heads.get(limit)
+        if batch is None:
+            whole = self._sent.batch
+            batch = FrameBatch(whole.frames[:limit], whole.lengths[:limit], whole.ports[:limit])
+            self._heads[limit] = batch
+        batch.count = 0
+        if self._fast is not None:
+            self._fast.fill_batch(batch, now)
+        else:
+            for port, frame in itertools.islice(self._machine.frames_to_send(now), limit):
+                batch.append(port, frame)
+        return batch
+
+    def _flush(self, rows: Rows, count: int, *, fresh: bool, now: int) -> bool:
+        """Whether all rows have left or are lost."""
+        waiting = self._io.send(rows, count, fresh) if count else 0
+        if self._io.refused and self._tap is not None:
+            for row, fate in enumerate(rows.fates[:count].tolist()):
+                if fate in _REASONS:
+                    self._tap.dropped(int(rows.batch.ports[row]), rows.batch.row(row), now, True, _REASONS[Fate(fate)])
+        self._waiting = (rows, count) if waiting else None
+        return not waiting
+
+    def _timeout(self, origin_ns: int, polled: bool) -> int:
+        """How long to sleep, in ns; -1 for ever."""
+        now = self._clock() - origin_ns
+        due = self._machine.get_timer()
+        if due != self._timer_seen[0]:
+            self._timer_seen = (due, now)
+        for delayed in (self._ingress.delayed, self._egress.delayed):
+            head = delayed.next_due
+            # What cannot leave for want of room is woken by room, not by time.
+            if head is None or (delayed is self._egress.delayed and self._blocked):
+                continue
+            if due is None or head < due:
+                due = head
+        if polled and (due is None or due > now + _UNTIL_POLL_NS):
+            due = now + _UNTIL_POLL_NS
+        return -1 if due is None else max(due - now, 0)
+
+    @property
+    def _blocked(self) -> bool:
+        return self._waiting is not None
+
+    def _tell(self, now: int) -> None:
+        next_event, on_event = self._machine.next_event, self._on_event
+        while (event := next_event()) is not None:
+            on_event(now, event)
+        for filters in (self._ingress, self._egress):
+            if filters:
+                for event in filters.events():
+                    on_event(now, event)
+
+    def _statistics(self, wall_ns: int, cpu_ns: int) -> PlaneStatistics:
+        counters = self._io.counters()
+        return PlaneStatistics(
+            frames_in=counters.frames_in,
+            frames_out=counters.frames_out,
+            bytes_in=counters.bytes_in,
+            bytes_out=counters.bytes_out,
+            socket_drops=counters.socket_drops,
+            queue_drops=counters.queue_drops,
+            cpu_ns=cpu_ns,
+            wall_ns=wall_ns,
+            wakeups=self._wakeups,
+            lag_p99_ns=self._lag.percentile_ns(99),
+            lag_max_ns=self._lag.max_ns,
+            batches=self._batches,
+            largest_batch=self._largest,
+            link_drops=counters.link_drops,
+            misfits=counters.misfits,
+        )
+
+    def _new_rows(self) -> Rows:
+        return self._io.attach(FrameBatch.of(_ROWS, self._io.stride))

@@ -1,0 +1,27 @@
+"""What a capture is told."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from workloads.machine import Buffer, FrameBatch
+
+__all__ = ["Tap"]
+
+
+class Tap(Protocol):
+    """Sees what the Machine sees: frames behind the ingress filter and before the egress filter. It must copy what it
+    keeps and must not block, since it runs inside the loop."""
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        """Rows start..stop-1 are about to enter the Machine, or have just left it (`outgoing`). `now` in ns."""
+        ...
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        """A frame was lost on a port: `filter` (a fault), `queue` (drop-tail), `link` (interface down) or `misfit` (too
+        long for the MTU, or no Ethernet header). An outgoing one was recorded before; an incoming one was not."""
+        ...
+
+    def close(self) -> None:
+        """No more frames will come."""
+        ...

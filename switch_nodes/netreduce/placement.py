@@ -1,0 +1,96 @@
+"""From a data packet to its connection, its message and its offset: the events of `CONNECTION_TABLE`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.frames import DataPacket, Edge
+from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState
+from workloads.collectives.ina_header import InaHeader
+
+__all__ = ["Place", "Placement"]
+
+_MAX_PLAIN = 4096
+"""connections without INA header that are remembered; the oldest goes first"""
+
+
+class Place(NamedTuple):
+    edge: Edge
+    state: ConnectionState
+    event: ConnectionEvent
+    message: int = -1
+    """-1: unknown"""
+    offset: int = -1
+    packets: int = 0
+    """of the message"""
+
+
+class Placement:
+    """Knows the connection tables of all rings, and which connections on their edges are not theirs."""
+
+    def __init__(self, tables: Mapping[int, ConnectionTable]) -> None:
+        self.tables = tables
+        self._plain: dict[tuple[bytes, bytes, int], None] = {}
+
+    def place(self, packet: DataPacket) -> Place:
+        edge, state = self._connection(packet)
+        if packet.info.starts:
+            return self._start(packet, edge, state)
+        if state is not ConnectionState.RING:
+            return Place(edge, state, ConnectionEvent.ELSEWHERE)
+        table, rank, psn = self.tables[edge.ring.id], edge.rank, packet.psn
+        event, found = ConnectionEvent.IN_MESSAGE, table.match(rank, psn)
+        if found is None:
+            if table.in_plain(rank, psn):
+                return Place(edge, state, ConnectionEvent.IN_PLAIN)
+            event, found = ConnectionEvent.NEXT_MESSAGE, table.infer(rank, psn)
+        if found is None:
+            return Place(edge, state, ConnectionEvent.ELSEWHERE)
+        message, offset, packets = found
+        if offset == 0 or packet.info.ends != (offset == packets - 1):
+            event = ConnectionEvent.MISPLACED
+        return Place(edge, state, event, message, offset, packets)
+
+    def note_plain(self, packet: DataPacket) -> None:
+        """A FIRST or ONLY without INA header passed on this connection."""
+        self._plain[packet.packet.connection] = None
+        if len(self._plain) > _MAX_PLAIN:
+            del self._plain[next(iter(self._plain))]
+
+    def _start(self, packet: DataPacket, edge: Edge, state: ConnectionState) -> Place:
+        header = packet.ina_header()
+        named = None if header is None else _edge_of(packet, header)
+        if header is None or named is None:
+            if state is not ConnectionState.RING:
+                return Place(edge, state, ConnectionEvent.START_PLAIN)
+            table = self.tables[edge.ring.id]
+            if table.match(edge.rank, packet.psn) is not None:  # its sender said before that this is INA data
+                return Place(edge, state, ConnectionEvent.START_BAD)
+            table.start_plain(edge.rank, packet.psn)
+            return Place(edge, state, ConnectionEvent.START_PLAIN)
+        ring, packets = named.ring, header.msg_len_pkts
+        good = (
+            (header.op, header.dtype) == (ring.op, ring.dtype)
+            and 1 <= packets <= ring.message_packets
+            and packet.info.ends == (packets == 1)
+            and self.tables[ring.id].agrees(named.rank, packet.qpn, header.msg_id, packet.psn, packets)
+        )
+        event = ConnectionEvent.START_INA if good else ConnectionEvent.START_BAD
+        return Place(named, state, event, header.msg_id, 0, packets)
+
+    def _connection(self, packet: DataPacket) -> tuple[Edge, ConnectionState]:
+        for edge in packet.edges:
+            if self.tables[edge.ring.id].is_known(edge.rank, packet.qpn):
+                return edge, ConnectionState.RING
+        known = packet.packet.connection in self._plain
+        return packet.edges[0], ConnectionState.PLAIN if known else ConnectionState.UNKNOWN
+
+
+def _edge_of(packet: DataPacket, header: InaHeader) -> Edge | None:
+    """The edge that an INA header names, when the packet runs on it."""
+    for edge in packet.edges:
+        if (edge.ring.id, edge.rank, edge.ring.size) == (header.ring_id, header.rank, header.size):
+            return edge
+    return None

@@ -1,0 +1,289 @@
+"""The NetReduce switch program at rack level (He, Liu et al., arXiv 2009.09736 and ASPLOS'23; reconstruction: see
+`docs/netreduce.md`).
+
+RC connections run from host to host and end there. The switch holds the packet of every ring connection for one
+(message, offset) until it has all of them, then sends each on with the sum as payload. It never makes an ACK, NAK or
+CNP, and never changes a PSN or a QPN: recovery is the business of the endpoints, the switch only keeps what they need
+for it. What it does with a packet is decided by `tables`; here are the events and the actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.events import MessageAggregated, MessageInferred, PacketIgnored, ResultReplayed, SlotsAtEnd
+from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader, elements_at, elements_fit
+from switch_nodes.netreduce.placement import Place, Placement
+from switch_nodes.netreduce.release import RELEASE_POLICIES, release_completed
+from switch_nodes.netreduce.results import build_result, ecn_of
+from switch_nodes.netreduce.ring import Cursor, Ring
+from switch_nodes.netreduce.tables import (
+    CONNECTION_TABLE,
+    DROP_REASONS,
+    FRAME_TABLE,
+    SLOT_TABLE,
+    ConnectionEvent,
+    ConnectionState,
+    FrameAction,
+    SlotAction,
+    SlotEvent,
+    SlotState,
+)
+from workloads.collectives.arithmetic import fold
+from workloads.errors import ScenarioError
+from workloads.machine import Buffer
+from workloads.wire import psn_add, psn_diff
+
+__all__ = ["Contribution", "NetReduceProgram"]
+
+GATES = ("window", "epsn")
+_CE = 0b11
+_AHEAD = "ahead"
+_COUNTERS = ("data_in", "results_out", "replayed", "inferred", "bypassed", "malformed")
+
+
+class Contribution:
+    """A data packet and its place."""
+
+    __slots__ = ("elements", "header", "message", "offset", "packet", "rank", "ring")
+
+    def __init__(self, packet: DataPacket, place: Place, elements_from: int) -> None:
+        self.packet, self.ring, self.rank = packet, place.edge.ring, place.edge.rank
+        self.message, self.offset = place.message, place.offset
+        end = packet.payload_at + len(packet.packet.payload)
+        view = memoryview(packet.frame)
+        self.header, self.elements = view[:elements_from], view[elements_from:end]
+
+
+class NetReduceProgram(ForwardProgram):
+    """`SwitchConfig.release`: order (rule A) or asap. `gate`: window, or epsn to drop what is ahead on its connection."""
+
+    ring_class = Ring
+    table_class = ConnectionTable
+    counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *dict.fromkeys(DROP_REASONS.values()), _AHEAD)
+
+    def __init__(self, config: SwitchConfig) -> None:
+        """Raises ScenarioError for a configuration that cannot be installed."""
+        super().__init__(config)
+        if config.release not in RELEASE_POLICIES:
+            raise ScenarioError(
+                "unknown release order", key="switch.release", found=config.release, allowed=", ".join(RELEASE_POLICIES)
+            )
+        if config.gate not in GATES:
+            raise ScenarioError("unknown gate", key="switch.gate", found=config.gate, allowed=", ".join(GATES))
+        self._early = RELEASE_POLICIES[config.release]
+        self._gated = config.gate == "epsn"
+        self.rings: dict[int, Ring] = {}
+        for ring in config.rings:
+            if ring.ring_id in self.rings:
+                raise ScenarioError(f"switch {config.name}: ring {ring.ring_id} is installed twice")
+            self.rings[ring.ring_id] = self.ring_class(ring, config)
+        self.tables = {ring_id: self.table_class(ring) for ring_id, ring in self.rings.items()}
+        self.reader = FrameReader(self.rings.values())
+        self.placement = Placement(self.tables)
+        self._actions: dict[SlotAction, Callable[[Contribution, int], None]] = {
+            action: getattr(self, action.value) for action in SlotAction if action is not SlotAction.CLEAR
+        }
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        kind, edges, packet = self.reader.read(port, frame)
+        action = FRAME_TABLE[kind]
+        if edges:
+            self.count("data_in")
+        if action is FrameAction.BYPASS:
+            self.bypass(port, frame)
+        elif action is FrameAction.CONNECTION and packet is not None:
+            self._receive_data(packet)
+        else:
+            self._ignore(edges[0], -1, -1, DROP_REASONS[action])
+
+    def bypass(self, port: int, frame: Buffer) -> None:
+        """What is not ours passes as through a plain switch."""
+        self.count("bypassed")
+        self.forward(port, frame)
+
+    def _receive_data(self, packet: DataPacket) -> None:
+        place = self.placement.place(packet)
+        state, action = CONNECTION_TABLE[place.state, place.event]
+        if action is FrameAction.AGGREGATE or action is FrameAction.INFER:
+            self._aggregate(packet, place)
+        elif action is FrameAction.BYPASS:
+            if state is ConnectionState.PLAIN:
+                self.placement.note_plain(packet)
+            self.bypass(packet.port, packet.frame)
+        else:
+            self._ignore(place.edge, place.message, place.offset, DROP_REASONS[action])
+
+    def _aggregate(self, packet: DataPacket, place: Place) -> None:
+        ring = place.edge.ring
+        contribution = Contribution(packet, place, self.elements_from(packet, place.offset))
+        slot = ring.slot_of(place.message, place.offset)
+        event = self.slot_event(contribution, slot)
+        if ring.tag[slot] == place.message:
+            if self._gated and self._is_ahead(packet, place.edge):
+                self._ignore(place.edge, place.message, place.offset, _AHEAD)
+                return
+            self._note_message(packet, place)
+        _, action = SLOT_TABLE[self.slot_state(ring, slot), event]
+        if action in DROP_REASONS:
+            self._ignore(place.edge, place.message, place.offset, DROP_REASONS[action])
+        self._actions[action](contribution, slot)
+
+    def _is_ahead(self, packet: DataPacket, edge: Edge) -> bool:
+        """Gate `epsn`: nothing ahead of a gap is taken, which hides gaps from receivers (kept for comparison)."""
+        ring, rank = edge.ring, edge.rank
+        expected = int(ring.expected[rank]) if ring.qpn[rank] == packet.qpn else -1
+        distance = 0 if expected < 0 else psn_diff(packet.psn, expected)
+        if distance == 0:
+            self.tables[ring.id].claim(rank, packet.qpn)
+            ring.expected[rank] = psn_add(packet.psn, 1)
+        return distance > 0
+
+    def _note_message(self, packet: DataPacket, place: Place) -> None:
+        (ring, rank), table = (place.edge.ring, place.edge.rank), self.tables[place.edge.ring.id]
+        if place.event is ConnectionEvent.IN_MESSAGE:
+            return
+        if place.event is ConnectionEvent.NEXT_MESSAGE:
+            self.count("inferred")
+            self.tell(MessageInferred(ring.id, rank, place.message, place.offset))
+        table.claim(rank, packet.qpn)
+        ring.announce(place.message, place.packets)
+        table.put(rank, place.message, psn_add(packet.psn, -place.offset), place.packets)
+
+    def elements_from(self, packet: DataPacket, offset: int) -> int:
+        """Byte of the frame where the elements begin."""
+        return elements_at(packet.payload_at, offset)
+
+    def slot_state(self, ring: Ring, slot: int) -> SlotState:
+        if ring.done[slot]:
+            return SlotState.DONE
+        return SlotState.OPEN if ring.bitmap[slot] else SlotState.EMPTY
+
+    def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
+        """What the packet is to its slot."""
+        ring, bit, bitmap = c.ring, 1 << c.rank, int(c.ring.bitmap[slot])
+        tag = int(ring.tag[slot])
+        if c.message != tag:
+            if c.message > tag:
+                return SlotEvent.OVERRUN
+            # Only the connection that carried the message to its end has a receiver that has it.
+            known = self.tables[ring.id].is_known(c.rank, c.packet.qpn)
+            delivered = known and c.message <= ring.newest_complete - ring.window
+            return SlotEvent.DELIVERED if delivered else SlotEvent.STALE
+        fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
+        if not fits or (bitmap and len(c.elements) != ring.length[slot]):
+            return SlotEvent.WRONG_SIZE
+        if not bitmap & bit:
+            return SlotEvent.COMPLETING if bitmap | bit == ring.everyone else SlotEvent.NEW
+        if int(ring.released[slot]) & bit:
+            return SlotEvent.REPEAT_ANSWERED
+        same = bytes(c.elements) == ring.payload[slot, c.rank, : len(c.elements)].tobytes()
+        return SlotEvent.REPEAT if same else SlotEvent.REPEAT_CHANGED
+
+    def store(self, c: Contribution, slot: int) -> None:
+        ring, size = c.ring, len(c.elements)
+        if not ring.bitmap[slot]:
+            ring.length[slot] = size
+            ring.occupy(1)
+        self._keep_header(c, slot)
+        ring.payload[slot, c.rank, :size] = np.frombuffer(c.elements, np.uint8)
+        ring.bitmap[slot] = int(ring.bitmap[slot]) | 1 << c.rank
+        ring.ce[slot] |= ecn_of(c.packet.frame) == _CE
+
+    def store_and_complete(self, c: Contribution, slot: int) -> None:
+        self.store(c, slot)
+        ring, size = c.ring, int(c.ring.length[slot])
+        ranks, payloads = self.operands(ring, slot)
+        ring.value[slot, :size] = fold(payloads[:, :size], ring.config.arithmetic)
+        ring.done[slot] = 1
+        index = c.message % ring.banks
+        np.add.at(ring.entered[index], ranks, 1)
+        ring.completed[index] += 1
+        packets = ring.packets_of(c.message)
+        if ring.completed[index] == packets:
+            self.tell(MessageAggregated(ring.id, c.message, packets, tuple(ring.entered[index].tolist())))
+        self.reclaim(ring, c.message, c.offset)
+        release_completed(
+            ring, c.message, c.offset, self._early, lambda rank, ready: self.send_result(ring, rank, ready)
+        )
+
+    def refresh(self, c: Contribution, slot: int) -> None:
+        """The newest header counts: AckReq may have moved."""
+        self._keep_header(c, slot)
+
+    def replay(self, c: Contribution, slot: int) -> None:
+        """The stored value under the duplicate's own header, to its own connection only."""
+        self._keep_header(c, slot)
+        self.count("replayed")
+        self.tell(ResultReplayed(c.ring.id, c.rank, c.message, c.offset))
+        self.send_result(c.ring, c.rank, slot)
+
+    def forward_raw(self, c: Contribution, slot: int) -> None:
+        """Its receiver has the result of this message; whatever arrives is a duplicate to it, and makes it ACK again."""
+        self.forward(c.packet.port, c.packet.frame)
+
+    def drop_mismatch(self, c: Contribution, slot: int) -> None:
+        """The sender changed what it sent before; the first copy stands."""
+
+    def drop_length(self, c: Contribution, slot: int) -> None:
+        pass
+
+    def drop_stale(self, c: Contribution, slot: int) -> None:
+        pass
+
+    def drop_overrun(self, c: Contribution, slot: int) -> None:
+        pass
+
+    def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+        """(ranks, payloads in rank order): what enters the sum of a slot, shape (P,) and (P, mtu)."""
+        return np.arange(ring.size), ring.payload[slot]
+
+    def reclaim(self, ring: Ring, message: int, offset: int) -> None:
+        """(message, offset) completed, so every host opened `message`, so every host has the result of message - N and
+        the ACK of its own: nobody needs that one any more. The last slot also clears what lies behind it, which a
+        longer message - N used."""
+        last = offset == ring.packets_of(message) - 1
+        before = message - (ring.banks - ring.window)
+        for position in range(offset, ring.message_packets if last else offset + 1):
+            slot = ring.slot_of(before, position)
+            if before >= 0 and ring.tag[slot] == before:
+                self.clear(ring, slot)
+
+    def clear(self, ring: Ring, slot: int) -> None:
+        """The slot serves the message 2N later."""
+        if ring.bitmap[slot]:
+            ring.occupy(-1)
+        ring.tag[slot] += ring.banks
+        ring.bitmap[slot] = ring.released[slot] = 0
+        ring.done[slot] = ring.ce[slot] = 0
+        ring.length[slot] = 0
+
+    def send_result(self, ring: Ring, rank: int, slot: int) -> None:
+        """The result of a slot on connection `rank`."""
+        header = ring.header[slot, rank, : ring.header_length[slot, rank]]
+        value = ring.value[slot, : ring.length[slot]]
+        self.count("results_out")
+        self.emit(ring.egress[rank], self.build_result(header.tobytes(), value.tobytes(), bool(ring.ce[slot])))
+
+    def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
+        return build_result(header, value, congested)
+
+    def _keep_header(self, c: Contribution, slot: int) -> None:
+        size = len(c.header)
+        c.ring.header[slot, c.rank, :size] = np.frombuffer(c.header, np.uint8)
+        c.ring.header_length[slot, c.rank] = size
+
+    def _ignore(self, edge: Edge, message: int, offset: int, reason: str) -> None:
+        self.count(reason)
+        self.tell(PacketIgnored(edge.ring.id, edge.rank, message, offset, reason))
+
+    def finish(self, now: int) -> None:
+        for ring in self.rings.values():
+            self.tell(SlotsAtEnd(ring.id, ring.slots, ring.open_slots, int(ring.cursor[Cursor.PEAK])))
+        super().finish(now)

@@ -1,0 +1,74 @@
+"""When results leave: in PSN order on every connection, and past a hole only where the hole provokes a NAK (rule A).
+
+The head is the oldest position that is not complete. A slot that completes at the head leaves on all connections, and
+so do the complete ones right behind it. A slot that completes past the head leaves early on those connections alone
+whose own contribution is missing at the head: their receivers must see the gap, the others must not (measured on
+unmodified endpoints; `docs/netreduce.md`). When the head comes to a new hole, the same holds for what waits behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from switch_nodes.netreduce.ring import Cursor, Ring
+
+__all__ = ["RELEASE_POLICIES", "bits", "release_completed"]
+
+Send = Callable[[int, int], None]
+"""send(rank of the connection, slot): one result leaves"""
+
+
+def _where_missing(ring: Ring) -> int:
+    return ring.missing(*ring.head())
+
+
+def _everywhere(ring: Ring) -> int:
+    return ring.everyone
+
+
+RELEASE_POLICIES: dict[str, Callable[[Ring], int]] = {"order": _where_missing, "asap": _everywhere}
+"""name in `SwitchConfig.release` -> connections, as a bitmap, on which a slot past the head leaves early"""
+
+
+def bits(bitmap: int) -> Iterator[int]:
+    """Numbers of the ones, ascending."""
+    while bitmap:
+        low = bitmap & -bitmap
+        yield low.bit_length() - 1
+        bitmap ^= low
+
+
+def release_completed(ring: Ring, message: int, offset: int, early: Callable[[Ring], int], send: Send) -> None:
+    """(message, offset) has just completed: send what may leave now."""
+    if (message, offset) != ring.head():
+        ring.cursor[Cursor.WAITING] += 1
+        _release(ring, ring.slot_of(message, offset), early(ring), send)
+        return
+    _advance(ring, send)
+    if ring.cursor[Cursor.WAITING]:
+        mask = early(ring)
+        for _, _, slot in ring.done_behind_head():
+            _release(ring, slot, mask, send)
+
+
+def _advance(ring: Ring, send: Send) -> None:
+    message, offset = ring.head()
+    passed = 0
+    while True:
+        slot = ring.slot_of(message, offset)
+        if not ring.done[slot] or ring.tag[slot] != message:
+            break
+        _release(ring, slot, ring.everyone, send)
+        passed += 1
+        offset += 1
+        if offset >= ring.packets_of(message):
+            message, offset = message + 1, 0
+    ring.cursor[Cursor.HEAD_MESSAGE], ring.cursor[Cursor.HEAD_OFFSET] = message, offset
+    ring.cursor[Cursor.WAITING] -= passed - 1
+
+
+def _release(ring: Ring, slot: int, mask: int, send: Send) -> None:
+    todo = mask & ~int(ring.released[slot])
+    ring.released[slot] = int(ring.released[slot]) | todo
+    for rank in bits(todo):
+        send(rank, slot)

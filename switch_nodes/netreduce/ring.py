@@ -1,0 +1,184 @@
+"""One installed ring: its shape, and all state that the switch keeps for it, in NumPy arrays of fixed size.
+
+State Record, Header Buffer, Payload Buffer and Aggregation Value are separate arrays, as in the prototype of the paper
+(ASPLOS'23, p. 9); their contents are decided here. Everything that changes per packet lies in C-contiguous arrays, so
+that a compiled loop can work on the same memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from switch_nodes.config import RingConfig, SwitchConfig
+from workloads.collectives.ina_header import DTYPE_CODES, MAX_GROUP, MIN_GROUP, OP_CODES
+from workloads.errors import ScenarioError
+
+__all__ = ["HEADER_STRIDE", "Cursor", "Ring"]
+
+HEADER_STRIDE = 128
+"""bytes reserved for one stored header: Eth 14, IPv6 40, UDP 8, BTH 12, RETH 16, ImmDt 4, INA 16 make 110"""
+_PATH_MTUS = (256, 512, 1024, 2048, 4096)
+
+
+class Cursor:
+    """Indices into `Ring.cursor`."""
+
+    HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK = range(5)
+    COUNT = 5
+
+
+class Ring:
+    """P = size, N = window, L = message_packets, S = slots = 2 N L. A slot is (message mod 2N) * L + offset.
+
+    Slots (state record): `tag` int64 (S,), the message that the slot serves; `bitmap` uint64 (S,), ranks that
+    contributed; `released` uint64 (S,), connections that got the result in turn or early; `done`, `ce` uint8 (S,);
+    `length` int32 (S,), bytes of elements of each contribution. Header buffer: `header` uint8 (S, P, 128),
+    `header_length` int32 (S, P). Payload buffer: `payload` uint8 (S, P, mtu). Aggregation value: `value` uint8 (S, mtu).
+
+    Messages, by message mod 2N: `message` int64, -1 for none; `announced` int32, packets of it; `completed` int32,
+    slots done; `entered` int32 (2N, P), payloads of each rank that entered its sums.
+
+    Connections (connection table), by rank: `qpn` int64, -1 for unknown; `newest` int64, newest message or -1; entries by
+    message mod (2N+1): `entry_message` int64 (P, 2N+1), -1 for none; `entry_psn`, `entry_length` int32; `plain_from`,
+    `plain_to` int64, the PSNs without INA header, -1 for none and for no end; `expected` int64, next new PSN or -1.
+
+    `cursor` int64: see `Cursor`; the head is the oldest position, in PSN order, that is not complete.
+    """
+
+    banks_per_window = 2
+    """2N message slots: one window open, one that may still have to be replayed"""
+
+    def __init__(self, config: RingConfig, switch: SwitchConfig) -> None:
+        _check(config, switch)
+        self.config = config
+        self.id, self.size, self.window = config.ring_id, len(config.members), config.window_messages
+        self.message_packets, self.mtu = config.message_packets, config.path_mtu
+        self.banks = self.banks_per_window * self.window
+        self.slots = self.banks * self.message_packets
+        self.everyone = (1 << self.size) - 1
+        self.ingress = [member.port for member in config.members]
+        self.egress = self.ingress[1:] + self.ingress[:1]
+        ips = [member.ip for member in config.members]
+        self.edges = list(zip(ips, ips[1:] + ips[:1], strict=True))
+        """(source IP, destination IP) of connection k"""
+        self.op, self.dtype = OP_CODES[config.arithmetic.op], DTYPE_CODES[config.arithmetic.dtype]
+        size, slots = self.size, self.slots
+
+        self.tag = np.repeat(np.arange(self.banks, dtype=np.int64), self.message_packets)
+        self.bitmap = np.zeros(slots, np.uint64)
+        self.released = np.zeros(slots, np.uint64)
+        self.done = np.zeros(slots, np.uint8)
+        self.ce = np.zeros(slots, np.uint8)
+        self.length = np.zeros(slots, np.int32)
+        self.header = np.zeros((slots, size, HEADER_STRIDE), np.uint8)
+        self.header_length = np.zeros((slots, size), np.int32)
+        self.payload = np.zeros((slots, size, self.mtu), np.uint8)
+        self.value = np.zeros((slots, self.mtu), np.uint8)
+
+        self.message = np.full(self.banks, -1, np.int64)
+        self.announced = np.zeros(self.banks, np.int32)
+        self.completed = np.zeros(self.banks, np.int32)
+        self.entered = np.zeros((self.banks, size), np.int32)
+
+        entries = 2 * self.window + 1
+        self.qpn = np.full(size, -1, np.int64)
+        self.newest = np.full(size, -1, np.int64)
+        self.entry_message = np.full((size, entries), -1, np.int64)
+        self.entry_psn = np.zeros((size, entries), np.int32)
+        self.entry_length = np.zeros((size, entries), np.int32)
+        self.plain_from = np.full(size, -1, np.int64)
+        self.plain_to = np.full(size, -1, np.int64)
+        self.expected = np.full(size, -1, np.int64)
+
+        self.cursor = np.zeros(Cursor.COUNT, np.int64)
+
+    def slot_of(self, message: int, offset: int) -> int:
+        """Never a function of the PSN alone: the number of slots need not divide 2^24."""
+        return message % self.banks * self.message_packets + offset
+
+    def head(self) -> tuple[int, int]:
+        """(message, offset)"""
+        return int(self.cursor[Cursor.HEAD_MESSAGE]), int(self.cursor[Cursor.HEAD_OFFSET])
+
+    @property
+    def newest_complete(self) -> int:
+        """The newest message such that it and all before it are complete; -1 for none."""
+        return int(self.cursor[Cursor.HEAD_MESSAGE]) - 1
+
+    def announce(self, message: int, packets: int) -> None:
+        """A FIRST of `message` was accepted: its length is known to all connections."""
+        index = message % self.banks
+        if self.message[index] != message:
+            self.message[index], self.announced[index], self.completed[index] = message, packets, 0
+            self.entered[index] = 0
+
+    def packets_of(self, message: int) -> int:
+        """Length of an announced message; 0 when it is not announced, or long gone."""
+        index = message % self.banks
+        return int(self.announced[index]) if self.message[index] == message else 0
+
+    def missing(self, message: int, offset: int) -> int:
+        """Ranks, as a bitmap, whose contribution (message, offset) still lacks."""
+        slot = self.slot_of(message, offset)
+        return self.everyone & ~int(self.bitmap[slot]) if self.tag[slot] == message else self.everyone
+
+    def occupy(self, amount: int) -> None:
+        """`amount` more slots hold contributions (negative: fewer)."""
+        occupied = int(self.cursor[Cursor.OCCUPIED]) + amount
+        self.cursor[Cursor.OCCUPIED] = occupied
+        self.cursor[Cursor.PEAK] = max(int(self.cursor[Cursor.PEAK]), occupied)
+
+    @property
+    def open_slots(self) -> int:
+        """Slots with a contribution and no value yet."""
+        return int(np.count_nonzero((self.bitmap != 0) & (self.done == 0)))
+
+    def done_behind_head(self) -> Iterator[tuple[int, int, int]]:
+        """(message, offset, slot) of complete slots after the head, in PSN order."""
+        message, first = self.head()
+        first += 1
+        for later in range(message, message + self.banks):
+            packets = self.packets_of(later)
+            base = self.slot_of(later, 0)
+            window = slice(base + first, base + packets)
+            for index in np.flatnonzero(self.done[window] & (self.tag[window] == later)):
+                yield later, first + int(index), base + first + int(index)
+            first = 0
+
+
+def _check(config: RingConfig, switch: SwitchConfig) -> None:
+    members, arithmetic = config.members, config.arithmetic
+    where = f"switch {switch.name}: ring {config.ring_id}: "
+
+    def refuse(problem: str, found: object, allowed: str) -> ScenarioError:
+        return ScenarioError(where + problem, found=str(found), allowed=allowed)
+
+    if not MIN_GROUP <= len(members) <= MAX_GROUP:
+        raise refuse("number of members", len(members), f"{MIN_GROUP} .. {MAX_GROUP}")
+    if [member.rank for member in members] != list(range(len(members))):
+        raise refuse("members are not in rank order", [member.rank for member in members], "0, 1, 2, ...")
+    if len({member.ip for member in members}) != len(members):
+        raise refuse("two members have the same address", [member.ip.hex() for member in members], "one each")
+    if any(len(a.ip) != len(b.ip) or len(a.ip) not in (4, 16) for a, b in pairwise(members)):
+        raise refuse("address lengths", [len(member.ip) for member in members], "all 4 or all 16 bytes")
+    for member in members:
+        if not 0 <= member.port < switch.ports:
+            raise refuse(f"port of rank {member.rank}", member.port, f"0 .. {switch.ports - 1}")
+    if not 0 <= config.ring_id < 1 << 16:
+        raise refuse("ring id", config.ring_id, "0 .. 65535")
+    if arithmetic.op not in OP_CODES or arithmetic.dtype not in DTYPE_CODES:
+        allowed = f"{', '.join(OP_CODES)} of {', '.join(DTYPE_CODES)}"
+        raise refuse("arithmetic", f"{arithmetic.op} of {arithmetic.dtype}", allowed)
+    if config.path_mtu not in _PATH_MTUS:
+        raise refuse("path MTU", config.path_mtu, ", ".join(map(str, _PATH_MTUS)))
+    if config.window_messages < 1 or not 1 <= config.message_packets < 1 << 16:
+        raise refuse("window", f"{config.window_messages} x {config.message_packets}", "1 .. messages of 1 .. 65535")
+    if (2 * config.window_messages + 1) * config.message_packets >= 1 << 23:
+        raise refuse(
+            "the connection table would span half of the PSNs",
+            (2 * config.window_messages + 1) * config.message_packets,
+            f"(2N+1) L below {1 << 23}",
+        )

@@ -1,0 +1,174 @@
+"""The automata of the NetReduce switch as tables. The text of the papers has no such table; these are decided here
+(`docs/netreduce.md`, "What the switch does with a packet").
+
+Rule 1: what becomes of a packet is decided by these tables alone; the program computes the event and does the action.
+Rule 2: a pair that is not in a table cannot happen; tests feed every pair that can.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = [
+    "CONNECTION_TABLE",
+    "DROP_REASONS",
+    "FRAME_TABLE",
+    "SLOT_TABLE",
+    "ConnectionEvent",
+    "ConnectionState",
+    "FrameAction",
+    "FrameKind",
+    "SlotAction",
+    "SlotEvent",
+    "SlotState",
+]
+
+
+class FrameKind(Enum):
+    """What a frame is before its connection is looked at."""
+
+    OTHER = "not RoCE v2, or RoCE v2 that cannot be read"
+    NOT_DATA = "RoCE v2, but no SEND or WRITE of a reliable connection: ACK, NAK, CNP, READ, UD, UC, unknown opcodes"
+    FOREIGN = "data, but not from a ring member to its successor"
+    WRONG_PORT = "data of a ring edge that came in where its sender is not"
+    BAD_ICRC = "data of a ring edge with a wrong iCRC"
+    MALFORMED = "data of a ring edge with contradicting lengths"
+    DATA = "data of a ring edge"
+
+
+class FrameAction(Enum):
+    """What the switch does with a frame."""
+
+    BYPASS = "forward it as a plain switch does"
+    DROP_WRONG_PORT = "drop, reason wrong_port"
+    DROP_ICRC = "drop, reason icrc"
+    DROP_MALFORMED = "drop, reason malformed"
+    DROP_INCONSISTENT_FIRST = "drop, reason inconsistent_first"
+    DROP_NOFIRST = "drop, reason nofirst"
+    CONNECTION = "ask the connection table"
+    AGGREGATE = "give it to its slot"
+    INFER = "note the message whose FIRST is missing, then give the packet to its slot"
+
+
+FRAME_TABLE: dict[FrameKind, FrameAction] = {
+    FrameKind.OTHER: FrameAction.BYPASS,
+    FrameKind.NOT_DATA: FrameAction.BYPASS,
+    FrameKind.FOREIGN: FrameAction.BYPASS,
+    FrameKind.WRONG_PORT: FrameAction.DROP_WRONG_PORT,
+    FrameKind.BAD_ICRC: FrameAction.DROP_ICRC,  # rule F: else an error is summed and signed with a valid iCRC
+    FrameKind.MALFORMED: FrameAction.DROP_MALFORMED,
+    FrameKind.DATA: FrameAction.CONNECTION,
+}
+
+
+class ConnectionState(Enum):
+    """What the switch knows of (source IP, destination IP, destination QPN) on a ring edge."""
+
+    UNKNOWN = "no FIRST or ONLY seen"
+    PLAIN = "carries messages without INA header"
+    RING = "carries INA messages of an installed ring"
+
+
+class ConnectionEvent(Enum):
+    """What a data packet is to its connection."""
+
+    START_INA = "FIRST or ONLY with an INA header of an installed ring"
+    START_BAD = "as START_INA, but it contradicts the ring or what is known of the message"
+    START_PLAIN = "FIRST or ONLY without"
+    IN_MESSAGE = "its PSN lies in a message of the table"
+    IN_PLAIN = "its PSN lies behind a FIRST or ONLY without INA header"
+    NEXT_MESSAGE = "its PSN lies in the message right after the newest, whose length another rank announced"
+    MISPLACED = "its opcode is not the one of its place in the message"
+    ELSEWHERE = "none of these"
+
+
+_C, _E, _A = ConnectionState, ConnectionEvent, FrameAction
+CONNECTION_TABLE: dict[tuple[ConnectionState, ConnectionEvent], tuple[ConnectionState, FrameAction]] = {
+    (_C.UNKNOWN, _E.START_INA): (_C.RING, _A.AGGREGATE),
+    (_C.UNKNOWN, _E.START_BAD): (_C.UNKNOWN, _A.DROP_INCONSISTENT_FIRST),
+    (_C.UNKNOWN, _E.START_PLAIN): (_C.PLAIN, _A.BYPASS),
+    # It may be INA data whose hello we never saw (a switch that restarted): passed raw it would be a wrong sum.
+    (_C.UNKNOWN, _E.ELSEWHERE): (_C.UNKNOWN, _A.DROP_NOFIRST),
+    (_C.PLAIN, _E.START_INA): (_C.RING, _A.AGGREGATE),
+    (_C.PLAIN, _E.START_BAD): (_C.PLAIN, _A.DROP_INCONSISTENT_FIRST),
+    (_C.PLAIN, _E.START_PLAIN): (_C.PLAIN, _A.BYPASS),
+    (_C.PLAIN, _E.ELSEWHERE): (_C.PLAIN, _A.BYPASS),
+    (_C.RING, _E.START_INA): (_C.RING, _A.AGGREGATE),
+    (_C.RING, _E.START_BAD): (_C.RING, _A.DROP_INCONSISTENT_FIRST),
+    (_C.RING, _E.START_PLAIN): (_C.RING, _A.BYPASS),
+    (_C.RING, _E.IN_MESSAGE): (_C.RING, _A.AGGREGATE),
+    (_C.RING, _E.IN_PLAIN): (_C.RING, _A.BYPASS),
+    (_C.RING, _E.NEXT_MESSAGE): (_C.RING, _A.INFER),  # rule B
+    (_C.RING, _E.MISPLACED): (_C.RING, _A.DROP_MALFORMED),
+    (_C.RING, _E.ELSEWHERE): (_C.RING, _A.DROP_NOFIRST),  # rule C: never forward unaggregated
+}
+
+
+class SlotState(Enum):
+    EMPTY = "no contribution to the message that the slot serves"
+    OPEN = "some contributions"
+    DONE = "all contributions and the value"
+
+
+class SlotEvent(Enum):
+    """What a data packet is to its slot; RECLAIM is no packet."""
+
+    DELIVERED = "of a message that its receiver provably has"
+    STALE = "of another message before the slot's"
+    OVERRUN = "of a message after the slot's: a sender broke its credit"
+    WRONG_SIZE = "its length differs from the first contribution's, or from what its place in the message allows"
+    NEW = "first contribution of its rank, others are missing"
+    COMPLETING = "first contribution of its rank, the last one missing"
+    REPEAT = "another copy of its rank's contribution, whose result was not sent on this connection"
+    REPEAT_CHANGED = "as REPEAT, but with another payload"
+    REPEAT_ANSWERED = "another copy of its rank's contribution, whose result was sent on this connection"
+    RECLAIM = "a later message completed here: nobody needs this one any more"
+
+
+class SlotAction(Enum):
+    """Values are the names of the program's methods."""
+
+    STORE = "store"
+    STORE_AND_COMPLETE = "store_and_complete"
+    REFRESH = "refresh"
+    REPLAY = "replay"
+    FORWARD_RAW = "forward_raw"
+    DROP_MISMATCH = "drop_mismatch"
+    DROP_LENGTH = "drop_length"
+    DROP_STALE = "drop_stale"
+    DROP_OVERRUN = "drop_overrun"
+    CLEAR = "clear"
+
+
+_S, _V, _D = SlotState, SlotEvent, SlotAction
+SLOT_TABLE: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
+    # Of whatever state: the packet is not of the slot's message.
+    **{(state, _V.DELIVERED): (state, _D.FORWARD_RAW) for state in SlotState},  # rule E: its receiver re-ACKs
+    **{(state, _V.STALE): (state, _D.DROP_STALE) for state in SlotState},
+    **{(state, _V.OVERRUN): (state, _D.DROP_OVERRUN) for state in SlotState},
+    **{(state, _V.WRONG_SIZE): (state, _D.DROP_LENGTH) for state in SlotState},
+    (_S.EMPTY, _V.NEW): (_S.OPEN, _D.STORE),
+    (_S.OPEN, _V.NEW): (_S.OPEN, _D.STORE),
+    (_S.OPEN, _V.COMPLETING): (_S.DONE, _D.STORE_AND_COMPLETE),
+    (_S.OPEN, _V.REPEAT): (_S.OPEN, _D.REFRESH),
+    (_S.OPEN, _V.REPEAT_CHANGED): (_S.OPEN, _D.DROP_MISMATCH),
+    (_S.DONE, _V.REPEAT): (_S.DONE, _D.REFRESH),  # rule A: it waits for its turn
+    (_S.DONE, _V.REPEAT_CHANGED): (_S.DONE, _D.DROP_MISMATCH),
+    (_S.DONE, _V.REPEAT_ANSWERED): (_S.DONE, _D.REPLAY),
+    **{(state, _V.RECLAIM): (_S.EMPTY, _D.CLEAR) for state in SlotState},
+}
+
+DROP_REASONS: dict[FrameAction | SlotAction, str] = {
+    FrameAction.DROP_WRONG_PORT: "wrong_port",
+    FrameAction.DROP_ICRC: "icrc",
+    FrameAction.DROP_MALFORMED: "malformed",
+    FrameAction.DROP_INCONSISTENT_FIRST: "inconsistent_first",
+    FrameAction.DROP_NOFIRST: "nofirst",
+    SlotAction.REFRESH: "duplicate",
+    SlotAction.FORWARD_RAW: "stale_forwarded",
+    SlotAction.DROP_MISMATCH: "mismatch",
+    SlotAction.DROP_LENGTH: "length",
+    SlotAction.DROP_STALE: "stale",
+    SlotAction.DROP_OVERRUN: "overrun",
+}
+"""`PacketIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""

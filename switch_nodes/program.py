@@ -1,0 +1,66 @@
+"""What every switch program is: a Machine that can be told to stop, and the queues and counters that all of them need."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.events import SwitchStatistics
+from workloads.machine import Buffer, Event, Machine
+
+__all__ = ["ProgramBase", "SwitchProgram"]
+
+
+@runtime_checkable
+class SwitchProgram(Machine, Protocol):
+    """A Machine on the ports of one switch."""
+
+    def finish(self, now: int) -> None:
+        """Called once when the switch stops: queues the last events, SwitchStatistics among them."""
+        ...
+
+
+class ProgramBase:
+    """Queues of frames and events, counters, no timer. A program overrides `receive_frame`, and the rest as it needs.
+
+    `counter_names` are the counters that start at zero, so that a reader tells "never" from "not counted".
+    """
+
+    counter_names: tuple[str, ...] = ()
+
+    def __init__(self, config: SwitchConfig) -> None:
+        self.config = config
+        self.counters: dict[str, int] = dict.fromkeys(self.counter_names, 0)
+        self._frames: deque[tuple[int, Buffer]] = deque()
+        self._events: deque[Event] = deque()
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        raise NotImplementedError
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
+        while self._frames:
+            yield self._frames.popleft()
+
+    def get_timer(self) -> int | None:
+        return None
+
+    def handle_timer(self, now: int) -> None:
+        pass
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def finish(self, now: int) -> None:
+        self.tell(SwitchStatistics(dict(self.counters)))
+
+    def emit(self, port: int, frame: Buffer) -> None:
+        """Queue a frame that belongs to this program (no copy is made)."""
+        self._frames.append((port, frame))
+
+    def tell(self, event: Event) -> None:
+        self._events.append(event)
+
+    def count(self, name: str, amount: int = 1) -> None:
+        self.counters[name] = self.counters.get(name, 0) + amount

@@ -1,0 +1,5 @@
+"""`tb bench NAME`: paired measurements; each row says what was measured, its peer, repeats, median, spread and ratio."""
+
+from testbed.bench.registry import bench_names, run_bench
+
+__all__ = ["bench_names", "run_bench"]

@@ -1,0 +1,73 @@
+"""One measured run of one scenario in the emulated world."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from testbed.run import run_scenario
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from topologies import LinkShape, rack
+from workloads.errors import InternalError
+
+__all__ = ["Measurement", "allreduce_scenario", "measure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    jct_s: float
+    goodput_bps: float
+    bound_bps: float
+    fidelity: str
+    reasons: tuple[str, ...]
+    worker_peak_bytes: int
+    busiest: str
+    """node with the largest share of a core, and the share"""
+
+
+def allreduce_scenario(
+    collective: str, hosts: int, rate_bps: int, path_mtu: int, size_bytes: int, seed: int
+) -> Scenario:
+    """A lossless rack, captures off."""
+    mtu = 1500 if path_mtu <= 1024 else 9000
+    shape = LinkShape(rate_bps=rate_bps, mtu=mtu)
+    return Scenario(
+        name=f"bench-{collective}-{hosts}",
+        topology=rack(hosts, shape),
+        link=shape,
+        seed=seed,
+        transport=Transport(path_mtu=path_mtu, timeout_code=18),
+        switch=SwitchOptions(program="netreduce" if collective == "netreduce" else "forward"),
+        job=Job(collective=collective, size_bytes=size_bytes, message_packets=170 * 1024 // path_mtu or 1),
+        capture=False,
+        time_limit_ns=120_000_000_000,
+    )
+
+
+def measure(scenario: Scenario) -> Measurement:
+    """Raises InternalError when the run's sums are not right: a fast wrong answer is no measurement."""
+    with tempfile.TemporaryDirectory(prefix="ina-bench-") as folder:
+        result = run_scenario(scenario, Path(folder) / "run")
+    document = result.document
+    wrong = [c for c in document["checks"] if c["verdict"] == "fail"]
+    if wrong:
+        raise InternalError(f"{scenario.name}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
+    metrics, fidelity = document["metrics"], document["fidelity"]
+    planes = _planes(result.history)
+    workers = [plane for plane in planes if plane["node"] != "s1"]
+    busiest = max(planes, key=lambda plane: plane["cpu_ns"] / max(1, plane["wall_ns"]))
+    return Measurement(
+        jct_s=metrics["jct_s"],
+        goodput_bps=metrics["goodput_bps"],
+        bound_bps=metrics["bound_bps"],
+        fidelity=fidelity["verdict"],
+        reasons=tuple(fidelity["reasons"]),
+        worker_peak_bytes=max((plane["peak_rss_bytes"] for plane in workers), default=0),
+        busiest=f"{busiest['node']} {busiest['cpu_ns'] / max(1, busiest['wall_ns']):.0%} of a core",
+    )
+
+
+def _planes(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [record for record in history if record["event"] == "PlaneStatistics"]

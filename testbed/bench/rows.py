@@ -1,0 +1,47 @@
+"""Rows of a bench: what `--json` prints and the terminal shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+__all__ = ["Row", "as_documents", "spread", "summarise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    what: str
+    peer: str
+    """what it is compared with: a bound or another subject of the same run"""
+    repeats: int
+    median: float
+    spread: float
+    """(largest - smallest) / median"""
+    unit: str
+    ratio: float
+    """to the peer"""
+    target: float | None = None
+    """the ratio that the project asks for; None: for information"""
+    fidelity: str = "pass"
+    note: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.target is None or (self.ratio >= self.target and self.fidelity == "pass")
+
+
+def spread(values: Sequence[float]) -> float:
+    return (max(values) - min(values)) / median(values)
+
+
+def summarise(
+    what: str, peer: str, values: Sequence[float], unit: str, ratio: float, *, target: float | None = None,
+    fidelity: str = "pass", note: str = "",
+) -> Row:  # fmt: skip
+    return Row(what, peer, len(values), median(values), spread(values), unit, ratio, target, fidelity, note)
+
+
+def as_documents(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    return [asdict(row) | {"met": row.met} for row in rows]

@@ -1,0 +1,5 @@
+"""The command line. Nothing heavy is imported before a command needs it: `tb --help` is there at once."""
+
+from testbed.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,85 @@
+"""`tb list` and `tb validate`: what there is, and what a scenario means."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+
+from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
+from testbed.scenario.dump import fault_kind
+from testbed.scenario.fault_schema import FAULT_KINDS
+from testbed.scenario.geometry import geometry_of, packet_bytes
+from testbed.scenario.names import COLLECTIVES, PROGRAMS
+from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
+from testbed.scenario.units import format_duration, format_rate, format_size
+
+__all__ = ["configure_list", "configure_validate", "run_list", "run_validate"]
+
+
+def _scenarios() -> Iterator[tuple[str, str]]:
+    for name in builtin_names():
+        scenario = load_scenario(name)
+        first = scenario.description.partition("\n")[0]
+        yield name, first if scenario.expect == "pass" else f"{first} (expect: {scenario.expect})"
+
+
+_LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
+    "scenarios": _scenarios,
+    "topologies": lambda: ((name, kind.meaning) for name, kind in TOPOLOGY_KINDS.items()),
+    "programs": lambda: iter(PROGRAMS.items()),
+    "collectives": lambda: iter(COLLECTIVES.items()),
+    "faults": lambda: ((name, kind.meaning) for name, kind in FAULT_KINDS.items()),
+}
+
+
+def configure_list(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "examples:\n  ./tb list\n  ./tb list faults\n"
+    parser.add_argument("what", nargs="?", choices=list(_LISTS), help="default: all of them")
+
+
+def run_list(args: argparse.Namespace) -> int:
+    chosen = [args.what] if args.what else list(_LISTS)
+    for number, what in enumerate(chosen):
+        rows = list(_LISTS[what]())
+        if not args.what:
+            print(("" if number == 0 else "\n") + f"{what}:")
+        width = max(len(name) for name, _ in rows)
+        for name, meaning in rows:
+            print(f"{'' if args.what else '  '}{name:{width}}  {meaning}".rstrip())
+    return 0
+
+
+def configure_validate(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "examples:\n  ./tb validate my.yaml\n  ./tb validate rack --set topology.hosts=8 --resolved\n"
+    parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
+    )
+    parser.add_argument("--resolved", action="store_true", help="print the scenario with every default written out")
+
+
+def run_validate(args: argparse.Namespace) -> int:
+    scenario = load_scenario(args.scenario, args.overrides)
+    print(
+        dump_scenario(scenario) if args.resolved else "\n".join(_summary(scenario)), end="" if args.resolved else "\n"
+    )
+    return 0
+
+
+def _summary(scenario: Scenario) -> Iterator[str]:
+    link, job, transport = scenario.link, scenario.job, scenario.transport
+    hosts = len(scenario.topology.hosts)
+    yield f"{scenario.name}: valid ({scenario.source})"
+    yield f"  world     {scenario.world}, seed {scenario.seed}, at most {format_duration(scenario.time_limit_ns)}"
+    yield f"  network   {scenario.topology.kind} of {hosts} hosts, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
+    size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
+    yield f"  job       {job.collective}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
+    sizes = geometry_of(job, transport)
+    if sizes is not None:
+        yield (
+            f"  messages  {sizes.messages} per connection, {sizes.packets} packets of at most {packet_bytes(transport)[0]}"
+            f" bytes; window {job.window_messages} x {job.message_packets} packets"
+        )
+    for fault in scenario.faults:
+        yield f"  fault     {fault.name} ({fault_kind(fault)})"
+    yield f"  expect    {scenario.expect}"

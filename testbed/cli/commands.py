@@ -1,0 +1,41 @@
+"""The commands: where each is implemented, and its line in `tb --help`.
+
+A module holds `configure_NAME(parser)` and `NAME(args) -> exit code` for each of its commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+__all__ = ["COMMANDS", "Command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    module: str
+    help: str
+
+    def load(self, name: str) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]:
+        """(configure, run)"""
+        module = importlib.import_module(self.module)
+        configure = cast(Callable[[argparse.ArgumentParser], None], getattr(module, f"configure_{name}"))
+        return configure, cast(Callable[[argparse.Namespace], int], getattr(module, f"run_{name}"))
+
+
+COMMANDS = {
+    "demo": Command("testbed.cli.running", "train a real model over a lossy rack, and judge every sum bit for bit"),
+    "run": Command("testbed.cli.running", "run a scenario and say pass, fail or unknown"),
+    "list": Command("testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults"),
+    "validate": Command("testbed.cli.catalogue", "check a scenario and show what it means; touches nothing"),
+    "doctor": Command("testbed.cli.host", "what this machine can do, and what will be used instead"),
+    "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
+    "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
+    "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
+    "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
+    "bench": Command("testbed.cli.running", "measure against a peer"),
+    "test": Command("testbed.cli.testing", "linters, type checks and all tests"),
+}

@@ -1,0 +1,41 @@
+"""An error that nobody expected: the traceback goes into the run directory, and the person learns how to run it again."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["report_crash"]
+
+
+def report_crash(error: Exception, words: Sequence[str], began: float, runs: Path = Path("runs")) -> None:
+    """`began`: wall-clock time in seconds when the command started."""
+    folder = _run_dir(error, words, began, runs)
+    print(f"tb: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "traceback.txt"
+        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        print(f"tb: traceback:     {path}\ntb: run directory: {folder}", file=sys.stderr)
+    except OSError as problem:
+        traceback.print_exception(error)
+        print(f"tb: {folder} cannot be written: {problem.strerror}", file=sys.stderr)
+    print(f"tb: run it again:  ./tb {shlex.join(words)}", file=sys.stderr)
+
+
+def _run_dir(error: Exception, words: Sequence[str], began: float, runs: Path) -> Path:
+    """Of the run that crashed: the error's own `run_dir`, `--out`, what `runs/latest` has pointed at since, or a new one."""
+    own = getattr(error, "run_dir", None)
+    if own is not None:
+        return Path(own)
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        if word == "--out" or word.startswith("--out="):
+            return Path(word.partition("=")[2] or after)
+    latest = runs / "latest"
+    if latest.is_symlink() and latest.lstat().st_mtime >= began:
+        return runs / latest.readlink()
+    return runs / time.strftime("%Y%m%d-%H%M%S-crash", time.localtime(began))

@@ -1,0 +1,77 @@
+"""argparse with our exit codes: a usage error is 64, not 2 (2 means "unknown" here)."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from testbed import __version__
+from testbed.cli.commands import COMMANDS
+
+__all__ = ["USAGE", "Parser", "add_global_options", "command_index", "make_parser"]
+
+USAGE = 64
+
+_EPILOG = """\
+exit codes: 0 pass, 1 fail, 2 unknown, 3 this machine lacks something (root included), 64 usage or invalid scenario,
+            70 internal error, 75 lab busy or unreachable, 130 interrupted and cleaned up
+
+examples:
+  sudo ./tb demo                                  the whole thing, in about a minute
+  sudo ./tb run rack-lossy --seed 7               a built-in scenario
+  sudo ./tb run my.yaml --set faults[0].rate=3%   a file, with a change
+  ./tb list scenarios                             what is built in
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors: one line that says what to do, exit 64."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}\n`{self.prog} --help` shows how it is used", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def add_global_options(parser: argparse.ArgumentParser, *, top: bool) -> None:
+    """They may stand before and after the command."""
+    default: Any = 0 if top else argparse.SUPPRESS
+    flag: Any = False if top else argparse.SUPPRESS
+    group = parser.add_argument_group("everywhere")
+    group.add_argument("-q", "--quiet", action="store_true", default=flag, help="only the result, and errors")
+    group.add_argument("-v", "--verbose", action="count", default=default, help="more; twice: everything")
+    group.add_argument("--no-color", action="store_true", default=flag, help="plain text (as NO_COLOR does)")
+
+
+def command_index(argv: Sequence[str]) -> int | None:
+    """Where the command stands: the first word that is no option (options before it take no values)."""
+    return next((index for index, word in enumerate(argv) if not word.startswith("-")), None)
+
+
+def make_parser(chosen: str | None) -> Parser:
+    """The parser of the whole command line; only the chosen command's own options are there."""
+    parser = Parser(
+        prog="tb",
+        description="Emulate a rack that sums gradients inside the network, break it, and know bit for bit what survived.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"ina-testbed {__version__}")
+    add_global_options(parser, top=True)
+    if chosen is not None and chosen not in COMMANDS:
+        near = difflib.get_close_matches(chosen, COMMANDS, n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        parser.error(f"there is no command {chosen!r}{hint}\ncommands: {', '.join(COMMANDS)}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+    for name, command in COMMANDS.items():
+        child = commands.add_parser(name, help=command.help, description=command.help)
+        if name == chosen:
+            configure, run = command.load(name)
+            configure(child)
+            child.set_defaults(run=run)
+            add_global_options(child, top=False)
+    return parser

@@ -1,0 +1,185 @@
+"""`tb run`, `tb demo`, `tb replay`, `tb bench`: whatever makes a run and ends with its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed.cli.console import Console
+from workloads.errors import HostCapabilityError, ScenarioError
+
+if TYPE_CHECKING:
+    from testbed.run import Observer, RunResult
+    from testbed.scenario.model import Scenario
+
+__all__ = [
+    "configure_bench",
+    "configure_demo",
+    "configure_replay",
+    "configure_run",
+    "run_bench",
+    "run_demo",
+    "run_replay",
+    "run_run",
+]
+
+
+def require_root(command: str, *, simulated_helps: bool = False) -> None:
+    """Raises HostCapabilityError when we are not root: network namespaces and packet sockets need it."""
+    if os.geteuid() != 0:
+        other = " (or add --world simulated, which needs no root)" if simulated_helps else ""
+        raise HostCapabilityError(
+            "root: network namespaces and packet sockets need it", f"try: sudo ./tb {command}{other}"
+        )
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", metavar="DIR", type=Path, help="run directory (default: runs/TIME-NAME-SEED)")
+    parser.add_argument("--pcap", action="store_true", help="also write one pcapng per link into the run directory")
+    parser.add_argument("--json", action="store_true", help="print result.json alone on stdout; all else on stderr")
+
+
+def configure_run(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  sudo ./tb run rack-lossy
+  sudo ./tb run psn-wrap --seed 3 --pcap --out /tmp/wrap
+  sudo ./tb run rack --set topology.hosts=8 --set topology.link.rate=300Mbps --json
+"""
+    parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
+    parser.add_argument("--world", help="emulated or simulated (default: as the scenario says)")
+    parser.add_argument("--seed", type=_seed, metavar="N", help="decides PSNs, gradients and which packets are struck")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
+        help="change one key, as faults[0].rate=3%%; may be repeated",
+    )  # fmt: skip
+    _add_output_options(parser)
+
+
+def run_run(args: argparse.Namespace) -> int:
+    from testbed.scenario import load_scenario
+
+    scenario = load_scenario(args.scenario, args.overrides, args.seed, args.world)
+    if scenario.world == "emulated":
+        require_root(f"run {args.scenario}", simulated_helps=True)
+    return _run(scenario, args)
+
+
+def _run(scenario: Scenario, args: argparse.Namespace) -> int:
+    from testbed.run import run_scenario
+
+    console = Console.of(args)
+    result = run_scenario(scenario, args.out, args.pcap, observer=_observer(console))
+    _show(result, console, args.json)
+    return result.exit_code
+
+
+def _observer(console: Console) -> Observer | None:
+    """Progress on the person's stream; nothing with --quiet."""
+    if console.verbosity < 0:
+        return None
+    from testbed.report.progress import Progress
+
+    return lambda plan: Progress(plan, console.stream, no_color=not console.color)
+
+
+def _show(result: RunResult, console: Console, as_json: bool) -> None:
+    from testbed.report.document import to_json
+    from testbed.report.terminal import print_summary
+
+    if console.verbosity >= 0:
+        print_summary(result.document, console.stream, no_color=not console.color)
+        console.stream.write(f"Run directory: {result.run_dir}\n")
+        console.stream.flush()
+    if as_json:
+        print(to_json(result.document), end="")
+
+
+def configure_demo(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  sudo ./tb demo
+  sudo ./tb demo --hosts 8 --loss 3% --seed 7
+"""
+    parser.add_argument("--hosts", type=_hosts, default=4, metavar="N", help="workers, 2 to 32 (default: 4)")
+    parser.add_argument("--loss", type=_loss, default=0.01, metavar="P", help="loss both ways, as 3%% (default: 1%%)")
+    parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="default: 1")
+    _add_output_options(parser)
+
+
+def run_demo(args: argparse.Namespace) -> int:
+    require_root("demo")
+    from testbed.scenario import load_scenario
+
+    # The lossy links are the first fault of the scenario; a fault that cannot strike would be refused.
+    changes = [f"topology.hosts={args.hosts}"] + ([f"faults[0].rate={args.loss!r}"] if args.loss else [])
+    scenario = load_scenario("demo", changes, args.seed)
+    return _run(scenario if args.loss else dataclasses.replace(scenario, faults=scenario.faults[1:]), args)
+
+
+def configure_replay(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "examples:\n  sudo ./tb replay runs/latest\n"
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="as runs/latest")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
+
+
+def run_replay(args: argparse.Namespace) -> int:
+    scenario_file = args.run_dir / "scenario.yaml"
+    if not scenario_file.is_file():
+        raise ScenarioError(
+            "not a run directory", file=str(args.run_dir), found="no scenario.yaml in it", allowed="as runs/latest"
+        )
+    from testbed.scenario import load_scenario
+
+    if load_scenario(str(scenario_file)).world == "emulated":
+        require_root(f"replay {args.run_dir}")
+    from testbed.replay import replay
+
+    console = Console.of(args)
+    comparison = replay(args.run_dir, args.out, _observer(console))
+    _show(comparison.result, console, False)
+    for difference in comparison.differences:
+        print(f"differs: {difference}")
+    print(f"compared: {', '.join(comparison.compared)}; {len(comparison.differences) or 'no'} differences")
+    return comparison.exit_code
+
+
+def configure_bench(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "examples:\n  sudo ./tb bench allreduce\n  sudo ./tb bench allreduce --json\n"
+    parser.add_argument("name", metavar="NAME", help="as allreduce")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
+
+
+def run_bench(args: argparse.Namespace) -> int:
+    require_root(f"bench {args.name}")
+    from testbed import bench
+
+    return bench.run_bench(args.name, as_json=args.json)
+
+
+def _seed(text: str) -> int:
+    try:
+        seed = int(text, 0)
+    except ValueError:
+        seed = -1
+    if not 0 <= seed < 1 << 63:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 0 to 2^63-1")
+    return seed
+
+
+def _hosts(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 2 <= int(text[:9]) <= 32:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 2 to 32")
+    return int(text)
+
+
+def _loss(text: str) -> float:
+    from testbed.scenario.units import UnitError, parse_probability
+
+    try:
+        return parse_probability(text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None

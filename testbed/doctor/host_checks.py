@@ -1,0 +1,157 @@
+"""Checks of programs, libraries and resources of this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from testbed.doctor.model import ProbeFailed
+
+__all__ = [
+    "check_bridge_utils",
+    "check_cgroups",
+    "check_clang",
+    "check_compiler",
+    "check_cpus",
+    "check_crc_library",
+    "check_mininet",
+    "check_openflow",
+    "check_ovs",
+    "check_qemu",
+    "check_rdma_device",
+]
+
+_OTHER_PYTHON = "/usr/bin/python3"
+_QEMU_AT_LEAST = (7, 2)
+_FAST_CRC = ("isal", "zlib_ng")
+
+
+def _which(program: str) -> str:
+    path = shutil.which(program)
+    if path is None:
+        raise ProbeFailed(f"no program {program} in PATH")
+    return path
+
+
+def _first_line(*command: str) -> str:
+    result = subprocess.run(command, capture_output=True, text=True, timeout=2)
+    if result.returncode:
+        raise ProbeFailed((result.stderr or result.stdout).strip().partition("\n")[0] or f"exit {result.returncode}")
+    return result.stdout.strip().partition("\n")[0]
+
+
+def check_mininet() -> str:
+    if importlib.util.find_spec("mininet") is None:
+        raise ProbeFailed(f"{sys.executable} cannot import it{_who_can()}")
+    _which("mnexec")
+    _which("bash")
+    from testbed.worlds.emulated.mininet_nodes import MININET_VERSION
+
+    return f"version {MININET_VERSION}"
+
+
+def _who_can() -> str:
+    if not os.path.exists(_OTHER_PYTHON) or os.path.samefile(sys.executable, _OTHER_PYTHON):
+        return ""
+    code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('mininet') is None)"
+    result = subprocess.run([_OTHER_PYTHON, "-c", code], capture_output=True, timeout=2)
+    return f"; {_OTHER_PYTHON} can" if result.returncode == 0 else ""
+
+
+def check_bridge_utils() -> str:
+    return _which("brctl")
+
+
+def check_ovs() -> str:
+    _which("ovs-vsctl")
+    _first_line("ovs-vsctl", "--timeout=1", "show")
+    return "its daemons answer; use datapath='user' where the kernel has no datapath"
+
+
+def check_cgroups() -> str:
+    mounts = [line.split() for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
+    old = {option for mount in mounts if mount[2] == "cgroup" for option in mount[3].split(",")}
+    new = [mount[1] for mount in mounts if mount[2] == "cgroup2"]
+    if "cpu" in old:
+        return "version 1"
+    for place in new:
+        if "cpu" in Path(place, "cgroup.controllers").read_text(encoding="ascii").split():
+            return "version 2"
+    raise ProbeFailed("no cpu controller is mounted")
+
+
+def check_openflow() -> str:
+    for package, launcher in (("os_ken", "os_ken.base.app_manager"), ("ryu", "ryu.cmd.manager")):
+        if importlib.util.find_spec(package) is not None:
+            # The launcher, not only the package: ryu imports and its launcher does not.
+            subprocess.run([sys.executable, "-c", f"import {launcher}"], check=True, capture_output=True, timeout=2)
+            return launcher
+    raise ProbeFailed("neither os_ken nor ryu is installed")
+
+
+def check_qemu() -> str:
+    line = _first_line(_which("qemu-system-x86_64"), "--version")
+    found = re.search(r"version (\d+)\.(\d+)", line)
+    if found is None or (int(found[1]), int(found[2])) < _QEMU_AT_LEAST:
+        raise ProbeFailed(f"{line}, need {'.'.join(map(str, _QEMU_AT_LEAST))}")
+    if importlib.util.find_spec("pyverbs") is None:
+        raise ProbeFailed(f"{line}, but no pyverbs (rdma-core)")
+    return line
+
+
+def check_rdma_device() -> str:
+    try:
+        devices = os.listdir("/sys/class/infiniband")
+    except FileNotFoundError:
+        devices = []
+    if not devices:
+        raise ProbeFailed("/sys/class/infiniband is empty or absent")
+    return ", ".join(sorted(devices))
+
+
+def check_crc_library() -> str:
+    for name in _FAST_CRC:
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise ProbeFailed("neither isal nor zlib_ng is installed")
+
+
+def check_compiler() -> str:
+    path = shutil.which("cc") or shutil.which("gcc")
+    if path is None:
+        raise ProbeFailed("no program cc or gcc in PATH")
+    return path
+
+
+def check_clang() -> str:
+    return _which("clang")
+
+
+def check_cpus() -> str:
+    cores = len(os.sched_getaffinity(0))
+    quota = _quota()
+    usable = cores if quota is None else min(cores, quota)
+    detail = f"{cores} usable" + ("" if quota is None else f", limited to {quota:g} by cgroup")
+    if usable < 2:
+        raise ProbeFailed(detail)
+    return detail
+
+
+def _quota() -> float | None:
+    """Cores that the cgroup allows; None: no limit, or none that we can read."""
+    try:
+        limit, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return None if limit == "max" else int(limit) / int(period)
+    except (OSError, ValueError):
+        pass
+    try:
+        folder = Path("/sys/fs/cgroup/cpu")
+        limit_us = int((folder / "cpu.cfs_quota_us").read_text(encoding="ascii"))
+        return None if limit_us < 0 else limit_us / int((folder / "cpu.cfs_period_us").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,196 @@
+"""The eBPF program of the faults on one interface: attach, read strikes, detach. Works in the caller's network namespace."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import time
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+
+from testbed.faults.alter import EXTENSION_BYTES
+from testbed.faults.decide import flow_key
+from testbed.faults.ebpf.build import build_object
+from testbed.faults.ebpf.libbpf import BpfObject
+from testbed.faults.ebpf.support import MAX_RULES, why_not
+from testbed.faults.events import FaultHealed, FaultStruck
+from testbed.faults.healing import heals_at, kind_of
+from testbed.faults.identity import NOT_ROCE, flow_text
+from testbed.faults.matching import ConnectionTable
+from testbed.faults.model import PacketFault
+from testbed.faults.native import c_rules
+from topologies import Direction
+from workloads.errors import HostCapabilityError, InternalError
+from workloads.machine import Event
+
+__all__ = ["EbpfFaults"]
+
+_INGRESS = 0xFFFFFFF2
+"""parent of clsact's ingress side (linux/pkt_sched.h: TC_H_CLSACT and TC_H_MIN_INGRESS)"""
+_PRIORITY = 4791
+_LOG_ENTRIES = 65536
+_UNCOUNTED, _LOGGED, _COUNTERS = MAX_RULES, MAX_RULES + 1, MAX_RULES + 3
+_STRIKE = np.dtype(
+    [
+        ("at_ns", "u8"),
+        *((name, "u4") for name in ("rule", "copy", "occurrence", "roce", "opcode", "psn", "qpn", "version")),
+        ("src", "u4", 4),
+        ("dst", "u4", 4),
+        ("ready", "u4"),
+        ("reserved", "u4"),
+    ]
+)
+"""`struct strike` of fault.c"""
+
+
+class EbpfFaults:
+    """The faults of one link direction at its receiving interface. Nothing is struck or counted before `start`."""
+
+    def __init__(
+        self, faults: Sequence[PacketFault], *, seed: int, link: str, direction: Direction, table: ConnectionTable
+    ) -> None:
+        """Raises HostCapabilityError as `build_object` and `BpfObject` do, InternalError for faults that eBPF cannot serve
+        (`choose_backends` never asks for them)."""
+        for fault in faults:
+            if (reason := why_not(fault)) is not None:
+                raise InternalError(f"fault {fault.name}: {reason}")
+        if len(faults) > MAX_RULES:
+            raise InternalError(f"{len(faults)} faults on link {link}, eBPF serves {MAX_RULES}")
+        self.faults, self.link, self.direction = tuple(faults), link, direction
+        self._object = BpfObject(build_object())
+        for index, rule in enumerate(c_rules(self.faults, seed, link, direction)):
+            self._object.update("rules", index.to_bytes(4, "little"), bytes(rule))
+        for flow, connection in table:
+            value = connection.rank.to_bytes(4, "little") + connection.first_psn.to_bytes(4, "little")
+            self._object.update("connections", flow_key(*flow).to_bytes(8, "little"), value)
+        self._set_start(0)
+        self._counters = self._object.view("counters", np.uint64, _COUNTERS)
+        self._log = self._object.view("log_entries", _STRIKE, _LOG_ENTRIES)
+        self._told = 0
+        self._heal = sorted((at, fault.name) for fault in self.faults if (at := heals_at(fault)) is not None)
+        self._index: int | None = None
+        self._made_clsact = False
+
+    @classmethod
+    def attach(
+        cls,
+        ifname: str,
+        faults: Sequence[PacketFault],
+        *,
+        seed: int,
+        link: str,
+        direction: Direction,
+        table: ConnectionTable,
+    ) -> Self:
+        """Load the program and hang it on the ingress of `ifname`. Raises also HostCapabilityError when the kernel has no
+        clsact or no cls_bpf, InternalError when there is no such interface."""
+        made = cls(faults, seed=seed, link=link, direction=direction, table=table)
+        try:
+            made._hang(ifname)
+        except BaseException:
+            made.detach()
+            raise
+        return made
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.detach()
+
+    def start(self, start_ns: int | None = None) -> None:
+        """The traffic starts: `start_ns` is its zero on CLOCK_MONOTONIC (default: now)."""
+        self._set_start(time.monotonic_ns() if start_ns is None else start_ns)
+
+    def strikes(self) -> dict[str, int]:
+        """How often each fault struck, by name."""
+        return {fault.name: int(self._counters[index]) for index, fault in enumerate(self.faults)}
+
+    @property
+    def uncounted(self) -> int:
+        """Frames that passed without a decision, as the table of occurrences was full: not 0 makes the run unknown."""
+        return int(self._counters[_UNCOUNTED])
+
+    @property
+    def undescribed(self) -> int:
+        """Strikes that are in `strikes` but came too late for the log."""
+        return max(0, int(self._counters[_LOGGED]) - _LOG_ENTRIES)
+
+    def events(self, now: int) -> list[Event]:
+        """Strikes since the last call, in order, then the faults whose windows ended; `now` is ns since the start."""
+        found: list[Event] = []
+        end = min(int(self._counters[_LOGGED]), _LOG_ENTRIES)
+        while self._told < end and self._log[self._told]["ready"]:
+            found.append(self._struck(self._log[self._told]))
+            self._told += 1
+        while self._heal and now >= self._heal[0][0]:
+            found.append(FaultHealed(self._heal.pop(0)[1], self.link))
+        return found
+
+    def detach(self) -> None:
+        """Take the program away; counters and log stay readable. Harmless when done twice."""
+        index, self._index = self._index, None
+        if index is not None:
+            with IPRoute() as netlink, contextlib.suppress(NetlinkError):  # the interface may be gone, and all with it
+                if self._made_clsact:
+                    netlink.tc("del", "clsact", index)
+                else:
+                    netlink.tc("del-filter", "bpf", index, parent=_INGRESS, prio=_PRIORITY)
+        self._object.close()
+
+    def _hang(self, ifname: str) -> None:
+        with IPRoute() as netlink:
+            found = netlink.link_lookup(ifname=ifname)
+            if not found:
+                raise InternalError(f"no interface {ifname}")
+            try:
+                netlink.tc("add", "clsact", found[0])
+                self._made_clsact = True
+            except NetlinkError as error:
+                if error.code != errno.EEXIST:
+                    raise HostCapabilityError(
+                        f"the clsact qdisc ({error.args[1]})", "use a kernel with CONFIG_NET_SCH_INGRESS, as root"
+                    ) from None
+            self._index = found[0]
+            try:
+                netlink.tc(
+                    "add-filter",
+                    "bpf",
+                    found[0],
+                    fd=self._object.program("faults"),
+                    name="ina_faults",
+                    parent=_INGRESS,
+                    prio=_PRIORITY,
+                    direct_action=True,
+                )
+            except NetlinkError as error:
+                raise HostCapabilityError(
+                    f"the bpf classifier of tc ({error.args[1]})", "use a kernel with CONFIG_NET_CLS_BPF, as root"
+                ) from None
+
+    def _set_start(self, start_ns: int) -> None:
+        value = start_ns.to_bytes(8, "little") + len(self.faults).to_bytes(8, "little") + bytes(EXTENSION_BYTES)
+        self._object.update("settings", bytes(4), value)
+
+    def _struck(self, entry: Any) -> FaultStruck:
+        fault = self.faults[int(entry["rule"])]
+        roce = bool(entry["roce"])
+        words = 1 if entry["version"] == 4 else 4
+        source, destination = (
+            b"".join(int(word).to_bytes(4, "big") for word in entry[end][:words]) for end in ("src", "dst")
+        )
+        return FaultStruck(
+            fault.name,
+            kind_of(fault),
+            "ebpf",
+            self.link,
+            str(self.direction),
+            flow_text((source, destination, int(entry["qpn"])) if roce else None),
+            int(entry["opcode"]) if roce else NOT_ROCE,
+            int(entry["psn"]),
+            int(entry["occurrence"]),
+        )

@@ -1,0 +1,217 @@
+/* The fast half of LinkFilter: counts identities and tells which frames no fault can touch. It never decides a strike:
+ * a frame that may be struck goes to Python, uncounted. */
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "rules.h"
+
+struct entry {
+    __u64 key; /* 0: free */
+    __u32 count;
+    __u32 waiting; /* frames of this identity that went to Python and are not counted yet */
+};
+
+struct flow {
+    __u64 key;
+    struct ina_connection connection;
+};
+
+struct filter {
+    struct entry *entries;
+    __u64 mask;
+    __u64 used;
+    struct ina_rule *rules;
+    __u32 rule_count;
+    struct flow *flows;
+    __u64 flow_mask;
+};
+
+static struct entry *slot_of(struct entry *entries, __u64 mask, __u64 key)
+{
+    __u64 at = key & mask;
+
+    while (entries[at].key && entries[at].key != key)
+        at = (at + 1) & mask;
+    return &entries[at];
+}
+
+static struct entry *find(struct filter *filter, __u64 key)
+{
+    struct entry *entry, *larger;
+    __u64 mask, i;
+
+    key = key ? key : 1;
+    entry = slot_of(filter->entries, filter->mask, key);
+    if (entry->key)
+        return entry;
+    if (filter->used * 2 > filter->mask) {
+        mask = filter->mask * 2 + 1;
+        larger = calloc(mask + 1, sizeof(*larger));
+        if (!larger)
+            return NULL;
+        for (i = 0; i <= filter->mask; i++)
+            if (filter->entries[i].key)
+                *slot_of(larger, mask, filter->entries[i].key) = filter->entries[i];
+        free(filter->entries);
+        filter->entries = larger;
+        filter->mask = mask;
+        entry = slot_of(larger, mask, key);
+    }
+    entry->key = key;
+    filter->used++;
+    return entry;
+}
+
+static const struct ina_connection *connection_of(const struct filter *filter, __u64 key)
+{
+    __u64 at = key & filter->flow_mask;
+
+    for (; filter->flows[at].key; at = (at + 1) & filter->flow_mask)
+        if (filter->flows[at].key == key)
+            return &filter->flows[at].connection;
+    return NULL;
+}
+
+__u32 ina_sizeof_rule(void)
+{
+    return sizeof(struct ina_rule);
+}
+
+void ina_filter_free(struct filter *filter)
+{
+    if (filter) {
+        free(filter->entries);
+        free(filter->rules);
+        free(filter->flows);
+        free(filter);
+    }
+}
+
+/* NULL when there is no memory. */
+struct filter *ina_filter_new(const struct ina_rule *rules, __u32 count, const __u64 *flows,
+                              const struct ina_connection *connections, __u32 flow_count)
+{
+    struct filter *filter = calloc(1, sizeof(*filter));
+    __u64 at;
+    __u32 i;
+
+    if (!filter)
+        return NULL;
+    for (filter->flow_mask = 1; filter->flow_mask < 2ull * flow_count; filter->flow_mask = filter->flow_mask * 2 + 1)
+        ;
+    filter->flows = calloc(filter->flow_mask + 1, sizeof(*filter->flows));
+    filter->mask = 1023;
+    filter->entries = calloc(filter->mask + 1, sizeof(*filter->entries));
+    filter->rules = calloc(count ? count : 1, sizeof(*rules));
+    if (!filter->entries || !filter->rules || !filter->flows)
+        goto fail;
+    memcpy(filter->rules, rules, count * sizeof(*rules));
+    filter->rule_count = count;
+    for (i = 0; i < flow_count; i++) {
+        for (at = flows[i] & filter->flow_mask; filter->flows[at].key; at = (at + 1) & filter->flow_mask)
+            ;
+        filter->flows[at].key = flows[i];
+        filter->flows[at].connection = connections[i];
+    }
+    return filter;
+fail:
+    ina_filter_free(filter);
+    return NULL;
+}
+
+/* The occurrence of a frame that Python decides; 0 when there is no memory. */
+__u32 ina_filter_count(struct filter *filter, __u64 key)
+{
+    struct entry *entry = find(filter, key);
+
+    if (!entry)
+        return 0;
+    if (entry->waiting)
+        entry->waiting--;
+    return ++entry->count;
+}
+
+static int may_strike(const struct ina_rule *rule, const struct ina_packet *packet, __u32 occurrence,
+                      const struct ina_connection *connection)
+{
+    struct ina_burst_walk walk;
+    __u32 back;
+    int bad;
+
+    if (!ina_rule_means(rule, packet, occurrence, connection))
+        return 0;
+    if (rule->kind != INA_BURST)
+        return ina_rule_strikes(rule, packet, occurrence, 0);
+    ina_burst_begin(&walk, rule->stream, packet->flow, packet->psn, occurrence, 0, rule->chance, rule->recover);
+    for (back = 0; back < INA_LOOK_BACK && !ina_burst_step(&walk, back); back++)
+        ;
+    bad = ina_burst_end(&walk, rule->chance, rule->recover);
+    return ina_burst_loses(rule, packet, occurrence, 0, bad);
+}
+
+/* passes[i] for rows start .. count-1 of `frames` (rows of `stride` bytes); a row that passes is counted. */
+void ina_filter_screen(struct filter *filter, const __u8 *frames, __u64 stride, const __s32 *lengths, __u32 start,
+                       __u32 count, __s64 now, __u8 *passes)
+{
+    const struct ina_rule *active[256];
+    const struct ina_connection *connection;
+    __u32 active_count = 0, asks_connection = 0, row, i;
+
+    for (i = 0; i < filter->rule_count && active_count < 256; i++)
+        if (ina_rule_acts(&filter->rules[i], now)) {
+            active[active_count++] = &filter->rules[i];
+            asks_connection |= filter->rules[i].conditions & (INA_IF_OFFSET | INA_IF_RANK);
+        }
+    for (row = start; row < count; row++) {
+        const __u8 *frame = frames + row * stride;
+        __u8 head[INA_HEAD_V6];
+        struct ina_packet packet;
+        struct entry *entry;
+        __u32 size = lengths[row];
+        int touched = 0;
+
+        if (size >= INA_HEAD_V6) {
+            touched = !ina_parse(frame, size, &packet);
+        } else {
+            memset(head, 0, sizeof(head));
+            memcpy(head, frame, size);
+            touched = !ina_parse(head, size, &packet);
+        }
+        if (touched)
+            ina_not_roce(&packet, crc32(0, frame, size), size);
+        entry = find(filter, packet.key);
+        touched = !entry || entry->waiting;
+        connection = asks_connection ? connection_of(filter, packet.flow) : NULL;
+        for (i = 0; i < active_count && !touched; i++)
+            touched = may_strike(active[i], &packet, entry->count + 1, connection);
+        passes[row - start] = !touched;
+        if (entry) {
+            if (touched)
+                entry->waiting++;
+            else
+                entry->count++;
+        }
+    }
+}
+
+/* For the test that compares Python, C and eBPF. `at` has five words for each identity: flow, packet word, occurrence, copy,
+ * purpose. */
+void ina_draw_many(__u64 stream, const __u64 *at, __u64 count, __u64 *numbers)
+{
+    __u64 i;
+
+    for (i = 0; i < count; i++, at += 5)
+        numbers[i] = ina_draw(stream, ina_absorb(at[0], at[1]), at[2], at[3], at[4]);
+}
+
+__u32 ina_burst_state(__u64 stream, __u64 flow, __u32 psn, __u32 occurrence, __u32 copy, __u64 enter, __u64 recover)
+{
+    struct ina_burst_walk walk;
+    __u32 back;
+
+    ina_burst_begin(&walk, stream, flow, psn, occurrence, copy, enter, recover);
+    for (back = 0; back < INA_LOOK_BACK && !ina_burst_step(&walk, back); back++)
+        ;
+    return ina_burst_end(&walk, enter, recover);
+}

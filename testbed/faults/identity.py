@@ -1,0 +1,107 @@
+"""Who a frame is: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else.
+
+`rules.h` reads frames by the same rules. The reading is lenient (the IPv4 checksum is not verified): a fault must know a
+packet again that another link has damaged.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+import zlib
+from typing import NamedTuple
+
+from testbed.faults.connections import Flow
+from testbed.faults.decide import flow_key, frame_key, identity_key, packet_word
+from workloads.machine import Buffer
+from workloads.wire import ROCE_PORT, Opcode
+
+__all__ = ["NOT_ROCE", "Identity", "IdentityReader", "flow_text"]
+
+NOT_ROCE = -1
+"""opcode of a frame that is not RoCE v2"""
+
+_IPV4 = struct.Struct("!BBHHHBBH4s4sHHHHBBHII")
+"""IPv4 without options, UDP, BTH"""
+_IPV6 = struct.Struct("!IHBB16s16sHHHHBBHII")
+_IP_AT = 14
+_BTH_BYTES, _AETH_BYTES, _ICRC_BYTES, _UDP_BYTES = 12, 4, 4, 8
+_FRAGMENT = 0x3FFF
+"""more-fragments flag and fragment offset"""
+_UDP = 17
+
+
+class Identity(NamedTuple):
+    key: int
+    """64 bits for all of it; occurrences are counted by it"""
+    flow: int
+    """flow_key, or frame_key when it is not RoCE"""
+    opcode: int
+    psn: int
+    syndrome: int
+    """of an ACKNOWLEDGE; else 0"""
+    addresses: Flow | None
+    transport_at: int
+    """offset of the BTH"""
+    end: int
+    """offset behind the iCRC"""
+
+
+class IdentityReader:
+    """Reads identities; remembers the keys of flows it saw."""
+
+    def __init__(self) -> None:
+        self._keys: dict[Flow, int] = {}
+
+    def read(self, frame: Buffer) -> Identity:
+        """Never raises: what is not a well-formed RoCE v2 frame has an identity of its bytes."""
+        size = len(frame)
+        if size >= _IP_AT + _IPV4.size:
+            ethertype = frame[12] << 8 | frame[13]
+            if ethertype == 0x0800 and frame[_IP_AT] == 0x45:
+                found = self._read_ipv4(frame, size)
+                if found is not None:
+                    return found
+            elif ethertype == 0x86DD and frame[_IP_AT] >> 4 == 6 and size >= _IP_AT + _IPV6.size:
+                found = self._read_ipv6(frame, size)
+                if found is not None:
+                    return found
+        flow = frame_key(zlib.crc32(frame), size)
+        return Identity(identity_key(flow, 0), flow, NOT_ROCE, 0, 0, None, 0, size)
+
+    def _read_ipv4(self, frame: Buffer, size: int) -> Identity | None:
+        (_, _, length, _, fragment, _, protocol, _, src, dst, _, port, udp_length, _, opcode, _, _, qpn, psn) = (
+            _IPV4.unpack_from(frame, _IP_AT)
+        )
+        if protocol != _UDP or fragment & _FRAGMENT or port != ROCE_PORT or length != udp_length + 20:
+            return None
+        return self._identity(frame, size, _IP_AT + 28, udp_length, (src, dst, qpn & 0xFFFFFF), opcode, psn & 0xFFFFFF)
+
+    def _read_ipv6(self, frame: Buffer, size: int) -> Identity | None:
+        (_, length, protocol, _, src, dst, _, port, udp_length, _, opcode, _, _, qpn, psn) = _IPV6.unpack_from(
+            frame, _IP_AT
+        )
+        if protocol != _UDP or port != ROCE_PORT or length != udp_length:
+            return None
+        return self._identity(frame, size, _IP_AT + 48, udp_length, (src, dst, qpn & 0xFFFFFF), opcode, psn & 0xFFFFFF)
+
+    def _identity(
+        self, frame: Buffer, size: int, at: int, udp_length: int, flow: Flow, opcode: int, psn: int
+    ) -> Identity | None:
+        end = at - _UDP_BYTES + udp_length
+        if end > size or udp_length < _UDP_BYTES + _BTH_BYTES + _ICRC_BYTES:
+            return None
+        has_aeth = opcode == Opcode.ACKNOWLEDGE and end >= at + _BTH_BYTES + _AETH_BYTES + _ICRC_BYTES
+        syndrome = frame[at + _BTH_BYTES] if has_aeth else 0
+        key = self._keys.get(flow)
+        if key is None:
+            key = self._keys[flow] = flow_key(*flow)
+        word = packet_word(opcode, psn, syndrome)
+        return Identity(identity_key(key, word), key, opcode, psn, syndrome, flow, at, end)
+
+
+def flow_text(flow: Flow | None) -> str:
+    """`srcip>dstip:qpn`; empty for no flow."""
+    if flow is None:
+        return ""
+    return f"{ipaddress.ip_address(flow[0])}>{ipaddress.ip_address(flow[1])}:{flow[2]}"

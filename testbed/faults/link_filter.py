@@ -1,0 +1,225 @@
+"""All packet faults of one direction of one link, and the link's own delay: the FrameFilter of a switch port.
+
+`admit` is the reference and the only place where a strike is decided. `screen` asks the C core which frames no fault can
+touch; it may send a frame to `admit` for nothing, never the other way round. Both count occurrences in one table.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from switch_nodes.filters import Delivery
+from testbed.faults.acts import ACTS, Act, Copy, Seen, copy_bits, jittered
+from testbed.faults.decide import Purpose, draw, stream_key
+from testbed.faults.events import FaultHealed, FaultStruck
+from testbed.faults.healing import heals_at, is_active, kind_of
+from testbed.faults.identity import IdentityReader, flow_text
+from testbed.faults.matching import ConnectionTable, matches
+from testbed.faults.model import Delay, Match, PacketFault
+from testbed.faults.native import NativeScreen, c_rules, load_filter
+from testbed.plan import Plan
+from topologies import Direction, Link
+from workloads.errors import InternalError
+from workloads.machine import Buffer, Event, FrameBatch
+
+__all__ = ["LinkFilter", "make_filters"]
+
+_ANY = Match()
+_LINK_ITSELF = ""
+"""name of the stream that a link's own jitter draws from; no fault has an empty name"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    fault: PacketFault
+    stream: int
+    act: Act
+    takes_all: bool
+    """no condition"""
+    copy_bit: int
+    """marks the copies that this fault makes"""
+
+
+class LinkFilter:
+    """FrameFilter for one link direction. Times are ns since the start of the traffic.
+
+    `backend` goes into the events. `native=False` keeps the C core out (the reference run of tests)."""
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        link: str,
+        direction: Direction,
+        faults: Iterable[PacketFault],
+        table: ConnectionTable,
+        delay_ns: int = 0,
+        jitter_ns: int = 0,
+        backend: str = "user",
+        native: bool = True,
+    ) -> None:
+        self.link, self.direction, self.backend = link, direction, backend
+        self._delay_ns, self._jitter_ns, self._table = delay_ns, jitter_ns, table
+        self._link_stream = stream_key(seed, _LINK_ITSELF, link, direction)
+        faults = tuple(faults)
+        self._rules = tuple(
+            _Rule(
+                fault, stream_key(seed, fault.name, link, direction), ACTS[type(fault)], fault.match == _ANY, copy_bit
+            )
+            for fault, copy_bit in zip(faults, copy_bits(faults), strict=True)
+        )
+        self._delays = tuple(rule.fault for rule in self._rules if isinstance(rule.fault, Delay))
+        self._heal = sorted(
+            ((at, number) for number, rule in enumerate(self._rules) if (at := heals_at(rule.fault)) is not None),
+            reverse=True,
+        )
+        self._reader = IdentityReader()
+        self._events: deque[Event] = deque()
+        self._horizon = -(1 << 63)
+        """no frame in order leaves before it"""
+        lib = load_filter() if native else None
+        self._native = lib and NativeScreen(lib, c_rules(faults, seed, link, direction), table)
+        self._occurrences: dict[int, int] = {}
+
+    def admit(self, frame: Buffer, now: int) -> tuple[Delivery, ...]:
+        """As FrameFilter.admit; deliveries in the order of their times."""
+        if self._heal and now >= self._heal[-1][0]:
+            self._tell_healed(now)
+        identity = self._reader.read(frame)
+        occurrence = self._count(identity.key)
+        seen = Seen(identity, occurrence)
+        copies: tuple[Copy, ...] | list[Copy] = (Copy(bytes(frame)),)
+        for rule in self._rules:
+            fault = rule.fault
+            if not is_active(fault, now):
+                continue
+            if not rule.takes_all and not matches(fault.match, identity, occurrence, self._table):
+                continue
+            passed: list[Copy] = []
+            for copy in copies:
+                goes_on = rule.act(fault, rule.stream, seen, copy, rule.copy_bit)
+                if goes_on is None:
+                    passed.append(copy)
+                    continue
+                self._tell_struck(fault, seen)
+                passed += goes_on
+            copies = passed
+            if not copies:
+                return ()
+        deliveries = [self._deliver(copy, seen, now) for copy in copies]
+        if len(deliveries) > 1:
+            deliveries.sort(key=lambda delivery: delivery.at)
+        return tuple(deliveries)
+
+    def screen(self, batch: FrameBatch, start: int, now: int) -> NDArray[np.bool_]:
+        """As FrameFilter.screen. Everything goes to `admit` where the C core is absent or frames are being delayed."""
+        if self._heal and now >= self._heal[-1][0]:
+            self._tell_healed(now)
+        if (
+            self._native is None
+            or self._delay_ns
+            or self._jitter_ns
+            or self._horizon > now
+            or any(is_active(fault, now) for fault in self._delays)
+        ):
+            return np.zeros(max(0, batch.count - start), np.bool_)
+        return self._native.screen(batch, start, now)
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def _count(self, key: int) -> int:
+        if self._native is not None:
+            return self._native.count(key)
+        occurrence = self._occurrences.get(key, 0) + 1
+        self._occurrences[key] = occurrence
+        return occurrence
+
+    def _deliver(self, copy: Copy, seen: Seen, now: int) -> Delivery:
+        late = self._delay_ns
+        if self._jitter_ns:
+            number = draw(self._link_stream, seen.identity.key, seen.occurrence, copy.number, Purpose.JITTER)
+            late = jittered(late, self._jitter_ns, number)
+        at = max(now + late + copy.delay_ns, self._horizon)
+        if copy.held_ns:
+            return Delivery(at + copy.held_ns, copy.frame)
+        self._horizon = at
+        return Delivery(at, copy.frame)
+
+    def _tell_struck(self, fault: PacketFault, seen: Seen) -> None:
+        who = seen.identity
+        self._events.append(
+            FaultStruck(
+                fault.name,
+                kind_of(fault),
+                self.backend,
+                self.link,
+                str(self.direction),
+                flow_text(who.addresses),
+                who.opcode,
+                who.psn,
+                seen.occurrence,
+            )
+        )
+
+    def _tell_healed(self, now: int) -> None:
+        while self._heal and now >= self._heal[-1][0]:
+            _, number = self._heal.pop()
+            self._events.append(FaultHealed(self._rules[number].fault.name, self.link))
+
+
+def make_filters(plan: Plan, switch: str, backend: str = "user") -> tuple[dict[int, LinkFilter], dict[int, LinkFilter]]:
+    """The filters of one switch: ingress and egress by port, only where there is a fault, delay or jitter.
+
+    A link direction is served once, at its receiving end where that is a switch, else at its sending one. Raises
+    InternalError when a fault asks for messages and the plan does not say where they begin."""
+    table = ConnectionTable(plan.connections)
+    switches = {config.name for config in plan.switches}
+    ingress: dict[int, LinkFilter] = {}
+    egress: dict[int, LinkFilter] = {}
+    for port, link, entering in plan.scenario.topology.ports(switch):
+        leaving = Direction.DOWN if entering is Direction.UP else Direction.UP
+        far = link.a if link.b == switch else link.b
+        served = [(ingress, entering)] if far in switches else [(ingress, entering), (egress, leaving)]
+        for side, direction in served:
+            found = _make_filter(plan, link, direction, table, backend)
+            if found is not None:
+                side[port] = found
+    return ingress, egress
+
+
+def _make_filter(
+    plan: Plan, link: Link, direction: Direction, table: ConnectionTable, backend: str
+) -> LinkFilter | None:
+    faults = [
+        fault
+        for fault in plan.scenario.faults
+        if isinstance(fault, PacketFault) and link.name in fault.links and direction in fault.directions
+    ]
+    if not faults and not link.shape.delay_ns and not link.shape.jitter_ns:
+        return None
+    for fault in faults:
+        _need_messages(fault, plan)
+    return LinkFilter(
+        seed=plan.scenario.seed,
+        link=link.name,
+        direction=direction,
+        faults=faults,
+        table=table,
+        delay_ns=link.shape.delay_ns,
+        jitter_ns=link.shape.jitter_ns,
+        backend=backend,
+    )
+
+
+def _need_messages(fault: PacketFault, plan: Plan) -> None:
+    match = fault.match
+    if (match.message is not None or match.packet not in (None, 0, -1)) and not all(
+        connection.message_packets for connection in plan.connections
+    ):
+        raise InternalError(f"fault {fault.name} asks for messages, and the plan of the connections names none")

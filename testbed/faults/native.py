@@ -1,0 +1,174 @@
+"""Faults as C rules, and the C half of LinkFilter (`filter.c`) by ctypes; absent without a compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.faults.acts import copy_bits
+from testbed.faults.decide import MASK64, flow_key, stream_key, threshold
+from testbed.faults.matching import ConnectionTable
+from testbed.faults.model import (
+    Burst,
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    EcnMark,
+    LinkDown,
+    Loss,
+    PacketFault,
+    Reorder,
+)
+from topologies import Direction
+from workloads.errors import InternalError
+from workloads.machine import FrameBatch
+from workloads.native.build import load_library
+
+__all__ = ["CRule", "NativeScreen", "c_rules", "load_filter"]
+
+_KINDS: dict[type[PacketFault], int] = {
+    Loss: 1, Burst: 2, Drop: 3, Corrupt: 4, Duplicate: 5, Reorder: 6, Delay: 7, EcnMark: 8, LinkDown: 9,
+}  # fmt: skip
+_IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE = 1, 2, 4, 8, 16, 32
+_FOREVER = (1 << 63) - 1
+_BIT_BY_HASH = 0xFFFFFFFF
+
+
+class CRule(ctypes.Structure):
+    """`struct ina_rule` of rules.h."""
+
+    _fields_ = (
+        ("stream", ctypes.c_uint64),
+        ("chance", ctypes.c_uint64),
+        ("recover", ctypes.c_uint64),
+        ("loss_bad", ctypes.c_uint64),
+        ("loss_good", ctypes.c_uint64),
+        ("opcodes", ctypes.c_uint64 * 4),
+        ("start_ns", ctypes.c_int64),
+        ("stop_ns", ctypes.c_int64),
+        ("period_ns", ctypes.c_uint64),
+        ("kind", ctypes.c_uint32),
+        ("conditions", ctypes.c_uint32),
+        ("flaps", ctypes.c_uint32),
+        ("attempt", ctypes.c_uint32),
+        ("psn_offset", ctypes.c_uint32),
+        ("syndrome", ctypes.c_uint32),
+        ("source_rank", ctypes.c_uint32),
+        ("bit", ctypes.c_uint32),
+        ("copy_bit", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
+class _CConnection(ctypes.Structure):
+    _fields_ = (("rank", ctypes.c_uint32), ("first_psn", ctypes.c_uint32))
+
+
+def c_rules(faults: Sequence[PacketFault], seed: int, link: str, direction: Direction) -> list[CRule]:
+    """The faults of one link direction, in order, as C sees them."""
+    return [
+        _c_rule(fault, seed, link, direction, copy_bit)
+        for fault, copy_bit in zip(faults, copy_bits(faults), strict=True)
+    ]
+
+
+def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy_bit: int) -> CRule:
+    match, conditions, opcodes = fault.match, 0, 0
+    for present, flag in (
+        (match.opcodes is not None, _IF_OPCODE),
+        (match.syndrome is not None, _IF_SYNDROME),
+        (match.attempt is not None, _IF_ATTEMPT),
+        (match.psn_offset is not None, _IF_OFFSET),
+        (match.source_rank is not None, _IF_RANK),
+        (match.message is not None or match.packet is not None, _IF_MESSAGE),
+    ):
+        conditions |= flag if present else 0
+    for opcode in match.opcodes or ():
+        opcodes |= 1 << opcode
+    rule = CRule(
+        stream=stream_key(seed, fault.name, link, direction),
+        chance=threshold(fault.rate),
+        start_ns=fault.window.start_ns,
+        stop_ns=_FOREVER if fault.window.stop_ns is None else fault.window.stop_ns,
+        kind=_KINDS[type(fault)],
+        conditions=conditions,
+        attempt=match.attempt or 0,
+        psn_offset=(match.psn_offset or 0) & 0xFFFFFF,
+        syndrome=match.syndrome or 0,
+        source_rank=match.source_rank or 0,
+        bit=_BIT_BY_HASH,
+        copy_bit=copy_bit,
+    )
+    rule.opcodes[:] = [opcodes >> shift & MASK64 for shift in (0, 64, 128, 192)]
+    if isinstance(fault, Burst):
+        rule.recover, rule.loss_bad, rule.loss_good = map(threshold, (fault.recover, fault.loss_bad, fault.loss_good))
+    if isinstance(fault, LinkDown):
+        rule.flaps, rule.period_ns = fault.count, fault.period_ns
+    if isinstance(fault, Corrupt) and fault.bit is not None:
+        rule.bit = fault.bit
+    return rule
+
+
+def load_filter() -> ctypes.CDLL | None:
+    """The compiled `filter.c`, with its signatures set; None when this machine cannot build it."""
+    lib = load_library("fault_filter")
+    if lib is None:
+        return None
+    pointer, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+    signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "ina_sizeof_rule": (u32, ()),
+        "ina_filter_new": (pointer, (pointer, u32, pointer, pointer, u32)),
+        "ina_filter_free": (None, (pointer,)),
+        "ina_filter_count": (u32, (pointer, u64)),
+        "ina_filter_screen": (None, (pointer, pointer, u64, pointer, u32, u32, ctypes.c_int64, pointer)),
+        "ina_draw_many": (None, (u64, pointer, u64, pointer)),
+        "ina_burst_state": (u32, (u64, u64, u32, u32, u32, u64, u64)),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    if lib.ina_sizeof_rule() != ctypes.sizeof(CRule):
+        raise InternalError("struct ina_rule and its mirror in native.py differ")
+    return lib
+
+
+class NativeScreen:
+    """Occurrences and the screen of one link direction, in C."""
+
+    def __init__(self, lib: ctypes.CDLL, rules: Sequence[CRule], table: ConnectionTable) -> None:
+        array = (CRule * len(rules))(*rules)
+        asks = any(rule.conditions & (_IF_OFFSET | _IF_RANK) for rule in rules)
+        flows = [(flow_key(*flow), connection) for flow, connection in table] if asks else []
+        keys = np.array([key for key, _ in flows], np.uint64)
+        connections = (_CConnection * len(flows))(*(_CConnection(item.rank, item.first_psn) for _, item in flows))
+        self._lib, self._count = lib, lib.ina_filter_count
+        self._filter = lib.ina_filter_new(
+            ctypes.addressof(array), len(rules), keys.ctypes.data, ctypes.addressof(connections), len(flows)
+        )
+        if not self._filter:
+            raise MemoryError("no memory for a fault filter")
+        self._free = weakref.finalize(self, lib.ina_filter_free, self._filter)
+        self._arrays: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None
+
+    def count(self, key: int) -> int:
+        """Which occurrence of this identity it is, from 1."""
+        occurrence: int = self._count(self._filter, key)
+        if not occurrence:
+            raise MemoryError("no memory to count packets")
+        return occurrence
+
+    def screen(self, batch: FrameBatch, start: int, now: int) -> NDArray[np.bool_]:
+        """As FrameFilter.screen."""
+        passes = np.empty(max(0, batch.count - start), np.bool_)
+        if self._arrays is None or self._arrays[0] is not batch.frames or self._arrays[1] is not batch.lengths:
+            self._arrays = batch.frames, batch.lengths
+            self._addresses = batch.frames.ctypes.data, batch.frames.strides[0], batch.lengths.ctypes.data
+        frames, stride, lengths = self._addresses
+        self._lib.ina_filter_screen(self._filter, frames, stride, lengths, start, batch.count, now, passes.ctypes.data)
+        return passes

@@ -1,0 +1,219 @@
+/* One fault on one link direction as a flat value, and what the user-space screen and the eBPF program ask of it: does it
+ * act now, does it mean this packet, does the dice strike. `identity.py`, `healing.py` and `matching.py` are the references;
+ * `native.py` mirrors the struct. */
+#ifndef INA_RULES_H
+#define INA_RULES_H
+
+#include "decide.h"
+
+enum ina_kind {
+    INA_LOSS = 1,
+    INA_BURST = 2,
+    INA_DROP = 3,
+    INA_CORRUPT = 4,
+    INA_DUPLICATE = 5,
+    INA_REORDER = 6,
+    INA_DELAY = 7,
+    INA_ECN_MARK = 8,
+    INA_LINK_DOWN = 9,
+};
+
+enum ina_condition {
+    INA_IF_OPCODE = 1,
+    INA_IF_SYNDROME = 2,
+    INA_IF_ATTEMPT = 4,
+    INA_IF_OFFSET = 8,
+    INA_IF_RANK = 16,
+    INA_IF_MESSAGE = 32, /* message or packet of a message: only Python can tell */
+};
+
+#define INA_BIT_BY_HASH 0xffffffffu
+
+struct ina_rule {
+    __u64 stream;
+    __u64 chance;    /* threshold of the rate; of a burst: to enter the bad state */
+    __u64 recover;
+    __u64 loss_bad;
+    __u64 loss_good;
+    __u64 opcodes[4]; /* bit set over the opcode */
+    __s64 start_ns;
+    __s64 stop_ns;   /* the largest number: until the end */
+    __u64 period_ns;
+    __u32 kind;
+    __u32 conditions;
+    __u32 flaps;
+    __u32 attempt;
+    __u32 psn_offset;
+    __u32 syndrome;
+    __u32 source_rank;
+    __u32 bit;
+    __u32 copy_bit;
+    __u32 reserved;
+};
+
+struct ina_connection {
+    __u32 rank;
+    __u32 first_psn;
+};
+
+struct ina_packet {
+    __u64 flow;
+    __u64 key;
+    __u32 roce;
+    __u32 opcode;
+    __u32 psn;
+    __u32 syndrome;
+    __u32 qpn;
+    __u32 transport_at;
+    __u32 end;
+    __u32 src[4]; /* IPv4: only [0]; host order */
+    __u32 dst[4];
+};
+
+#define INA_ETHERNET 14
+#define INA_HEAD_V4 58 /* to the end of an AETH */
+#define INA_HEAD_V6 78
+#define INA_ACKNOWLEDGE 0x11
+
+INA_INLINE __u32 ina_be16(const __u8 *at)
+{
+    return (__u32)at[0] << 8 | at[1];
+}
+
+INA_INLINE __u32 ina_be24(const __u8 *at)
+{
+    return (__u32)at[0] << 16 | (__u32)at[1] << 8 | at[2];
+}
+
+INA_INLINE __u32 ina_be32(const __u8 *at)
+{
+    return (__u32)at[0] << 24 | ina_be24(at + 1);
+}
+
+/* UDP and BTH behind the IP header. `udp` and `at` are constants where this is called, as the verifier wants. */
+INA_INLINE int ina_parse_transport(const __u8 *head, __u32 udp, __u32 ip_bytes, __u32 size, struct ina_packet *packet)
+{
+    __u32 at = udp + 8, udp_length = ina_be16(head + udp + 4), end = udp + udp_length;
+
+    if (ina_be16(head + udp + 2) != 4791 || ip_bytes != udp_length || end > size || udp_length < 8 + 12 + 4)
+        return 0;
+    packet->roce = 1;
+    packet->opcode = head[at];
+    packet->qpn = ina_be24(head + at + 5);
+    packet->psn = ina_be24(head + at + 9);
+    packet->transport_at = at;
+    packet->end = end;
+    packet->syndrome = packet->opcode == INA_ACKNOWLEDGE && end >= at + 12 + 4 + 4 ? head[at + 12] : 0;
+    return 1;
+}
+
+/* False when the frame is not RoCE v2: the caller then sets `flow` by ina_frame_key. `head` holds INA_HEAD_V6 bytes, zeros
+ * behind the frame's end; `size` is the frame's. */
+INA_INLINE int ina_parse(const __u8 *head, __u32 size, struct ina_packet *packet)
+{
+    __u32 ethertype, i;
+
+    packet->roce = 0;
+    packet->opcode = packet->psn = packet->syndrome = packet->qpn = 0;
+    packet->transport_at = 0;
+    packet->end = size;
+    if (size < INA_ETHERNET + 40)
+        return 0;
+    ethertype = ina_be16(head + 12);
+    if (ethertype == 0x0800 && head[14] == 0x45) {
+        if (head[23] != 17 || (ina_be16(head + 20) & 0x3fff))
+            return 0;
+        if (!ina_parse_transport(head, 34, ina_be16(head + 16) - 20, size, packet))
+            return 0;
+        packet->src[0] = ina_be32(head + 26);
+        packet->dst[0] = ina_be32(head + 30);
+        for (i = 1; i < 4; i++)
+            packet->src[i] = packet->dst[i] = 0;
+        packet->flow = ina_flow_v4(packet->src[0], packet->dst[0], packet->qpn);
+    } else if (ethertype == 0x86dd && head[14] >> 4 == 6 && size >= INA_ETHERNET + 60) {
+        if (head[20] != 17 || !ina_parse_transport(head, 54, ina_be16(head + 18), size, packet))
+            return 0;
+        for (i = 0; i < 4; i++) {
+            packet->src[i] = ina_be32(head + 22 + 4 * i);
+            packet->dst[i] = ina_be32(head + 38 + 4 * i);
+        }
+        packet->flow = ina_flow_v6((__u64)packet->src[0] << 32 | packet->src[1],
+                                   (__u64)packet->src[2] << 32 | packet->src[3],
+                                   (__u64)packet->dst[0] << 32 | packet->dst[1],
+                                   (__u64)packet->dst[2] << 32 | packet->dst[3], packet->qpn);
+    } else {
+        return 0;
+    }
+    packet->key = ina_absorb(packet->flow, ina_packet_word(packet->opcode, packet->psn, packet->syndrome));
+    return 1;
+}
+
+INA_INLINE void ina_not_roce(struct ina_packet *packet, __u32 crc32, __u32 size)
+{
+    packet->flow = ina_frame_key(crc32, size);
+    packet->key = ina_absorb(packet->flow, 0);
+}
+
+INA_INLINE int ina_rule_acts(const struct ina_rule *rule, __s64 now)
+{
+    __u64 since, length, turn;
+
+    if (now < rule->start_ns)
+        return 0;
+    if (rule->stop_ns == 0x7fffffffffffffffll)
+        return 1;
+    since = now - rule->start_ns;
+    length = rule->stop_ns - rule->start_ns;
+    if (rule->flaps > 1 && rule->period_ns > 0) {
+        turn = since / rule->period_ns;
+        if (turn > rule->flaps - 1)
+            turn = rule->flaps - 1;
+        since -= turn * rule->period_ns;
+    }
+    return since < length;
+}
+
+/* Whether the rule means the packet, as far as C can tell (INA_IF_MESSAGE counts as held). `connection` may be null. */
+INA_INLINE int ina_rule_means(const struct ina_rule *rule, const struct ina_packet *packet, __u32 occurrence,
+                              const struct ina_connection *connection)
+{
+    __u32 conditions = rule->conditions;
+
+    if (!packet->roce)
+        return !conditions && rule->kind != INA_CORRUPT && rule->kind != INA_ECN_MARK;
+    if ((conditions & INA_IF_OPCODE) && !(rule->opcodes[packet->opcode >> 6 & 3] >> (packet->opcode & 63) & 1))
+        return 0;
+    if ((conditions & INA_IF_SYNDROME) &&
+        (packet->opcode != INA_ACKNOWLEDGE || packet->syndrome != rule->syndrome))
+        return 0;
+    if ((conditions & INA_IF_ATTEMPT) && occurrence != rule->attempt)
+        return 0;
+    if (conditions & (INA_IF_OFFSET | INA_IF_RANK)) {
+        if (!connection)
+            return 0;
+        if ((conditions & INA_IF_RANK) && connection->rank != rule->source_rank)
+            return 0;
+        if ((conditions & INA_IF_OFFSET) &&
+            ((packet->psn - connection->first_psn) & INA_PSN_MASK) != (rule->psn_offset & INA_PSN_MASK))
+            return 0;
+    }
+    return 1;
+}
+
+/* The dice of every kind but INA_BURST, which has a walk before it. */
+INA_INLINE int ina_rule_strikes(const struct ina_rule *rule, const struct ina_packet *packet, __u32 occurrence,
+                                __u32 copy)
+{
+    if (rule->kind == INA_LINK_DOWN)
+        return 1;
+    return ina_below(ina_draw(rule->stream, packet->key, occurrence, copy, INA_STRIKE), rule->chance);
+}
+
+INA_INLINE int ina_burst_loses(const struct ina_rule *rule, const struct ina_packet *packet, __u32 occurrence,
+                               __u32 copy, int bad)
+{
+    return ina_below(ina_draw(rule->stream, packet->key, occurrence, copy, INA_BURST_LOSS),
+                     bad ? rule->loss_bad : rule->loss_good);
+}
+
+#endif

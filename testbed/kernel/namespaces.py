@@ -1,0 +1,72 @@
+"""Network namespaces: enter one, make a throw-away one, look for one by its inode."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["enter", "inside", "namespace_inode", "processes_inside", "unshare_network"]
+
+_CLONE_NEWNET = 0x40000000
+"""include/uapi/linux/sched.h"""
+_OWN = "/proc/thread-self/ns/net"
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _setns(handle: int) -> None:
+    if _libc.setns(handle, _CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), "setns")
+
+
+def enter(pid: int) -> None:
+    """The calling thread moves into the network namespace of process `pid`. Raises OSError."""
+    handle = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _setns(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def inside(pid: int) -> Iterator[None]:
+    """The calling thread is in the network namespace of process `pid` meanwhile. Sockets opened there stay there."""
+    home = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        enter(pid)
+        try:
+            yield
+        finally:
+            _setns(home)
+    finally:
+        os.close(home)
+
+
+def unshare_network() -> None:
+    """The calling thread gets a new, empty network namespace. Raises OSError (PermissionError without CAP_SYS_ADMIN)."""
+    if _libc.unshare(_CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), "unshare")
+
+
+def namespace_inode(pid: int | None = None) -> int:
+    """Of process `pid`, or of the calling thread."""
+    return os.stat(_OWN if pid is None else f"/proc/{pid}/ns/net").st_ino
+
+
+def processes_inside(inodes: set[int]) -> dict[int, int]:
+    """For each of these network namespaces in which a process lives: its inode and one such pid. Numbers of freed
+    namespaces are used again by the kernel, so the caller checks what is inside before it believes."""
+    found: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                inode = os.stat(entry / "ns" / "net").st_ino
+            except OSError:
+                continue
+            if inode in inodes:
+                found.setdefault(inode, int(entry.name))
+    return found

@@ -1,0 +1,127 @@
+"""Processes by identity: a pid alone may belong to somebody else by now, a pid with its start time does not."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = [
+    "ProcessId",
+    "boot_id",
+    "child_setup",
+    "die_with_parent",
+    "end_processes",
+    "identify",
+    "is_alive",
+    "pid_namespace",
+    "send_signal",
+]
+
+_PR_SET_PDEATHSIG = 1
+"""include/uapi/linux/prctl.h"""
+_ORPHANED_STATUS = 70
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    pid: int
+    start: int
+    """clock ticks since boot, field 22 of /proc/PID/stat (proc(5))"""
+
+
+def identify(pid: int) -> ProcessId | None:
+    """None when there is no such process."""
+    fields = _stat(pid)
+    return ProcessId(pid, int(fields[19])) if fields else None
+
+
+def is_alive(process: ProcessId) -> bool:
+    """False also for a zombie: it holds nothing any more, and nobody but its parent can remove it."""
+    fields = _stat(process.pid)
+    return fields is not None and int(fields[19]) == process.start and fields[0] not in "ZX"
+
+
+def _stat(pid: int) -> list[str] | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The second field is the command in brackets, which may hold brackets and blanks itself.
+    return text.rpartition(")")[2].split()
+
+
+def send_signal(process: ProcessId, number: int) -> bool:
+    """Signal exactly this process; False when it is gone. The pidfd pins the identity between check and signal."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if not is_alive(process):
+            return False
+        signal.pidfd_send_signal(handle, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def end_processes(processes: Iterable[ProcessId], patience_s: float = 3.0) -> list[ProcessId]:
+    """SIGKILL all, then wait until they are gone; returns those that were alive and are gone now."""
+    victims = [process for process in processes if send_signal(process, signal.SIGKILL)]
+    deadline = time.monotonic() + patience_s
+    waiting = list(victims)
+    while waiting and time.monotonic() < deadline:
+        waiting = [process for process in waiting if is_alive(process)]
+        if waiting:
+            _wait_for(waiting[0], deadline)
+    return [process for process in victims if process not in waiting]
+
+
+def _wait_for(process: ProcessId, deadline: float) -> None:
+    try:
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    try:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        poller.poll(min(50, max(0, int((deadline - time.monotonic()) * 1000))))
+    finally:
+        os.close(handle)
+
+
+def die_with_parent(parent: int) -> None:
+    """For a fresh child: be killed when the thread that forked us ends, however it ends. `parent` is that process."""
+    if _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:
+        # It ended before the request took effect: nobody would ever send the signal.
+        os._exit(_ORPHANED_STATUS)
+
+
+def child_setup(parent: int, record: Callable[[ProcessId], None]) -> None:
+    """First steps of every process that we start: bind its life to ours, then let it enter itself into the ledger. So no
+    moment exists at which it lives, is not in the ledger and would outlive us."""
+    die_with_parent(parent)
+    process = identify(os.getpid())
+    if process is not None:
+        record(process)
+
+
+def boot_id() -> str:
+    """Start times count from this boot only."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def pid_namespace() -> int:
+    """Inode of our pid namespace: pids of another one mean nothing here."""
+    return os.stat("/proc/self/ns/pid").st_ino

@@ -1,0 +1,76 @@
+"""The rate and the queue of one interface: HTB with one class and a pfifo below it, through netlink.
+
+HTB counts the Ethernet frame with its 14-byte header, as `LinkShape.rate_bps` does. The quantum is explicit, else the
+kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates; at slow rates it would let
+much of a run pass unshaped, so it is limited to 20 ms of the rate, and never below two frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["QdiscReading", "burst_bytes", "change_rate", "read_qdisc", "shape"]
+
+_ROOT = 0x1_0000
+_CLASS = 0x1_0010
+_LEAF = 0x10_0000
+_QUANTUM = 60_000
+_BURST = 65_536
+_BURST_DIVISOR = 50
+"""1 s / 20 ms"""
+_HEADER = 18
+"""Ethernet header and a VLAN tag"""
+
+
+@dataclass(frozen=True, slots=True)
+class QdiscReading:
+    """What the kernel says about the shaping of one interface."""
+
+    rate_bps: int
+    queue_packets: int
+    bytes: int
+    """that passed the class since it was made"""
+    packets: int
+    drops: int
+    """that the full queue refused"""
+
+
+def burst_bytes(rate_bps: int, mtu: int) -> int:
+    return min(_BURST, max(2 * (mtu + _HEADER), rate_bps // 8 // _BURST_DIVISOR))
+
+
+def _class_options(rate_bps: int, mtu: int) -> dict[str, int]:
+    burst = burst_bytes(rate_bps, mtu)
+    return {"parent": _ROOT, "rate": rate_bps // 8, "burst": burst, "cburst": burst, "quantum": _QUANTUM}
+
+
+def shape(netlink: Any, index: int, *, rate_bps: int, queue_packets: int, mtu: int) -> None:
+    """`netlink`: a pyroute2 IPRoute of the namespace where interface `index` is. Raises NetlinkError."""
+    netlink.tc("add", "htb", index, _ROOT, default=_CLASS & 0xFFFF)
+    netlink.tc("add-class", "htb", index, _CLASS, **_class_options(rate_bps, mtu))
+    netlink.tc("add", "pfifo", index, _LEAF, parent=_CLASS, limit=queue_packets)
+
+
+def change_rate(netlink: Any, index: int, *, rate_bps: int, mtu: int) -> None:
+    """What waits in the queue stays there. Raises NetlinkError."""
+    netlink.tc("change-class", "htb", index, _CLASS, **_class_options(rate_bps, mtu))
+
+
+def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:
+    """None when the interface does not carry our HTB class with its queue."""
+    rate = queue = None
+    sent, packets, drops = 0, 0, 0
+    for message in netlink.get_classes(index=index):
+        options = message.get_attr("TCA_OPTIONS")
+        if message["handle"] == _CLASS and message.get_attr("TCA_KIND") == "htb" and options is not None:
+            rate = 8 * (options.get_attr("TCA_HTB_RATE64") or options.get_attr("TCA_HTB_PARMS")["rate"])
+            basic = message.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
+            sent, packets = basic["bytes"], basic["packets"]
+    for message in netlink.get_qdiscs(index=index):
+        if message["handle"] == _LEAF and message["parent"] == _CLASS and message.get_attr("TCA_KIND") == "pfifo":
+            queue = message.get_attr("TCA_OPTIONS")["limit"]
+            drops = message.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")["drops"]
+    if rate is None or queue is None:
+        return None
+    return QdiscReading(rate, queue, sent, packets, drops)

@@ -1,0 +1,34 @@
+"""Where scenarios are: built-ins by name (`playbooks/scenarios/NAME.yaml`), all others by path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from testbed.scenario.problems import closest, show
+from workloads.errors import ScenarioError
+
+__all__ = ["builtin_names", "find_scenario"]
+
+_TOP = Path(__file__).resolve().parent.parent.parent
+_FOLDER = Path("playbooks") / "scenarios"
+
+
+def builtin_names() -> tuple[str, ...]:
+    """In alphabetical order."""
+    return tuple(sorted(path.stem for path in (_TOP / _FOLDER).glob("*.yaml")))
+
+
+def find_scenario(name_or_path: str) -> tuple[Path, str]:
+    """(file, how messages call it). Raises ScenarioError when it is neither a built-in's name nor a path."""
+    if name_or_path in builtin_names():
+        relative = _FOLDER / f"{name_or_path}.yaml"
+        return _TOP / relative, relative.as_posix()
+    looks_like_path = "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
+    if looks_like_path or Path(name_or_path).exists():
+        return Path(name_or_path), name_or_path
+    raise ScenarioError(
+        "no such scenario",
+        found=show(name_or_path),
+        allowed="a file (*.yaml), or a name from `tb list scenarios`",
+        hint=closest(name_or_path, builtin_names()),
+    )

@@ -1,0 +1,116 @@
+"""What must hold between the keys of a scenario: does the job fit the network, the switch and the transport?"""
+
+from __future__ import annotations
+
+from testbed.scenario.geometry import packet_bytes
+from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.names import PROGRAMS
+from testbed.scenario.overrides import SET_FILE
+from testbed.scenario.problems import Problems
+from testbed.scenario.units import format_size
+from topologies import LinkShape, Topology
+from workloads.wire import PSN_MODULUS
+
+__all__ = ["check_job", "check_mtu", "check_program", "check_switch_memory"]
+
+_SWITCH_MEMORY = 1 << 30
+
+
+def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, transport: Transport) -> None:
+    """Every link must carry the largest packet whole: RoCE v2 is never fragmented."""
+    need, sum_text = packet_bytes(transport)
+
+    def tell(path: tuple[str, ...], mtu: int) -> None:
+        problems.add(
+            path,
+            f"one packet of path_mtu {transport.path_mtu} does not fit",
+            found=str(mtu),
+            allowed=f"{need} or more ({sum_text})",
+        )
+
+    if shape.mtu < need and any(link.shape.mtu == shape.mtu for link in topology.links):
+        tell(("topology", "link", "mtu"), shape.mtu)
+    for link in topology.links:
+        if link.shape.mtu < need and link.shape.mtu != shape.mtu:
+            tell(("topology", "links", link.name, "mtu"), link.shape.mtu)
+
+
+def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
+    """Sums are made once: by the switch, or by the hosts. A program from a file is code: only a person may name it, in
+    `--set`, never a scenario file."""
+    path = ("switch", "program")
+    if ":" in switch.program:
+        if problems.place(path).file != SET_FILE:
+            problems.add(
+                path,
+                "a scenario file cannot name code to run",
+                found=f"'{switch.program}'",
+                allowed=", ".join(PROGRAMS),
+                hint=f"give it on the command line: --set switch.program={switch.program}",
+            )
+        return
+    wanted = "netreduce" if job.collective == "netreduce" else "forward"
+    if switch.program != wanted:
+        here = path if path in problems.places else ("job", "collective")
+        problems.add(
+            here,
+            f"collective {job.collective} does not run over program {switch.program}",
+            allowed=f"switch.program: {wanted}",
+            hint="or another job.collective",
+        )
+
+
+def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) -> None:
+    """`given`: keys of `job` that the file holds."""
+    if job.size_bytes % 4:
+        found = f"{job.size_bytes} bytes"
+        problems.add(("job", "size"), "not a whole number of elements", found=found, allowed="a multiple of 4 bytes")
+    if job.workload == "digits":
+        allowed = {"dtype": (job.dtype, "float32"), "op": (job.op, "sum")}
+        for key, (found, only) in allowed.items():
+            if found != only:
+                problems.add(("job", key), "workload digits trains with float32 sums", found=f"'{found}'", allowed=only)
+        if "size" in given:
+            problems.add(("job", "size"), "workload digits has the size of its model", allowed="leave the key out")
+        if job.collective == "shift":
+            problems.add(
+                ("job", "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"
+            )
+    if (job.collective, job.op, job.dtype) == ("ring", "sum", "int32sat"):
+        problems.add(
+            ("job", "dtype"),
+            "a ring adds step by step and would clamp early",
+            found="'int32sat'",
+            allowed="float32, int32",
+        )
+    if hosts is not None and job.straggle_rank is not None and job.straggle_rank >= hosts:
+        problems.add(
+            ("job", "straggler", "rank"),
+            "no such rank",
+            found=str(job.straggle_rank),
+            allowed=f"0 to {hosts - 1} ({hosts} hosts)",
+        )
+
+
+def check_switch_memory(
+    problems: Problems, hosts: int | None, switch: SwitchOptions, transport: Transport, job: Job
+) -> None:
+    """The window must stay below half the PSN space, and its slots in the memory of a switch."""
+    window = job.window_messages * job.message_packets
+    product = f"{job.window_messages} messages x {job.message_packets} packets = {window} packets"
+    if 2 * window > PSN_MODULUS // 2:
+        problems.add(
+            ("job", "window_messages"),
+            "the window is too large for 24-bit PSNs",
+            found=product,
+            allowed=f"at most {PSN_MODULUS // 4} packets (old and new messages must stay apart)",
+        )
+    elif switch.program == "netreduce" and hosts is not None:
+        size = 2 * window * (hosts + 1) * transport.path_mtu
+        if size > _SWITCH_MEMORY:
+            problems.add(
+                ("job", "window_messages"),
+                "the window is too large for the switch's memory",
+                found=f"{product}; 2 x {window} slots x {hosts + 1} payloads x {transport.path_mtu} bytes = {size} bytes",
+                allowed=f"at most {format_size(_SWITCH_MEMORY)}",
+            )

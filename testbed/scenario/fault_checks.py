@@ -1,0 +1,214 @@
+"""Faults that can never strike, and faults that contradict each other: refused, because a run would prove nothing.
+
+Rules for two faults (windows that touch in no instant never conflict):
+
+* loss, burst, drop, delay, rate_change, link_down: two of one kind on the same link and direction, with the same match, in
+  overlapping windows contradict (which rate? which delay?). Different kinds, or different matches, compose.
+* kill and pause: two of them on one node in overlapping windows contradict.
+* A fault on a link that lies wholly in the time while a node at that link's end is killed can never strike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from testbed.faults.model import (
+    Burst,
+    Delay,
+    Drop,
+    Fault,
+    Kill,
+    LinkDown,
+    Loss,
+    Match,
+    NodeFault,
+    PacketFault,
+    RateChange,
+    Window,
+)
+from testbed.scenario.fault_loader import Placed
+from testbed.scenario.fault_schema import ACK_OPCODES
+from testbed.scenario.geometry import Geometry
+from testbed.scenario.model import Job, Transport
+from testbed.scenario.problems import KeyPath, Problems
+from testbed.scenario.units import format_duration, format_probability
+from topologies import Topology
+from workloads.wire import OPCODES, opcode_name
+
+__all__ = ["check_conflicts", "check_match", "check_window"]
+
+_ONE_FIGURE = (Loss, Burst, Drop, Delay, RateChange, LinkDown)
+_END = 1 << 63
+
+
+def _span(fault: Fault) -> tuple[int, int]:
+    window = getattr(fault, "window", Window())
+    stop = _END if window.stop_ns is None else window.stop_ns
+    if isinstance(fault, LinkDown) and fault.count > 1:
+        stop += (fault.count - 1) * fault.period_ns
+    return window.start_ns, stop
+
+
+def _overlap(a: Fault, b: Fault) -> bool:
+    (a_start, a_stop), (b_start, b_stop) = _span(a), _span(b)
+    return a_start < b_stop and b_start < a_stop
+
+
+def check_window(problems: Problems, path: KeyPath, fault: Fault, time_limit_ns: int) -> None:
+    """Rates, times and counts of one fault."""
+    window = getattr(fault, "window", Window())
+    start, stop = window.start_ns, window.stop_ns
+    if stop is not None and stop <= start:
+        found = f"from {format_duration(start)} until {format_duration(stop)}"
+        problems.add((*path, "until"), "the fault ends before it begins", found=found, allowed="later than `from`")
+    if start >= time_limit_ns:
+        found, limit = format_duration(start), format_duration(time_limit_ns)
+        problems.add((*path, "from"), "the fault can never strike: it begins after the time limit", found=found,
+                     allowed=f"before {limit}")  # fmt: skip
+    if isinstance(fault, PacketFault) and fault.rate == 0 and not (isinstance(fault, Burst) and fault.loss_good > 0):
+        problems.add((*path, "rate"), "the fault can never strike", found="0%", allowed="more than 0%")
+    if isinstance(fault, Burst) and fault.loss_bad == 0 and fault.loss_good == 0:
+        problems.add((*path, "loss_bad"), "the fault can never strike: it loses nothing in either state", found="0%",
+                     allowed="more than 0%")  # fmt: skip
+    if isinstance(fault, Delay) and fault.delay_ns == 0:
+        problems.add((*path, "delay"), "the fault can never strike", found="0ns", allowed="more than 0ns")
+    if isinstance(fault, Delay) and fault.jitter_ns > fault.delay_ns:
+        found = f"delay {format_duration(fault.delay_ns)}, jitter {format_duration(fault.jitter_ns)}"
+        problems.add((*path, "jitter"), "jitter exceeds the delay", found=found, allowed="0 to the delay")
+    if isinstance(fault, LinkDown):
+        _check_flap(problems, path, fault)
+
+
+def _check_flap(problems: Problems, path: KeyPath, fault: LinkDown) -> None:
+    start, stop = fault.window.start_ns, fault.window.stop_ns
+    if fault.count > 1 and stop is None:
+        problems.add((*path, "until"), "is missing: a link that flaps must come up again")
+    elif fault.count > 1 and stop is not None and fault.period_ns <= stop - start:
+        problems.add(
+            (*path, "period"),
+            "the next time down begins before the link is up again",
+            found=f"{format_duration(fault.period_ns)} from start to start, {format_duration(stop - start)} down",
+            allowed=f"more than {format_duration(stop - start)}",
+        )
+    elif fault.count == 1 and fault.period_ns:
+        problems.add((*path, "period"), "applies to a count of 2 or more", found=format_duration(fault.period_ns))
+
+
+def check_match(
+    problems: Problems,
+    path: KeyPath,
+    match: Match,
+    hosts: int | None,
+    job: Job,
+    transport: Transport,
+    sizes: Geometry | None,
+) -> None:
+    """Could any packet of this job match? `sizes`: None where the scenario does not tell."""
+    never = "the fault can never strike: "
+    if hosts is not None and match.source_rank is not None and match.source_rank >= hosts:
+        problems.add((*path, "rank"), f"{never}no such rank", found=str(match.source_rank), allowed=f"0 to {hosts - 1}")
+    if match.syndrome is not None and match.opcodes != ACK_OPCODES:
+        problems.add((*path, "syndrome"), f"{never}only an ACKNOWLEDGE has a syndrome", found=f"{match.syndrome:#04x}",
+                     allowed="with `opcode: ACKNOWLEDGE`")  # fmt: skip
+    _check_opcodes(problems, path, match, transport)
+    if sizes is None:
+        if match.packet is not None and match.packet >= job.message_packets:
+            _too_far(problems, path, match.packet, job.message_packets, "job.message_packets")
+        return
+    if match.message is not None and match.message >= sizes.messages:
+        hello = "the hello and " if sizes.hello else ""
+        rest = sizes.messages - int(sizes.hello)
+        problems.add((*path, "message"), f"{never}the job has no such message", found=str(match.message),
+                     allowed=f"0 to {sizes.messages - 1} ({hello}{rest} of gradients)")  # fmt: skip
+        return
+    if match.psn_offset is not None and match.psn_offset >= sizes.packets:
+        problems.add((*path, "psn_offset"), f"{never}a connection has fewer packets", found=str(match.psn_offset),
+                     allowed=f"0 to {sizes.packets - 1}")  # fmt: skip
+    if match.packet is not None:
+        longest = max(sizes.full_packets if sizes.per_iteration > 1 else 0, sizes.last_packets)
+        length = longest if match.message is None else sizes.packets_of(match.message)
+        if match.packet >= length:
+            _too_far(problems, path, match.packet, length, "the longest" if match.message is None else "that message")
+
+
+def _too_far(problems: Problems, path: KeyPath, packet: int, length: int, what: str) -> None:
+    problems.add((*path, "packet"), "the fault can never strike: no message has so many packets", found=str(packet),
+                 allowed=f"last, or 0 to {length - 1} ({what}: {length} packets)")  # fmt: skip
+
+
+def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: Transport) -> None:
+    if match.opcodes is None:
+        return
+    requests = [code for code in match.opcodes if OPCODES[code].is_request]
+    if requests and not any(OPCODES[code].is_write == (transport.verb == "write") for code in requests):
+        prefix = transport.verb.upper()
+        problems.add((*path, "opcode"), f"the fault can never strike: verb {transport.verb} sends no such packet",
+                     found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+                     allowed=f"data, {prefix}_FIRST, {prefix}_MIDDLE, {prefix}_LAST_IMM, {prefix}_ONLY_IMM")  # fmt: skip
+    elif match.packet is not None and requests and not any(_position_fits(code, match.packet) for code in requests):
+        where = "last" if match.packet < 0 else str(match.packet)
+        problems.add((*path, "packet"), "the fault can never strike: the opcode stands elsewhere in a message",
+                     found=f"{where} with {', '.join(opcode_name(code) for code in sorted(match.opcodes))}",
+                     allowed="FIRST and ONLY are packet 0, LAST and ONLY are the last")  # fmt: skip
+
+
+def _position_fits(opcode: int, packet: int) -> bool:
+    info = OPCODES[opcode]
+    if packet == 0:
+        return info.starts
+    return info.ends if packet < 0 else not info.starts
+
+
+def check_conflicts(problems: Problems, placed: Sequence[Placed], topology: Topology) -> None:
+    """Told at the later of the two."""
+    for (_, kind, a), (path, other_kind, b) in combinations(placed, 2):
+        where = _shared(a, b)
+        if where is None or not _overlap(a, b):
+            continue
+        problems.add(
+            path,
+            f"contradicts fault '{a.name}' ({where}, windows overlap)",
+            found=f"{_describe(kind, a)} and {_describe(other_kind, b)}",
+            allowed="one of them, or windows apart",
+        )
+    kills = [fault for _, _, fault in placed if isinstance(fault, Kill)]
+    for path, _, fault in placed:
+        if isinstance(fault, (PacketFault, RateChange)):
+            _check_dead_ends(problems, path, fault, kills, topology)
+
+
+def _shared(a: Fault, b: Fault) -> str | None:
+    """What both set, or None when they compose."""
+    if isinstance(a, NodeFault) and isinstance(b, NodeFault):
+        return f"node {a.node}" if a.node == b.node else None
+    if not isinstance(a, _ONE_FIGURE) or type(a) is not type(b):
+        return None
+    assert isinstance(b, (PacketFault, RateChange))
+    if isinstance(a, PacketFault) and isinstance(b, PacketFault) and a.match != b.match:
+        return None
+    links = [link for link in a.links if link in b.links]
+    directions = [str(direction) for direction in a.directions if direction in b.directions]
+    return f"link {links[0]} {directions[0]}" if links and directions else None
+
+
+def _describe(kind: str, fault: Fault) -> str:
+    if isinstance(fault, Delay):
+        return f"{kind} {format_duration(fault.delay_ns)}"
+    return f"{kind} {format_probability(fault.rate)}" if isinstance(fault, (Loss, Burst)) else kind
+
+
+def _check_dead_ends(
+    problems: Problems, path: KeyPath, fault: PacketFault | RateChange, kills: Iterable[Kill], topology: Topology
+) -> None:
+    start, stop = _span(fault)
+    for kill in kills:
+        dead_from, dead_until = _span(kill)
+        ends = [link.name for link in map(topology.link, fault.links) if kill.node in (link.a, link.b)]
+        if ends == list(fault.links) and dead_from <= start and stop <= dead_until:
+            problems.add(
+                path,
+                f"the fault can never strike: fault '{kill.name}' has killed {kill.node} by then",
+                found=f"{format_duration(start)} on {', '.join(ends)}",
+                allowed=f"before {format_duration(dead_from)}",
+            )

@@ -1,0 +1,162 @@
+"""Types of scenario keys: each turns what YAML gave into a number or word, or says what is allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator
+from pydantic_core import PydanticCustomError
+
+from testbed.scenario.problems import closest
+from testbed.scenario.units import UnitError, parse_duration, parse_probability, parse_rate, parse_size
+from topologies import DIRECTIONS, Direction
+
+__all__ = [
+    "BandwidthKey",
+    "BoolKey",
+    "DirectionsKey",
+    "DurationKey",
+    "LinksKey",
+    "ProbabilityKey",
+    "Section",
+    "SizeKey",
+    "TextKey",
+    "WordKey",
+    "choice",
+    "refuse",
+    "whole",
+    "whole_or",
+]
+
+
+class Section(BaseModel):
+    """A mapping of a scenario file: unknown keys are refused, nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+def refuse(problem: str, allowed: str | None = None, hint: str | None = None) -> PydanticCustomError:
+    """An error that `testbed.scenario.validate` turns into a ScenarioError with file, line and key."""
+    return PydanticCustomError("refused", "{problem}", {"problem": problem, "allowed": allowed, "hint": hint})
+
+
+def _unit(
+    parse: Callable[[object], Any], *, above_zero: bool = False, most: int | None = None, bound: str = ""
+) -> PlainValidator:
+    def check(value: object) -> Any:
+        try:
+            number = parse(value)
+        except UnitError as error:
+            raise refuse(error.problem, error.allowed, error.hint) from None
+        if (above_zero and number == 0) or (most is not None and number > most):
+            raise refuse("out of range", bound)
+        return number
+
+    return PlainValidator(check)
+
+
+_HOUR = 3_600_000_000_000
+
+DurationKey: TypeAlias = Annotated[int, _unit(parse_duration, most=_HOUR, bound="at most 60min")]
+BandwidthKey: TypeAlias = Annotated[
+    int, _unit(parse_rate, above_zero=True, most=400_000_000_000, bound="more than 0, at most 400Gbps")
+]
+SizeKey: TypeAlias = Annotated[int, _unit(parse_size, above_zero=True, most=1 << 32, bound="4 bytes to 4GiB")]
+ProbabilityKey: TypeAlias = Annotated[float, _unit(parse_probability)]
+
+
+def whole(low: int, high: int, meaning: str = "") -> PlainValidator:
+    """A whole number from `low` to `high`."""
+
+    def check(value: object) -> int:
+        allowed = f"a whole number from {low} to {high}{meaning}"
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise refuse("not a whole number", allowed)
+        if not low <= value <= high:
+            raise refuse("out of range", allowed)
+        return value
+
+    return PlainValidator(check)
+
+
+def whole_or(word: str, stands_for: int | None, low: int, high: int) -> PlainValidator:
+    """A whole number, or `word` for `stands_for`."""
+
+    def check(value: object) -> int | None:
+        allowed = f"{word}, or a whole number from {low} to {high}"
+        if value == word:
+            return stands_for
+        if isinstance(value, bool) or not isinstance(value, int):
+            hint = closest(value, [word]) if isinstance(value, str) else None
+            raise refuse(f"neither {word} nor a whole number", allowed, hint)
+        if not low <= value <= high:
+            raise refuse("out of range", allowed)
+        return value
+
+    return PlainValidator(check)
+
+
+def choice(words: Iterable[str | int], or_form: re.Pattern[str] | None = None) -> PlainValidator:
+    """One of `words`, or text of that form."""
+    known = list(words)
+
+    def check(value: object) -> object:
+        if isinstance(value, str) and or_form is not None and or_form.match(value):
+            return value
+        if isinstance(value, bool) or value not in known:
+            raise refuse("unknown value", ", ".join(map(str, known)), closest(value, map(str, known)))
+        return value
+
+    return PlainValidator(check)
+
+
+def _text(value: object) -> object:
+    if not isinstance(value, str):
+        raise refuse("not text", "text", "quote it" if isinstance(value, (int, float)) else None)
+    return value
+
+
+_WORD = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z", re.ASCII)
+
+
+def _word(value: object) -> object:
+    if not isinstance(value, str) or not _WORD.match(value):
+        raise refuse("not a name", "a-z, 0-9 and - inside, at most 63 characters")
+    return value
+
+
+def _bool(value: object) -> object:
+    if not isinstance(value, bool):
+        raise refuse("neither true nor false", "true, false")
+    return value
+
+
+def _directions(value: object) -> tuple[Direction, ...]:
+    if value == "both":
+        return DIRECTIONS
+    if isinstance(value, str) and value in list(Direction):
+        return (Direction(value),)
+    words = ["up", "down", "both"]
+    raise refuse("unknown value", "up (from the host to the switch), down, both", closest(value, words))
+
+
+def _links(value: object) -> tuple[str, ...] | None:
+    if value == "all":
+        return None
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+        raise refuse("not a list of links", "all, a link's name, or a list of names, as [h1-s1, h2-s1]")
+    if len(set(value)) != len(value):
+        raise refuse("a link is named twice", "each link once")
+    return tuple(value)
+
+
+TextKey: TypeAlias = Annotated[str, BeforeValidator(_text)]
+WordKey: TypeAlias = Annotated[str, BeforeValidator(_word)]
+BoolKey: TypeAlias = Annotated[bool, BeforeValidator(_bool)]
+DirectionsKey: TypeAlias = Annotated[tuple[Direction, ...], PlainValidator(_directions)]
+LinksKey: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_links)]
+"""None: all links"""

@@ -1,0 +1,61 @@
+"""How a NetReduce or shift job cuts its gradients into messages and packets (docs/scenario.md, section "Messages")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from testbed.scenario.model import Job, Transport
+
+__all__ = ["INA_HEADER_BYTES", "Geometry", "geometry_of", "packet_bytes"]
+
+INA_HEADER_BYTES = 16
+"""of the aggregation header in the first packet of a message"""
+
+_IP, _UDP, _BTH, _RETH, _IMM, _ICRC = 20, 8, 12, 16, 4, 4
+
+
+def packet_bytes(transport: Transport) -> tuple[int, str]:
+    """(bytes of the largest IP packet, how they add up). The largest is an ONLY packet with immediate."""
+    reth = f" + {_RETH} RETH" if transport.verb == "write" else ""
+    total = _IP + _UDP + _BTH + (_RETH if reth else 0) + _IMM + transport.path_mtu + _ICRC
+    parts = f"{_IP} IPv4 + {_UDP} UDP + {_BTH} BTH{reth} + {_IMM} ImmDt + {transport.path_mtu} payload + {_ICRC} iCRC"
+    return total, f"{parts} = {total}"
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Messages of one connection."""
+
+    hello: bool
+    iterations: int
+    per_iteration: int
+    """messages of one iteration"""
+    full_packets: int
+    """packets of each message but the last of an iteration"""
+    last_packets: int
+
+    @property
+    def messages(self) -> int:
+        return int(self.hello) + self.iterations * self.per_iteration
+
+    @property
+    def packets(self) -> int:
+        per_iteration = (self.per_iteration - 1) * self.full_packets + self.last_packets
+        return int(self.hello) + self.iterations * per_iteration
+
+    def packets_of(self, message: int) -> int:
+        """Packets of message `message` (the hello, where there is one, is message 0)."""
+        if self.hello and message == 0:
+            return 1
+        is_last = (message - int(self.hello)) % self.per_iteration == self.per_iteration - 1
+        return self.last_packets if is_last else self.full_packets
+
+
+def geometry_of(job: Job, transport: Transport) -> Geometry | None:
+    """None where it does not follow from the scenario alone (a ring's chunks, a model's size)."""
+    if job.collective == "ring" or job.workload != "synthetic":
+        return None
+    room = job.message_packets * transport.path_mtu - INA_HEADER_BYTES
+    count = -(-job.size_bytes // room)
+    last = job.size_bytes - (count - 1) * room + INA_HEADER_BYTES
+    return Geometry(job.hello, job.iterations, count, job.message_packets, -(-last // transport.path_mtu))

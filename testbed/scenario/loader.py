@@ -1,0 +1,164 @@
+"""YAML -> Scenario. Every problem of a file is told at once, with file, line, key, what was found, what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from testbed.faults.model import PacketFault
+from testbed.scenario.builtin import find_scenario
+from testbed.scenario.checks import check_job, check_mtu, check_program, check_switch_memory
+from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
+from testbed.scenario.fault_loader import Placed, load_faults
+from testbed.scenario.geometry import geometry_of
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.overrides import apply_override
+from testbed.scenario.problems import KeyPath, Place, Problems, show
+from testbed.scenario.schema import JobKeys, ScenarioKeys, StragglerKeys, SwitchKeys, TransportKeys
+from testbed.scenario.topology_kinds import load_topology
+from testbed.scenario.validate import key_names, validate_section
+from testbed.scenario.yamlfile import parse_yaml, read_text
+from workloads.errors import ScenarioError
+
+__all__ = ["load_scenario", "parse_scenario"]
+
+
+def load_scenario(
+    name_or_path: str, overrides: Sequence[str] = (), seed: int | None = None, world: str | None = None
+) -> Scenario:
+    """A built-in by name, or a file. `overrides` are `key.path=value`; `seed` and `world` override the file's.
+
+    Raises ScenarioError (InvalidScenario when the text is YAML): all problems, in file order.
+    """
+    path, shown = find_scenario(name_or_path)
+    return parse_scenario(read_text(path, shown), shown, overrides, seed, world)
+
+
+def parse_scenario(
+    text: str, source: str, overrides: Sequence[str] = (), seed: int | None = None, world: str | None = None
+) -> Scenario:
+    """As `load_scenario`, from text; `source` is the file name that messages show."""
+    data, places = parse_yaml(text, source)
+    if not isinstance(data, dict):
+        problem = "the file is empty" if data is None else "the file is not a mapping"
+        found = None if data is None else show(data)
+        raise ScenarioError(problem, file=source, found=found, allowed=f"keys: {', '.join(key_names(ScenarioKeys))}")
+    for override in overrides:
+        apply_override(data, places, override)
+    for key, value in (("seed", seed), ("world", world)):
+        if value is not None:
+            data[key], places[key,] = value, Place(f"--{key}")
+    problems = Problems(source, places)
+    scenario = _Build(problems, data).scenario(source)
+    problems.raise_if_any()
+    assert scenario is not None
+    return scenario
+
+
+class _Build:
+    """Sections first, each for itself; then what must hold between those that are good."""
+
+    def __init__(self, problems: Problems, data: dict[str, Any]) -> None:
+        self.problems, self.data = problems, data
+
+    def scenario(self, source: str) -> Scenario | None:
+        top = validate_section(self.problems, (), self.data, ScenarioKeys, "the file")
+        topology = (
+            load_topology(self.problems, self.data["topology"]) if self.data.get("topology") is not None else None
+        )
+        switch, transport, job = self._switch(), self._transport(), self._job()
+        faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None)
+        hosts = len(topology[0].hosts) if topology else None
+        if topology and transport:
+            check_mtu(self.problems, *topology, transport)
+        if job:
+            given = self.data.get("job") or {}
+            check_job(self.problems, hosts, job, set(given))
+        if switch and job:
+            check_program(self.problems, switch, job)
+        if switch and transport and job:
+            check_switch_memory(self.problems, hosts, switch, transport, job)
+        self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
+        if topology:
+            check_conflicts(self.problems, faults, topology[0])
+        if top is not None and top.time_limit == 0:
+            self.problems.add(("time_limit",), "out of range", found="0", allowed="more than 0, at most 60min")
+        if top is None or topology is None or switch is None or transport is None or job is None:
+            return None
+        return Scenario(
+            name=top.name,
+            topology=topology[0],
+            link=topology[1],
+            description=top.description.strip(),
+            seed=top.seed,
+            world=top.world,
+            transport=transport,
+            switch=switch,
+            job=job,
+            faults=tuple(fault for _, _, fault in faults),
+            time_limit_ns=top.time_limit,
+            capture=top.capture,
+            expect=top.expect,
+            source=source,
+        )
+
+    def _switch(self) -> SwitchOptions | None:
+        value = self.data.get("switch")
+        if value is None:
+            return SwitchOptions()
+        keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
+        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate)
+
+    def _transport(self) -> Transport | None:
+        value = self.data.get("transport")
+        if value is None:
+            return Transport()
+        keys = validate_section(self.problems, ("transport",), value, TransportKeys, "transport")
+        if keys is None:
+            return None
+        return Transport(
+            path_mtu=keys.path_mtu,
+            verb=keys.verb,
+            timeout_code=keys.timeout,
+            retry_count=keys.retry_count,
+            rnr_retry=keys.rnr_retry,
+            rnr_timer_code=keys.rnr_timer,
+            ack_every=keys.ack_every,
+            start_psn=keys.start_psn,
+            receive_late_ns=keys.receive_late,
+        )
+
+    def _job(self) -> Job | None:
+        value = self.data.get("job")
+        if value is None:
+            return Job()
+        path: KeyPath = ("job", "straggler")
+        keys = validate_section(self.problems, ("job",), value, JobKeys, "job")
+        straggler = value.get("straggler") if isinstance(value, dict) else None
+        late = straggler and validate_section(self.problems, path, straggler, StragglerKeys, "the straggler")
+        if keys is None or (straggler is not None and not late):
+            return None
+        job = Job(
+            collective=keys.collective,
+            workload=keys.workload,
+            size_bytes=keys.size,
+            dtype=keys.dtype,
+            op=keys.op,
+            iterations=keys.iterations,
+            message_packets=keys.message_packets,
+            window_messages=keys.window_messages,
+            credit=keys.credit,
+            hello=keys.hello,
+        )
+        return replace(job, straggle_rank=late.rank, straggle_ns=late.delay) if late else job
+
+    def _check_faults(
+        self, faults: list[Placed], hosts: int | None, job: Job | None, transport: Transport | None, limit: int | None
+    ) -> None:
+        for path, _, fault in faults:
+            if limit:
+                check_window(self.problems, path, fault, limit)
+            if job and transport and isinstance(fault, PacketFault):
+                sizes = geometry_of(job, transport)
+                check_match(self.problems, (*path, "match"), fault.match, hosts, job, transport, sizes)

@@ -1,0 +1,62 @@
+"""The words that a scenario may use where it must choose, each with one line for people (`tb list`, docs)."""
+
+from __future__ import annotations
+
+__all__ = [
+    "COLLECTIVES",
+    "CREDITS",
+    "DTYPES",
+    "EXPECTATIONS",
+    "GATES",
+    "OPS",
+    "PATH_MTUS",
+    "PROGRAMS",
+    "RELEASES",
+    "VERBS",
+    "WORKLOADS",
+    "WORLDS",
+]
+
+WORLDS = {
+    "emulated": "real packets between network namespaces of this machine (needs root)",
+    "simulated": "the same nodes in virtual time, in one process",
+}
+PROGRAMS = {
+    "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
+    "forward": "plain L2 forwarding: what a switch without aggregation does",
+}
+COLLECTIVES = {
+    "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
+    "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
+    "shift": "NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
+}
+WORKLOADS = {
+    "synthetic": "gradients drawn from the seed, of any size",
+    "digits": "a real model trained on real data: its size follows from the model, float32, sum",
+}
+DTYPES = {
+    "float32": "summed in rank order, each step rounded to nearest even",
+    "int32": "wraps around",
+    "int32sat": "exact, then clamped once",
+}
+OPS = {"sum": "fold in rank order", "max": "largest", "xor": "bitwise"}
+VERBS = {"write": "RDMA WRITE with immediate", "send": "SEND with immediate"}
+CREDITS = {
+    "both": "a message may go when message m-N has come back and its own m-N is acknowledged",
+    "received": "only the first of the two",
+    "acked": "only the second of the two",
+}
+RELEASES = {
+    "order": "results leave in PSN order on each connection, but for those that wait for themselves",
+    "asap": "results leave as soon as they are complete",
+}
+GATES = {
+    "window": "packets ahead of the expected one are taken inside the window",
+    "epsn": "only the expected packet is taken",
+}
+EXPECTATIONS = {
+    "pass": "every sum is right and every fault struck",
+    "fail": "the scenario breaks something on purpose",
+    "unknown": "nothing can be said",
+}
+PATH_MTUS = (256, 512, 1024, 2048, 4096)

@@ -1,0 +1,117 @@
+"""Problems of one scenario file, collected so that a person sees all of them at once, in file order."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from workloads.errors import ScenarioError
+
+__all__ = ["InvalidScenario", "KeyPath", "Place", "Problems", "closest", "format_path", "show"]
+
+KeyPath = tuple[str | int, ...]
+
+
+class InvalidScenario(ScenarioError):
+    """One or more problems of one scenario; as text, one line each."""
+
+    def __init__(self, problems: Iterable[ScenarioError]) -> None:
+        self.problems = tuple(problems)
+        first = self.problems[0]
+        super().__init__(
+            first.problem,
+            file=first.file,
+            key=first.key,
+            line=first.line,
+            found=first.found,
+            allowed=first.allowed,
+            hint=first.hint,
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value was written."""
+
+    file: str
+    line: int | None = None
+
+
+def format_path(path: KeyPath) -> str:
+    """`faults[0].match.packet`"""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def show(value: object) -> str:
+    """A found value for a message: short, on one line, as YAML would write it."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def closest(value: object, known: Iterable[str]) -> str | None:
+    """`did you mean 'rate'?`, or None when nothing is near."""
+    words = list(known)
+    near = difflib.get_close_matches(str(value).lower(), [word.lower() for word in words], n=1, cutoff=0.6)
+    for word in words:
+        if near and word.lower() == near[0]:
+            return f"did you mean '{word}'?"
+    return None
+
+
+@dataclass
+class Problems:
+    """Collects; `places` says where each key path was written."""
+
+    file: str
+    places: Mapping[KeyPath, Place]
+    _found: list[tuple[tuple[int, int, int], ScenarioError]] = field(default_factory=list)
+
+    def add(
+        self,
+        path: KeyPath,
+        problem: str,
+        *,
+        found: str | None = None,
+        allowed: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        place = self.place(path)
+        error = ScenarioError(
+            problem,
+            file=place.file,
+            line=place.line,
+            key=format_path(path) or None,
+            found=found,
+            allowed=allowed,
+            hint=hint,
+        )
+        order = (place.file != self.file, place.line or 0, len(self._found))
+        self._found.append(((int(order[0]), order[1], order[2]), error))
+
+    def place(self, path: KeyPath) -> Place:
+        """Of the nearest enclosing key that was written."""
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, Place(self.file))
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def raise_if_any(self) -> None:
+        if self._found:
+            raise InvalidScenario(error for _, error in sorted(self._found, key=lambda item: item[0]))

@@ -1,0 +1,122 @@
+"""The keys of a scenario file, but for its faults: names, types and defaults. docs/scenario.md explains each."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from testbed.scenario import names
+from testbed.scenario.fields import (
+    BandwidthKey,
+    BoolKey,
+    DurationKey,
+    Section,
+    SizeKey,
+    TextKey,
+    WordKey,
+    choice,
+    whole,
+    whole_or,
+)
+from topologies import MAX_HOSTS
+from workloads.wire import PSN_MASK
+
+__all__ = [
+    "JobKeys",
+    "LinkKeys",
+    "LinkOverrideKeys",
+    "RackKeys",
+    "ScenarioKeys",
+    "StragglerKeys",
+    "SwitchKeys",
+    "TransportKeys",
+]
+
+PROGRAM_FILE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
+"""a program of the user's own: `path.py:Class`"""
+
+Mtu = Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)")]
+Queue = Annotated[int, whole(1, 1_000_000, " (packets)")]
+
+
+class ScenarioKeys(Section):
+    """Top level. The sections are checked one by one, so that all problems of a file are found."""
+
+    name: WordKey
+    description: TextKey = ""
+    seed: Annotated[int, whole(0, (1 << 63) - 1)] = 1
+    world: Annotated[str, choice(names.WORLDS)] = "emulated"
+    topology: Any = Field(...)
+    switch: Any = None
+    transport: Any = None
+    job: Any = None
+    faults: Any = None
+    time_limit: DurationKey = 60_000_000_000
+    capture: BoolKey = True
+    expect: Annotated[str, choice(names.EXPECTATIONS)] = "pass"
+
+
+class LinkKeys(Section):
+    """`topology.link`: the shape of every link."""
+
+    rate: BandwidthKey = 100_000_000
+    delay: DurationKey = 0
+    jitter: DurationKey = 0
+    mtu: Mtu = 1500
+    queue: Queue = 1000
+
+
+class LinkOverrideKeys(Section):
+    """`topology.links.NAME`: what is different on one link."""
+
+    rate: BandwidthKey | None = None
+    delay: DurationKey | None = None
+    jitter: DurationKey | None = None
+    mtu: Mtu | None = None
+    queue: Queue | None = None
+
+
+class RackKeys(Section):
+    kind: Annotated[str, choice(["rack"])]
+    hosts: Annotated[int, whole(2, MAX_HOSTS)]
+    link: Any = None
+    links: Any = None
+
+
+class SwitchKeys(Section):
+    program: Annotated[str, choice(names.PROGRAMS, or_form=PROGRAM_FILE)] = "netreduce"
+    release: Annotated[str, choice(names.RELEASES)] = "order"
+    gate: Annotated[str, choice(names.GATES)] = "window"
+
+
+class TransportKeys(Section):
+    path_mtu: Annotated[int, choice(names.PATH_MTUS)] = 1024
+    verb: Annotated[str, choice(names.VERBS)] = "write"
+    timeout: Annotated[int, whole(0, 31, " (4.096 us x 2^n; 0: never)")] = 15
+    retry_count: Annotated[int, whole(0, 7)] = 7
+    rnr_retry: Annotated[int, whole(0, 7, " (7: for ever)")] = 7
+    rnr_timer: Annotated[int, whole(0, 31)] = 12
+    ack_every: Annotated[int, whole(1, 1024)] = 16
+    start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
+    receive_late: DurationKey = 0
+
+
+class StragglerKeys(Section):
+    rank: Annotated[int, whole(0, MAX_HOSTS - 1)]
+    delay: DurationKey
+
+
+class JobKeys(Section):
+    collective: Annotated[str, choice(names.COLLECTIVES)] = "netreduce"
+    workload: Annotated[str, choice(names.WORKLOADS)] = "synthetic"
+    size: SizeKey = 1_000_000
+    dtype: Annotated[str, choice(names.DTYPES)] = "float32"
+    op: Annotated[str, choice(names.OPS)] = "sum"
+    iterations: Annotated[int, whole(1, 1_000_000)] = 1
+    message_packets: Annotated[int, whole(1, 1024)] = 170
+    window_messages: Annotated[int, whole(1, 16384)] = 2
+    credit: Annotated[str, choice(names.CREDITS)] = "both"
+    hello: BoolKey = True
+    straggler: Any = None

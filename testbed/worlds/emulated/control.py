@@ -1,0 +1,229 @@
+"""The control channel between the orchestrator and its node processes: JSON lines over a unix stream socket.
+
+From a node: `{"control": "hello"}` (who it is, the kernel says: SO_PEERCRED), `ready` with its backend, `done`, and in
+between records of the history. To a node: `start` with the common origin, `tick` every now and then (send what you hold),
+`stop`, `die` (a fault kills it). A path of a unix socket holds 107 bytes; `socket_path` makes any folder reachable in less.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from testbed.history import Record
+from workloads.errors import HostCapabilityError, InternalError, ScenarioError, TestbedError
+from workloads.events import QpFailed, TrainingProgress, WorkerFailed, WorkerFinished
+from workloads.machine import Event, event_record
+
+__all__ = [
+    "SOCKET_NAME",
+    "LineBuffer",
+    "NodeChannel",
+    "connect",
+    "encode",
+    "error_fields",
+    "error_from",
+    "listen",
+    "make_record",
+    "peer_pid",
+]
+
+SOCKET_NAME = "control.sock"
+_SEND_BUFFER = 1 << 20
+_FLUSH_BYTES = 32_768
+_FLUSH_NS = 20_000_000
+_LAST_WORDS_S = 5.0
+_ERROR_FIELDS = {
+    "ScenarioError": ("problem", "file", "key", "line", "found", "allowed"),
+    "HostCapabilityError": ("missing", "remedy"),
+}
+_URGENT = (WorkerFinished, WorkerFailed, QpFailed, TrainingProgress)
+"""events for which somebody waits"""
+
+
+def encode(message: Record) -> bytes:
+    return json.dumps(message, separators=(",", ":"), default=_plain).encode() + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars and arrays know their plain form; bytes are shown as hex."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return value.tolist()
+
+
+def make_record(t: int, node: str, event: Event) -> Record:
+    """An event that names a node itself is told of that node."""
+    return {"t": t, "node": node, **event_record(event)}
+
+
+def error_fields(error: TestbedError) -> dict[str, Any]:
+    """An error of ours as JSON values; `error_from` makes it again on the other side."""
+    name = type(error).__name__
+    return {"name": name, "text": str(error), **{key: getattr(error, key) for key in _ERROR_FIELDS.get(name, ())}}
+
+
+def error_from(fields: dict[str, Any]) -> TestbedError:
+    match fields:
+        case {"name": "ScenarioError"}:
+            keys = ("file", "key", "line", "found", "allowed")
+            return ScenarioError(fields["problem"], **{key: fields[key] for key in keys})
+        case {"name": "HostCapabilityError"}:
+            return HostCapabilityError(fields["missing"], fields["remedy"])
+        case _:
+            return InternalError(fields["text"])
+
+
+class LineBuffer:
+    """Bytes of a stream in, whole messages out."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[Record]:
+        """Raises ValueError on a line that is no JSON object."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        messages = [json.loads(line) for line in lines]
+        if not all(isinstance(message, dict) for message in messages):
+            raise ValueError("a control message is no JSON object")
+        return messages
+
+
+@contextmanager
+def _reachable(folder: Path) -> Iterator[str]:
+    handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{handle}/{SOCKET_NAME}"
+    finally:
+        os.close(handle)
+
+
+def listen(folder: Path) -> socket.socket:
+    """Raises OSError."""
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with _reachable(folder) as path:
+        server.bind(path)
+    server.listen(128)
+    server.setblocking(False)
+    return server
+
+
+def connect(folder: Path) -> socket.socket:
+    """Raises OSError."""
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    with _reachable(folder) as path:
+        client.connect(path)
+    return client
+
+
+def peer_pid(connection: socket.socket) -> int:
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return int(struct.unpack("3i", credentials)[0])
+
+
+class NodeChannel:
+    """The node's side. Telling an event costs an append; what is held goes out in batches and never blocks while the data
+    plane runs: what the socket does not take now is kept for the next time."""
+
+    def __init__(self, connection: socket.socket, node: str) -> None:
+        self.socket, self.node = connection, node
+        self.stopped = False
+        self.origin_ns = 0
+        self._held: list[tuple[int, Event]] = []
+        self._bytes = bytearray()
+        self._flushed_at = 0
+        self._lines = LineBuffer()
+
+    def hello(self) -> None:
+        self._send_all(encode({"control": "hello", "node": self.node}))
+
+    def ready(self, backend: str) -> None:
+        self._send_all(encode({"control": "ready", "backend": backend}))
+
+    def refuse(self, error: TestbedError) -> None:
+        self._send_all(encode({"control": "refused", "error": error_fields(error)}))
+
+    def await_start(self) -> int | None:
+        """Blocks until the barrier falls; returns the origin, or None when we are to stop."""
+        while True:
+            data = self.socket.recv(65_536)
+            if not data:
+                return None
+            for message in self._lines.feed(data):
+                if message["control"] == "start":
+                    self.origin_ns = int(message["origin_ns"])
+                    self.socket.setblocking(False)
+                    return self.origin_ns
+                if message["control"] == "stop":
+                    return None
+
+    def on_event(self, now: int, event: Event) -> None:
+        """`now` in ns since the start of the traffic."""
+        self._held.append((now, event))
+        if now - self._flushed_at >= _FLUSH_NS or isinstance(event, _URGENT):
+            self.flush()
+
+    def on_control(self) -> bool:
+        """Called when the socket is readable; False: the node is to stop."""
+        try:
+            data = self.socket.recv(65_536)
+        except BlockingIOError:
+            return not self.stopped
+        if not data:
+            self.stopped = True
+        for message in self._lines.feed(data):
+            if message["control"] == "stop":
+                self.stopped = True
+            elif message["control"] == "die":
+                self._die()
+        self.flush()
+        return not self.stopped
+
+    def flush(self) -> None:
+        self._encode_held()
+        self._flushed_at = time.monotonic_ns() - self.origin_ns
+        try:
+            while self._bytes:
+                del self._bytes[: self.socket.send(self._bytes[:_FLUSH_BYTES])]
+        except BlockingIOError:
+            pass
+
+    def done(self) -> None:
+        """Sends everything held, then the last message."""
+        self._encode_held()
+        self._bytes += encode({"control": "done"})
+        self.drain()
+
+    def _die(self) -> None:
+        """A fault kills this node. The kill takes its state, but not the history of what it did before."""
+        self.drain()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def drain(self) -> None:
+        """Sends everything held, and waits for room; gives up after a while when nobody reads."""
+        self._encode_held()
+        deadline = time.monotonic() + _LAST_WORDS_S
+        self.socket.setblocking(False)
+        poller = select.poll()
+        poller.register(self.socket, select.POLLOUT)
+        while self._bytes and time.monotonic() < deadline:
+            poller.poll(100)
+            self.flush()
+
+    def _encode_held(self) -> None:
+        for t, event in self._held:
+            self._bytes += encode(make_record(t, self.node, event))
+        self._held.clear()
+
+    def _send_all(self, data: bytes) -> None:
+        self.socket.sendall(data)

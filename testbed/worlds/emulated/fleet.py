@@ -1,0 +1,279 @@
+"""All node processes of a run, seen from the orchestrator: start, barrier, records, signals, ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import partial
+from pathlib import Path
+
+from testbed.history import Record
+from testbed.ledger import Ledger, PathEntry
+from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, encode, error_from, listen, peer_pid
+from testbed.worlds.emulated.interruption import Interruption
+from testbed.worlds.emulated.node import NodeBuilder, NodeTask, fork_node
+from testbed.worlds.events import NodeExited, NodeStarted
+from topologies import Role
+from workloads.errors import InternalError
+from workloads.machine import Event
+
+__all__ = ["Fleet", "NodeProcess", "Phase"]
+
+_TICK_S = 0.1
+_READ = 262_144
+_OUTPUT_PART = 1_500
+_STOP_PATIENCE_S = 10.0
+_DIE_PATIENCE_S = 0.2
+
+
+class Phase(Enum):
+    STARTING = auto()
+    READY = auto()
+    RUNNING = auto()
+    STOPPING = auto()
+    GONE = auto()
+
+
+@dataclass(slots=True)
+class NodeProcess:
+    task: NodeTask
+    pid: int
+    handle: int
+    """pidfd"""
+    log: Path
+    phase: Phase = Phase.STARTING
+    connection: socket.socket | None = None
+    lines: LineBuffer = field(default_factory=LineBuffer)
+    doomed: bool = False
+    """we end it: by a fault of the scenario, or after it said done"""
+
+    @property
+    def name(self) -> str:
+        return self.task.node.name
+
+
+class Fleet:
+    """`tell(node, event)` hears what the fleet knows, `on_record` what the nodes say. Single-threaded."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        build: NodeBuilder,
+        interruption: Interruption,
+        *,
+        tell: Callable[[Event], None],
+        on_record: Callable[[Record], None],
+    ) -> None:
+        self._ledger, self._build, self._interruption = ledger, build, interruption
+        self._tell, self._on_record = tell, on_record
+        self._nodes: dict[str, NodeProcess] = {}
+        self._origin_ns: int | None = None
+        self._next_tick = 0.0
+        self._selector = selectors.DefaultSelector()
+        ledger.note(PathEntry(SOCKET_NAME, "socket"))
+        self._server = listen(ledger.folder)
+        self._selector.register(self._server, selectors.EVENT_READ, self._accept)
+        self._selector.register(interruption, selectors.EVENT_READ, lambda: None)
+
+    def launch(self, task: NodeTask, shell_pid: int) -> None:
+        """Fork one node; also again after its end (then it starts at once, with the common origin)."""
+        folder = task.run_dir / "nodes"
+        folder.mkdir(parents=True, exist_ok=True)
+        log = folder / f"{task.node.name}.log"
+        pid = fork_node(task, self._build, self._ledger, shell_pid, log)
+        node = NodeProcess(task, pid, os.pidfd_open(pid), log)
+        self._nodes[node.name] = node
+        self._selector.register(node.handle, selectors.EVENT_READ, partial(self._on_exit, node))
+
+    def is_alive(self, name: str) -> bool:
+        return self._nodes[name].phase is not Phase.GONE
+
+    def signal(self, name: str, number: int) -> bool:
+        node = self._nodes[name]
+        if node.phase is Phase.GONE:
+            return False
+        signal.pidfd_send_signal(node.handle, number)
+        return True
+
+    def kill(self, name: str) -> None:
+        """Afterwards it is gone, and what it told before it died is heard. A node that does not listen (paused) is killed
+        from outside."""
+        node = self._nodes[name]
+        node.doomed = True
+        self._send(node, {"control": "die"})
+        deadline = time.monotonic() + _DIE_PATIENCE_S
+        while node.phase is not Phase.GONE and time.monotonic() < deadline:
+            self.pump(0.01)
+        if self.signal(name, signal.SIGKILL):
+            self.await_all(Phase.GONE, _STOP_PATIENCE_S, lambda other: other is node)
+
+    def await_all(
+        self, phase: Phase, patience_s: float, nodes: Callable[[NodeProcess], bool] = lambda node: True
+    ) -> None:
+        """Until every chosen node reached the phase. Raises InternalError after `patience_s`, KeyboardInterrupt."""
+        deadline = time.monotonic() + patience_s
+        while waiting := [node for node in self._nodes.values() if nodes(node) and node.phase.value < phase.value]:
+            self._interruption.check()
+            if time.monotonic() > deadline:
+                self._make_it_talk(waiting[0])
+                names = ", ".join(node.name for node in waiting)
+                raise InternalError(f"after {patience_s:g} s not {phase.name.lower()}: {names}{_tail(waiting[0].log)}")
+            self.pump(0.1)
+
+    @staticmethod
+    def _make_it_talk(node: NodeProcess) -> None:
+        """Whoever hangs writes down where (faulthandler) and ends."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(node.handle, signal.SIGCONT)
+            signal.pidfd_send_signal(node.handle, signal.SIGABRT)
+            select.select([node.handle], [], [], 1.0)
+
+    def start(self, origin_ns: int) -> None:
+        """The barrier falls."""
+        self._origin_ns = origin_ns
+        for node in self._nodes.values():
+            self._send_start(node)
+
+    def _send_start(self, node: NodeProcess) -> None:
+        node.phase = Phase.RUNNING
+        self._send(node, {"control": "start", "origin_ns": self._origin_ns})
+
+    def stop(self, role: Role) -> None:
+        """Ask the nodes of one role to stop, and wait until they are gone. Raises InternalError when one does not."""
+        for node in self._nodes.values():
+            if node.task.node.role is role and node.phase is not Phase.GONE:
+                node.phase = Phase.STOPPING
+                # A node that a fault paused cannot hear.
+                signal.pidfd_send_signal(node.handle, signal.SIGCONT)
+                self._send(node, {"control": "stop"})
+        self.await_all(Phase.GONE, _STOP_PATIENCE_S, lambda node: node.task.node.role is role)
+
+    def pump(self, timeout_s: float) -> None:
+        """Hear what the nodes say, for at most so long. Raises InternalError when a node ended that nobody ended."""
+        now = time.monotonic()
+        if now >= self._next_tick:
+            self._next_tick = now + _TICK_S
+            for node in self._nodes.values():
+                if node.phase is Phase.RUNNING:
+                    self._send(node, {"control": "tick"})
+                elif node.phase is Phase.STOPPING:
+                    # The first one is lost when ticks filled the buffer of a node that stood still.
+                    self._send(node, {"control": "stop"})
+        timeout_s = max(0.0, min(timeout_s, self._next_tick - now))
+        for key, _ in self._selector.select(timeout_s):
+            key.data()
+
+    def close(self) -> None:
+        """SIGKILL for whoever is left; afterwards no child of ours lives. Never raises for a node."""
+        for node in self._nodes.values():
+            if node.phase is not Phase.GONE:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(node.handle, signal.SIGKILL)
+        for node in self._nodes.values():
+            if node.phase is not Phase.GONE:
+                os.waitpid(node.pid, 0)
+                self._forget(node)
+            with contextlib.suppress(OSError):
+                if node.log.stat().st_size == 0:
+                    node.log.unlink()
+                    node.log.parent.rmdir()
+        self._selector.close()
+        self._server.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._admit(self._server.accept()[0])
+
+    def _admit(self, connection: socket.socket) -> None:
+        pid = peer_pid(connection)
+        node = next((node for node in self._nodes.values() if node.pid == pid), None)
+        if node is None:
+            connection.close()
+            return
+        connection.setblocking(False)
+        node.connection = connection
+        self._selector.register(connection, selectors.EVENT_READ, partial(self._on_readable, node, connection))
+
+    def _send(self, node: NodeProcess, message: Record) -> None:
+        """A node that does not read (paused) has at most a buffer full of ticks waiting; more is not needed."""
+        if node.connection is not None:
+            with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+                node.connection.send(encode(message))
+
+    def _on_readable(self, node: NodeProcess, connection: socket.socket) -> bool:
+        """Whether there was something to read."""
+        try:
+            data = connection.recv(_READ)
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            if node.connection is connection:
+                self._selector.unregister(connection)
+                connection.close()
+                node.connection = None
+            return False
+        for message in node.lines.feed(data):
+            if "event" in message:
+                self._on_record(message)
+            else:
+                self._on_message(node, message)
+        return True
+
+    def _on_message(self, node: NodeProcess, message: Record) -> None:
+        match message.get("control"):
+            case "ready":
+                self._tell(NodeStarted(node.name, str(node.task.node.role), message["backend"]))
+                node.phase = Phase.READY
+                if self._origin_ns is not None:
+                    self._send_start(node)
+            case "done":
+                node.doomed = True
+            case "refused":
+                raise error_from(message["error"])
+
+    def _on_exit(self, node: NodeProcess) -> None:
+        # What it said before it ended waits in its socket, and that perhaps still in the queue of the listening one.
+        self._accept()
+        while node.connection is not None and self._on_readable(node, node.connection):
+            pass
+        _, wait_status = os.waitpid(node.pid, 0)
+        status = os.waitstatus_to_exitcode(wait_status)
+        self._forget(node)
+        expected = node.doomed and status in (0, -signal.SIGKILL)
+        output = "" if expected else _tail(node.log)
+        self._tell(NodeExited(node.name, status, expected, output))
+        if not expected:
+            how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
+            raise InternalError(f"node {node.name} ended unexpectedly ({how}){output}")
+
+    def _forget(self, node: NodeProcess) -> None:
+        node.phase = Phase.GONE
+        self._selector.unregister(node.handle)
+        os.close(node.handle)
+        if node.connection is not None:
+            self._selector.unregister(node.connection)
+            node.connection.close()
+            node.connection = None
+
+
+def _tail(log: Path) -> str:
+    """What a node wrote to stderr, on lines of its own; of much, the begin (where a node hung) and the end (why it
+    crashed)."""
+    try:
+        text = log.read_bytes().decode(errors="replace").strip()
+    except OSError:
+        return ""
+    if len(text) > 2 * _OUTPUT_PART:
+        text = f"{text[:_OUTPUT_PART]}\n[...]\n{text[-_OUTPUT_PART:]}"
+    return f"\n{text}" if text else ""

@@ -1,0 +1,62 @@
+"""Our sockets inside one network namespace, kept open for a run, so that later work needs no change of namespace."""
+
+from __future__ import annotations
+
+import ctypes
+import socket
+import struct
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
+
+from testbed.kernel.namespaces import inside, namespace_inode
+
+__all__ = ["Foothold"]
+
+_SO_ATTACH_FILTER = 26
+_BPF_RET_NOTHING = struct.pack("=HBBI", 0x06, 0, 0, 0)
+"""classic BPF, one instruction: accept 0 bytes"""
+_ROCE_PORT = 4791
+
+
+class Foothold:
+    """In the namespace of process `pid`, which exists. Raises OSError. Open sockets keep a namespace alive: close it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.inode = namespace_inode(pid)
+        self._sinks: list[socket.socket] = []
+        with inside(pid):
+            _turn_ipv6_off()
+            self.netlink: Any = IPRoute()
+            self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.index: dict[str, int] = {}
+
+    def learn_indices(self) -> None:
+        for link in self.netlink.get_links():
+            self.index[link.get_attr("IFLA_IFNAME")] = link["index"]
+
+    def absorb_roce(self) -> None:
+        """Keep the kernel's own stack from answering RoCE frames, which a program reads by AF_PACKET, with ICMP port
+        unreachable: a socket that is there and takes nothing. Raises OSError."""
+        with inside(self.pid):
+            sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        code = ctypes.create_string_buffer(_BPF_RET_NOTHING)
+        sink.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(code)))
+        sink.bind(("", _ROCE_PORT))
+        self._sinks.append(sink)
+
+    def close(self) -> None:
+        self.netlink.close()
+        self.socket.close()
+        for sink in self._sinks:
+            sink.close()
+
+
+def _turn_ipv6_off() -> None:
+    """Else each interface says hello (neighbour discovery, MLD) on links whose frames we count."""
+    for name in ("all", "default"):
+        switch = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
+        if switch.exists():
+            switch.write_text("1", encoding="ascii")

@@ -1,0 +1,57 @@
+"""Ctrl-C and its relatives become a flag that the run looks at where it can stop, and that wakes its poll."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+__all__ = ["Interruption"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interruption:
+    """While it is entered, SIGINT, SIGTERM and SIGHUP only set the flag, also the second time: a teardown is never cut
+    short. Outside the main thread Python allows no handlers; then `request` is the way."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._previous: dict[int, Any] = {}
+        self._read = self._write = -1
+
+    def __enter__(self) -> Interruption:
+        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._previous[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        os.close(self._read)
+        os.close(self._write)
+
+    def fileno(self) -> int:
+        """Readable after a request."""
+        return self._read
+
+    def request(self) -> None:
+        self.requested = True
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._write, b"!")
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.request()
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt once requested."""
+        if self.requested:
+            raise KeyboardInterrupt

@@ -1,0 +1,142 @@
+"""Mininet classes of ours. They start nothing but Mininet's shell per node, configure through netlink instead of through
+shell commands, and print nothing. Import this module only after `doctor.require("mininet")`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import warnings
+from subprocess import Popen
+from typing import Any
+
+from pyroute2 import IPRoute
+
+from testbed.kernel.processes import child_setup
+from testbed.ledger import Ledger, LinkEntry
+from testbed.worlds.emulated.foothold import Foothold
+from topologies import LinkShape
+
+with warnings.catch_warnings():
+    # Mininet imports distutils, and makes its own logger class the default of the whole process.
+    warnings.simplefilter("ignore")
+    _logger_class = logging.getLoggerClass()
+    from mininet.link import Intf, Link
+    from mininet.log import lg
+    from mininet.net import VERSION, Mininet
+    from mininet.node import Host, Node, Switch
+
+    logging.setLoggerClass(_logger_class)
+
+__all__ = ["MININET_VERSION", "ProgramHost", "ProgramSwitch", "QuietMininet", "ShapedLink", "silence"]
+
+MININET_VERSION: str = VERSION
+
+
+def silence() -> None:
+    """Mininet's messages go to a handler of its own on stderr; nobody who runs a scenario wants them."""
+    lg.setLevel(logging.CRITICAL + 1)
+    lg.ch.setLevel(logging.CRITICAL + 1)
+
+
+class _OwnedNode(Node):  # type: ignore[misc]
+    """A node whose shell is in the ledger and dies with us."""
+
+    isSetup = True
+    """Mininet's own check wants ifconfig, which we do not use, and calls exit() without it"""
+    controlIntf = None
+
+    def __init__(self, name: str, *, ledger: Ledger, **params: Any) -> None:
+        self.ledger = ledger
+        self.foothold: Foothold | None = None
+        super().__init__(name, **params)
+
+    def _popen(self, cmd: list[str], **params: Any) -> Popen[bytes]:
+        parent, role = os.getpid(), f"shell {self.name}"
+        ledger = self.ledger
+        return Popen(
+            cmd,
+            preexec_fn=lambda: child_setup(parent, lambda process: ledger.note_process(process, role)),
+            **params,
+        )
+
+    def terminate(self) -> None:
+        """Safe on a node whose start failed half-way."""
+        if self.foothold is not None:
+            self.foothold.close()
+            self.foothold = None
+        if self.shell is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.shell.pid, signal.SIGKILL)
+        for table in (Node.inToNode, Node.outToNode):
+            for handle in [handle for handle, node in table.items() if node is self]:
+                del table[handle]
+        self.cleanup()
+
+
+class ProgramHost(_OwnedNode, Host):  # type: ignore[misc]
+    """A host in a namespace of its own; what it does is a node process of ours."""
+
+
+class ProgramSwitch(_OwnedNode, Switch):  # type: ignore[misc]
+    """A switch in a namespace of its own. It starts no switch software: the program is a node process of ours."""
+
+    def start(self, controllers: Any) -> None:
+        pass
+
+    def stop(self, deleteIntfs: bool = True) -> None:
+        pass
+
+
+class ProgramInterface(Intf):  # type: ignore[misc]
+    """One end of a ShapedLink. Knows its addresses for Mininet's CLI; the builder sets them."""
+
+    def config(self, **_params: Any) -> dict[str, Any]:
+        return {}
+
+    def delete(self) -> None:
+        """The interface goes with its namespace."""
+        self.node.delIntf(self)
+        self.link = None
+
+
+class ShapedLink(Link):  # type: ignore[misc]
+    """A veth pair made by netlink, each end at once in the namespace of its node; the builder shapes it."""
+
+    def __init__(self, node1: Any, node2: Any, *, shape: LinkShape, name: str, **params: Any) -> None:
+        self.shape, self.name = shape, name
+        super().__init__(node1, node2, **{**params, "intf": ProgramInterface})
+
+    def makeIntfPair(
+        self,
+        intfname1: str,
+        intfname2: str,
+        addr1: str,
+        addr2: str,
+        node1: Any,
+        node2: Any,
+        deleteIntfs: bool = False,
+    ) -> None:
+        ledger: Ledger = node1.ledger
+        here: Foothold = node1.foothold
+        there: Foothold = node2.foothold
+        ledger.note(LinkEntry(intfname1, here.inode))
+        ledger.note(LinkEntry(intfname2, there.inode))
+        netlink: IPRoute = here.netlink
+        netlink.link(
+            "add",
+            ifname=intfname1,
+            kind="veth",
+            address=addr1,
+            mtu=self.shape.mtu,
+            peer={"ifname": intfname2, "address": addr2, "mtu": self.shape.mtu, "net_ns_pid": node2.pid},
+        )
+
+
+class QuietMininet(Mininet):  # type: ignore[misc]
+    """Mininet without its changes to the sysctls and limits of the whole machine."""
+
+    inited = True

@@ -1,0 +1,284 @@
+"""From a Topology to a Mininet network of ours, and the proof that the kernel did what was asked.
+
+Interfaces are named `{node}-{port}.{tag}`: 15 characters at most, `tag` drawn per run, so that names of different runs
+never meet; the ledger, not the pattern, says what is ours. Both ends of every pair are made inside the namespaces of their
+nodes. Delay and jitter are not done here but by the ports of the switch.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from pyroute2.netlink.exceptions import NetlinkError
+
+from testbed.kernel.offloads import read_offloads, turn_offloads_off
+from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, shape
+from testbed.ledger import Ledger, NamespaceEntry, QdiscEntry
+from testbed.worlds.emulated.foothold import Foothold
+from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
+from topologies import PREFIX_LENGTH, Direction, Link, Node, Role, Topology, format_ip, format_mac
+from workloads.errors import HostCapabilityError, InternalError
+
+__all__ = ["Network", "build", "interface_name"]
+
+_TAG_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_TAG_LENGTH = 5
+_NAME_LIMIT = 15
+"""IFNAMSIZ - 1, include/uapi/linux/if.h"""
+_UP = 0x1
+_PROMISC = 0x100
+"""IFF_UP, IFF_PROMISC"""
+_PERMANENT = 0x80
+"""NUD_PERMANENT, include/uapi/linux/neighbour.h"""
+_CARRIER_PATIENCE_S = 5.0
+_VETH_LIMITS = (68, 65_535)
+
+
+def new_tag() -> str:
+    return "".join(secrets.choice(_TAG_LETTERS) for _ in range(_TAG_LENGTH))
+
+
+def interface_name(topology: Topology, node: str, port: int, tag: str) -> str:
+    """Long node names are replaced by `n{their number}`, so that two of them never become one."""
+    suffix = f"-{port}.{tag}"
+    if len(node) + len(suffix) > _NAME_LIMIT:
+        number = next(number for number, other in enumerate(topology.nodes) if other.name == node)
+        node = f"n{number}"
+    return node + suffix
+
+
+class Network:
+    """A built network. `stop` removes it."""
+
+    def __init__(self, topology: Topology, ledger: Ledger, tag: str) -> None:
+        self.topology, self.ledger, self.tag = topology, ledger, tag
+        self.mininet: Any = QuietMininet(topo=None, controller=None, build=False)
+        self._footholds: dict[str, Foothold] = {}
+
+    def interface(self, node: str, port: int) -> str:
+        return interface_name(self.topology, node, port, self.tag)
+
+    def interfaces(self, node: str) -> tuple[str, ...]:
+        """Of a node, in port order."""
+        ports = sorted(port for port, _, _ in self.topology.ports(node))
+        return tuple(self.interface(node, port) for port in ports)
+
+    def pid(self, node: str) -> int:
+        """Of the shell that holds the node's namespace."""
+        return int(self.mininet[node].pid)
+
+    def _sender(self, link: Link, direction: Direction) -> tuple[Foothold, int]:
+        """Where a direction is shaped: at the interface that sends into it."""
+        node, port = (link.a, link.a_port) if direction is Direction.UP else (link.b, link.b_port)
+        foothold = self._footholds[node]
+        return foothold, foothold.index[self.interface(node, port)]
+
+    def read_shaping(self, link: Link, direction: Direction) -> QdiscReading:
+        """Raises InternalError when our qdisc is not there."""
+        foothold, index = self._sender(link, direction)
+        reading = read_qdisc(foothold.netlink, index)
+        if reading is None:
+            raise InternalError(f"link {link.name} {direction}: its HTB class has gone")
+        return reading
+
+    def set_rate(self, link: Link, direction: Direction, rate_bps: int) -> None:
+        """Raises InternalError when the kernel does not show this rate afterwards."""
+        foothold, index = self._sender(link, direction)
+        change_rate(foothold.netlink, index, rate_bps=rate_bps, mtu=link.shape.mtu)
+        _require(f"link {link.name} {direction}: rate", rate_bps // 8 * 8, self.read_shaping(link, direction).rate_bps)
+
+    def stop(self) -> None:
+        """Ends the shells; namespaces, interfaces and qdiscs go with them. Safe on a half-built network, and twice."""
+        nodes = [*self.mininet.hosts, *self.mininet.switches]
+        for foothold in self._footholds.values():
+            foothold.close()
+        self._footholds.clear()
+        for node in nodes:
+            node.foothold = None
+            node.terminate()
+        self.mininet.hosts.clear()
+        self.mininet.switches.clear()
+        self.mininet.links.clear()
+
+
+def build(topology: Topology, ledger: Ledger, check_interrupt: Callable[[], None] = lambda: None) -> Network:
+    """All of it or nothing. Raises HostCapabilityError when the kernel refuses a wish, InternalError when it accepted one
+    and did something else, or when Mininet fails; `check_interrupt` is asked between the steps and may raise."""
+    silence()
+    network = Network(topology, ledger, new_tag())
+    try:
+        _Builder(network).build(check_interrupt)
+    except BaseException:
+        network.stop()
+        raise
+    return network
+
+
+class _Builder:
+    def __init__(self, network: Network) -> None:
+        self._network, self._topology, self._ledger = network, network.topology, network.ledger
+
+    def build(self, check_interrupt: Callable[[], None]) -> None:
+        for link in self._topology.links:
+            if not _VETH_LIMITS[0] <= link.shape.mtu <= _VETH_LIMITS[1]:
+                raise HostCapabilityError(
+                    f"links with an MTU of {link.shape.mtu} bytes ({link.name})",
+                    f"use {_VETH_LIMITS[0]} to {_VETH_LIMITS[1]}",
+                )
+        for number, node in enumerate(self._topology.nodes, start=1):
+            check_interrupt()
+            self._add_node(node, number)
+        for link in self._topology.links:
+            check_interrupt()
+            self._kernel(f"make link {link.name}", partial(self._add_link, link))
+        for node in self._topology.nodes:
+            check_interrupt()
+            self._kernel(f"configure {node.name}", partial(self._configure, node))
+        for node in self._topology.nodes:
+            check_interrupt()
+            self._kernel(f"check {node.name}", partial(self._verify, node))
+
+    def _kernel(self, what: str, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except NetlinkError as error:
+            raise HostCapabilityError(
+                f"what is needed to {what} (netlink says: {error.args[-1]})", "run `tb doctor` to see what is missing"
+            ) from error
+        except OSError as error:
+            raise HostCapabilityError(f"what is needed to {what} ({error})", "run `tb doctor`") from error
+
+    def _add_node(self, node: Node, number: int) -> None:
+        network = self._network
+        # Mininet reports trouble by whatever exception it stumbles over, exit() included.
+        try:
+            if node.role is Role.HOST:
+                made = network.mininet.addHost(node.name, cls=ProgramHost, ledger=self._ledger, inNamespace=True)
+            else:
+                made = network.mininet.addSwitch(
+                    node.name, cls=ProgramSwitch, ledger=self._ledger, inNamespace=True, dpid=f"{number:x}"
+                )
+        except (Exception, SystemExit) as error:
+            raise InternalError(f"Mininet could not start node {node.name}: {error!r}") from error
+        try:
+            foothold = Foothold(made.pid)
+        except OSError as error:
+            raise InternalError(f"cannot enter the namespace of node {node.name}: {error}") from error
+        network._footholds[node.name] = made.foothold = foothold
+        self._ledger.note(NamespaceEntry(foothold.inode, node.name))
+
+    def _add_link(self, link: Link) -> None:
+        network = self._network
+        ends = ((link.a, link.a_port), (link.b, link.b_port))
+        macs = [format_mac(self._mac(node, port)) for node, port in ends]
+        network.mininet.addLink(
+            *(node for node, _ in ends),
+            port1=link.a_port,
+            port2=link.b_port,
+            cls=ShapedLink,
+            name=link.name,
+            shape=link.shape,
+            intfName1=network.interface(*ends[0]),
+            intfName2=network.interface(*ends[1]),
+            addr1=macs[0],
+            addr2=macs[1],
+        )
+
+    def _mac(self, name: str, port: int) -> bytes:
+        """A switch port has no address in the plan; the kernel wants one, so it gets one outside the plan's prefix."""
+        node = self._topology.node(name)
+        if node.role is Role.HOST and port == 0:
+            return node.mac
+        number = next(number for number, other in enumerate(self._topology.nodes) if other.name == name)
+        return bytes((0x02, 0x49, 0x4E, 0x53, number & 0xFF, port & 0xFF))
+
+    def _configure(self, node: Node) -> None:
+        foothold = self._network._footholds[node.name]
+        netlink = foothold.netlink
+        foothold.learn_indices()
+        netlink.link("set", index=foothold.index["lo"], state="up")
+        for port, link, _ in self._topology.ports(node.name):
+            name = self._network.interface(node.name, port)
+            index = foothold.index[name]
+            turn_offloads_off(foothold.socket, name)
+            self._ledger.note(QdiscEntry(name, foothold.inode, "htb"))
+            shape(
+                netlink,
+                index,
+                rate_bps=link.shape.rate_bps,
+                queue_packets=link.shape.queue_packets,
+                mtu=link.shape.mtu,
+            )
+            if node.role is Role.HOST:
+                netlink.link("set", index=index, state="up")
+            else:
+                netlink.link("set", index=index, state="up", flags=_UP | _PROMISC, change=_UP | _PROMISC)
+            if node.role is Role.HOST and port == 0:
+                self._address(node, foothold, index, name)
+
+    def _address(self, node: Node, foothold: Foothold, index: int, name: str) -> None:
+        foothold.netlink.addr("add", index=index, address=format_ip(node.ip), prefixlen=PREFIX_LENGTH)
+        for other in self._topology.hosts:
+            if other.name != node.name:
+                foothold.netlink.neigh(
+                    "add", dst=format_ip(other.ip), lladdr=format_mac(other.mac), ifindex=index, state=_PERMANENT
+                )
+        foothold.absorb_roce()
+        interface = self._network.mininet[node.name].nameToIntf[name]
+        interface.ip, interface.prefixLen = format_ip(node.ip), str(PREFIX_LENGTH)
+
+    def _ready_links(self, node: Node, foothold: Foothold) -> dict[int, Any]:
+        """By index, once every interface of this node would send. The end of a pair that was set up first starts to send
+        when the kernel handles its carrier, which is at once but not within our call, and shows in its operational
+        state; the other end started within our call, though its state may take a second to show it."""
+        order = [other.name for other in self._topology.nodes]
+        first = {
+            foothold.index[self._network.interface(node.name, port)]
+            for port, link, _ in self._topology.ports(node.name)
+            if order.index(node.name) < max(order.index(link.a), order.index(link.b))
+        }
+        deadline = time.monotonic() + _CARRIER_PATIENCE_S
+        while True:
+            links = {link["index"]: link for link in foothold.netlink.get_links()}
+            waiting = [index for index in first if links[index].get_attr("IFLA_OPERSTATE") != "UP"]
+            if not waiting:
+                return links
+            if time.monotonic() > deadline:
+                raise InternalError(f"{node.name}: no carrier on {len(waiting)} interfaces")
+            time.sleep(0.002)
+
+    def _verify(self, node: Node) -> None:
+        foothold = self._network._footholds[node.name]
+        links = self._ready_links(node, foothold)
+        for port, link, _ in self._topology.ports(node.name):
+            name = self._network.interface(node.name, port)
+            index, place = foothold.index[name], f"link {link.name} at {node.name}"
+            state = links[index]
+            wanted_flags = _UP if node.role is Role.HOST else _UP | _PROMISC
+            _require(f"{place}: flags", wanted_flags, state["flags"] & wanted_flags)
+            _require(f"{place}: carrier", 1, state.get_attr("IFLA_CARRIER"))
+            _require(f"{place}: MTU", link.shape.mtu, state.get_attr("IFLA_MTU"))
+            _require(f"{place}: MAC", format_mac(self._mac(node.name, port)), state.get_attr("IFLA_ADDRESS"))
+            for offload, on in read_offloads(foothold.socket, name).items():
+                _require(f"{place}: offload {offload}", False, on)
+            reading = read_qdisc(foothold.netlink, index)
+            if reading is None:
+                raise InternalError(f"{place}: its HTB class is not there")
+            _require(f"{place}: rate", link.shape.rate_bps // 8 * 8, reading.rate_bps)
+            _require(f"{place}: queue", link.shape.queue_packets, reading.queue_packets)
+        if node.role is Role.HOST and node.name in {end for link in self._topology.links for end in (link.a, link.b)}:
+            addresses = [entry.get_attr("IFA_ADDRESS") for entry in foothold.netlink.get_addr(family=2)]
+            if format_ip(node.ip) not in addresses:
+                raise InternalError(
+                    f"{node.name}: asked for address {format_ip(node.ip)}, the kernel shows {addresses}"
+                )
+
+
+def _require(what: str, asked: object, found: object) -> None:
+    """The kernel may round or ignore a wish without a word; a weaker network than asked is no network."""
+    if asked != found:
+        raise InternalError(f"{what}: asked for {asked}, the kernel shows {found}")

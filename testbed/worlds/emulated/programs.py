@@ -1,0 +1,108 @@
+"""What runs inside a node process: the Machine that the plan wants, on a data plane. Its parts are imported there, so that
+the orchestrator stays small and needs none of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from testbed.worlds.emulated.control import NodeChannel
+from testbed.worlds.emulated.node import NodeTask
+from topologies import Role
+from workloads.machine import Event, Machine
+
+if TYPE_CHECKING:
+    from switch_nodes.dataplane import DataPlane
+    from testbed.report.capture import PcapngTap
+
+__all__ = ["build_node", "capture_path"]
+
+
+class _Program(Machine, Protocol):
+    def finish(self, now: int) -> None:
+        """Queue the last events."""
+        ...
+
+
+class _Loop:
+    """A NodeLoop."""
+
+    def __init__(self, machine: _Program, plane: DataPlane, tap: PcapngTap | None) -> None:
+        from switch_nodes.dataplane.native_io import native_library
+
+        self.backend = "python" if native_library() is None else "native"
+        self._machine, self._plane, self._tap = machine, plane, tap
+        self._stopped_at = 0
+
+    def run(self, origin_ns: int) -> None:
+        self._plane.run(origin_ns)
+        self._stopped_at = time.monotonic_ns() - origin_ns
+
+    def finish(self) -> Iterator[tuple[int, Event]]:
+        self._machine.finish(self._stopped_at)
+        while (event := self._machine.next_event()) is not None:
+            yield self._stopped_at, event
+        self._plane.close()
+        if self._tap is not None:
+            self._tap.close()
+
+
+def capture_path(run_dir: Path, switch: str) -> Path:
+    return run_dir / f"{switch}.pcapng"
+
+
+def build_node(task: NodeTask, channel: NodeChannel) -> _Loop:
+    """Raises ScenarioError and HostCapabilityError as the parts do."""
+    return _build_host(task, channel) if task.node.role is Role.HOST else _build_switch(task, channel)
+
+
+def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
+    from switch_nodes.dataplane import DataPlane
+    from workloads.gradients import create_source
+    from workloads.worker import WorkerMachine
+
+    config = next(worker for worker in task.plan.workers if worker.name == task.node.name)
+    collective = config.collective
+    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
+    machine = WorkerMachine(config, source)
+    (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
+    plane = DataPlane(
+        machine,
+        task.interfaces,
+        backpressure=True,
+        on_event=channel.on_event,
+        control=channel.socket,
+        on_control=channel.on_control,
+        rate_bps=link.shape.rate_bps,
+    )
+    return _Loop(machine, plane, None)
+
+
+def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
+    from switch_nodes.dataplane import DataPlane
+    from switch_nodes.registry import create_program
+    from testbed.faults.link_filter import make_filters
+    from testbed.report.capture import PcapngTap
+
+    scenario, name = task.plan.scenario, task.node.name
+    config = next(switch for switch in task.plan.switches if switch.name == name)
+    ingress, egress = make_filters(task.plan, name)
+    tap = None
+    if scenario.capture:
+        ports = sorted(scenario.topology.ports(name), key=lambda entry: entry[0])
+        tap = PcapngTap(capture_path(task.run_dir, name), [link.name for _, link, _ in ports])
+    machine = create_program(config)
+    plane = DataPlane(
+        machine,
+        task.interfaces,
+        ingress=ingress,
+        egress=egress,
+        tap=tap,
+        backpressure=False,
+        on_event=channel.on_event,
+        control=channel.socket,
+        on_control=channel.on_control,
+    )
+    return _Loop(machine, plane, tap)

@@ -1,0 +1,256 @@
+"""The emulated world: real time, real packets, one process per node in its own namespace (design, section 8)."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import secrets
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from testbed.cleanup import find_leftovers, remove_run
+from testbed.doctor import require
+from testbed.faults.events import FaultHealed, FaultStruck
+from testbed.history import Record
+from testbed.ledger import Ledger, state_dir
+from testbed.plan import Plan
+from testbed.worlds.base import RunFacts
+from testbed.worlds.emulated.control import make_record
+from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.interruption import Interruption
+from testbed.worlds.emulated.node import NodeBuilder, NodeTask
+from testbed.worlds.emulated.programs import build_node, capture_path
+from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
+from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
+from topologies import DIRECTIONS, Role
+from workloads.errors import HostCapabilityError
+from workloads.machine import Event
+
+__all__ = ["NEEDS", "EmulatedWorld"]
+
+NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
+"""probes that must hold"""
+_READY_PATIENCE_S = 60.0
+_START_LEAD_NS = 20_000_000
+"""from the message of the barrier to t = 0, so that every node hears it in time"""
+_GRACE_NS = 5_000_000_000
+_NEVER = 1 << 62
+
+
+class EmulatedWorld:
+    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process."""
+
+    name = "emulated"
+
+    def __init__(self, build: NodeBuilder = build_node) -> None:
+        self._build = build
+
+    def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
+        """Records come in the order in which they arrive; sort them by time. Call it before you start threads: it forks.
+
+        Raises HostCapabilityError before anything is made, or when the kernel refuses a part of the network;
+        InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
+        everything removed."""
+        require(NEEDS)
+        with Interruption() as interruption:
+            return _Run(plan, run_dir, on_record, self._build, interruption).go()
+
+
+class _Run:
+    def __init__(
+        self,
+        plan: Plan,
+        run_dir: Path,
+        on_record: Callable[[Record], None],
+        build: NodeBuilder,
+        interruption: Interruption,
+    ) -> None:
+        self._plan, self._scenario, self._topology = plan, plan.scenario, plan.scenario.topology
+        self._run_dir, self._on_record, self._build = run_dir, on_record, build
+        self._interruption = interruption
+        self._origin_ns: int | None = None
+        self._workers = {worker.name for worker in plan.workers}
+        self._finished: set[str] = set()
+        self._failed: set[str] = set()
+        self._dead: set[str] = set()
+        """killed by the scenario and not to come back"""
+        self._backends: set[str] = set()
+        self._give_up_ns = _NEVER
+
+    def go(self) -> RunFacts:
+        self._run_dir.mkdir(parents=True, exist_ok=True)
+        ledger = _open_ledger(self._run_dir)
+        try:
+            self._inside_ledger(ledger)
+        finally:
+            entries = ledger.entries()
+            left = find_leftovers(entries)
+            if left:
+                self._tell(LeftoversFound(left))
+            ledger.close()
+            remove_run(ledger.folder, ledger.owner, entries)
+        return RunFacts(self._captures(), self._environment())
+
+    def _inside_ledger(self, ledger: Ledger) -> None:
+        from testbed.worlds.emulated.network import build
+
+        self._network = build(self._topology, ledger, self._interruption.check)
+        try:
+            self._fleet = Fleet(ledger, self._build, self._interruption, tell=self._tell, on_record=self._hear)
+            try:
+                self._start()
+                self._drive()
+                self._fleet.stop(Role.HOST)
+                self._fleet.stop(Role.SWITCH)
+                self._measure()
+            finally:
+                self._fleet.close()
+        finally:
+            self._network.stop()
+
+    def _start(self) -> None:
+        # Children share our pages until somebody writes; the collector of a child would write to all of them.
+        gc.collect()
+        gc.freeze()
+        try:
+            for node in self._topology.nodes:
+                self._interruption.check()
+                self._launch(node.name)
+        finally:
+            gc.unfreeze()
+        self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)
+        self._origin_ns = time.monotonic_ns() + _START_LEAD_NS
+        self._fleet.start(self._origin_ns)
+        self._tell(TrafficStarted(len(self._topology.nodes)))
+
+    def _launch(self, name: str) -> None:
+        task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir)
+        self._fleet.launch(task, self._network.pid(name))
+
+    def _drive(self) -> None:
+        schedule = list(make_schedule(self._scenario.faults))
+        limit = self._scenario.time_limit_ns
+        while not self._over():
+            self._interruption.check()
+            now = self._now()
+            if now >= limit:
+                self._tell(TimeLimitReached(limit, tuple(sorted(self._workers - self._settled()))))
+                return
+            while schedule and schedule[0].at_ns <= now:
+                self._act(schedule.pop(0), schedule)
+            deadline = min(limit, self._give_up_ns, schedule[0].at_ns if schedule else _NEVER)
+            self._fleet.pump(max(0, deadline - self._now()) / 1e9)
+
+    def _settled(self) -> set[str]:
+        return self._finished | self._failed | self._dead
+
+    def _over(self) -> bool:
+        """Every worker is settled, or one failed and the others had their time to notice."""
+        return not self._workers - self._settled() or self._now() >= self._give_up_ns
+
+    def _act(self, action: Action, later: list[Action]) -> None:
+        fleet, target = self._fleet, action.target
+        match action.act:
+            case Act.PAUSE:
+                if fleet.signal(target, signal.SIGSTOP):
+                    self._strike(action, "pause", "signal")
+            case Act.RESUME:
+                fleet.signal(target, signal.SIGCONT)
+                self._tell(FaultHealed(action.fault, target))
+            case Act.KILL:
+                if fleet.is_alive(target):
+                    self._strike(action, "kill", "signal")
+                    fleet.kill(target)
+                    comes_back = any(other.act is Act.RESTART and other.target == target for other in later)
+                    self._dead |= set() if comes_back else {target} & self._workers
+            case Act.RESTART:
+                if not fleet.is_alive(target):
+                    self._finished.discard(target)
+                    self._failed.discard(target)
+                    self._launch(target)
+                    self._tell(FaultHealed(action.fault, target))
+            case Act.CHANGE_RATE | Act.RESTORE_RATE:
+                self._set_rate(action)
+
+    def _set_rate(self, action: Action) -> None:
+        link, direction = self._topology.link(action.target), action.direction
+        assert direction is not None, "rate actions have a direction"
+        rate_bps = effective_rate(self._scenario.faults, link.name, direction, action.at_ns, link.shape.rate_bps)
+        self._network.set_rate(link, direction, rate_bps)
+        if action.act is Act.CHANGE_RATE:
+            self._strike(action, "rate_change", "netlink")
+        else:
+            self._tell(FaultHealed(action.fault, link.name))
+
+    def _measure(self) -> None:
+        elapsed = self._now()
+        for link in self._topology.links:
+            for direction in DIRECTIONS:
+                reading = self._network.read_shaping(link, direction)
+                self._tell(
+                    ShapingMeasured(
+                        link.name, str(direction), link.shape.rate_bps, reading.bytes, elapsed, reading.drops
+                    )
+                )
+
+    def _now(self) -> int:
+        """ns since the start of the traffic; 0 before."""
+        return 0 if self._origin_ns is None else max(0, time.monotonic_ns() - self._origin_ns)
+
+    def _tell(self, event: Event) -> None:
+        record = make_record(self._now(), "world", event)
+        if record["event"] == "NodeStarted":
+            self._backends.add(record["backend"])
+        self._on_record(record)
+
+    def _hear(self, record: Record) -> None:
+        if record["event"] == "WorkerFinished":
+            self._finished.add(record["node"])
+        elif record["event"] == "WorkerFailed":
+            self._failed.add(record["node"])
+            self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
+        self._on_record(record)
+
+    def _grace_ns(self) -> int:
+        """How long the others may take to notice a failure: all their attempts, once more."""
+        transport = self._scenario.transport
+        rto_ns = 4_096 << transport.timeout_code if transport.timeout_code else 0
+        return max(_GRACE_NS, 2 * rto_ns * (transport.retry_count + 1))
+
+    def _strike(self, action: Action, kind: str, backend: str) -> None:
+        direction = "" if action.direction is None else str(action.direction)
+        self._tell(FaultStruck(action.fault, kind, backend, action.target, direction, "", -1, -1, 1))
+
+    def _captures(self) -> tuple[Path, ...]:
+        paths = (capture_path(self._run_dir, switch.name) for switch in self._topology.switches)
+        return tuple(path for path in paths if path.exists())
+
+    def _environment(self) -> dict[str, str]:
+        import numpy
+
+        from testbed.worlds.emulated.mininet_nodes import MININET_VERSION
+
+        return {
+            "kernel": os.uname().release,
+            "machine": os.uname().machine,
+            "cpus": str(len(os.sched_getaffinity(0))),
+            "python": platform.python_version(),
+            "numpy": numpy.__version__,
+            "mininet": MININET_VERSION,
+            "data_plane": ", ".join(sorted(self._backends)),
+            "shaping": "htb",
+            "faults": "user space ports of the switches; signals; netlink",
+        }
+
+
+def _open_ledger(run_dir: Path) -> Ledger:
+    run = f"{run_dir.name}.{secrets.token_hex(3)}"
+    try:
+        return Ledger.create(run, run_dir)
+    except OSError as error:
+        raise HostCapabilityError(
+            f"a folder for run state ({state_dir()}: {error.strerror})", "set INA_STATE_DIR to one that can be written"
+        ) from error

@@ -1,0 +1,235 @@
+"""Nodes of the simulated world: a Machine, its timer, its ports, and what becomes of it when it is paused or killed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from switch_nodes.dataplane.tap import Tap
+from switch_nodes.events import PlaneStatistics
+from switch_nodes.filters import FrameFilter
+from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.wire import Wire
+from workloads.machine import Buffer, Event, FrameBatch, Machine
+
+__all__ = ["FinishingMachine", "HostNode", "Node", "SwitchNode"]
+
+_BACKLOG_FRAMES = 8192
+"""what the socket of a node that stands still holds"""
+
+Tell = Callable[[str, Event], None]
+"""(node, event)"""
+
+
+class FinishingMachine(Machine, Protocol):
+    def finish(self, now: int) -> None:
+        """Queue what is told at the end: statistics, slots."""
+        ...
+
+
+class Node:
+    """What hosts and switches share. `make` builds the Machine, anew after a kill."""
+
+    def __init__(self, name: str, actor: int, agenda: Agenda, make: Callable[[], FinishingMachine], tell: Tell) -> None:
+        self.name, self.machine = name, make()
+        self._actor, self._agenda, self._make, self._tell = actor, agenda, make, tell
+        self.wires: dict[int, Wire] = {}
+        """outgoing, by port"""
+        self._armed: int | None = None
+        self._backlog: deque[tuple[int, Buffer]] = deque()
+        self.alive, self.paused = True, False
+        self._frames_in = self._bytes_in = self._overflows = 0
+
+    def attach(self, port: int, wire: Wire) -> None:
+        """A wire that leaves from `port`."""
+        self.wires[port] = wire
+
+    def arrive(self, port: int, frame: Buffer) -> None:
+        """A frame came in."""
+        if not self.alive:
+            return
+        if self.paused:
+            if len(self._backlog) < _BACKLOG_FRAMES:
+                self._backlog.append((port, frame))
+            else:
+                self._overflows += 1
+            return
+        self._take(port, frame)
+        self.settle()
+
+    def start(self) -> None:
+        self.settle()
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def resume(self) -> None:
+        self.paused = False
+        if self.alive:
+            while self._backlog:
+                self._take(*self._backlog.popleft())
+            self.settle()
+
+    def kill(self) -> None:
+        """Gone, with all it knew; what is on the wire or in a queue behind it goes on."""
+        self.alive = False
+        self._backlog.clear()
+
+    def restart(self) -> None:
+        self.machine, self.alive, self._armed = self._make(), True, None
+        self.settle()
+
+    def finish(self) -> None:
+        """Tell the end of the node."""
+        if self.alive:
+            self.machine.finish(self._agenda.now)
+            self._tell_events()
+        wires = self.wires.values()
+        frames_out, bytes_out = sum(wire.frames for wire in wires), sum(wire.bytes for wire in wires)
+        drops = sum(wire.drops for wire in wires)
+        self._tell(
+            self.name,
+            PlaneStatistics(
+                frames_in=self._frames_in, frames_out=frames_out, bytes_in=self._bytes_in, bytes_out=bytes_out,
+                socket_drops=self._overflows, queue_drops=drops, cpu_ns=0, wall_ns=self._agenda.now, wakeups=0,
+                lag_p99_ns=0, lag_max_ns=0, batches=0, largest_batch=0,
+            ),
+        )  # fmt: skip
+
+    def settle(self) -> None:
+        """After the Machine did something: collect its events, let frames leave, set the alarm."""
+        self._let_leave()
+        self._tell_events()
+        self._arm()
+
+    def _take(self, port: int, frame: Buffer) -> None:
+        self._frames_in += 1
+        self._bytes_in += len(frame)
+        self.machine.receive_frame(port, frame, self._agenda.now)
+
+    def _let_leave(self) -> None:
+        raise NotImplementedError
+
+    def _tell_events(self) -> None:
+        while (event := self.machine.next_event()) is not None:
+            self._tell(self.name, event)
+
+    def _arm(self) -> None:
+        due = self.machine.get_timer()
+        if due is not None and (self._armed is None or due < self._armed):
+            self._armed = max(due, self._agenda.now)
+            self._agenda.at(self._armed, self._actor, self._wake)
+
+    def _wake(self, _: object) -> None:
+        if self._armed != self._agenda.now:
+            return
+        self._armed = None
+        if not self.alive or self.paused:
+            return
+        due = self.machine.get_timer()
+        if due is not None and due <= self._agenda.now:
+            self.machine.handle_timer(self._agenda.now)
+            self.settle()
+        else:
+            self._arm()
+
+
+class HostNode(Node):
+    """Its NIC pulls a frame from the Machine only when the wire is free, so that a NAK turns a sender back at once."""
+
+    def attach(self, port: int, wire: Wire) -> None:
+        super().attach(port, wire)
+        wire.refill = self._pull
+
+    def _pull(self) -> Buffer | None:
+        """The next frame. Called with the wire free; frames for further ports of the host are queued there."""
+        if not self.alive or self.paused:
+            return None
+        for port, frame in self.machine.frames_to_send(self._agenda.now):
+            if port == next(iter(self.wires)):
+                return bytes(frame)
+            self.wires[port].send(bytes(frame))
+        return None
+
+    def _let_leave(self) -> None:
+        for wire in self.wires.values():
+            wire.kick()
+
+
+class SwitchNode(Node):
+    """Everything that its program gives out goes through the port's filter into the port's queue."""
+
+    def __init__(
+        self,
+        name: str,
+        actor: int,
+        agenda: Agenda,
+        make: Callable[[], FinishingMachine],
+        tell: Tell,
+        ingress: Mapping[int, FrameFilter],
+        egress: Mapping[int, FrameFilter],
+        tap: Tap | None,
+    ) -> None:
+        super().__init__(name, actor, agenda, make, tell)
+        self._ingress, self._egress, self._tap = ingress, egress, tap
+
+    def arrive(self, port: int, frame: Buffer) -> None:
+        found = self._ingress.get(port)
+        if found is None:
+            super().arrive(port, frame)
+        else:
+            self._pass(found, port, frame, self._enter)
+
+    def finish(self) -> None:
+        for found in (*self._ingress.values(), *self._egress.values()):
+            self._tell_strikes(found)
+        super().finish()
+
+    def _pass(self, found: FrameFilter, port: int, frame: Buffer, go_on: Callable[[tuple[int, Buffer]], None]) -> None:
+        now, outgoing = self._agenda.now, go_on == self._leave
+        deliveries = found.admit(frame, now)
+        self._tell_strikes(found)
+        if not deliveries and self._tap is not None:
+            self._tap.dropped(port, frame, now, outgoing, "filter")
+        for delivery in deliveries:
+            if delivery.at <= now:
+                go_on((port, delivery.frame))
+            else:
+                # One actor per port and direction: the filter's order stands, other ports come in between.
+                actor = self._actor + 1 + 2 * port + outgoing
+                self._agenda.at(delivery.at, actor, go_on, (port, delivery.frame))
+
+    def _enter(self, arrival: tuple[int, Buffer]) -> None:
+        super().arrive(*arrival)
+
+    def _leave(self, departure: tuple[int, Buffer]) -> None:
+        port, frame = departure
+        reason = self.wires[port].send(frame)
+        if reason and self._tap is not None:
+            self._tap.dropped(port, frame, self._agenda.now, True, reason)
+
+    def _take(self, port: int, frame: Buffer) -> None:
+        if self._tap is not None:
+            self._record(port, frame, outgoing=False)
+        super()._take(port, frame)
+
+    def _let_leave(self) -> None:
+        for port, frame in self.machine.frames_to_send(self._agenda.now):
+            if self._tap is not None:
+                self._record(port, frame, outgoing=True)
+            found = self._egress.get(port)
+            if found is None:
+                self._leave((port, bytes(frame)))
+            else:
+                self._pass(found, port, bytes(frame), self._leave)
+
+    def _record(self, port: int, frame: Buffer, *, outgoing: bool) -> None:
+        batch = FrameBatch.of(1, len(frame))
+        batch.append(port, frame)
+        assert self._tap is not None
+        self._tap.record(batch, 0, 1, self._agenda.now, outgoing)
+
+    def _tell_strikes(self, found: FrameFilter) -> None:
+        while (event := found.next_event()) is not None:
+            self._tell(self.name, event)

@@ -1,0 +1,89 @@
+"""Faults of nodes and of link rates in virtual time: kill, pause, rate change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from testbed.faults.events import FaultHealed, FaultStruck
+from testbed.faults.model import Fault, Kill, Pause, RateChange, Window
+from testbed.worlds.events import NodeExited, NodeStarted
+from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.nodes import Node
+from testbed.worlds.simulated.wire import Wire
+from topologies import Direction, Topology
+from workloads.machine import Event
+
+__all__ = ["BACKEND", "Troubles"]
+
+BACKEND = "virtual"
+_KILLED = -9
+"""status of a node that a fault killed, as waitpid tells it of SIGKILL"""
+
+
+class Troubles:
+    """Makes the appointments of all such faults; `tell(node, event)` gets a strike and a healing for each."""
+
+    def __init__(
+        self,
+        agenda: Agenda,
+        topology: Topology,
+        nodes: Mapping[str, Node],
+        wires: Mapping[tuple[str, Direction], Wire],
+        tell: Callable[[str, Event], None],
+    ) -> None:
+        self._agenda, self._topology, self._nodes, self._wires, self._tell = agenda, topology, nodes, wires, tell
+        self.revivals: dict[str, int] = {}
+        """nodes that are dead and will start anew: how often"""
+
+    def plan(self, fault: Fault, actor: int) -> None:
+        """Packet faults belong to the filters of the ports; they are passed over here."""
+        if isinstance(fault, Kill):
+            if fault.window.stop_ns is not None:
+                self.revivals[fault.node] = self.revivals.get(fault.node, 0) + 1
+            self._appoint(fault.window, actor, self._kill, self._revive, fault)
+        elif isinstance(fault, Pause):
+            self._appoint(fault.window, actor, self._pause, self._resume, fault)
+        elif isinstance(fault, RateChange):
+            self._appoint(fault.window, actor, self._slow, self._restore, fault)
+
+    def _appoint(
+        self, window: Window, actor: int, strike: Callable[[Any], None], heal: Callable[[Any], None], fault: Fault
+    ) -> None:
+        self._agenda.at(window.start_ns, actor, strike, fault)
+        if window.stop_ns is not None:
+            self._agenda.at(window.stop_ns, actor, heal, fault)
+
+    def _kill(self, fault: Kill) -> None:
+        self._nodes[fault.node].kill()
+        self._struck(fault, "kill", fault.node)
+        self._tell("world", NodeExited(fault.node, _KILLED, True, ""))
+
+    def _revive(self, fault: Kill) -> None:
+        self.revivals[fault.node] -= 1
+        self._tell("world", NodeStarted(fault.node, str(self._topology.node(fault.node).role), BACKEND))
+        self._tell("world", FaultHealed(fault.name, fault.node))
+        self._nodes[fault.node].restart()
+
+    def _pause(self, fault: Pause) -> None:
+        self._nodes[fault.node].pause()
+        self._struck(fault, "pause", fault.node)
+
+    def _resume(self, fault: Pause) -> None:
+        self._tell("world", FaultHealed(fault.name, fault.node))
+        self._nodes[fault.node].resume()
+
+    def _slow(self, fault: RateChange) -> None:
+        for link in fault.links:
+            for direction in fault.directions:
+                self._wires[link, direction].rate_bps = fault.rate_bps
+                self._struck(fault, "rate_change", link, str(direction))
+
+    def _restore(self, fault: RateChange) -> None:
+        for link in fault.links:
+            for direction in fault.directions:
+                self._wires[link, direction].rate_bps = self._topology.link(link).shape.rate_bps
+            self._tell("world", FaultHealed(fault.name, link))
+
+    def _struck(self, fault: Fault, kind: str, target: str, direction: str = "") -> None:
+        self._tell("world", FaultStruck(fault.name, kind, BACKEND, target, direction, "", -1, -1, 1))

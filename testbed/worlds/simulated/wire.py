@@ -1,0 +1,83 @@
+"""One direction of a link: frames leave one after the other at the link's rate, and wait in a drop-tail queue."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from testbed.worlds.simulated.agenda import Agenda
+from topologies import LinkShape
+from workloads.machine import Buffer
+
+__all__ = ["Wire"]
+
+_BITS_NS = 8 * 1_000_000_000
+_ETHERNET_BYTES = 14
+
+
+class Wire:
+    """A frame of n bytes takes n * 8 / rate; remainders below a nanosecond are carried over, so that the long-term rate is
+    exact. It arrives when its last bit does. Propagation delay and faults are the business of the ports' filters."""
+
+    def __init__(self, agenda: Agenda, actor: int, shape: LinkShape) -> None:
+        self._agenda, self._actor = agenda, actor
+        self.rate_bps, self._limit = shape.rate_bps, shape.queue_packets
+        self._longest = shape.mtu + _ETHERNET_BYTES
+        self.deliver: Callable[[Buffer], None] = _nowhere
+        """where frames arrive"""
+        self.refill: Callable[[], Buffer | None] = _nothing
+        """asked for the next frame when the queue is empty and the wire is free: a NIC that pulls"""
+        self._queue: deque[Buffer] = deque()
+        self._busy = False
+        self._remainder = 0
+        self.frames = self.bytes = self.drops = 0
+        self.first_at = self.last_at = 0
+        """when the first frame began and the last one ended"""
+
+    def send(self, frame: Buffer) -> str:
+        """Put a frame into the queue; or drop it and say why: `queue` when as many as the link allows wait already,
+        `misfit` when it is longer than the MTU."""
+        if len(frame) > self._longest:
+            self.drops += 1
+            return "misfit"
+        if not self._busy:
+            self._begin(frame)
+        elif len(self._queue) >= self._limit:
+            self.drops += 1
+            return "queue"
+        else:
+            self._queue.append(frame)
+        return ""
+
+    def kick(self) -> None:
+        """There may be something to pull."""
+        if not self._busy and (frame := self.refill()) is not None:
+            self._begin(frame)
+
+    def _begin(self, frame: Buffer) -> None:
+        self._busy = True
+        now, size = self._agenda.now, len(frame)
+        duration, self._remainder = divmod(size * _BITS_NS + self._remainder, self.rate_bps)
+        if not self.frames:
+            self.first_at = now
+        self.frames += 1
+        self.bytes += size
+        self.last_at = now + duration
+        self._agenda.at(self.last_at, self._actor, self._end, frame)
+
+    def _end(self, frame: Buffer) -> None:
+        following = self._queue.popleft() if self._queue else self.refill()
+        if following is None:
+            self._busy = False
+        else:
+            self._begin(following)
+        self.deliver(frame)
+
+
+def _nowhere(frame: Buffer) -> None:
+    """The default of `Wire.deliver`."""
+
+
+def _nothing() -> Buffer | None:
+    """The default of `Wire.refill`."""
+    return None

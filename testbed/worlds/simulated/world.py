@@ -1,0 +1,178 @@
+"""The simulated world: the Machines of the emulated one, on one agenda in virtual time. No root, no network, no clock."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.dataplane.tap import Tap
+from switch_nodes.registry import create_program
+from testbed.faults.link_filter import make_filters
+from testbed.history import Record
+from testbed.plan import Plan
+from testbed.report.capture import PcapngTap
+from testbed.worlds.base import RunFacts
+from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode
+from testbed.worlds.simulated.troubles import BACKEND, Troubles
+from testbed.worlds.simulated.wire import Wire
+from topologies import DIRECTIONS, Direction
+from workloads.config import WorkerConfig
+from workloads.events import WorkerFailed, WorkerFinished
+from workloads.gradients import create_source
+from workloads.machine import Event, event_record
+from workloads.worker import WorkerMachine
+
+__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "simulate"]
+
+ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
+
+_ACTOR_SPAN = 1 << 16
+"""actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
+
+
+class Simulation:
+    """One run of a plan. `create` makes the switches' programs; `taps` watch switches, by name."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        on_record: Callable[[Record], None],
+        taps: Mapping[str, Tap] | None = None,
+        create: ProgramFactory = create_program,
+    ) -> None:
+        self._plan, self._on_record = plan, on_record
+        scenario = plan.scenario
+        self.agenda = Agenda(scenario.seed)
+        self._hosts: dict[str, HostNode] = {}
+        self.nodes: dict[str, Node] = {}
+        self._wires: dict[tuple[str, Direction], Wire] = {}
+        self._actors = {node.name: index * _ACTOR_SPAN for index, node in enumerate(scenario.topology.nodes)}
+        for worker in plan.workers:
+            host = HostNode(
+                worker.name, self._actors[worker.name], self.agenda, partial(_make_worker, worker), self._tell
+            )
+            self._hosts[worker.name] = self.nodes[worker.name] = host
+        for config in plan.switches:
+            ingress, egress = make_filters(plan, config.name, backend=BACKEND)
+            tap = (taps or {}).get(config.name)
+            self.nodes[config.name] = SwitchNode(
+                config.name, self._actors[config.name], self.agenda, partial(create, config), self._tell,
+                ingress, egress, tap,
+            )  # fmt: skip
+        self._connect()
+        self._troubles = Troubles(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
+        for number, fault in enumerate(scenario.faults):
+            self._troubles.plan(fault, (len(self._actors) + 1) * _ACTOR_SPAN + number)
+        self._open = set(self._hosts)
+        """workers that may still get somewhere"""
+
+    def run(self) -> None:
+        """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
+        limit = self._plan.scenario.time_limit_ns
+        for place in self._plan.scenario.topology.nodes:
+            self._tell("world", NodeStarted(place.name, str(place.role), BACKEND))
+        self._tell("world", TrafficStarted(len(self.nodes)))
+        for name, node in self.nodes.items():
+            self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
+        agenda = self.agenda
+        while self._open:
+            time = agenda.next_time()
+            if time is None or time > limit:
+                self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
+                break
+            agenda.step()
+        self._finish()
+
+    def _connect(self) -> None:
+        for link in self._plan.scenario.topology.links:
+            ends = {Direction.UP: ((link.a, link.a_port), (link.b, link.b_port))}
+            ends[Direction.DOWN] = ends[Direction.UP][::-1]
+            for direction in DIRECTIONS:
+                (sender, out_port), (receiver, in_port) = ends[direction]
+                actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
+                wire = Wire(self.agenda, actor, link.shape)
+                wire.deliver = partial(self.nodes[receiver].arrive, in_port)
+                self.nodes[sender].attach(out_port, wire)
+                self._wires[link.name, direction] = wire
+
+    def _finish(self) -> None:
+        for node in self.nodes.values():
+            node.finish()
+        for link in self._plan.scenario.topology.links:
+            for direction in DIRECTIONS:
+                wire = self._wires[link.name, direction]
+                self._tell(
+                    "world",
+                    ShapingMeasured(
+                        link.name,
+                        str(direction),
+                        link.shape.rate_bps,
+                        wire.bytes,
+                        wire.last_at - wire.first_at,
+                        wire.drops,
+                    ),
+                )
+        for name, node in self.nodes.items():
+            if node.alive:
+                self._tell("world", NodeExited(name, 0, True, ""))
+
+    def _tell(self, node: str, event: Event) -> None:
+        record = {"t": self.agenda.now, "node": node, **event_record(event)}
+        self._on_record(record)
+        match event:
+            case WorkerFinished() | WorkerFailed():
+                self._open.discard(node)
+            case NodeExited(node=gone) if not self._troubles.revivals.get(gone):
+                self._open.discard(gone)
+            case NodeStarted(node=back) if back in self._hosts:
+                self._open.add(back)
+
+
+def _make_worker(config: WorkerConfig) -> WorkerMachine:
+    collective = config.collective
+    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
+    return WorkerMachine(config, source)
+
+
+def simulate(
+    plan: Plan, taps: Mapping[str, Tap] | None = None, create: ProgramFactory = create_program
+) -> list[Record]:
+    """The history of one run of the plan."""
+    records: list[Record] = []
+    Simulation(plan, records.append, taps, create).run()
+    return records
+
+
+class SimulatedWorld:
+    """World: needs nothing of this machine and makes nothing on it."""
+
+    name = "simulated"
+
+    def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
+        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made."""
+        taps = _taps(plan, run_dir) if plan.scenario.capture else {}
+        try:
+            Simulation(plan, on_record, taps).run()
+        finally:
+            for tap in taps.values():
+                tap.close()
+        environment = {"world": self.name, "python": platform.python_version(), "numpy": np.__version__}
+        return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
+
+
+def _taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:
+    """A capture per switch; its interfaces are the links in port order."""
+    topology = plan.scenario.topology
+    return {
+        config.name: PcapngTap(
+            run_dir / f"{config.name}.pcapng", [link.name for _, link, _ in sorted(topology.ports(config.name))]
+        )
+        for config in plan.switches
+    }

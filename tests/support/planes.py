@@ -1,0 +1,141 @@
+"""Fakes around a data plane: sockets in virtual time, filters, a tap."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from switch_nodes.dataplane.packet_io import Fate, IoCounters, Rows
+from switch_nodes.filters import Delivery
+from tests.support.machines import Rang
+from workloads.machine import Buffer, Event, FrameBatch
+
+__all__ = ["FakeIo", "ListTap", "RuleFilter"]
+
+
+class FakeIo:
+    """Frames arrive by a script of (at, port, frame), in time order; time passes only while the loop sleeps. When nothing
+    can wake the loop any more, the control socket becomes ready."""
+
+    def __init__(self, arrivals: Sequence[tuple[int, int, bytes]] = (), *, ports: int = 4, stride: int = 2048) -> None:
+        self.ports, self.stride = ports, stride
+        self.arrivals = deque(arrivals)
+        self.now = 0
+        self.wake_late_ns = 0
+        """added to every sleep that a timeout ended"""
+        self.control_ready = False
+        self.refused = 0
+        self.sent: list[tuple[int, int, bytes]] = []
+        self.timeouts: list[int] = []
+        self.capacity: int | None = None
+        """frames that the queue of the sockets holds; None: any number"""
+        self.queued = 0
+        self.drain_ns = 1000
+        """a full queue takes so long to become empty"""
+        self.fate_of: Callable[[bytes], Fate] = lambda frame: Fate.SENT
+        self._wants_room = False
+
+    def clock(self) -> int:
+        return self.now
+
+    def attach(self, batch: FrameBatch) -> Rows:
+        return Rows(batch, np.zeros(batch.capacity, np.uint8))
+
+    def receive(self, rows: Rows, timeout_ns: int) -> int:
+        self.timeouts.append(timeout_ns)
+        wakers = []
+        if self.arrivals:
+            wakers.append(max(self.arrivals[0][0], self.now))
+        if timeout_ns >= 0:
+            wakers.append(self.now + timeout_ns + (self.wake_late_ns if timeout_ns else 0))
+        if self._wants_room:
+            wakers.append(self.now + self.drain_ns)
+        self.control_ready = not wakers
+        if wakers:
+            self.now = min(wakers)
+        if self._wants_room and self.now >= max(wakers):
+            self.queued, self._wants_room = 0, False
+        rows.batch.count = 0
+        while self.arrivals and self.arrivals[0][0] <= self.now and rows.batch.count < rows.batch.capacity:
+            rows.batch.append(*self.arrivals.popleft()[1:])
+        return rows.batch.count
+
+    def room(self) -> int:
+        if self.capacity is None:
+            return 1 << 30
+        self._wants_room = self.queued >= self.capacity
+        return self.capacity - self.queued
+
+    def send(self, rows: Rows, count: int, fresh: bool) -> int:
+        self.refused = 0
+        if fresh:
+            rows.fates[:count] = Fate.WAITING
+        for row in range(count):
+            if rows.fates[row] != Fate.WAITING:
+                continue
+            frame = bytes(rows.batch.row(row))
+            fate = self.fate_of(frame)
+            if self.capacity is not None and self.queued >= self.capacity:
+                self._wants_room = True
+                continue
+            if fate is Fate.SENT:
+                self.sent.append((self.now, int(rows.batch.ports[row]), frame))
+                self.queued += 1
+            else:
+                self.refused += 1
+            rows.fates[row] = fate
+        return int(np.count_nonzero(rows.fates[:count] == Fate.WAITING))
+
+    def counters(self) -> IoCounters:
+        return IoCounters(frames_out=len(self.sent))
+
+    def close(self) -> None:
+        pass
+
+
+class RuleFilter:
+    """`rule(frame, now)` gives the deliveries; None: it passes untouched."""
+
+    def __init__(self, rule: Callable[[bytes, int], tuple[Delivery, ...] | None]) -> None:
+        self._rule = rule
+        self.asked: list[bytes] = []
+        self.passed: list[bytes] = []
+        self.events: deque[Event] = deque()
+
+    def screen(self, batch: FrameBatch, start: int, now: int) -> NDArray[np.bool_]:
+        frames = [bytes(batch.row(row)) for row in range(start, batch.count)]
+        answer = np.array([self._rule(frame, now) is None for frame in frames], np.bool_)
+        self.passed += [frame for frame, passes in zip(frames, answer, strict=True) if passes]
+        return answer
+
+    def admit(self, frame: Buffer, now: int) -> tuple[Delivery, ...]:
+        copy = bytes(frame)
+        self.asked.append(copy)
+        self.events.append(Rang(now, now))
+        deliveries = self._rule(copy, now)
+        return (Delivery(now, copy),) if deliveries is None else deliveries
+
+    def next_event(self) -> Event | None:
+        return self.events.popleft() if self.events else None
+
+
+class ListTap:
+    """Remembers all it is told."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[int, bool, int, bytes]] = []
+        """(now, outgoing, port, frame)"""
+        self.lost: list[tuple[int, bool, int, bytes, str]] = []
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        for row in range(start, stop):
+            self.records.append((now, outgoing, int(batch.ports[row]), bytes(batch.row(row))))
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        self.lost.append((now, outgoing, port, bytes(frame), reason))
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,84 @@
+"""The architecture as tests: imports run downwards, and Machines do no I/O."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOORS = {
+    "workloads": set(),
+    "topologies": set(),
+    "switch_nodes": {"workloads"},
+    "testbed": {"workloads", "topologies", "switch_nodes", "playbooks"},
+    "playbooks": {"workloads", "topologies", "switch_nodes", "testbed"},
+}
+SANS_IO_FORBIDDEN = {
+    "socket", "time", "random", "threading", "asyncio", "mininet", "pyroute2", "logging", "select", "selectors",
+    "subprocess", "secrets", "uuid", "datetime",
+}  # fmt: skip
+IO_EDGES = ("workloads/native/", "switch_nodes/dataplane/", "workloads/verbs/")
+
+
+def python_files(folder: str) -> list[Path]:
+    return sorted(path for path in (ROOT / folder).rglob("*.py"))
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """Every imported module of a file, also the ones inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("folder", FLOORS)
+def test_imports_run_downwards(folder: str) -> None:
+    ours = set(FLOORS)
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in python_files(folder)
+        for module in imported_modules(path)
+        if (top := module.split(".")[0]) in ours - {folder} and top not in FLOORS[folder]
+    ]
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("folder", ["workloads", "switch_nodes", "topologies"])
+def test_machines_do_no_io_and_know_no_clock(folder: str) -> None:
+    wrong = [
+        f"{relative} imports {module}"
+        for path in python_files(folder)
+        if not (relative := path.relative_to(ROOT).as_posix()).startswith(IO_EDGES)
+        for module in imported_modules(path)
+        if module.split(".")[0] in SANS_IO_FORBIDDEN
+    ]
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("folder", ["workloads", "switch_nodes", "topologies"])
+def test_machines_print_nothing(folder: str) -> None:
+    """People read events; a second way out of a Machine would be a second truth."""
+    wrong = [
+        f"{relative}:{node.lineno}"
+        for path in python_files(folder)
+        if not (relative := path.relative_to(ROOT).as_posix()).startswith(IO_EDGES)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not wrong, wrong
+
+
+def test_no_module_passes_400_lines() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for folder in FLOORS
+        for path in python_files(folder)
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 400
+    }
+    assert not long, long

@@ -1,0 +1,202 @@
+"""The C screen against the reference: the same frames in, the same frames, times and events out."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from testbed.faults.link_filter import LinkFilter
+from testbed.faults.matching import ConnectionTable
+from testbed.faults.model import (
+    Burst,
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    EcnMark,
+    LinkDown,
+    Loss,
+    Match,
+    PacketFault,
+    Reorder,
+    Window,
+)
+from testbed.faults.native import CRule, load_filter
+from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, answer, arp, link_filter, request
+from topologies import Direction
+from workloads.machine import FrameBatch
+
+needs_native = pytest.mark.skipif(load_filter() is None, reason="no C core on this machine")
+
+LINK = ("h1-s1",)
+RATES = st.sampled_from([0.0, 0.05, 0.5, 1.0])
+WINDOWS = st.sampled_from([Window(), Window(0, 300), Window(100, 400), Window(500)])
+MATCHES = st.builds(
+    Match,
+    opcodes=st.none() | st.sampled_from([frozenset({1}), frozenset({0x11}), frozenset({0, 7, 0x11})]),
+    syndrome=st.sampled_from([None, None, 0x60]),
+    psn_offset=st.none() | st.integers(0, 9),
+    message=st.sampled_from([None, None, 0, 1]),
+    packet=st.sampled_from([None, None, 0, -1, 3]),
+    attempt=st.none() | st.integers(1, 3),
+    source_rank=st.none() | st.integers(0, 1),
+) | st.just(Match())
+
+
+def some(kind: type[PacketFault], **fields: st.SearchStrategy[object]) -> st.SearchStrategy[PacketFault]:
+    return st.builds(kind, name=st.just("f"), links=st.just(LINK), window=WINDOWS, match=MATCHES, rate=RATES, **fields)
+
+
+FAULTS = st.one_of(
+    some(Loss),
+    some(Drop),
+    some(Burst, recover=RATES, loss_bad=RATES, loss_good=RATES),
+    some(Corrupt, repair_icrc=st.booleans()),
+    some(Duplicate, delay_ns=st.integers(0, 50)),
+    some(Reorder, delay_ns=st.integers(1, 50)),
+    some(Delay, delay_ns=st.integers(0, 50), jitter_ns=st.integers(0, 50)),
+    some(EcnMark),
+    st.builds(
+        LinkDown, name=st.just("f"), links=st.just(LINK), window=st.just(Window(100, 150)), count=st.integers(1, 3),
+        period_ns=st.just(200),
+    ),
+)  # fmt: skip
+FRAMES = st.one_of(
+    st.builds(lambda n, op: request(FIRST_PSN + n, opcode=op), st.integers(0, 9), st.sampled_from([0, 1, 2])),
+    st.builds(lambda n, rank: request(n, connection=rank), st.integers(500, 505), st.integers(0, 1)),
+    st.builds(lambda n, s: answer(FIRST_PSN + n, syndrome=s), st.integers(0, 5), st.sampled_from([0x1F, 0x60])),
+    st.builds(lambda n: request(n, ipv6=True), st.integers(0, 3)),
+    st.builds(arp, st.integers(0, 3)),
+    st.just(b"short"),
+    st.just(request(1)[:58]),
+)
+
+
+def by_batches(filter_: LinkFilter, batches: list[list[bytes]]) -> list[tuple[int, int, bytes]]:
+    """As a data plane does it: screen a batch, then admit, in order, what did not pass."""
+    out: list[tuple[int, int, bytes]] = []
+    batch = FrameBatch.of(64, 256)
+    for number, frames in enumerate(batches):
+        now, batch.count = number * 100, 0
+        for frame in frames:
+            batch.append(0, frame)
+        for row, passes in enumerate(filter_.screen(batch, 0, now)):
+            if passes:
+                out.append((row, now, frames[row]))
+            else:
+                out += ((row, item.at, item.frame) for item in filter_.admit(batch.row(row), now))
+    return out
+
+
+def one_by_one(filter_: LinkFilter, batches: list[list[bytes]]) -> list[tuple[int, int, bytes]]:
+    return [
+        (row, item.at, item.frame)
+        for number, frames in enumerate(batches)
+        for row, frame in enumerate(frames)
+        for item in filter_.admit(frame, number * 100)
+    ]
+
+
+@needs_native
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(FAULTS, max_size=4),
+    st.lists(st.lists(FRAMES, min_size=1, max_size=12), max_size=6),
+    st.integers(0, 5),
+    st.sampled_from([(0, 0), (0, 0), (0, 0), (30, 10)]),
+)
+def test_screen_and_admit_decide_the_same(
+    faults: list[PacketFault], batches: list[list[bytes]], seed: int, late: tuple[int, int]
+) -> None:
+    named = [replace(fault, name=f"f{number}") for number, fault in enumerate(faults)]
+    fast, slow = (
+        link_filter(*named, seed=seed, native=native, delay_ns=late[0], jitter_ns=late[1]) for native in (True, False)
+    )
+    assert by_batches(fast, batches) == one_by_one(slow, batches)
+    while True:
+        event = fast.next_event()
+        assert event == slow.next_event()
+        if event is None:
+            break
+
+
+@needs_native
+def test_screen_passes_what_no_fault_touches() -> None:
+    """The fast path is one: at 10 % loss nine frames of ten never see Python."""
+    filter_ = link_filter(Loss("l", LINK, rate=0.1), native=True)
+    batch = FrameBatch.of(2000, 256)
+    for psn in range(2000):
+        batch.append(0, request(psn))
+    passes = filter_.screen(batch, 0, 0)
+    assert passes.dtype == np.bool_
+    assert abs(int(passes.sum()) - 1800) < 5 * np.sqrt(2000 * 0.09)
+    assert all(not filter_.admit(batch.row(int(row)), 0) for row in np.flatnonzero(~passes))
+
+
+@needs_native
+def test_screen_from_a_start_row_leaves_the_rows_before_alone() -> None:
+    filter_ = link_filter(Drop("d", LINK, match=Match(attempt=2)), native=True)
+    batch = FrameBatch.of(4, 256)
+    for psn in (1, 2, 2):
+        batch.append(0, request(psn))
+    assert filter_.screen(batch, 1, 0).tolist() == [True, False]
+    assert filter_.admit(request(2), 0) == ()
+    assert filter_.admit(request(1), 0) != ()
+
+
+@needs_native
+def test_the_table_of_occurrences_grows() -> None:
+    """20,000 identities twice: each drops its second occurrence."""
+    filter_ = link_filter(Drop("d", LINK, match=Match(attempt=2)), native=True)
+    batch = FrameBatch.of(20_000, 128)
+    frame = np.frombuffer(request(0), np.uint8)
+    batch.frames[:, : len(frame)] = frame
+    batch.lengths[:] = len(frame)
+    batch.count = 20_000
+    psns = np.arange(20_000)
+    batch.frames[:, 51], batch.frames[:, 52], batch.frames[:, 53] = psns >> 16, psns >> 8 & 255, psns & 255
+    assert filter_.screen(batch, 0, 0).all()
+    assert not filter_.screen(batch, 0, 0).any()
+
+
+def test_without_the_c_core_everything_goes_to_admit() -> None:
+    filter_ = link_filter(Loss("l", LINK, rate=0.1), native=False)
+    batch = FrameBatch.of(4, 256)
+    batch.append(0, request(1))
+    batch.append(0, request(2))
+    assert filter_.screen(batch, 1, 0).tolist() == [False]
+
+
+@needs_native
+def test_the_rule_struct_is_mirrored() -> None:
+    lib = load_filter()
+    assert lib is not None
+    assert lib.ina_sizeof_rule() == ctypes.sizeof(CRule) == 136
+
+
+@needs_native
+def test_many_connections_are_told_apart() -> None:
+    """800 connections: only the packets of the rank that is meant are kept back."""
+    base = CONNECTIONS[0]
+    table = ConnectionTable(
+        replace(base, rank=n, requests=(*base.requests[:2], n), answers=(*base.answers[:2], 1000 + n))
+        for n in range(800)
+    )
+    filter_ = LinkFilter(
+        seed=1,
+        link="l",
+        direction=Direction.UP,
+        faults=[Drop("d", LINK, match=Match(source_rank=77, psn_offset=5))],
+        table=table,
+    )
+    batch = FrameBatch.of(800, 256)
+    frame = bytearray(request(FIRST_PSN + 5))
+    for n in range(800):
+        frame[47:50] = n.to_bytes(3, "big")
+        batch.append(0, frame)
+    assert np.flatnonzero(~filter_.screen(batch, 0, 0)).tolist() == [77]

@@ -1,0 +1,47 @@
+import pytest
+
+from testbed.doctor.isolation import run_isolated
+from testbed.kernel.shaping import burst_bytes
+from tests.support.emulated import needs_root
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "mtu", "expected"),
+    [
+        (1_000_000_000, 1500, 65_536),
+        (100_000_000, 9000, 65_536),
+        (10_000_000, 1500, 25_000),
+        (1_000_000, 1500, 3036),
+        (1_000_000, 9000, 18_036),
+    ],
+)
+def test_burst(rate_bps: int, mtu: int, expected: int) -> None:
+    assert burst_bytes(rate_bps, mtu) == expected
+
+
+def _shape_and_change() -> str:
+    from pyroute2 import IPRoute
+
+    from testbed.kernel.shaping import change_rate, read_qdisc, shape
+
+    with IPRoute() as netlink:
+        netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
+        index = netlink.link_lookup(ifname="va")[0]
+        before = read_qdisc(netlink, index)
+        seen = []
+        for rate_bps in (64_000, 100_000_000, 40_000_000_000):
+            if not seen:
+                shape(netlink, index, rate_bps=rate_bps, queue_packets=7, mtu=1500)
+            else:
+                change_rate(netlink, index, rate_bps=rate_bps, mtu=1500)
+            reading = read_qdisc(netlink, index)
+            assert reading is not None
+            seen.append((reading.rate_bps, reading.queue_packets))
+    return f"{before} {seen}"
+
+
+class TestKernel:
+    pytestmark = needs_root
+
+    def test_rate_and_queue_are_read_back_from_slow_to_beyond_32_bits(self) -> None:
+        assert run_isolated(_shape_and_change) == (True, "None [(64000, 7), (100000000, 7), (40000000000, 7)]")

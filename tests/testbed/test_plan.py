@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testbed.plan import Plan, make_plan
+from testbed.scenario.model import Job, Scenario, Transport
+from topologies import LinkShape, rack
+
+
+def plan_of(hosts: int = 4, seed: int = 1, **changes: object) -> Plan:
+    scenario = Scenario("t", rack(hosts, LinkShape()), LinkShape(), seed=seed)
+    return make_plan(replace(scenario, **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("hosts", [2, 3, 8, 32])
+def test_both_ends_of_every_connection_agree(hosts: int) -> None:
+    workers = plan_of(hosts).workers
+    for rank, worker in enumerate(workers):
+        sender, receiver = worker.to_successor, workers[(rank + 1) % hosts].from_predecessor
+        assert (sender.qpn, sender.peer_qpn) == (receiver.peer_qpn, receiver.qpn)
+        assert sender.first_psn == receiver.peer_first_psn
+        assert (sender.envelope.src_ip, sender.envelope.dst_ip) == (receiver.envelope.dst_ip, receiver.envelope.src_ip)
+        peer = workers[(rank + 1) % hosts].collective
+        assert (worker.collective.peer_rkey, worker.collective.peer_base_va) == (peer.rkey, peer.base_va)
+
+
+def test_queue_pair_numbers_are_unique_and_not_special() -> None:
+    numbers = [qp.qpn for w in plan_of(32).workers for qp in (w.to_successor, w.from_predecessor)]
+    assert len(set(numbers)) == 64
+    assert min(numbers) > 1
+
+
+def test_the_seed_decides_everything() -> None:
+    assert plan_of(seed=5) == plan_of(seed=5)
+    assert plan_of(seed=5).workers[0].to_successor.first_psn != plan_of(seed=6).workers[0].to_successor.first_psn
+
+
+def test_a_first_psn_can_be_given() -> None:
+    workers = plan_of(transport=Transport(start_psn=0xFFFFFC)).workers
+    assert {worker.to_successor.first_psn for worker in workers} == {0xFFFFFC}
+
+
+def test_only_the_straggler_straggles() -> None:
+    workers = plan_of(job=Job(straggle_rank=2, straggle_ns=7)).workers
+    assert [worker.workload.straggle_ns for worker in workers] == [0, 0, 7, 0]
+
+
+def test_the_switch_knows_ring_members_by_address_and_port() -> None:
+    plan = plan_of(3)
+    (switch,) = plan.switches
+    (ring,) = switch.rings
+    assert [(m.rank, m.ip, m.port) for m in ring.members] == [
+        (rank, host.ip, rank) for rank, host in enumerate(plan.scenario.topology.hosts)
+    ]
+    assert [port for _, port in switch.macs] == [0, 1, 2]
+
+
+def test_a_connection_names_requests_and_answers() -> None:
+    plan = plan_of(3)
+    for connection, worker in zip(plan.connections, plan.workers, strict=True):
+        qp = worker.to_successor
+        assert connection.requests == (qp.envelope.src_ip, qp.envelope.dst_ip, qp.peer_qpn)
+        assert connection.answers == (qp.envelope.dst_ip, qp.envelope.src_ip, qp.qpn)
+        assert connection.first_psn == qp.first_psn

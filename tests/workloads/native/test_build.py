@@ -1,0 +1,151 @@
+"""Building: cache, concurrency, and a readable reason whenever there is no library."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workloads.native import build
+from workloads.native.build import load_library, native_status
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty cache folder, and nothing loaded before."""
+    monkeypatch.setattr(build, "_ROOT", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("INA_NATIVE", raising=False)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr(build, "_loaded", {})
+    monkeypatch.setattr(build, "_status", {})
+    if not any(build.shutil.which(name) for name in ("gcc", "cc", "clang")):
+        pytest.skip("no C compiler")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "sample.c"
+    path.write_text('#include "roce.h"\nint answer(void) { return 41; }\n')
+    return path
+
+
+def _builds(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache" / "ina-testbed" / "native").glob("*"))
+
+
+def _load(source: Path) -> ctypes.CDLL:
+    library = load_library("sample", [source])
+    assert library is not None, native_status()["sample"].detail
+    return library
+
+
+def test_builds_and_remembers(source: Path, tmp_path: Path) -> None:
+    assert _load(source).answer() == 41
+    assert native_status()["sample"].available
+    (built,) = _builds(tmp_path)
+    assert native_status()["sample"].detail == str(built)
+    stamp = built.stat().st_mtime_ns
+    build._loaded.clear()
+    assert _load(source).answer() == 41
+    assert built.stat().st_mtime_ns == stamp
+
+
+def test_a_changed_source_is_built_again(source: Path) -> None:
+    _load(source)
+    build._loaded.clear()
+    source.write_text("int answer(void) { return 42; }\n")
+    assert _load(source).answer() == 42
+
+
+def test_a_changed_header_is_built_again(source: Path) -> None:
+    header = source.with_name("value.h")
+    header.write_text("#define VALUE 1\n")
+    source.write_text('#include "value.h"\nint answer(void) { return VALUE; }\n')
+    assert _load(source).answer() == 1
+    build._loaded.clear()
+    header.write_text("#define VALUE 2\n")
+    assert _load(source).answer() == 2
+
+
+def test_a_damaged_build_is_replaced(source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "ina-testbed" / "native"
+    folder.mkdir(parents=True)
+    (folder / f"sample-{build._digest('sample', [source], ())}.so").write_bytes(b"\x7fELF cut short")
+    assert _load(source).answer() == 41
+
+
+def test_a_checkout_holds_its_own_builds(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "setup.cfg").touch()
+    _load(source)
+    assert len(list((tmp_path / "build" / "native").glob("sample-*.so"))) == 1
+    assert _builds(tmp_path) == []
+
+
+def test_the_user_cache_serves_when_the_checkout_cannot_be_written(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "setup.cfg").touch()
+    (tmp_path / "build").write_text("a file where the folder should be")
+    _load(source)
+    assert len(_builds(tmp_path)) == 1
+
+
+def test_switched_off(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INA_NATIVE", "0")
+    assert load_library("sample", [source]) is None
+    assert native_status()["sample"] == build.NativeStatus(False, "switched off by INA_NATIVE=0")
+    monkeypatch.setenv("INA_NATIVE", "1")
+    assert _load(source).answer() == 41
+
+
+def test_no_compiler(source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert load_library("sample", [source]) is None
+    detail = "no C compiler in PATH; apt-get install gcc libc6-dev zlib1g-dev"
+    assert native_status()["sample"] == build.NativeStatus(False, detail)
+
+
+def test_a_compile_error_is_told(source: Path, tmp_path: Path) -> None:
+    source.write_text("int answer(void) { return wrong; }\n")
+    assert load_library("sample", [source]) is None
+    assert "'wrong' undeclared" in native_status()["sample"].detail
+    assert _builds(tmp_path) == []
+
+
+def test_a_missing_zlib_names_the_package(source: Path) -> None:
+    source.write_text('#include "no/such/zlib.h"\n')
+    assert load_library("sample", [source]) is None
+    assert native_status()["sample"].detail.endswith("; apt-get install zlib1g-dev")
+
+
+def test_many_processes_build_at_once(source: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from workloads.native import build; build._ROOT = Path(sys.argv[1]);"
+        "print(build.load_library('sample', [Path(sys.argv[2])]).answer())"
+    )
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path), str(source)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).resolve().parents[3],
+        )
+        for _ in range(4)
+    ]
+    assert [child.communicate(timeout=60)[0].strip() for child in children] == ["41"] * 4
+    assert len(_builds(tmp_path)) == 1
+
+
+def test_sums_round_as_numpy_does(source: Path) -> None:
+    """A fused multiply-add would give -2^-104 here."""
+    source.write_text(
+        '#include <math.h>\n__attribute__((target("fma"))) double answer(double a, double b) { return a * b - 1.0; }\n'
+    )
+    if "fma" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("a processor without FMA")
+    library = _load(source)
+    library.answer.argtypes, library.answer.restype = [ctypes.c_double, ctypes.c_double], ctypes.c_double
+    a, b = 1.0 + 2.0**-52, 1.0 - 2.0**-52
+    assert library.answer(a, b) == a * b - 1.0

@@ -1,0 +1,93 @@
+"""What a worker asks of a collective: a policy over the work requests and completions of its two queue pairs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from typing import Protocol
+
+from workloads.collectives.slots import ReceiveSlots
+from workloads.events import CollectiveCompleted, CollectiveStarted
+from workloads.gradients import Vector
+from workloads.machine import Buffer, Event
+from workloads.rc import ReceiveCompleted, SendCompleted
+
+__all__ = ["Collective", "Problem", "RankOfRing", "segment"]
+
+Problem = tuple[str, str]
+"""(reason, detail) as in WorkerFailed"""
+
+
+class Collective(Protocol):
+    """Lives as long as its connections do; iterations follow one another on them. Never raises on what a peer sent."""
+
+    problem: Problem | None
+    """set once, when it cannot go on"""
+
+    @property
+    def idle(self) -> bool:
+        """The last iteration is complete and told: its result is whole, and every message of ours is acknowledged, so that
+        nothing will be read from the gradient or the result any more. True before the first one."""
+        ...
+
+    def open(self, now: int) -> None:
+        """Register memory and post the first receives, before any peer sends."""
+        ...
+
+    def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
+        """Begin an iteration; only when idle. `gradient` is read in place, `result` (same shape) is filled in place."""
+        ...
+
+    def on_sent(self, completion: SendCompleted, now: int) -> None: ...
+
+    def on_received(self, completion: ReceiveCompleted, now: int) -> None: ...
+
+    def get_timer(self) -> int | None: ...
+
+    def handle_timer(self, now: int) -> None: ...
+
+    def next_event(self) -> Event | None: ...
+
+
+class RankOfRing:
+    """What all collectives of a ring have: receive slots, events, and the word that an iteration is complete.
+
+    The digest of the result is taken in a wake-up of its own, right after the one that completed it, so that the ACKs of
+    that one leave first and no peer waits for a hash.
+    """
+
+    def __init__(self, slots: ReceiveSlots) -> None:
+        self.problem: Problem | None = None
+        self._slots = slots
+        self._events: deque[Event] = deque()
+        self._iteration = -1
+        self._gradient = self._result = memoryview(bytearray())
+        self._digest_at: int | None = None
+
+    def get_timer(self) -> int | None:
+        late, digest = self._slots.get_timer(), self._digest_at
+        return digest if late is None or (digest is not None and digest < late) else late
+
+    def handle_timer(self, now: int) -> None:
+        self._slots.handle_timer(now)
+        if self._digest_at is not None and self._digest_at <= now:
+            self._digest_at = None
+            digest = hashlib.sha256(self._result).hexdigest()
+            self._events.append(CollectiveCompleted(self._iteration, digest, len(self._result)))
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def _begin(self, iteration: int, gradient: Vector, result: Vector, messages: int) -> None:
+        self._iteration = iteration
+        self._gradient, self._result = gradient.data.cast("B"), result.data.cast("B")
+        self._events.append(CollectiveStarted(iteration, len(self._gradient), messages))
+
+    def _fail(self, detail: str) -> None:
+        """A result is not what the predecessor had to send."""
+        self.problem = "bad_result", detail
+
+
+def segment(view: memoryview, start: int, stop: int) -> tuple[Buffer, ...]:
+    """Bytes start..stop-1 as the segments of a work request: none when there are none."""
+    return (view[start:stop],) if stop > start else ()

@@ -1,0 +1,112 @@
+"""The INA header: the first 16 bytes of every NetReduce message (`docs/netreduce.md`, "Packet layout").
+
+NIC hardware builds all headers below, so the host library writes this one into the message's own buffer. That the
+initial packet says whether to aggregate and which message it is comes from the authors' patent (CN113141330A,
+US 12,568,158 B2); widths and order are decided here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from workloads.config import ArithmeticSpec
+from workloads.machine import Buffer
+from workloads.wire.layout import Field, Layout, WireError
+
+__all__ = [
+    "DTYPE_CODES",
+    "INA_HEADER_BYTES",
+    "INA_LAYOUT",
+    "INA_MAGIC",
+    "INA_VERSION",
+    "MAX_GROUP",
+    "MIN_GROUP",
+    "OP_CODES",
+    "InaHeader",
+]
+
+INA_MAGIC, INA_VERSION = 0xA7, 1
+MIN_GROUP, MAX_GROUP = 2, 64
+"""ranks in one ring"""
+OP_CODES: dict[str, int] = {"sum": 0, "max": 1, "xor": 2}
+DTYPE_CODES: dict[str, int] = {"float32": 0, "int32": 1, "int32sat": 2}
+
+INA_LAYOUT = Layout(
+    "INA header",
+    Field("magic", 8, "0xA7"),
+    Field("version", 8, "1"),
+    Field("op", 4, "0 sum, 1 max, 2 xor"),
+    Field("dtype", 4, "0 float32, 1 int32 that wraps, 2 int32 that saturates"),
+    Field("flags", 6, "0"),
+    Field("end", 1, "last message of the collective"),
+    Field("agg", 1, "aggregate this message"),
+    Field("ring_id", 16, "installed ring"),
+    Field("rank", 8, "of the sender"),
+    Field("size", 8, "P, ranks in the ring"),
+    Field("msg_id", 32, "0, 1, 2, ... since the ring was installed; never reused"),
+    Field("msg_len_pkts", 16, "packets of this message, 1 .. L"),
+    Field("reserved", 16, "0"),
+)
+INA_HEADER_BYTES = INA_LAYOUT.size
+_OP_NAMES = {code: name for name, code in OP_CODES.items()}
+_DTYPE_NAMES = {code: name for name, code in DTYPE_CODES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class InaHeader:
+    """One message's header; integers are big-endian on the wire."""
+
+    ring_id: int
+    rank: int
+    size: int
+    msg_id: int
+    msg_len_pkts: int
+    op: int = 0
+    """a value of `OP_CODES`"""
+    dtype: int = 0
+    """a value of `DTYPE_CODES`"""
+    end: bool = False
+    agg: bool = True
+
+    @classmethod
+    def decode(cls, data: Buffer, offset: int = 0) -> Self:
+        """Raises WireError when `data` ends too early, or magic or version is not ours."""
+        values = INA_LAYOUT.unpack(data, offset)
+        if values["magic"] != INA_MAGIC or values["version"] != INA_VERSION:
+            raise WireError(f"no INA header of version {INA_VERSION}: {values['magic']:#04x} {values['version']}")
+        return cls(
+            ring_id=values["ring_id"],
+            rank=values["rank"],
+            size=values["size"],
+            msg_id=values["msg_id"],
+            msg_len_pkts=values["msg_len_pkts"],
+            op=values["op"],
+            dtype=values["dtype"],
+            end=bool(values["end"]),
+            agg=bool(values["agg"]),
+        )
+
+    def encode(self) -> bytes:
+        """Raises WireError when a value does not fit its field."""
+        return INA_LAYOUT.pack(
+            magic=INA_MAGIC,
+            version=INA_VERSION,
+            op=self.op,
+            dtype=self.dtype,
+            flags=0,
+            end=int(self.end),
+            agg=int(self.agg),
+            ring_id=self.ring_id,
+            rank=self.rank,
+            size=self.size,
+            msg_id=self.msg_id,
+            msg_len_pkts=self.msg_len_pkts,
+            reserved=0,
+        )
+
+    @property
+    def arithmetic(self) -> ArithmeticSpec | None:
+        """What the codes mean; None when we do not know one of them."""
+        op, dtype = _OP_NAMES.get(self.op), _DTYPE_NAMES.get(self.dtype)
+        return None if op is None or dtype is None else ArithmeticSpec(op, dtype)

@@ -1,0 +1,192 @@
+"""The worker side of NetReduce, and the ring shift: the same worker through a plain switch.
+
+What is sourced: messages of L packets sent to the ring successor over RC, a header in the first packet only, a
+message-level sliding window of N messages (NetReduce, ASPLOS'23). Header layout, credit terms, hello and the rules on
+posting are reconstructed; `docs/workloads.md` tells which and why.
+
+Rules of this file
+- Message 0 is the hello: one packet, header only. Nothing else is posted until its result is back (rule D).
+- Message m may be posted if m < N + credit, where credit is the number of results received, of own messages
+  acknowledged, or the smaller of both, and if the send queue has room: fewer than 2N unacknowledged (rule G).
+- Result m is copied out of its slot and the receive for m + slots is posted before anything else is sent, so the receive
+  of every message that can come is posted (rule H). With the switch of a job 2N slots do: no result overtakes our own
+  contribution. Through a plain switch the predecessor may run ahead, over iterations even, up to the length of the ring:
+  the shift has a slot for every message of as many iterations.
+- All messages but the hello and the last of an iteration have L packets; nothing else is sent on the connection (rule I).
+- Message numbers go on across iterations.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workloads.collectives.arithmetic import ELEMENT_BYTES
+from workloads.collectives.base import RankOfRing, segment
+from workloads.collectives.ina_header import DTYPE_CODES, INA_HEADER_BYTES, OP_CODES, InaHeader
+from workloads.collectives.slots import ReceiveSlots, Verbs
+from workloads.config import CollectiveConfig, WorkerConfig
+from workloads.events import MessageAcked, MessagePosted, MessageReceived
+from workloads.gradients import Vector
+from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
+from workloads.wire import WireError
+
+__all__ = ["NetReduceCollective", "Piece", "cut_gradient", "netreduce_packets"]
+
+_CREDIT: dict[str, Callable[[int, int], int]] = {
+    "both": min,
+    "received": lambda received, acked: received,
+    "acked": lambda received, acked: acked,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One message's part of a gradient."""
+
+    start: int
+    """bytes"""
+    stop: int
+    packets: int
+
+
+def cut_gradient(elements: int, message_packets: int, path_mtu: int) -> tuple[Piece, ...]:
+    """Messages of `message_packets` packets of `path_mtu` bytes, the INA header included; the last as short as it is."""
+    room, size = message_packets * path_mtu - INA_HEADER_BYTES, elements * ELEMENT_BYTES
+    return tuple(
+        Piece(start, min(start + room, size), -(-(min(room, size - start) + INA_HEADER_BYTES) // path_mtu))
+        for start in range(0, size, room)
+    )
+
+
+def netreduce_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
+    """Packets of each message of a connection, hello first."""
+    pieces = tuple(piece.packets for piece in cut_gradient(elements, config.message_packets, path_mtu))
+    return ((1,) if config.hello else ()) + pieces * iterations
+
+
+class NetReduceCollective(RankOfRing):
+    """One rank of a ring; results arrive on the connection from the predecessor."""
+
+    def __init__(self, worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> None:
+        config = worker.collective
+        self._config, self._endpoint = config, endpoint
+        self._send_qpn = worker.to_successor.qpn
+        self._pieces = cut_gradient(elements, config.message_packets, worker.to_successor.path_mtu)
+        self._hellos = 1 if config.hello else 0
+        self._credit = _CREDIT[config.credit]
+        self._slot_bytes = config.message_packets * worker.to_successor.path_mtu
+        self._slot_count = 2 * config.window_messages
+        if config.kind == "shift":
+            self._slot_count = self._hellos + len(self._pieces) * min(iterations, config.size)
+        super().__init__(
+            ReceiveSlots(
+                endpoint, worker.from_predecessor.qpn, count=self._slot_count, slot_bytes=self._slot_bytes,
+                verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
+            )
+        )  # fmt: skip
+        self._posted = self._received = self._acked = 0
+        self._last = self._hellos  # first message number behind those of the iterations started so far
+        self._base = self._hellos  # number of the current iteration's first message
+        self._arrivals: deque[ReceiveCompleted] = deque()
+
+    @property
+    def idle(self) -> bool:
+        if self._iteration < 0:
+            return True
+        return self._received == self._last == self._acked and self._digest_at is None
+
+    def open(self, now: int) -> None:
+        self._slots.post(self._slot_count, now)
+
+    def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
+        self._begin(iteration, gradient, result, len(self._pieces))
+        self._base, self._last = self._last, self._last + len(self._pieces)
+        self._consume(now)
+        self._pump(now)
+
+    def on_sent(self, completion: SendCompleted, now: int) -> None:
+        self._acked = completion.wr_id + 1
+        self._events.append(MessageAcked(completion.wr_id))
+        self._pump(now)
+
+    def on_received(self, completion: ReceiveCompleted, now: int) -> None:
+        self._arrivals.append(completion)
+        self._consume(now)
+        self._pump(now)
+
+    def _pump(self, now: int) -> None:
+        """Post what hello, credit and send queue allow."""
+        config = self._config
+        while self.problem is None and self._iteration >= 0 and self._posted < self._last:
+            message = self._posted
+            if message >= self._hellos > self._received:
+                return
+            if message >= config.window_messages + self._credit(self._received, self._acked):
+                return
+            if message - self._acked >= 2 * config.window_messages:
+                return
+            self._post(message, now)
+
+    def _post(self, message: int, now: int) -> None:
+        config = self._config
+        piece = self._piece(message)
+        header = InaHeader(
+            ring_id=config.ring_id,
+            rank=config.rank,
+            size=config.size,
+            msg_id=message,
+            msg_len_pkts=piece.packets,
+            op=OP_CODES[config.arithmetic.op],
+            dtype=DTYPE_CODES[config.arithmetic.dtype],
+            end=message >= self._hellos and message + 1 == self._last,
+        ).encode()
+        remote = config.peer_base_va + message % self._slot_count * self._slot_bytes if config.verb == "write" else None
+        segments = (header, *segment(self._gradient, piece.start, piece.stop))
+        self._endpoint.post_send(
+            self._send_qpn, SendRequest(message, segments, message & 0xFFFF_FFFF, remote, config.peer_rkey), now
+        )
+        self._posted += 1
+        self._events.append(MessagePosted(message, self._received, self._acked))
+
+    def _piece(self, message: int) -> Piece:
+        """Of the hello or of the current iteration."""
+        return self._pieces[message - self._base] if message >= self._hellos else Piece(0, 0, 1)
+
+    def _consume(self, now: int) -> None:
+        """Take results out of their slots, in order, as far as the current iteration reaches."""
+        while self.problem is None and self._arrivals and self._received < self._last:
+            message = self._received
+            if message >= self._hellos and self._iteration < 0:
+                return
+            arrival, piece = self._arrivals.popleft(), self._piece(message)
+            slot = self._slots.view(message)
+            wrong = self._judge(message, piece, arrival, slot)
+            if wrong:
+                self._fail(f"message {message} {wrong}")
+                return
+            elements = slot[INA_HEADER_BYTES : INA_HEADER_BYTES + piece.stop - piece.start]
+            self._result[piece.start : piece.stop] = elements
+            self._received += 1
+            self._events.append(MessageReceived(message, zlib.crc32(elements)))
+            self._slots.post(1, now)
+            if message >= self._hellos and self._received == self._last:
+                self._digest_at = now
+
+    def _judge(self, message: int, piece: Piece, arrival: ReceiveCompleted, slot: memoryview) -> str:
+        """What is wrong with a result, if anything: immediate data, length, or the header that its predecessor wrote."""
+        config = self._config
+        size = INA_HEADER_BYTES + piece.stop - piece.start
+        if arrival.imm != message & 0xFFFF_FFFF:
+            return f"came with immediate data {arrival.imm}"
+        if arrival.length != size:
+            return f"has {arrival.length} bytes, expected {size}"
+        try:
+            header = InaHeader.decode(slot[:INA_HEADER_BYTES])
+        except WireError as error:
+            return f"has {error}"
+        found = (header.ring_id, header.msg_id, header.rank)
+        expected = (config.ring_id, message, (config.rank - 1) % config.size)
+        return "" if found == expected else f"has (ring_id, msg_id, rank) {found}, expected {expected}"

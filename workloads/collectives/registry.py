@@ -1,0 +1,54 @@
+"""Collectives by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workloads.collectives.base import Collective
+from workloads.collectives.netreduce import NetReduceCollective, netreduce_packets
+from workloads.collectives.ring import RingCollective, ring_packets
+from workloads.collectives.slots import Verbs
+from workloads.config import CollectiveConfig, WorkerConfig
+from workloads.errors import ScenarioError
+
+__all__ = ["collective_names", "create_collective", "message_packets"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    create: Callable[[WorkerConfig, Verbs, int, int], Collective]
+    packets: Callable[[CollectiveConfig, int, int, int], tuple[int, ...]]
+
+
+_KINDS: dict[str, _Kind] = {
+    "netreduce": _Kind(NetReduceCollective, netreduce_packets),
+    "ring": _Kind(RingCollective, ring_packets),
+    "shift": _Kind(NetReduceCollective, netreduce_packets),
+}
+
+
+def collective_names() -> tuple[str, ...]:
+    return tuple(_KINDS)
+
+
+def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> Collective:
+    """The collective that the worker's configuration names, for gradients of `elements`. Raises ScenarioError when there is
+    none of that name, or when it cannot do the arithmetic."""
+    return _kind(worker.collective.kind).create(worker, endpoint, elements, iterations)
+
+
+def message_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
+    """Packets of each message that the connection from rank `config.rank` to its successor carries in a whole job, in
+    order, without retransmissions. Raises ScenarioError when there is no such collective."""
+    return _kind(config.kind).packets(config, elements, iterations, path_mtu)
+
+
+def _kind(name: str) -> _Kind:
+    found = _KINDS.get(name)
+    if found is None:
+        names = difflib.get_close_matches(name, _KINDS, 1) + sorted(_KINDS)
+        allowed = ", ".join(dict.fromkeys(names))
+        raise ScenarioError("unknown collective", key="job.collective", found=name, allowed=allowed)
+    return found

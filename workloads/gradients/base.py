@@ -1,0 +1,36 @@
+"""What a worker asks of the place its gradients come from."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.events import TrainingProgress
+
+__all__ = ["GradientSource", "Vector"]
+
+Vector = NDArray[Any]
+"""shape (elements,), float32 or int32, little-endian, C-contiguous"""
+
+
+class GradientSource(Protocol):
+    """One rank's gradients. Deterministic in its configuration, the rank, and the totals applied so far."""
+
+    elements: int
+    dtype: np.dtype[Any]
+    iterations: int
+
+    def gradient(self, iteration: int) -> Vector:
+        """This rank's contribution, shape (elements,). The array stays the source's own: it is valid, and must not be
+        written to, until the next call of `gradient`, `apply` or `reset`. The same iteration twice gives the same bits."""
+        ...
+
+    def apply(self, iteration: int, total: Vector) -> TrainingProgress | None:
+        """The sum over all ranks is there; a source that trains takes its step and says how well it does."""
+        ...
+
+    def reset(self) -> None:
+        """Back to the state before the first iteration."""
+        ...

@@ -1,0 +1,203 @@
+"""Compiles the C core on first use and loads it with ctypes.
+
+To add a fast path in C:
+
+1. Write `yours.c` beside the Python reference it speeds up; `#include "roce.h"` gives offsets, loads, iCRC, parsing.
+   Functions with C linkage, pointers and integers only; a struct that crosses the border is mirrored as a
+   `ctypes.Structure`, and an exported `sizeof` lets a test compare the two.
+2. Add one line to `LIBRARIES` (so that set-up builds it ahead of time).
+3. Beside it: `lib = load_library("yours")`; when that is None take the Python path (`native_status()` says why), else set
+   `lib.function.argtypes` and `restype` once. Pass NumPy arrays as `array.ctypes.data` (an int) for `c_void_p`; look
+   such addresses up once, not per call, since the lookup costs more than the call. The GIL is released during a call.
+4. A differential test runs both paths on the same input.
+
+`INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler.
+`python -m workloads.native.build` builds everything in `LIBRARIES`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["LIBRARIES", "NativeStatus", "load_library", "native_status"]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_HEADERS = Path(__file__).resolve().parent
+
+LIBRARIES: Mapping[str, tuple[str, ...]] = {
+    "packet_io": ("workloads/native/packet_io.c",),
+    "rc_fast": ("workloads/rc/fast.c",),
+    "switch_programs": ("switch_nodes/forward.c", "switch_nodes/netreduce/absorb.c"),
+    "fault_filter": ("testbed/faults/filter.c",),
+}
+"""Library name -> C files, relative to the folder that holds the packages. Data only: nothing is imported from above."""
+
+_FLAGS = (
+    "-std=gnu11",
+    "-O3",
+    "-mtune=generic",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=default",
+    "-fno-math-errno",
+    "-ffp-contract=off",  # a fused multiply-add rounds once where NumPy rounds twice: sums would differ in the last bit
+    "-Wall",
+    "-Wextra",
+)
+_LIBRARIES = ("-lz",)
+_COMPILE_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class NativeStatus:
+    """Whether a library runs, and where it lies or why not."""
+
+    available: bool
+    detail: str
+
+
+_loaded: dict[tuple[str, tuple[str, ...], tuple[str, ...]], ctypes.CDLL | None] = {}
+_status: dict[str, NativeStatus] = {}
+
+
+def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Sequence[str] = ()) -> ctypes.CDLL | None:
+    """The library `name`, compiled from `sources` (default: its entry in `LIBRARIES`) unless an up-to-date build exists.
+
+    None when the C core is switched off, or there is no compiler or zlib header, or the compilation fails; the reason is
+    then in `native_status()`. Two processes may build the same library at once.
+    """
+    if os.environ.get("INA_NATIVE") == "0":
+        _status[name] = NativeStatus(False, "switched off by INA_NATIVE=0")
+        return None
+    paths = [Path(path) for path in sources] if sources is not None else [_ROOT / path for path in LIBRARIES[name]]
+    key = (name, tuple(map(str, paths)), tuple(flags))
+    if key not in _loaded:
+        try:
+            path, library = _build(name, paths, tuple(flags))
+        except _Unavailable as error:
+            _loaded[key], _status[name] = None, NativeStatus(False, str(error))
+        else:
+            _loaded[key], _status[name] = library, NativeStatus(True, str(path))
+    return _loaded[key]
+
+
+def native_status() -> dict[str, NativeStatus]:
+    """Every library of `LIBRARIES` (each is built if need be) and every other one that was asked for, by name."""
+    for name, sources in LIBRARIES.items():
+        if all((_ROOT / path).exists() for path in sources):
+            load_library(name)
+    return dict(_status)
+
+
+class _Unavailable(Exception):
+    pass
+
+
+def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[Path, ctypes.CDLL]:
+    digest = _digest(name, sources, flags)
+    folders = tuple(_cache_folders())
+    for folder in folders:
+        path = folder / f"{name}-{digest}.so"
+        if path.exists():
+            # A cached file that does not load (cut short by a full disk, say) is made again below.
+            with contextlib.suppress(OSError):
+                return path, ctypes.CDLL(str(path))
+    compiler = _compiler()
+    problem = "no folder to build in"
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle, scratch = tempfile.mkstemp(prefix=f".{name}-", suffix=".so", dir=folder)
+        except OSError as error:
+            problem = f"cannot write {folder}: {error.strerror}"
+            continue
+        os.close(handle)
+        try:
+            _compile(compiler, sources, flags, scratch)
+            os.chmod(scratch, 0o755)
+            path = folder / f"{name}-{digest}.so"
+            os.replace(scratch, path)
+            return path, ctypes.CDLL(str(path))
+        except OSError as error:
+            problem = str(error)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(scratch)
+    raise _Unavailable(problem)
+
+
+def _digest(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> str:
+    """Of everything that decides what comes out: text of sources and headers, flags, compiler, machine."""
+    state = hashlib.sha256(repr((name, _FLAGS, flags, _LIBRARIES, os.environ.get("CC"), platform.machine())).encode())
+    folders = {_HEADERS, *(path.resolve().parent for path in sources)}
+    headers = sorted(header for folder in folders for header in folder.glob("*.h"))
+    for path in (*sources, *headers):
+        try:
+            text = path.read_bytes()
+        except OSError as error:
+            raise _Unavailable(f"cannot read {path}: {error.strerror}") from None
+        state.update(f"{path.name} {len(text)}\n".encode() + text)
+    return state.hexdigest()[:16]
+
+
+def _cache_folders() -> Iterator[Path]:
+    """Where builds are kept: inside a checkout, else in the user's cache."""
+    if (_ROOT / "setup.cfg").exists():
+        yield _ROOT / "build" / "native"
+    cache = os.environ.get("XDG_CACHE_HOME")
+    with contextlib.suppress(RuntimeError):
+        yield (Path(cache) if cache else Path.home() / ".cache") / "ina-testbed" / "native"
+
+
+def _compiler() -> list[str]:
+    wanted = os.environ.get("CC")
+    if wanted:
+        return shlex.split(wanted)
+    for candidate in ("gcc", "cc", "clang"):
+        if shutil.which(candidate):
+            return [candidate]
+    raise _Unavailable("no C compiler in PATH; apt-get install gcc libc6-dev zlib1g-dev")
+
+
+def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str, ...], output: str) -> None:
+    command = [*compiler, *_FLAGS, *flags, f"-I{_HEADERS}", "-o", output, *map(str, sources), *_LIBRARIES]
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=_COMPILE_SECONDS,
+            check=False,
+            env=os.environ | {"LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _Unavailable(f"cannot run {compiler[0]}: {error}") from None
+    if done.returncode:
+        lines = (
+            [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines() or ["failed"]
+        )
+        hint = "; apt-get install zlib1g-dev" if "zlib.h" in done.stderr or "-lz" in done.stderr else ""
+        raise _Unavailable(f"{compiler[0]}: {lines[0].strip()}{hint}")
+
+
+def main() -> int:
+    """Builds all; 0 also when the Python reference will run instead, since that is a complete system."""
+    for name, status in native_status().items():
+        print(f"{name}: {status.detail if status.available else 'Python reference, ' + status.detail}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""An RC endpoint: many queue pairs behind one network port, as a Machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from workloads.config import QpConfig
+from workloads.events import FrameRejected, RcStatistics
+from workloads.machine import Buffer, Event, FrameBatch
+from workloads.rc.fast import FastPath, load_fast_path
+from workloads.rc.inbound import FrameReader
+from workloads.rc.memory import MemoryRegions
+from workloads.rc.queue_pair import QueuePair
+from workloads.rc.tally import Outbox
+from workloads.rc.verbs import Completion, ReceiveRequest, SendRequest
+from workloads.wire import WireError, opcode_name
+
+__all__ = ["PORT", "RcEndpoint"]
+
+PORT = 0
+"""an endpoint has one port"""
+_TURN_PACKETS = 64
+"""request packets that one queue pair may send before the next one has its turn"""
+
+
+class RcEndpoint:
+    """Five verbs towards the network; post, poll and statistics towards the user.
+
+    Answers leave before requests. Queue pairs take turns. A request packet is cut out of its message when the caller
+    takes its frame, so that a NAK turns the sender back at once.
+    """
+
+    def __init__(self) -> None:
+        self._outbox, self._regions, self._reader = Outbox(), MemoryRegions(), FrameReader()
+        self._qps: dict[int, QueuePair] = {}
+        self._by_connection: dict[tuple[bytes, bytes, int], QueuePair] = {}
+        self._addresses: set[bytes] = set()
+        self._order: list[QueuePair] = []
+        self._turn = self._turn_packets = 0
+        self._fast = load_fast_path()
+
+    def add_qp(self, config: QpConfig) -> None:
+        """Raises ValueError when the number is taken."""
+        if config.qpn in self._qps:
+            raise ValueError(f"QP {config.qpn:#x} exists already")
+        qp = QueuePair(config, self._regions, self._outbox)
+        envelope = config.envelope
+        self._qps[config.qpn] = qp
+        self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
+        self._addresses.add(envelope.src_ip)
+        self._order.append(qp)
+        if self._fast is not None:
+            self._fast.set_qps(self._order)
+
+    def register_memory(self, rkey: int, base_va: int, memory: memoryview) -> None:
+        """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`. Raises ValueError for a key
+        that is taken or memory that is read-only, TypeError when it is not contiguous."""
+        self._regions.register(rkey, base_va, memory)
+
+    def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
+        """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP, ValueError
+        or TypeError for a request that no packet can carry."""
+        self._qps[qpn].requester.post(request)
+
+    def post_receive(self, qpn: int, request: ReceiveRequest) -> None:
+        """Completes by `ReceiveCompleted`, in the order of posting. Raises KeyError for an unknown QP, ValueError or
+        TypeError for memory that cannot be written."""
+        self._qps[qpn].responder.post_receive(request)
+
+    def outstanding_packets(self, qpn: int) -> int:
+        """PSNs of messages posted to `qpn` that are not acknowledged yet, sent or not."""
+        return self._qps[qpn].requester.outstanding
+
+    def next_completion(self) -> Completion | None:
+        """The oldest completion not yet asked for."""
+        completions = self._outbox.completions
+        return completions.popleft() if completions else None
+
+    def statistics(self) -> tuple[RcStatistics, ...]:
+        """Of every queue pair, in the order of `add_qp`."""
+        return tuple(qp.statistics() for qp in self._order)
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        """Frames that are not RoCE v2 or not for an address of ours are ignored; others that are useless are told."""
+        try:
+            packet = self._reader.read(frame)
+        except WireError as error:
+            self._outbox.events.append(FrameRejected("malformed", str(error)))
+            return
+        if packet is None:
+            return
+        envelope = packet.envelope
+        qp = self._by_connection.get((envelope.src_ip, envelope.dst_ip, packet.dest_qpn))
+        if qp is not None:
+            qp.receive(packet, now)
+        elif envelope.dst_ip in self._addresses:
+            detail = (
+                f"{opcode_name(packet.opcode)} with PSN {packet.psn} from {ip_address(envelope.src_ip)} is for QP "
+                f"{packet.dest_qpn:#x}, which is not connected to that address"
+            )
+            self._outbox.events.append(FrameRejected("unknown_qp", detail))
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
+        while (frame := self._next_frame(now)) is not None:
+            yield PORT, frame
+
+    def _next_frame(self, now: int) -> bytes | None:
+        for qp in self._order:
+            if (frame := qp.next_answer()) is not None:
+                return frame
+        sender = self._sender()
+        if sender is None:
+            return None
+        self._turn_packets += 1
+        return sender.next_request(now)
+
+    def _sender(self) -> QueuePair | None:
+        """The queue pair that sends the next request. The turn moves on when it is used up, or left with nothing to
+        send."""
+        order = self._order
+        for step in range(len(order) + 1):
+            if step or self._turn_packets < _TURN_PACKETS:
+                index = (self._turn + step) % len(order)
+                if order[index].requester.can_send:
+                    if step:
+                        self._turn, self._turn_packets = index, 0
+                    return order[index]
+        return None
+
+    def get_timer(self) -> int | None:
+        return min((d for qp in self._order if (d := qp.requester.deadline) is not None), default=None)
+
+    def handle_timer(self, now: int) -> None:
+        for qp in self._order:
+            qp.on_timer(now)
+
+    def next_event(self) -> Event | None:
+        events = self._outbox.events
+        return events.popleft() if events else None
+
+    def receive_batch(self, batch: FrameBatch, now: int) -> None:
+        """As `receive_frame` for each row."""
+        row, fast = 0, self._fast
+        while row < batch.count:
+            if fast is not None:
+                row = fast.accept(batch, row)
+                if row == batch.count:
+                    return
+            self.receive_frame(PORT, batch.row(row), now)
+            row += 1
+
+    def fill_batch(self, batch: FrameBatch, now: int) -> None:
+        """As `frames_to_send`, into the free rows."""
+        while batch.count < batch.capacity:
+            if self._fast is not None and self._emit_run(self._fast, batch, now):
+                continue
+            frame = self._next_frame(now)
+            if frame is None:
+                return
+            batch.append(PORT, frame)
+
+    def _emit_run(self, fast: FastPath, batch: FrameBatch, now: int) -> bool:
+        """Whether the next frames are a run of MIDDLE packets, which have then left."""
+        if any(qp.responder.answers for qp in self._order):
+            return False
+        sender = self._sender()
+        if sender is None:
+            return False
+        packets = fast.emit(batch, sender, _TURN_PACKETS - self._turn_packets, now)
+        self._turn_packets += packets
+        return packets > 0

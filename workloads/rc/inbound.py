@@ -1,0 +1,95 @@
+"""From a frame to the few values that RC policies look at: `decode_packet` for the impatient.
+
+The bytes in front of the BTH are the same for all packets of one size on one connection, so what `decode_envelope` says
+about them is remembered. A test proves this reader equal to `decode_packet` on good and on mangled frames.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from workloads.machine import Buffer
+from workloads.wire import ICRC_BYTES, OPCODES, Aeth, Envelope, ImmDt, Reth, WireError, icrc_of, opcode_name
+from workloads.wire.envelope import ETHERNET, IPV4, IPV6, UDP, decode_envelope
+from workloads.wire.packet import EXTENSIONS
+
+__all__ = ["FrameReader", "Inbound", "inbound_icrc_is_valid"]
+
+_BTH = struct.Struct("!BBHII")  # opcode; SE, M, pad, TVer; P_Key; FECN .. dest QPN; AckReq .. PSN
+_LOW24 = 0xFFFFFF
+_V4_HEAD = ETHERNET.size + IPV4.size + UDP.size
+_V6_HEAD = ETHERNET.size + IPV6.size + UDP.size
+_REMEMBERED = 4096
+
+
+class Inbound(NamedTuple):
+    """One received packet. `payload` is a view into `frame`."""
+
+    frame: Buffer
+    envelope: Envelope
+    end: int
+    """offset behind the iCRC"""
+    opcode: int
+    dest_qpn: int
+    psn: int
+    ack_req: bool
+    payload: Buffer
+    reth: Reth | None
+    imm: int | None
+    aeth: Aeth | None
+
+
+class FrameReader:
+    """Decodes frames of any connection."""
+
+    def __init__(self) -> None:
+        self._heads: dict[bytes, tuple[Envelope, int, int]] = {}
+
+    def read(self, frame: Buffer) -> Inbound | None:
+        """None when the frame is not RoCE v2; raises WireError when it is and is malformed or has an unknown opcode: both
+        as `decode_packet` does. The iCRC is not checked."""
+        size = len(frame)
+        key = bytes(frame[: _V6_HEAD if size > 12 and frame[12] == 0x86 else _V4_HEAD])
+        found = self._heads.get(key)
+        if found is None or found[2] > size:
+            found = decode_envelope(frame)
+            if found is None:
+                return None
+            if len(self._heads) >= _REMEMBERED:
+                self._heads.clear()
+            self._heads[key] = found
+        envelope, at, end = found
+        if end - at < _BTH.size:
+            raise WireError(f"BTH is truncated: {end - at} of {_BTH.size} bytes")
+        opcode, flags, _, word_qpn, word_psn = _BTH.unpack_from(frame, at)
+        info = OPCODES.get(opcode)
+        if info is None:
+            raise WireError(f"unknown opcode {opcode:#04x}")
+        at += _BTH.size
+        view = memoryview(frame)
+        reth = imm = aeth = None
+        if info.extensions:
+            body = view[:end]
+            for name in info.extensions:
+                header = EXTENSIONS[name].decode(body, at)
+                at += header.LAYOUT.size
+                if isinstance(header, Aeth):
+                    aeth = header
+                elif isinstance(header, ImmDt):
+                    imm = header.value
+                elif isinstance(header, Reth):
+                    reth = header
+        pad = flags >> 4 & 3
+        payload_end = end - ICRC_BYTES - pad
+        if payload_end < at:
+            raise WireError(f"{opcode_name(opcode)}: {end - at} bytes left for pad {pad} and iCRC")
+        return Inbound(
+            frame, envelope, end, opcode, word_qpn & _LOW24, word_psn & _LOW24, word_psn >> 31 == 1,
+            view[at:payload_end], reth, imm, aeth,
+        )  # fmt: skip
+
+
+def inbound_icrc_is_valid(packet: Inbound) -> bool:
+    view, last = memoryview(packet.frame), packet.end - ICRC_BYTES
+    return icrc_of(view[ETHERNET.size : last]) == view[last : packet.end]

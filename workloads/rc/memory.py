@@ -1,0 +1,32 @@
+"""Memory that a peer may write: regions by remote key."""
+
+from __future__ import annotations
+
+__all__ = ["MemoryRegions"]
+
+
+class MemoryRegions:
+    """What was registered. A key names one region; the address range is that of the remote side's RETH."""
+
+    def __init__(self) -> None:
+        self._regions: dict[int, tuple[int, memoryview]] = {}
+
+    def register(self, rkey: int, base_va: int, memory: memoryview) -> None:
+        """Raises ValueError for a key that is taken or memory that is read-only, TypeError when it is not contiguous."""
+        view = memory.cast("B")
+        if view.readonly:
+            raise ValueError(f"the memory of rkey {rkey:#x} is read-only")
+        if rkey in self._regions:
+            raise ValueError(f"rkey {rkey:#x} is registered already")
+        self._regions[rkey] = base_va, view
+
+    def find(self, rkey: int, va: int, length: int) -> memoryview | None:
+        """The `length` bytes at `va`, or None when the key or the range is not registered."""
+        region = self._regions.get(rkey)
+        if region is None:
+            return None
+        base, view = region
+        start = va - base
+        if start < 0 or start + length > len(view):
+            return None
+        return view[start : start + length]

@@ -1,0 +1,290 @@
+"""The RC requester: what `requester_table` says, done. No bytes, no clock: packets out, answers and time in.
+
+Sequence numbers here count on without wrapping; only their low 24 bits are on the wire, so that nothing but the
+translation of an answer's PSN knows about the wrap.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from workloads.config import QpConfig
+from workloads.events import FrameRejected, QpFailed, Retransmission
+from workloads.rc.message import OutMessage, RequestPacket
+from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
+from workloads.rc.tally import Counters, Outbox
+from workloads.rc.verbs import SUCCESS, SendCompleted, SendRequest
+from workloads.wire import PSN_MASK, Nak, Opcode, is_ack, is_rnr, psn_diff, rnr_timer_ns
+
+__all__ = ["MAX_WINDOW", "MiddleRun", "Requester", "rto_ns"]
+
+MAX_WINDOW = (1 << 23) - 1
+"""PSNs that may be unacknowledged: one more and behind looks like ahead"""
+INFINITE_RNR_RETRY = 7
+
+_FATAL: dict[int, tuple[str, str]] = {
+    Nak.INVALID_REQUEST: ("REM_INV_REQ", "refused as an invalid request"),
+    Nak.REMOTE_ACCESS: ("REM_ACCESS", "refused: remote access error (memory key, range or rights)"),
+    Nak.REMOTE_OPERATIONAL: ("REM_OP", "given up by the responder: remote operational error"),
+}
+_CAUSE = {RequesterEvent.NAK_SEQUENCE: "nak", RequesterEvent.TIMER: "timeout", RequesterEvent.TIMER_SPENT: "timeout"}
+
+
+def rto_ns(timeout_code: int) -> int | None:
+    """4.096 us * 2^code; None (never) for code 0 (IBTA vol. 1, 9.7.6.1.3; checked on captures)."""
+    return 4096 << timeout_code if timeout_code else None
+
+
+class MiddleRun(NamedTuple):
+    """MIDDLE packets of one message that lie side by side in one segment."""
+
+    message: OutMessage
+    opcode: Opcode
+    segment: int
+    """index in the message's gather list"""
+    offset: int
+    """in the segment, bytes"""
+    psn: int
+    packets: int
+    until_ack: int
+    """index of the first one with AckReq; the next ones follow after each `ack_every`"""
+    ack_every: int
+    last_asks: bool
+    """the window closes behind the last one, so it has AckReq"""
+
+
+class Requester:
+    """Sends the messages of one queue pair. `deadline` is when it wants `on_timer`; None: never."""
+
+    def __init__(self, config: QpConfig, counters: Counters, outbox: Outbox) -> None:
+        self._config, self._counters, self._outbox = config, counters, outbox
+        self.state = RequesterState.IDLE
+        self.deadline: int | None = None
+        self.una = self.nxt = self.max_nxt = self._posted_end = config.first_psn
+        self._window = min(config.window_packets, MAX_WINDOW)
+        self._rto = rto_ns(config.timeout_code)
+        self._messages: deque[OutMessage] = deque()
+        self._cursor = 0
+        """index of the message that holds `nxt`"""
+        self._since_ack_request = 0
+        self._refill()
+
+    @property
+    def outstanding(self) -> int:
+        """PSNs of posted messages that are not acknowledged yet, sent or not."""
+        return self._posted_end - self.una
+
+    @property
+    def can_send(self) -> bool:
+        return (
+            (self.state is RequesterState.SENDING or self.state is RequesterState.RETRYING)
+            and self.nxt < self._posted_end
+            and self.nxt - self.una < self._window
+        )
+
+    def post(self, request: SendRequest) -> None:
+        """Raises ValueError or TypeError for a request that no packet can carry."""
+        message = OutMessage(request, self._posted_end, self._config.path_mtu)
+        self._messages.append(message)
+        self._posted_end = message.end
+        self._step(RequesterEvent.POST, 0)
+
+    def next_packet(self, now: int) -> RequestPacket | None:
+        """The next request packet, which has then left; None when nothing may be sent now."""
+        if not self.can_send:
+            return None
+        message, sequence = self._messages[self._cursor], self.nxt
+        asks = self._wants_ack(message, sequence)
+        self._count_sent(message, 1, 0 if asks else self._since_ack_request + 1, now)
+        return message.packet(sequence, sequence & PSN_MASK, asks)
+
+    def _wants_ack(self, message: OutMessage, sequence: int) -> bool:
+        """AckReq: on the end of a message, every so often, and when the window closes behind this packet."""
+        return (
+            sequence == message.end - 1
+            or self._since_ack_request + 1 >= self._config.ack_request_every
+            or sequence - self.una + 1 >= self._window
+        )
+
+    def middle_run(self, limit: int) -> MiddleRun | None:
+        """MIDDLE packets that may leave now and lie side by side, at most `limit`; None when there is none."""
+        if not self.can_send or limit < 1:
+            return None
+        message = self._messages[self._cursor]
+        found = message.middle_run(self.nxt)
+        if found is None:
+            return None
+        segment, offset, count = found
+        window = self._window - (self.nxt - self.una)
+        count = min(count, limit, window)
+        every = max(1, self._config.ack_request_every)
+        until_ack = max(0, every - 1 - self._since_ack_request)
+        psn, opcode = self.nxt & PSN_MASK, message.opcodes[1]
+        return MiddleRun(message, opcode, segment, offset, psn, count, until_ack, every, count == window)
+
+    def sent_middles(self, run: MiddleRun, now: int) -> None:
+        """The packets of `run` left."""
+        last = run.packets - 1
+        if run.last_asks:
+            since = 0
+        elif last >= run.until_ack:
+            since = (last - run.until_ack) % run.ack_every
+        else:
+            since = self._since_ack_request + run.packets
+        self._count_sent(run.message, run.packets, since, now)
+
+    def _count_sent(self, message: OutMessage, count: int, since_ack_request: int, now: int) -> None:
+        """`count` packets of `message`, from `nxt` on, left."""
+        self._since_ack_request = since_ack_request
+        self._counters.packets_sent += count
+        self._counters.packets_retransmitted += min(count, max(0, self.max_nxt - self.nxt))
+        self.nxt += count
+        self.max_nxt = max(self.max_nxt, self.nxt)
+        if self.nxt == message.end:
+            self._cursor += 1
+        if self.deadline is None and self._rto is not None:
+            self.deadline = now + self._rto
+
+    def on_answer(self, psn: int, syndrome: int, now: int) -> None:
+        """An ACKNOWLEDGE packet: its BTH's PSN, its AETH's syndrome."""
+        acknowledged = self.una + psn_diff(psn, self.una & PSN_MASK)
+        asks: RequesterEvent | None = None
+        if is_ack(syndrome):
+            self._counters.acks_received += 1
+            acknowledged += 1
+        else:
+            asks = self._asks(syndrome)
+            if asks is RequesterEvent.ACK_STALE:
+                return
+        if acknowledged > self.max_nxt or (asks is not None and acknowledged == self.max_nxt):
+            self._step(RequesterEvent.ACK_UNSENT, now, psn=psn)
+            return
+        if acknowledged > self.una:
+            everything = acknowledged == self._posted_end
+            event = RequesterEvent.ACK_ALL if everything else RequesterEvent.ACK_SOME
+            self._step(event, now, acknowledged=acknowledged)
+        elif asks is None or acknowledged < self.una:
+            self._step(RequesterEvent.ACK_STALE, now)
+            return
+        if asks is not None:
+            self._step(self._spent(asks), now, syndrome=syndrome)
+
+    def _asks(self, syndrome: int) -> RequesterEvent:
+        if is_rnr(syndrome):
+            self._counters.rnr_naks_received += 1
+            return RequesterEvent.NAK_RNR
+        self._counters.naks_received += 1
+        if syndrome == Nak.PSN_SEQUENCE:
+            return RequesterEvent.NAK_SEQUENCE
+        return RequesterEvent.NAK_FATAL if syndrome in _FATAL else RequesterEvent.ACK_STALE  # a reserved value
+
+    def on_timer(self, now: int) -> None:
+        """Late is harmless, early does nothing."""
+        if self.deadline is not None and self.deadline <= now:
+            self.deadline = None
+            if self.state is not RequesterState.RNR_WAIT:
+                self._counters.timeouts += 1
+            self._step(self._spent(RequesterEvent.TIMER), now)
+
+    def flush(self) -> None:
+        """The responder half failed: nothing posted will complete."""
+        self.state, self.deadline = RequesterState.ERROR, None
+        self._flush()
+
+    def _spent(self, event: RequesterEvent) -> RequesterEvent:
+        """The same event, or its form for an empty budget."""
+        config = self._config
+        if event is RequesterEvent.NAK_RNR:
+            spent = self._rnr_left == 0 and config.rnr_retry != INFINITE_RNR_RETRY
+            return RequesterEvent.NAK_RNR_SPENT if spent else event
+        if self._retry_left or (config.retry7_infinite and config.retry_count == 7):
+            return event
+        if event is RequesterEvent.NAK_SEQUENCE:
+            return RequesterEvent.NAK_SEQUENCE_SPENT
+        return RequesterEvent.TIMER_SPENT if event is RequesterEvent.TIMER else event
+
+    def _step(self, event: RequesterEvent, now: int, *, acknowledged: int = 0, syndrome: int = 0, psn: int = 0) -> None:
+        before = self.state
+        self.state, actions = REQUESTER_TABLE[before, event]
+        for action in actions:
+            if action is RequesterAction.ACKNOWLEDGE:
+                self._acknowledge(acknowledged)
+            elif action is RequesterAction.RESTART_TIMER:
+                running = self._rto is not None and self.una < self.max_nxt
+                self.deadline = now + (self._rto or 0) if running else None
+            elif action is RequesterAction.STOP_TIMER:
+                self.deadline = None
+            elif action is RequesterAction.SPEND_RETRY:
+                self._retry_left -= 1
+                self._tries += 1
+            elif action is RequesterAction.SPEND_RNR:
+                self._rnr_left -= 1
+                self._tries += 1
+            elif action is RequesterAction.GO_BACK:
+                self._go_back("rnr" if before is RequesterState.RNR_WAIT else _CAUSE[event], now)
+            elif action is RequesterAction.WAIT_RNR:
+                self.deadline = now + rnr_timer_ns(syndrome)
+            elif action is RequesterAction.REJECT:
+                detail = f"{self._route()}: an answer about PSN {psn}, which was never sent"
+                self._outbox.events.append(FrameRejected("bad_ack", detail))
+            elif action is RequesterAction.FAIL:
+                self._fail(event, syndrome)
+            else:
+                self._flush()
+
+    def _acknowledge(self, acknowledged: int) -> None:
+        self.una = acknowledged
+        messages = self._messages
+        while messages and messages[0].end <= acknowledged:
+            self._complete(messages.popleft(), SUCCESS)
+            self._cursor -= 1
+        if self.nxt <= acknowledged:
+            self.nxt, self._cursor = acknowledged, 0
+        self._refill()
+
+    def _refill(self) -> None:
+        self._retry_left, self._rnr_left = self._config.retry_count, self._config.rnr_retry
+        self._tries = 1
+
+    def _go_back(self, cause: str, now: int) -> None:
+        behind = self.max_nxt - self.una
+        self._outbox.events.append(Retransmission(self._config.qpn, cause, self.una & PSN_MASK, behind))
+        self.nxt, self._cursor, self._since_ack_request = self.una, 0, 0
+        self.deadline = None if self._rto is None else now + self._rto
+
+    def _fail(self, event: RequesterEvent, syndrome: int) -> None:
+        psn, config = self.una & PSN_MASK, self._config
+        what = f"{self._route()}: PSN {psn} (message {self._messages[0].wr_id})"
+        if event is RequesterEvent.NAK_FATAL:
+            status, why = _FATAL[syndrome]
+            detail = f"{what} was {why}"
+        elif event is RequesterEvent.NAK_RNR_SPENT:
+            status = "RNR_RETRY_EXC"
+            detail = f"{what} found no receive posted, {self._tries} times (rnr_retry {config.rnr_retry})"
+        else:
+            status = "RETRY_EXC"
+            wait = "for ever" if self._rto is None else f"{self._rto / 1e6:g} ms each time"
+            detail = (
+                f"{what} was sent {self._tries} times without being acknowledged (retry_count {config.retry_count}, "
+                f"timeout {wait})"
+            )
+        self._outbox.events.append(QpFailed(config.qpn, status, psn, detail))
+        self._complete(self._messages.popleft(), status)
+        self._flush()
+
+    def _flush(self) -> None:
+        while self._messages:
+            self._complete(self._messages.popleft(), "FLUSH")
+        self.una = self.nxt = self._posted_end
+        self._cursor = 0
+
+    def _complete(self, message: OutMessage, status: str) -> None:
+        self._outbox.completions.append(SendCompleted(self._config.qpn, message.wr_id, status))
+
+    def _route(self) -> str:
+        config, envelope = self._config, self._config.envelope
+        return (
+            f"{ip_address(envelope.src_ip)} QP {config.qpn:#x} -> {ip_address(envelope.dst_ip)} QP {config.peer_qpn:#x}"
+        )

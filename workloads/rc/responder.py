@@ -1,0 +1,241 @@
+"""The RC responder: what `responder_table` says, done. Decoded packets in, answers out; no bytes, no clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from workloads.config import QpConfig
+from workloads.events import NakSent, QpFailed, RnrNakSent
+from workloads.rc.inbound import Inbound
+from workloads.rc.memory import MemoryRegions
+from workloads.rc.responder_table import RESPONDER_TABLE, ResponderAction, ResponderEvent, ResponderState
+from workloads.rc.tally import Counters, Outbox
+from workloads.rc.verbs import ReceiveCompleted, ReceiveRequest
+from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, OpcodeInfo, opcode_name, psn_add, psn_diff
+from workloads.wire import rnr_syndrome as rnr_syndrome_of
+
+__all__ = ["Answer", "Responder"]
+
+# (starts a message, ends it) -> position
+_POSITION = {
+    (True, False): ResponderEvent.FIRST,
+    (False, False): ResponderEvent.MIDDLE,
+    (False, True): ResponderEvent.LAST,
+    (True, True): ResponderEvent.ONLY,
+}
+_SERVED_EXTENSIONS = {"reth", "imm"}
+"""SEND with invalidate carries another one; READ and atomics are no SEND or WRITE"""
+_NO_MEMORY = memoryview(bytearray())
+
+
+class Answer(NamedTuple):
+    """One ACKNOWLEDGE packet to send."""
+
+    psn: int
+    syndrome: int
+    msn: int
+
+
+@dataclass(slots=True)
+class InMessage:
+    """The message that is arriving."""
+
+    is_write: bool
+    memory: memoryview
+    """where it goes: exactly the bytes that RETH named, or the whole receive buffer"""
+    receive: ReceiveRequest | None
+    """of a SEND"""
+    offset: int = 0
+
+
+class Responder:
+    """Receives the messages of one queue pair. `answers` holds what wants to be sent, oldest first."""
+
+    def __init__(self, config: QpConfig, regions: MemoryRegions, counters: Counters, outbox: Outbox) -> None:
+        self._config, self._regions, self._counters, self._outbox = config, regions, counters, outbox
+        self.state = ResponderState.EXPECT_FIRST
+        self.expected = config.peer_first_psn & PSN_MASK
+        self.msn = 0
+        self.answers: deque[Answer] = deque()
+        self._receives: deque[ReceiveRequest] = deque()
+        self._message: InMessage | None = None
+        self._opening: InMessage | None = None
+        """the message that the packet under judgement would open"""
+        self._unacknowledged = 0
+        """packets accepted since the last answer"""
+        self._status, self._why = "", ""
+        self.touched = True
+        """set by whatever may open or close a message; `middle_room` may say something else since it was reset"""
+
+    def post_receive(self, request: ReceiveRequest) -> None:
+        """Raises ValueError for read-only memory, TypeError when it is not contiguous."""
+        if request.memory is not None:
+            view = request.memory.cast("B")
+            if view.readonly:
+                raise ValueError(f"the memory of receive {request.wr_id} is read-only")
+            request = ReceiveRequest(request.wr_id, view)
+        self._receives.append(request)
+
+    def shut(self) -> None:
+        """The requester half failed: no request is served any more."""
+        self.state, self.touched = ResponderState.ERROR, True
+
+    def on_request(self, packet: Inbound) -> None:
+        """One request packet whose iCRC is right."""
+        self.touched = True
+        distance = psn_diff(packet.psn, self.expected)
+        if distance:
+            event = ResponderEvent.AHEAD if distance > 0 else ResponderEvent.DUPLICATE
+            self._counters.duplicates_received += distance < 0
+        else:
+            event = self._judge(packet, OPCODES[packet.opcode])
+        self.state, actions = RESPONDER_TABLE[self.state, event]
+        for action in actions:
+            if action is ResponderAction.EXECUTE:
+                self._execute(packet)
+            elif action is ResponderAction.DELIVER:
+                self._deliver(packet)
+            elif action is ResponderAction.ACK_IF_DUE:
+                if packet.ack_req or self._unacknowledged >= self._config.ack_every:
+                    self._acknowledge()
+            elif action is ResponderAction.ACK:
+                self._acknowledge()
+            else:
+                self._refuse(action, packet)
+
+    def middle_room(self) -> tuple[memoryview, bool, int] | None:
+        """Where MIDDLE packets may go now: (the rest of the message's memory, is it a WRITE, how many packets). None when
+        none may come."""
+        message = self._message
+        if message is None or self.state is ResponderState.ERROR:
+            return None
+        left = len(message.memory) - message.offset
+        count = (left - message.is_write) // self._config.path_mtu  # a WRITE's last byte belongs to its LAST
+        return (message.memory[message.offset :], message.is_write, count) if count > 0 else None
+
+    def placed_middles(self, count: int) -> None:
+        """`count` in-order MIDDLE packets without AckReq came, their payloads are in `middle_room`'s memory already."""
+        assert self._message is not None
+        self.state = RESPONDER_TABLE[self.state, ResponderEvent.MIDDLE].state
+        self._message.offset += count * self._config.path_mtu
+        self._counters.packets_received += count
+        left, every = count, self._config.ack_every
+        while left:
+            step = min(left, max(1, every - self._unacknowledged))
+            left -= step
+            self.expected = psn_add(self.expected, step)
+            self._unacknowledged += step
+            if self._unacknowledged >= every:
+                self._acknowledge()
+
+    def _judge(self, packet: Inbound, info: OpcodeInfo) -> ResponderEvent:
+        """The event for the expected PSN: its position, or what is wrong with it."""
+        if not info.is_request or not _SERVED_EXTENSIONS.issuperset(info.extensions):
+            return self._invalid("is an operation that is not served here")
+        position = _POSITION[info.starts, info.ends]
+        actions = RESPONDER_TABLE[self.state, position].actions
+        if ResponderAction.EXECUTE not in actions:
+            self._status, self._why = "LOC_QP_OP", "breaks the order FIRST, MIDDLE, LAST"
+            return position
+        trouble = self._open(packet, info) if info.starts else self._continue(packet, info)
+        if trouble is None and info.is_write and info.has_imm and not self._receives:
+            trouble = ResponderEvent.NO_RECEIVE
+        return position if trouble is None else trouble
+
+    def _open(self, packet: Inbound, info: OpcodeInfo) -> ResponderEvent | None:
+        """Find the place of a new message."""
+        size, mtu = len(packet.payload), self._config.path_mtu
+        if size > mtu or (size < mtu and not info.ends):
+            return self._invalid(f"carries {size} bytes at a path MTU of {mtu}")
+        receive: ReceiveRequest | None = None
+        if packet.reth is not None:
+            rkey, va, length = packet.reth.rkey, packet.reth.va, packet.reth.length
+            if size != length if info.ends else size >= length:
+                return self._invalid(f"carries {size} bytes of {length} announced", "LOC_LEN")
+            memory = self._regions.find(rkey, va, length) if length else _NO_MEMORY
+            if memory is None:
+                self._status = "LOC_ACCESS"
+                self._why = f"names {length} bytes at {va:#x} of rkey {rkey:#x}, which are not registered"
+                return ResponderEvent.NO_ACCESS
+        elif self._receives:
+            receive = self._receives[0]
+            memory = _NO_MEMORY if receive.memory is None else receive.memory
+            if size > len(memory):
+                return self._invalid(f"carries {size} bytes into a receive of {len(memory)}", "LOC_LEN")
+        else:
+            return ResponderEvent.NO_RECEIVE
+        self._opening = InMessage(info.is_write, memory, receive)
+        return None
+
+    def _continue(self, packet: Inbound, info: OpcodeInfo) -> ResponderEvent | None:
+        message, size, mtu = self._message, len(packet.payload), self._config.path_mtu
+        assert message is not None, "the table lets MIDDLE and LAST through inside a message only"
+        if info.is_write != message.is_write:
+            return self._invalid(f"continues a {'WRITE' if message.is_write else 'SEND'}")
+        if size > mtu or (size < mtu and not info.ends) or size == 0:
+            return self._invalid(f"carries {size} bytes at a path MTU of {mtu}")
+        left = len(message.memory) - message.offset
+        if size > left or (message.is_write and (size == left) != info.ends):
+            return self._invalid(f"carries {size} bytes where {left} are left", "LOC_LEN")
+        return None
+
+    def _invalid(self, why: str, status: str = "LOC_QP_OP") -> ResponderEvent:
+        self._status, self._why = status, why
+        return ResponderEvent.INVALID
+
+    def _execute(self, packet: Inbound) -> None:
+        if OPCODES[packet.opcode].starts:
+            self._message, self._opening = self._opening, None
+            if not OPCODES[packet.opcode].is_write:
+                self._receives.popleft()
+        message, size = self._message, len(packet.payload)
+        assert message is not None
+        message.memory[message.offset : message.offset + size] = packet.payload
+        message.offset += size
+        self.expected = psn_add(self.expected, 1)
+        self._unacknowledged += 1
+        self._counters.packets_received += 1
+
+    def _deliver(self, packet: Inbound) -> None:
+        message = self._message
+        assert message is not None
+        self._message = None
+        self.msn = psn_add(self.msn, 1)
+        receive = message.receive
+        if receive is None and packet.imm is not None:
+            receive = self._receives.popleft()
+        if receive is not None:
+            completed = ReceiveCompleted(self._config.qpn, receive.wr_id, packet.imm, message.offset)
+            self._outbox.completions.append(completed)
+
+    def _acknowledge(self) -> None:
+        """Cumulative: names the last PSN received in order, the middle of a message or not."""
+        self._answer(psn_add(self.expected, -1), ACK_UNLIMITED)
+        self._counters.acks_sent += 1
+
+    def _refuse(self, action: ResponderAction, packet: Inbound) -> None:
+        qpn, psn = self._config.qpn, self.expected
+        if action is ResponderAction.NAK_RNR:
+            self._answer(psn, rnr_syndrome_of(self._config.rnr_timer_code))
+            self._outbox.events.append(RnrNakSent(qpn, psn))
+            return
+        self._counters.naks_sent += 1
+        if action is ResponderAction.NAK_SEQUENCE:
+            syndrome = Nak.PSN_SEQUENCE
+        else:
+            syndrome = Nak.INVALID_REQUEST if action is ResponderAction.NAK_INVALID else Nak.REMOTE_ACCESS
+            envelope = self._config.envelope
+            detail = (
+                f"{ip_address(envelope.dst_ip)} QP {self._config.peer_qpn:#x} -> {ip_address(envelope.src_ip)} "
+                f"QP {qpn:#x}: {opcode_name(packet.opcode)} with PSN {psn} {self._why}"
+            )
+            self._outbox.events.append(QpFailed(qpn, self._status, psn, detail))
+        self._answer(psn, syndrome)
+        self._outbox.events.append(NakSent(qpn, int(syndrome), psn))
+
+    def _answer(self, psn: int, syndrome: int) -> None:
+        self._unacknowledged = 0
+        self.answers.append(Answer(psn, int(syndrome), self.msn))

@@ -1,0 +1,141 @@
+"""One host's workload as a Machine: an RC endpoint, a collective on its two queue pairs, and a source of gradients."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+import numpy as np
+
+from workloads.collectives.registry import create_collective
+from workloads.config import WorkerConfig
+from workloads.events import QpFailed, WorkerFailed, WorkerFinished
+from workloads.gradients import GradientSource
+from workloads.machine import Buffer, Event, FrameBatch
+from workloads.rc import SUCCESS, RcEndpoint, SendCompleted
+
+__all__ = ["WorkerMachine"]
+
+
+class WorkerMachine:
+    """Runs the iterations of a job one after the other, and answers its peers for as long as it is driven.
+
+    The traffic starts with the first call of `handle_timer`, which is due at once. The gradient of an iteration is ready
+    before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that no event
+    carries a time from before the computation. Memory: the source's gradient, one result of the same size, and the
+    receive slots of the collective.
+
+    Raises ScenarioError when the configuration names no collective, or one that cannot do the arithmetic.
+    """
+
+    def __init__(self, config: WorkerConfig, source: GradientSource) -> None:
+        self._config, self._source = config, source
+        self._endpoint = RcEndpoint()
+        self._endpoint.add_qp(config.to_successor)
+        self._endpoint.add_qp(config.from_predecessor)
+        self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
+        self._iteration = 0
+        self._gradient = source.gradient(0)
+        self._result = np.zeros(source.elements, source.dtype)
+        self._start_at: int | None = 0
+        self._waits = True
+        self._running = False
+        self._events: deque[Event] = deque()
+        self.finished = False
+        """all iterations are complete"""
+        self.failed = False
+        """the job cannot go on"""
+        if not config.collective.receive_late_ns:
+            self._collective.open(0)
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        self._endpoint.receive_frame(port, frame, now)
+        self._advance(now)
+
+    def receive_batch(self, batch: FrameBatch, now: int) -> None:
+        self._endpoint.receive_batch(batch, now)
+        self._advance(now)
+
+    def frames_to_send(self, now: int) -> Iterable[tuple[int, Buffer]]:
+        return self._endpoint.frames_to_send(now)
+
+    def fill_batch(self, batch: FrameBatch, now: int) -> None:
+        self._endpoint.fill_batch(batch, now)
+
+    def get_timer(self) -> int | None:
+        first = self._start_at
+        for timer in (self._endpoint.get_timer(), self._collective.get_timer()):
+            if timer is not None and (first is None or timer < first):
+                first = timer
+        return first
+
+    def handle_timer(self, now: int) -> None:
+        self._endpoint.handle_timer(now)
+        self._collective.handle_timer(now)
+        if self._start_at is not None and self._start_at <= now:
+            self._start(now)
+        self._advance(now)
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def finish(self, now: int) -> None:
+        """The world stops: queue the statistics of the queue pairs."""
+        self._drain()
+        self._events.extend(self._endpoint.statistics())
+
+    def _start(self, now: int) -> None:
+        if self._waits:
+            self._waits = False
+            if self._config.collective.receive_late_ns:
+                self._collective.open(now)
+            if self._config.workload.straggle_ns:
+                self._start_at = now + self._config.workload.straggle_ns
+                return
+        self._start_at = None
+        self._running = True
+        self._collective.start(self._iteration, self._gradient, self._result, now)
+
+    def _advance(self, now: int) -> None:
+        """Hand completions to the collective, and go on when it has done an iteration."""
+        endpoint, collective = self._endpoint, self._collective
+        while (completion := endpoint.next_completion()) is not None:
+            if self.failed:
+                continue
+            if not isinstance(completion, SendCompleted):
+                collective.on_received(completion, now)
+            elif completion.status == SUCCESS:
+                collective.on_sent(completion, now)
+        self._drain()
+        if self._running and collective.idle and not self.failed:
+            self._complete(now)
+
+    def _drain(self) -> None:
+        """Collect events: those of the endpoint first, since they made the others happen."""
+        while (event := self._endpoint.next_event()) is not None:
+            self._events.append(event)
+            if isinstance(event, QpFailed):
+                self._fail(event.status, event.detail)
+        while (event := self._collective.next_event()) is not None:
+            self._events.append(event)
+        if self._collective.problem is not None:
+            self._fail(*self._collective.problem)
+
+    def _complete(self, now: int) -> None:
+        self._running = False
+        progress = self._source.apply(self._iteration, self._result)
+        if progress is not None:
+            self._events.append(progress)
+        self._iteration += 1
+        if self._iteration < self._source.iterations:
+            self._gradient = self._source.gradient(self._iteration)
+            self._start_at = now + self._config.workload.straggle_ns
+        else:
+            self.finished = True
+            self._events.append(WorkerFinished(self._source.iterations))
+
+    def _fail(self, reason: str, detail: str) -> None:
+        if not self.failed and not self.finished:
+            self.failed = True
+            self._start_at = None
+            self._events.append(WorkerFailed(reason, detail))
