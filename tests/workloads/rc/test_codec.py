@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rxe_captures import read_pcap
+from tests.support.pcap import pcap_frames
 from workloads.machine import Buffer
 from workloads.rc.inbound import FrameReader, inbound_icrc_is_valid
 from workloads.rc.outbound import FrameWriter
@@ -92,7 +92,7 @@ def test_the_reader_equals_decode_packet_on_good_and_mangled_frames(packet: Pack
 def test_the_reader_equals_decode_packet_on_captures(rxe_captures: Path) -> None:
     reader = FrameReader()
     for path in sorted(rxe_captures.glob("*.pcap")):
-        for frame in read_pcap(path):
+        for frame in pcap_frames(path):
             same_as_decode(reader, frame)
 
 
