@@ -27,7 +27,7 @@ def sh(command: str) -> str:
 @pytest.fixture(scope="module")
 def made_by_hand() -> Iterator[str]:
     """A namespace with a bridge and a veth pair in it, and a process that lives there."""
-    name = f"w-emul-{os.getpid()}"
+    name = f"byhand-{os.getpid()}"
     sh(f"ip netns add {name}")
     try:
         sh(f"ip -n {name} link add br0 type bridge && ip -n {name} link add v0 type veth peer name v1")
