@@ -176,7 +176,8 @@ class NetReduceProgram(ForwardProgram):
             known = self.tables[ring.id].is_known(c.rank, c.packet.qpn)
             delivered = known and c.message <= ring.newest_complete - ring.window
             return SlotEvent.DELIVERED if delivered else SlotEvent.STALE
-        if not elements_fit(len(c.elements), ring) or (bitmap and len(c.elements) != ring.length[slot]):
+        fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
+        if not fits or (bitmap and len(c.elements) != ring.length[slot]):
             return SlotEvent.WRONG_SIZE
         if not bitmap & bit:
             return SlotEvent.COMPLETING if bitmap | bit == ring.everyone else SlotEvent.NEW

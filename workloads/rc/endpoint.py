@@ -20,7 +20,7 @@ __all__ = ["PORT", "RcEndpoint"]
 
 PORT = 0
 """an endpoint has one port"""
-_TURN_PACKETS = 64
+_TURN_PACKETS = 256
 """request packets that one queue pair may send before the next one has its turn"""
 
 
@@ -119,7 +119,7 @@ class RcEndpoint:
         """The queue pair that sends the next request. The turn moves on when it is used up, or left with nothing to
         send."""
         order = self._order
-        for step in range(len(order) + 1):
+        for step in range(len(order) + 1 if order else 0):
             if step or self._turn_packets < _TURN_PACKETS:
                 index = (self._turn + step) % len(order)
                 if order[index].requester.can_send:
@@ -144,7 +144,7 @@ class RcEndpoint:
         row, fast = 0, self._fast
         while row < batch.count:
             if fast is not None:
-                row = fast.accept(batch, row)
+                row = fast.accept(batch, row, now)
                 if row == batch.count:
                     return
             self.receive_frame(PORT, batch.row(row), now)
@@ -152,18 +152,21 @@ class RcEndpoint:
 
     def fill_batch(self, batch: FrameBatch, now: int) -> None:
         """As `frames_to_send`, into the free rows."""
-        while batch.count < batch.capacity:
-            if self._fast is not None and self._emit_run(self._fast, batch, now):
+        fast = self._fast  # for one row a call into C costs more than it saves
+        while (free := batch.capacity - batch.count) > 0:
+            if fast is not None and free > 1 and self._fill_fast(fast, batch, now):
                 continue
             frame = self._next_frame(now)
             if frame is None:
                 return
             batch.append(PORT, frame)
 
-    def _emit_run(self, fast: FastPath, batch: FrameBatch, now: int) -> bool:
-        """Whether the next frames are a run of MIDDLE packets, which have then left."""
-        if any(qp.responder.answers for qp in self._order):
-            return False
+    def _fill_fast(self, fast: FastPath, batch: FrameBatch, now: int) -> bool:
+        """Whether the next frames are answers or a run of MIDDLE packets, which have then left."""
+        for qp in self._order:
+            if qp.responder.answers:
+                fast.answer(batch, qp)
+                return True
         sender = self._sender()
         if sender is None:
             return False

@@ -16,7 +16,7 @@ from workloads.rc.message import OutMessage, RequestPacket
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
 from workloads.rc.tally import Counters, Outbox
 from workloads.rc.verbs import SUCCESS, SendCompleted, SendRequest
-from workloads.wire import PSN_MASK, Nak, Opcode, is_ack, is_rnr, psn_diff, rnr_timer_ns
+from workloads.wire import ACK_UNLIMITED, PSN_MASK, Nak, Opcode, is_ack, is_rnr, psn_diff, rnr_timer_ns
 
 __all__ = ["MAX_WINDOW", "MiddleRun", "Requester", "rto_ns"]
 
@@ -170,6 +170,11 @@ class Requester:
             return
         if asks is not None:
             self._step(self._spent(asks), now, syndrome=syndrome)
+
+    def on_acks(self, psn: int, count: int, now: int) -> None:
+        """`count` ACKs about PSNs that were sent; the one that reaches furthest names `psn`."""
+        self._counters.acks_received += count - 1
+        self.on_answer(psn, ACK_UNLIMITED, now)
 
     def _asks(self, syndrome: int) -> RequesterEvent:
         if is_rnr(syndrome):

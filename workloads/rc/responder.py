@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -116,20 +117,22 @@ class Responder:
         count = (left - message.is_write) // self._config.path_mtu  # a WRITE's last byte belongs to its LAST
         return (message.memory[message.offset :], message.is_write, count) if count > 0 else None
 
-    def placed_middles(self, count: int) -> None:
-        """`count` in-order MIDDLE packets without AckReq came, their payloads are in `middle_room`'s memory already."""
+    def placed_middles(self, count: int, asks: Sequence[int]) -> None:
+        """`count` in-order MIDDLE packets came and their payloads are in `middle_room`'s memory already. `asks` are those
+        with AckReq, counted from 1."""
         assert self._message is not None
         self.state = RESPONDER_TABLE[self.state, ResponderEvent.MIDDLE].state
         self._message.offset += count * self._config.path_mtu
         self._counters.packets_received += count
-        left, every = count, self._config.ack_every
-        while left:
-            step = min(left, max(1, every - self._unacknowledged))
-            left -= step
-            self.expected = psn_add(self.expected, step)
-            self._unacknowledged += step
-            if self._unacknowledged >= every:
-                self._acknowledge()
+        done, every = 0, self._config.ack_every
+        for stop, asked in (*((ask, True) for ask in asks), (count, False)):
+            while done < stop:
+                step = min(stop - done, max(1, every - self._unacknowledged))
+                done += step
+                self.expected = psn_add(self.expected, step)
+                self._unacknowledged += step
+                if self._unacknowledged >= every or (asked and done == stop):
+                    self._acknowledge()
 
     def _judge(self, packet: Inbound, info: OpcodeInfo) -> ResponderEvent:
         """The event for the expected PSN: its position, or what is wrong with it."""

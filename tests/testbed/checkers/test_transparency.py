@@ -319,6 +319,8 @@ def test_nak_that_nobody_heeds(judge, plan, steps, frames):
     assert "was not sent again" in broken(judge([*steps, *nak]), 5)
     lost = Step(True, 0, nak[1].frame, ("lost", 0, last - 1), lost="filter")
     assert judge([*steps, *nak, lost]).verdict is Verdict.PASS
+    again = Step(False, 0, frames.data(0, last - 1), ("again", 0, last - 1))
+    assert judge([*steps, *nak, again]).verdict is Verdict.PASS
     failed = without(good_history(plan), "WorkerFinished", node="h1")
     assert judge([*steps, *nak], history=failed).verdict is Verdict.PASS
 

@@ -177,7 +177,7 @@ def play(t: Traffic) -> int:
 
 
 @needs_c
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(traffic)
 def test_batches_emit_and_accept_what_frames_do(t: Traffic) -> None:
     play(t)
@@ -195,8 +195,8 @@ def test_bulk_goes_through_c(psn: int, monkeypatch: pytest.MonkeyPatch) -> None:
         taken["emit"] += count
         return count
 
-    def counting_accept(self: fast.FastPath, batch: FrameBatch, row: int) -> int:
-        after = accept(self, batch, row)
+    def counting_accept(self: fast.FastPath, batch: FrameBatch, row: int, now: int) -> int:
+        after = accept(self, batch, row, now)
         taken["accept"] += after - row
         return after
 
@@ -212,8 +212,9 @@ def test_bulk_goes_through_c(psn: int, monkeypatch: pytest.MonkeyPatch) -> None:
         sides[1].receive(sides[0].send(0), 0)
         sides[0].receive(sides[1].send(0), 0)
     assert room == data
-    asked = 1000 // 64
-    assert taken == {"emit": 998, "accept": 998 - asked}
+    acks = sides[0].end.statistics()[0].acks_received
+    assert acks >= 1000 // 16
+    assert taken == {"emit": 998, "accept": 998 + acks}
 
 
 def test_without_the_library_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
