@@ -150,6 +150,17 @@ def test_fault_damages_a_frame_on_its_way_in(judge):
     broken(judge(inserted(steps, at, onwards), plain), 1)
 
 
+def test_damaged_answer_passes_as_it_came(judge):
+    """A switch does not look at the iCRC of what it does not aggregate; the endpoint drops it."""
+    plan = small_plan(Corrupt("corrupt-1", links=("h2-s1",)))
+    steps = good_capture(plan)
+    at = index_of(steps, "ack", 1, 0)
+    damaged = Step(False, steps[at].port, flipped(steps[at].frame), ("bad", 1, 2))
+    onwards = replace(damaged, outgoing=True, port=0)
+    assert judge(inserted(steps, at, damaged, onwards), plan).verdict is Verdict.PASS
+    broken(judge(inserted(steps, at, onwards), plan), 1)
+
+
 def test_lengths_that_contradict_each_other(judge, steps):
     at = index_of(steps, "result", 0, 2)
     broken(judge(edited(steps, at, lambda frame: frame[:39] + bytes([frame[39] ^ 1]) + frame[40:])), 1, also=(4,))
