@@ -118,7 +118,7 @@ def spoil(job: Job, stream: Stream, seed: int, rate: float = 0.15) -> Stream:
             continue
         packet = decode_packet(frame)
         assert packet is not None
-        odd, kind = bytearray(frame), draw.randrange(9)
+        odd, kind = bytearray(frame), draw.randrange(10)
         if kind == 0:
             odd[draw.randrange(len(odd))] ^= 1 << draw.randrange(8)
         elif kind == 1:
@@ -131,6 +131,9 @@ def spoil(job: Job, stream: Stream, seed: int, rate: float = 0.15) -> Stream:
         elif kind == 4 and packet.info.is_request:
             size = draw.choice((0, 4, 6, 9, job.mtu, job.mtu + 4))
             odd = bytearray(encode_packet(replace(packet, payload=draw.randbytes(size))))
+        elif kind == 9:
+            odd[14 + 20 + 8 + 1] ^= draw.choice((0x10, 0x20, 0x30))  # pad count
+            odd[-4:] = icrc_of(odd[14:-4])
         elif kind == 5:
             port = draw.randrange(job.size)
         elif kind == 6:

@@ -19,6 +19,7 @@ from workloads.config import ArithmeticSpec
 from workloads.errors import ScenarioError
 from workloads.machine import event_record
 from workloads.wire import Bth, Deth, ImmDt, Opcode, Packet, Reth, encode_packet, icrc_of, psn_add
+from workloads.wire.envelope import ipv4_checksum
 
 LENGTHS = (1, 4, 4, 2, 4, 4, 1, 4)
 
@@ -143,6 +144,25 @@ def test_length_that_differs(size: int) -> None:
     assert bench.reasons() == ["length"]
     assert bench.everyone(1, 0, but=[0, 1]) == bench.all_of(1, 0)
     assert bench.everyone(1, 1, but=[0]) == bench.all_of(1, 1)
+
+
+def test_padded_packets_are_not_aggregated() -> None:
+    """A pad would have to be in the result too; elements never need one."""
+    job = Job(tail_bytes=60)
+    bench = Bench(job)
+    bench.run_through(1)
+    for offset in range(3):
+        bench.data(0, 1, offset)
+    padded = bytearray(job.frame(0, 1, 3))
+    padded[14 + 20 + 8 + 1] |= 0x30
+    for length_at in (16, 38):
+        length = int.from_bytes(padded[length_at : length_at + 2], "big") + 3
+        padded[length_at : length_at + 2] = length.to_bytes(2, "big")
+    padded[24:26] = ipv4_checksum(padded[14:34]).to_bytes(2, "big")
+    padded[-4:] = bytes(3)
+    padded += icrc_of(padded[14:])
+    assert bench.feed(bytes(padded), job.port(0)) == []
+    assert bench.reasons() == ["length"]
 
 
 @pytest.mark.parametrize("size", [254, 1, 257, 260])
