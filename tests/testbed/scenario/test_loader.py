@@ -224,12 +224,13 @@ _MATCH = st.fixed_dictionaries(
         "rank": st.integers(0, 3),
     },
 )
+_ANSWERS = st.fixed_dictionaries({"opcode": st.just("ACKNOWLEDGE"), "syndrome": st.integers(0, 255)})
 _LINKS = st.one_of(st.just("all"), st.lists(st.sampled_from(["h1-s1", "h2-s1", "h4-s1"]), min_size=1, unique=True))
 _PACKET = {"links": _LINKS, "direction": st.sampled_from(["up", "down", "both"])}
 _OWN_KEYS = {
-    "loss": {"rate": _SHARE, "match": _MATCH},
+    "loss": {"rate": _SHARE, "match": st.one_of(_MATCH, _ANSWERS)},
     "burst": {"rate": _SHARE, "recover": _SHARE, "loss_bad": _SHARE, "loss_good": _SHARE, "match": _MATCH},
-    "drop": {"match": _MATCH, "rate": _SHARE},
+    "drop": {"match": st.one_of(_MATCH, _ANSWERS), "rate": _SHARE},
     "corrupt": {"repair_icrc": st.booleans(), "bit": st.integers(0, 999), "rate": _SHARE, "match": _MATCH},
     "duplicate": {"delay": _DURATION, "rate": _SHARE},
     "reorder": {"delay": _DURATION, "rate": _SHARE},
@@ -343,6 +344,13 @@ def test_plain_scalars_are_read_as_people_mean_them():
         ".inf",
         "=",
     ]
+
+
+def test_a_syndrome_survives_being_written():
+    text = f"{_MINIMAL}faults:\n  - kind: drop\n    match: {{opcode: ACKNOWLEDGE, syndrome: 0x2c}}\n"
+    scenario = parse_scenario(text, "x.yaml")
+    assert scenario.faults == (Drop("drop-1", ("h1-s1", "h2-s1", "h3-s1"), match=Match(frozenset({0x11}), 0x2C)),)
+    assert parse_scenario(dump_scenario(scenario), "y.yaml") == scenario
 
 
 def test_lines_are_remembered():
