@@ -79,23 +79,39 @@ class FakeFabric:
         self.verbs, self._aggregate, size = verbs, aggregate, len(verbs)
         self.machines: list[Collective] = []
         self._delivered = [0] * size
+        self._early = [-1] * size
         self._acks: list[deque[int]] = [deque() for _ in range(size)]
 
     def deliverable(self) -> list[tuple[str, int]]:
-        """What may happen next: ("data", connection) or ("ack", connection)."""
+        """What may happen next: ("data", connection), ("ack", connection), or ("early", connection): a WRITE has reached
+        the memory, but its last packet finds no receive (an RNR NAK), so that nobody is told yet."""
         moves = []
         for k, verbs in enumerate(self.verbs):
             message = self._delivered[k]
             there = all(len(other.sent) > message for other in self.verbs) if self._aggregate else True
             receiver = self.verbs[(k + 1) % len(self.verbs)]
-            if there and message < len(verbs.sent) and message < len(receiver.receives):
-                moves.append(("data", k))
+            if there and message < len(verbs.sent):
+                if message < len(receiver.receives):
+                    moves.append(("data", k))
+                elif verbs.sent[message].remote_va is not None and self._early[k] < message:
+                    moves.append(("early", k))
             if self._acks[k]:
                 moves.append(("ack", k))
         return moves
 
     def move(self, what: str, k: int) -> None:
-        self._data(k) if what == "data" else self._ack(k)
+        {"data": self._data, "ack": self._ack, "early": self._write}[what](k)
+
+    def _write(self, k: int) -> None:
+        """An RDMA WRITE lands where it says, whether the receiver is ready or not."""
+        message = self._early[k] = self._delivered[k]
+        request, data = self.verbs[k].sent[message], self._payload(k, message)
+        base, memory = self.verbs[(k + 1) % len(self.verbs)].memory[request.rkey]
+        assert request.remote_va is not None
+        at = request.remote_va - base
+        assert at >= 0
+        assert at + len(data) <= len(memory)
+        memory[at : at + len(data)] = data
 
     def _data(self, k: int) -> None:
         message = self._delivered[k]
@@ -106,11 +122,7 @@ class FakeFabric:
             assert receive.memory is not None
             receive.memory[: len(data)] = data
         else:
-            base, memory = self.verbs[to].memory[request.rkey]
-            at = request.remote_va - base
-            assert at >= 0
-            assert at + len(data) <= len(memory)
-            memory[at : at + len(data)] = data
+            self._write(k)
         self._delivered[k] += 1
         self._acks[k].append(message)
         self.machines[to].on_received(ReceiveCompleted(RECEIVE_QPN, receive.wr_id, request.imm, len(data)), 0)

@@ -141,7 +141,7 @@ class NetReduceCollective(RankOfRing):
             msg_len_pkts=piece.packets,
             op=OP_CODES[config.arithmetic.op],
             dtype=DTYPE_CODES[config.arithmetic.dtype],
-            end=message >= self._hellos and message + 1 == self._last,
+            end=message + 1 == self._last,
         ).encode()
         remote = config.peer_base_va + message % self._slot_count * self._slot_bytes if config.verb == "write" else None
         segments = (header, *segment(self._gradient, piece.start, piece.stop))

@@ -8,10 +8,9 @@ Rules of this file
 - A chunk travels in several messages, and each is passed on as soon as it is there, so that a link is busy while the rest
   of the chunk still comes in (pipelining).
 - A message of step s+1 carries the same elements as the message of step s that it waits for.
-- At most W messages are unacknowledged; W receives are posted, each again when its message was consumed; there are 2W
-  slots. An acknowledgement tells that a receive was there, so that message q is only sent when message q - 2W was
-  consumed, and an RDMA WRITE cannot reach a slot in use. A slow host lets receives run out, and RNR NAKs hold its
-  predecessor.
+- At most W messages are unacknowledged. W receives are posted, each again when its message was consumed, and there are
+  2W slots: RC starts no message before the one in front of it found a receive, so that an RDMA WRITE cannot reach a slot
+  in use. A slow host lets receives run out, and RNR NAKs hold its predecessor.
 - A final sum replaces the partial one in the result only when the message that carried the partial one is acknowledged:
   until then a retransmission may need it.
 """
@@ -166,7 +165,7 @@ class RingCollective(RankOfRing):
             target[:] = received
         else:
             own = self._gradient[item.start : item.stop]
-            both = np.stack([np.frombuffer(received, np.uint8), np.frombuffer(own, np.uint8)])
+            both = np.stack([np.frombuffer(own, np.uint8), np.frombuffer(received, np.uint8)])
             target[:] = fold(both, config.arithmetic).data
         self._consumed += 1
         self._events.append(MessageReceived(message, zlib.crc32(target)))

@@ -242,12 +242,19 @@ def test_packets_of_a_job():
     assert netreduce_packets(config, 3 * 64 - 4 + 1, 2, 256) == (1, 3, 1, 3, 1)
 
 
-def ring_run(data, size, kind, verb, window, hello, iterations, elements):
-    """All ranks on the fake fabric, in an order that hypothesis draws; returns what each rank ended with."""
+def ring_run(choose, size, kind, verb, window, hello, iterations, elements, credit="both"):
+    """All ranks on the fake fabric, one move after the other as `choose` picks them; returns what each rank ended with."""
     spec = ArithmeticSpec()
     verbs = [FakeVerbs() for _ in range(size)]
     fabric = FakeFabric(verbs, spec if kind == "netreduce" else None)
-    options = {"kind": kind, "verb": verb, "window_messages": window, "hello": hello, "message_packets": 1}
+    options = {
+        "kind": kind,
+        "verb": verb,
+        "window_messages": window,
+        "hello": hello,
+        "message_packets": 1,
+        "credit": credit,
+    }
     for rank in range(size):
         config = worker_config(rank, size, path_mtu=256, **options)
         fabric.machines.append(NetReduceCollective(config, verbs[rank], elements, iterations))
@@ -266,7 +273,7 @@ def ring_run(data, size, kind, verb, window, hello, iterations, elements):
         moves += fabric.deliverable()
         moves += [("timer", k) for k in range(size) if fabric.machines[k].get_timer() is not None]
         assert moves, "a deadlock"
-        what, k = moves[data.draw(st.integers(0, len(moves) - 1))]
+        what, k = choose(moves)
         machine = fabric.machines[k]
         if what == "start":
             machine.start(done[k], gradients[done[k]][k], results[k], 0)
@@ -293,11 +300,26 @@ def started(machine):
 )  # fmt: skip
 def test_any_order_of_deliveries_and_acknowledgements(data, size, kind, verb, window, hello, iterations):
     elements = 2 * 60 + 7
-    gradients, outcome = ring_run(data, size, kind, verb, window, hello, iterations, elements)
-    for iteration in range(iterations):
-        total = gradients[iteration][0]
-        for row in gradients[iteration][1:]:
+    gradients, outcome = ring_run(drawn(data), size, kind, verb, window, hello, iterations, elements)
+    check(gradients, outcome, kind)
+
+
+def drawn(data):
+    return lambda moves: moves[data.draw(st.integers(0, len(moves) - 1))] if len(moves) > 1 else moves[0]
+
+
+def check(gradients, outcome, kind):
+    for iteration, rows in enumerate(gradients):
+        total = rows[0]
+        for row in rows[1:]:
             total = total + row
-        for rank in range(size):
-            expected = total if kind == "netreduce" else gradients[iteration][rank - 1]
-            assert outcome[rank][iteration].tobytes() == expected.tobytes()
+        for rank, results in enumerate(outcome):
+            expected = total if kind == "netreduce" else rows[rank - 1]
+            assert results[iteration].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("size", "credit"), [(4, "both"), (3, "acked")])
+def test_through_a_plain_switch_a_predecessor_that_runs_ahead_overwrites_nothing(size, credit):
+    """Rank 0 begins each iteration only when nothing else can move any more."""
+    late = lambda moves: max(moves, key=lambda move: (move != ("start", 0), move))  # noqa: E731
+    check(*ring_run(late, size, "shift", "write", 1, True, 3, 5 * 60, credit), "shift")

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.fake_fabric import RECEIVE_QPN, FakeFabric, FakeVerbs, worker_config
+from tests.support.fake_fabric import RECEIVE_QPN, SEND_QPN, FakeFabric, FakeVerbs, worker_config
 from tests.support.references import ring_fold
 from workloads.collectives.ring import RingCollective, ring_packets, ring_schedule
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted, CollectiveStarted
-from workloads.rc import ReceiveCompleted
+from workloads.rc import SUCCESS, ReceiveCompleted, SendCompleted
 
 MTU = 256
 
@@ -67,6 +67,23 @@ def test_a_message_that_is_not_the_expected_one_is_a_problem(imm, length):
     assert reason == "bad_result"
     assert detail == f"message 0 came with immediate data {imm} and {length} bytes, expected 8"
     assert len(verbs.sent) == 1
+
+
+def test_a_predecessor_that_runs_ahead_finds_no_receive_before_it_reaches_a_slot_in_use():
+    verbs = FakeVerbs()
+    machine = narrow(RingCollective, ring_config(0, 3, message_packets=1), verbs, 64 * 3 * 20, 1)
+    machine.open(0)
+    ((_, memory),) = verbs.memory.values()
+    assert len(verbs.receives) < len(memory) // MTU
+
+
+def test_at_most_a_window_is_unacknowledged():
+    verbs = FakeVerbs()
+    machine = narrow(RingCollective, ring_config(0, 3, message_packets=1), verbs, 64 * 3 * 20, 1)
+    machine.start(0, np.ones(64 * 60, np.float32), np.zeros(64 * 60, np.float32), 0)
+    assert len(verbs.sent) == 2
+    machine.on_sent(SendCompleted(SEND_QPN, 0, SUCCESS), 0)
+    assert len(verbs.sent) == 3
 
 
 @settings(max_examples=80, deadline=None)

@@ -71,6 +71,14 @@ def test_ranks_see_different_images_and_asking_twice_changes_nothing():
     assert a.elements == digits_elements() == len(first)
 
 
+def test_the_step_uses_the_mean_over_the_ranks():
+    alone, one_of_two = (create_source(WorkloadConfig("digits", 1, 0, 2), 0, size) for size in (1, 2))
+    total = alone.gradient(0).copy()
+    alone.apply(0, total)
+    one_of_two.apply(0, total * np.float32(2))
+    assert alone.weights.tobytes() == one_of_two.weights.tobytes()
+
+
 def test_reset_starts_over():
     source = create_source(WorkloadConfig("digits", 1, 0, 2), 0, 1)
     first = source.gradient(0).copy()

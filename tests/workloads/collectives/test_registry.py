@@ -1,0 +1,39 @@
+import pytest
+
+from tests.support.fake_fabric import FakeVerbs, worker_config
+from workloads.collectives.netreduce import NetReduceCollective
+from workloads.collectives.registry import collective_names, create_collective, message_packets
+from workloads.collectives.ring import RingCollective
+from workloads.errors import ScenarioError
+
+
+def test_names():
+    assert collective_names() == ("netreduce", "ring", "shift")
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"), [("netreduce", NetReduceCollective), ("shift", NetReduceCollective), ("ring", RingCollective)]
+)
+def test_each_name_makes_its_collective(kind, made):
+    assert type(create_collective(worker_config(0, 2, kind=kind), FakeVerbs(), 100, 1)) is made
+
+
+def test_packets_by_name():
+    config = worker_config(0, 2, kind="shift", message_packets=2).collective
+    assert message_packets(config, 200, 1, 256) == (1, 2, 2)
+    assert message_packets(worker_config(0, 2, kind="ring").collective, 128, 1, 256) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: create_collective(worker_config(0, 2, kind="rings"), FakeVerbs(), 1, 1),
+        lambda: message_packets(worker_config(0, 2, kind="rings").collective, 1, 1, 256),
+    ],
+)
+def test_an_unknown_name(call):
+    with pytest.raises(ScenarioError) as caught:
+        call()
+    assert str(caught.value) == (
+        "scenario: job.collective: unknown collective; found rings; allowed: ring, netreduce, shift"
+    )
