@@ -1,0 +1,81 @@
+/* The arrays of ring.py as the compiled loop sees them, and what it reports to fast.py. */
+#ifndef INA_NETREDUCE_STATE_H
+#define INA_NETREDUCE_STATE_H
+
+#include <stddef.h>
+
+#include "../frame_queue.h"
+#include "roce.h"
+
+enum { HEADER_STRIDE = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
+enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK };                    /* ring.Cursor */
+enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
+enum { FLOAT32, INT32, INT32SAT };                                              /* ina_header.DTYPE_CODES */
+enum { DATA_IN, RESULTS_OUT, REPLAYED, DUPLICATE, BYPASSED, FORWARDED_COUNT, COUNTERS }; /* fast._COUNTED */
+
+struct netreduce_ring {
+    int64_t *tag;
+    uint64_t *bitmap;
+    uint64_t *released;
+    uint8_t *done;
+    uint8_t *ce;
+    int32_t *length;
+    uint8_t *header;
+    int32_t *header_length;
+    uint8_t *payload;
+    uint8_t *value;
+    int64_t *message;
+    int32_t *announced;
+    int32_t *completed;
+    int32_t *entered;
+    int64_t *qpn;
+    int64_t *newest;
+    int64_t *plain_from;
+    int64_t *entry_message;
+    int32_t *entry_psn;
+    int32_t *entry_length;
+    int64_t *cursor;
+    uint64_t *edge; /* source address << 32 | destination address, by rank */
+    int32_t *ingress;
+    int32_t *egress;
+    uint64_t everyone;
+    int32_t size;
+    int32_t window;
+    int32_t banks;
+    int32_t message_packets;
+    int32_t mtu;
+    int32_t entries;
+    int32_t op;
+    int32_t dtype;
+    int32_t asap;
+    int32_t id;
+};
+
+struct netreduce_switch {
+    struct netreduce_ring *rings;
+    struct frame_queue *queue;
+    struct mac_table *macs;
+    int64_t *counters;
+    int64_t *log; /* LOG_FIELDS numbers per entry: kind, ring, rank, message, offset */
+    int64_t log_rows;
+    int64_t log_used;
+    int64_t room_frames; /* WHY_ROOM: what must fit */
+    int64_t room_bytes;
+    int32_t ring_count;
+    int32_t why;
+    int64_t combine_length; /* of the operator below, -1 at first */
+    uint64_t combine_op;
+};
+
+static inline int64_t slot_of(const struct netreduce_ring *ring, int64_t message, int64_t offset)
+{
+    return message % ring->banks * ring->message_packets + offset;
+}
+
+static inline int64_t packets_of(const struct netreduce_ring *ring, int64_t message)
+{
+    int64_t index = message % ring->banks;
+    return ring->message[index] == message ? ring->announced[index] : 0;
+}
+
+#endif
