@@ -226,6 +226,29 @@ def test_a_timeout_ends_the_sleep_in_time(space: Namespace, opener: Opener) -> N
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("spin_ns", [1_000_000, 50_000_000])
+def test_polling_through_the_end_of_a_sleep(space: Namespace, spin_ns: int) -> None:
+    """It ends no earlier than the timeout, and a frame still ends it."""
+    library = native_library()
+    if library is None:
+        pytest.skip("no C compiler")
+    space.veth("a0", "a1")
+    io = NativeIo(library, open_ports(["a0"], backpressure=False), backpressure=False, spin_ns=spin_ns)
+    rows = io.attach(FrameBatch.of(8, io.stride))
+    with raw("a1") as far:
+        began, cpu = time.monotonic_ns(), time.process_time_ns()
+        assert io.receive(rows, 20_000_000) == 0
+        assert time.monotonic_ns() - began >= 20_000_000
+        assert time.process_time_ns() > cpu
+        timer = threading.Timer(0.01, far.send, [frame(1)])
+        timer.start()
+        assert io.receive(rows, _PATIENCE_S * 10**9 if spin_ns == 1_000_000 else 10**9) == 1
+        timer.join()
+        assert io.receive(rows, 0) == 0
+    io.close()
+
+
+@pytest.mark.root
 def test_a_batch_takes_from_every_port_and_leaves_the_rest(space: Namespace, opener: Opener) -> None:
     space.veth("a0", "a1")
     space.veth("b0", "b1")
