@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -84,11 +85,9 @@ class NativeIo:
         if not self._io:
             raise MemoryError
         self._header = _Header.from_address(self._io)
-        self._receive, self._send, self._room = (
-            library.packet_io_receive,
-            library.packet_io_send,
-            library.packet_io_room,
-        )
+        self._receive: Callable[..., int] = library.packet_io_receive
+        self._send: Callable[..., int] = library.packet_io_send
+        self._room: Callable[..., int] = library.packet_io_room
         self._rows: list[Rows] = []
         self._socket_drops = 0
         library.packet_io_fine_timers()
@@ -118,17 +117,17 @@ class NativeIo:
         return rows
 
     def receive(self, rows: Rows, timeout_ns: int) -> int:
-        count: int = self._receive(self._io, rows.handle, timeout_ns, self._spin_ns, _QUOTA)
+        count = self._receive(self._io, rows.handle, timeout_ns, self._spin_ns, _QUOTA)
         if count < 0:
             raise OSError(-count, os.strerror(-count))
         rows.batch.count = count
         return count
 
     def room(self) -> int:
-        return int(self._room(self._io))
+        return self._room(self._io)
 
     def send(self, rows: Rows, count: int, fresh: bool) -> int:
-        waiting: int = self._send(self._io, rows.handle, count, fresh)
+        waiting = self._send(self._io, rows.handle, count, fresh)
         if waiting < 0:
             raise ValueError(f"a frame to send has a port outside 0..{self.ports - 1} or an impossible length")
         return waiting
@@ -144,5 +143,10 @@ class NativeIo:
         self._rows.clear()
         self._library.packet_io_free(self._io)
         self._io, self._header = None, _Header()
+        self._receive = self._send = self._room = _closed
         for port in self._sockets:
             port.socket.close()
+
+
+def _closed(*_: object) -> int:
+    raise OSError(errno.EBADF, "the sockets are closed")

@@ -94,7 +94,7 @@ def open_port(interface: str, *, backpressure: bool, rate_bps: int | None = None
 
     With `backpressure` (a NIC) its send buffer holds only about 4 ms at `rate_bps`, so that the kernel says "not now" long
     before a qdisc drops; without (a switch port) the qdisc's own limit drops. PACKET_QDISC_BYPASS stays off: shaping must
-    apply. Raises HostCapabilityError without CAP_NET_RAW, InternalError never, OSError when there is no such interface.
+    apply. Raises HostCapabilityError without CAP_NET_RAW, OSError when there is no such interface.
     """
     try:
         # Protocol 0 receives nothing until bind() names the interface; ETH_P_ALL here would let in foreign frames.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import itertools
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyroute2 import IPRoute, netns
+from pyroute2 import IPRoute
 
 __all__ = ["Namespace", "own_namespace"]
 
 _CLONE_NEWNET = 0x40000000
-_numbers = itertools.count()
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -67,23 +65,19 @@ class Namespace:
 
 
 @contextlib.contextmanager
-def own_namespace(prefix: str = "w-plane") -> Iterator[Namespace]:
-    """A new namespace without IPv6 chatter; the thread returns home afterwards and the namespace goes."""
-    name = f"{prefix}-{os.getpid()}-{next(_numbers)}"
+def own_namespace() -> Iterator[Namespace]:
+    """A new namespace without IPv6 chatter and without a name: it goes with the last socket in it, whatever happens. The
+    thread returns home afterwards."""
     with contextlib.ExitStack() as undo:
         home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         undo.callback(os.close, home)
-        netns.create(name)
-        undo.callback(netns.remove, name)
-        there = os.open(f"/run/netns/{name}", os.O_RDONLY)
-        undo.callback(os.close, there)
-        _enter(there)
-        undo.callback(_enter, home)
+        _check(_libc.unshare(_CLONE_NEWNET), "unshare")
+        undo.callback(lambda: _check(_libc.setns(home, _CLONE_NEWNET), "setns"))
         with contextlib.suppress(FileNotFoundError):
             Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
         yield Namespace(undo.enter_context(IPRoute()))
 
 
-def _enter(fd: int) -> None:
-    if _libc.setns(fd, _CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "setns")
+def _check(result: int, call: str) -> None:
+    if result:
+        raise OSError(ctypes.get_errno(), call)

@@ -46,7 +46,7 @@ def test_frames_are_forwarded(kind: type[Forwarder]) -> None:
     assert events == [(9, statistics)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_both_paths_send_the_same(data: st.DataObject) -> None:
     times = sorted(data.draw(st.lists(st.integers(0, 300), max_size=40)))

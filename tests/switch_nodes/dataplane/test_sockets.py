@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import threading
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane import DataPlane, native_io, open_io
 from switch_nodes.dataplane.native_io import NativeIo, native_library
 from switch_nodes.dataplane.packet_io import PacketIo
 from switch_nodes.dataplane.python_io import PythonIo
@@ -225,6 +226,29 @@ def test_a_timeout_ends_the_sleep_in_time(space: Namespace, opener: Opener) -> N
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("spin_ns", [1_000_000, 50_000_000])
+def test_polling_through_the_end_of_a_sleep(space: Namespace, spin_ns: int) -> None:
+    """It ends no earlier than the timeout, and a frame still ends it."""
+    library = native_library()
+    if library is None:
+        pytest.skip("no C compiler")
+    space.veth("a0", "a1")
+    io = NativeIo(library, open_ports(["a0"], backpressure=False), backpressure=False, spin_ns=spin_ns)
+    rows = io.attach(FrameBatch.of(8, io.stride))
+    with raw("a1") as far:
+        began, cpu = time.monotonic_ns(), time.process_time_ns()
+        assert io.receive(rows, 20_000_000) == 0
+        assert time.monotonic_ns() - began >= 20_000_000
+        assert time.process_time_ns() > cpu
+        timer = threading.Timer(0.01, far.send, [frame(1)])
+        timer.start()
+        assert io.receive(rows, _PATIENCE_S * 10**9 if spin_ns == 1_000_000 else 10**9) == 1
+        timer.join()
+        assert io.receive(rows, 0) == 0
+    io.close()
+
+
+@pytest.mark.root
 def test_a_batch_takes_from_every_port_and_leaves_the_rest(space: Namespace, opener: Opener) -> None:
     space.veth("a0", "a1")
     space.veth("b0", "b1")
@@ -310,7 +334,6 @@ def test_backpressure_never_loses_a_frame(space: Namespace, opener: Opener, cont
             assert take(far, len(frames)) == frames
     assert (running.result.frames_out, running.result.queue_drops) == (400, 0)
     assert running.result.wakeups < 400
-    assert running.result.cpu_ns < running.result.wall_ns / 2
 
 
 @pytest.mark.root
@@ -333,23 +356,25 @@ def test_backpressure_holds_back_also_when_only_the_qdisc_is_full(
 
 @pytest.mark.root
 def test_without_backpressure_the_tail_is_dropped_and_counted(space: Namespace, opener: Opener, control: Pair) -> None:
+    """At one frame per second nothing leaves behind the first burst, however slowly this test runs."""
     space.veth("a0", "a1")
-    space.shape("a0", 10_000_000, limit=20)
+    space.shape("a0", 8_000, limit=20)
     machine, tap = BatchForwarder({}), ListTap()
     machine.queue.extend((0, frame(n, 1000)) for n in range(200))
     with raw("a1") as far:
         io = opener(["a0"], backpressure=False, control=control[1])
         with Running(machine, io, control[0], tap=tap) as running:
-            received = [number_of(item) for item in take(far, 20)]
-            time.sleep(0.2)
-            received += [number_of(item) for item in take(far, running.plane._io.counters().frames_out - 20)]
+            deadline = time.monotonic() + _PATIENCE_S
+            while (counters := io.counters()).frames_out + counters.queue_drops < 200 and time.monotonic() < deadline:
+                time.sleep(0.001)
+        received = [number_of(item) for item in take(far, space.counters("a1")[0])]
     result = running.result
     assert result.queue_drops > 100
     assert result.frames_out + result.queue_drops == 200
-    assert len(received) == result.frames_out
-    assert received == sorted(received)
+    assert received == list(range(len(received)))
     lost = [number_of(data) for _, _, _, data, reason in tap.lost if reason == "queue"]
-    assert sorted(lost + received) == list(range(200))
+    assert len(lost) == result.queue_drops
+    assert lost == sorted(set(lost) - set(received))
 
 
 @pytest.mark.root
@@ -436,6 +461,38 @@ def test_what_a_frame_costs_is_estimated_well(space: Namespace, size: int) -> No
         real = port.send_buffer / sent
         assert 0.5 * real <= frame_cost(size) <= 2.2 * real
         assert io.room() == 0
+
+
+def test_the_mirrored_struct_has_the_size_that_c_gives_it() -> None:
+    library = native_library()
+    if library is None:
+        pytest.skip("no C compiler")
+    assert library.packet_io_size() == ctypes.sizeof(native_io._Header)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("setting", "kind"), [("0", PythonIo), ("1", NativeIo)])
+def test_the_c_core_is_optional(
+    space: Namespace, monkeypatch: pytest.MonkeyPatch, setting: str, kind: type[PacketIo]
+) -> None:
+    monkeypatch.setenv("INA_NATIVE", setting)
+    if setting == "1" and native_library() is None:
+        pytest.skip("no C compiler")
+    space.veth("a0", "a1")
+    io = open_io(["a0"], backpressure=True)
+    assert isinstance(io, kind)
+    io.close()
+
+
+@pytest.mark.root
+def test_closed_sockets_are_refused(space: Namespace, opener: Opener) -> None:
+    space.veth("a0", "a1")
+    io = opener(["a0"], backpressure=False)
+    rows = io.attach(FrameBatch.of(8, io.stride))
+    io.close()
+    io.close()
+    with pytest.raises((OSError, ValueError)):
+        io.receive(rows, 0)
 
 
 def test_a_queue_of_four_milliseconds() -> None:

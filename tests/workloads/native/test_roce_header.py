@@ -6,7 +6,7 @@ import ctypes
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.pcap import pcap_frames
@@ -118,6 +118,7 @@ def test_what_is_not_roce(probe: ctypes.CDLL, at: int, value: int) -> None:
     assert _parse(probe, bytes(frame))[0] == NONE
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_broken_frames(probe: ctypes.CDLL, data: st.DataObject) -> None:
     frame = bytearray(data.draw(st.sampled_from(_FRAMES)))
@@ -131,6 +132,7 @@ def test_broken_frames(probe: ctypes.CDLL, data: st.DataObject) -> None:
     _agree(probe, bytes(frame))
 
 
+@settings(deadline=None)
 @given(a=st.integers(0, (1 << 24) - 1), b=st.integers(0, (1 << 24) - 1), n=st.integers(-(1 << 23), (1 << 23) - 1))
 def test_psn_arithmetic(probe: ctypes.CDLL, a: int, b: int, n: int) -> None:
     assert probe.probe_psn_diff(a, b) == psn_diff(a, b)
