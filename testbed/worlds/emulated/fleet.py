@@ -31,7 +31,7 @@ _TICK_S = 0.1
 _READ = 262_144
 _OUTPUT_PART = 1_500
 _STOP_PATIENCE_S = 10.0
-_DIE_PATIENCE_S = 0.2
+_DIE_PATIENCE_S = 1.0
 
 
 class Phase(Enum):
@@ -52,6 +52,8 @@ class NodeProcess:
     phase: Phase = Phase.STARTING
     connection: socket.socket | None = None
     lines: LineBuffer = field(default_factory=LineBuffer)
+    paused: bool = False
+    """SIGSTOP was the last signal"""
     doomed: bool = False
     """we end it: by a fault of the scenario, or after it said done"""
 
@@ -101,6 +103,7 @@ class Fleet:
         if node.phase is Phase.GONE:
             return False
         signal.pidfd_send_signal(node.handle, number)
+        node.paused = number == signal.SIGSTOP
         return True
 
     def kill(self, name: str) -> None:
@@ -110,7 +113,7 @@ class Fleet:
         node.doomed = True
         self._send(node, {"control": "die"})
         deadline = time.monotonic() + _DIE_PATIENCE_S
-        while node.phase is not Phase.GONE and time.monotonic() < deadline:
+        while node.phase is Phase.RUNNING and not node.paused and time.monotonic() < deadline:
             self.pump(0.01)
         if self.signal(name, signal.SIGKILL):
             self.await_all(Phase.GONE, _STOP_PATIENCE_S, lambda other: other is node)

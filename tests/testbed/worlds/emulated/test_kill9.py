@@ -92,11 +92,13 @@ def test_at_random_moments(state: Path, tmp_path: Path, made_by_hand: str) -> No
 
 # The owner; shell and namespace of each node; two names per link; a qdisc per end; the socket; a process per node.
 LINES = 1 + 3 * 2 + 2 * 2 + 4 + 1 + 3
+TRIED = (1, 2, 3, 7, 8, 9, 11, 12, 15, 16, 17, LINES)
+"""the first and the last of each kind"""
 
 
-def test_right_after_each_line_of_the_ledger(state: Path, tmp_path: Path, made_by_hand: str) -> None:
+def test_right_after_each_kind_of_line_of_the_ledger(state: Path, tmp_path: Path, made_by_hand: str) -> None:
     before = sh(f"ip -n {made_by_hand} -o link | cut -d' ' -f2")
-    for line in range(1, LINES + 1):
+    for line in TRIED:
         pid = fork_orchestrator(tmp_path / f"run-{line}", kill_at_line=line)
         assert select.select([os.pidfd_open(pid)], [], [], 20)[0], f"there is no line {line} any more"
         _, status = os.waitpid(pid, 0)

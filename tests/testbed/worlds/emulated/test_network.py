@@ -70,7 +70,7 @@ class TestBuilt:
         assert "inet6" not in self.run(network, "h1", "ip", "addr")
         neighbours = self.run(network, "h1", "ip", "neigh").splitlines()
         assert sorted(line.split()[0] for line in neighbours) == ["10.77.0.3", "10.77.0.4"]
-        assert all(line.endswith("PERMANENT") for line in neighbours)
+        assert all(line.split()[-1] == "PERMANENT" for line in neighbours)
 
     def test_every_process_and_interface_is_in_the_ledger(self, network: Network, ledger: Ledger) -> None:
         entries = ledger.entries()
