@@ -23,7 +23,7 @@ def skip_transparency(context: CheckContext) -> str | None:
 
 def transparency(context: CheckContext) -> CheckResult:
     """One pass over each capture, in the order in which the switch saw the frames. A frame that a fault took away before
-    the switch counts as sent, not as entered; one that a fault damaged before it is allowed, leaving it is not."""
+    the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it."""
     if not context.captures:
         return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
     violations, judged = Violations(), [0, 0, 0]
@@ -66,7 +66,6 @@ class _CaptureJudge:
             violations,
             aggregates=lambda connection: not plain and connection in self._ranks,
             is_stale=self._is_stale,
-            plain=plain,
         )
         self._by_requests: dict[Connection, ConnectionRules] = {}
         self._by_answers: dict[Connection, ConnectionRules] = {}
