@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
+from testbed.faults.model import Corrupt, Kill
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["credit_bound"]
@@ -13,7 +14,8 @@ _SHOWN = 8
 def credit_bound(context: CheckContext) -> CheckResult:
     """Message m may be posted iff m < N + min(received, acked), counted from what each worker told before (protocol text,
     section 8); with `credit: received` or `acked` that term alone counts. With a hello nothing else goes before its
-    result is back. The switch's own opinion: no packet was an `overrun`."""
+    result is back. The switch's own opinion: no packet was an `overrun`, unless it started anew without memory or a fault
+    forged packets."""
     collective = context.plan.workers[0].collective
     window = collective.window_messages
     received = dict.fromkeys(context.workers, 0)
@@ -40,7 +42,14 @@ def credit_bound(context: CheckContext) -> CheckResult:
             if collective.hello and message and not received[node]:
                 wrong.append(f"{node} posted message {message} before the result of the hello")
             posted[node] = message + 1
-    overruns = [record for record in context.events("PacketIgnored") if record["reason"] == "overrun"]
+    faults = context.plan.scenario.faults
+    forgetful = {fault.node for fault in faults if isinstance(fault, Kill)}
+    forged = any(isinstance(fault, Corrupt) and fault.repair_icrc for fault in faults)
+    overruns = [
+        record
+        for record in context.events("PacketIgnored")
+        if record["reason"] == "overrun" and record["node"] not in forgetful and not forged
+    ]
     wrong += [
         f"{record['node']} got a packet of message {record['message']} of rank {record['rank']} with no slot free for it"
         for record in overruns

@@ -57,11 +57,10 @@ class SwitchRules:
         """A frame with a wrong iCRC, or one that contradicts itself, entered."""
         self._damaged[raw] += 1
 
-    def passes_damaged(self, raw: bytes, frame: RoceFrame | None) -> bool:
-        """Whether a damaged frame may leave: what a switch does not aggregate it passes on as it came, without a look at
-        its iCRC. `frame` is None when it cannot be read."""
-        aggregated = frame is not None and frame.role is Role.DATA and self._aggregates(frame.connection)
-        return raw in self._damaged and not aggregated
+    def passes_damaged(self, raw: bytes) -> bool:
+        """Whether a damaged frame leaves as it came: what a switch only forwards it need not look into, and the NIC
+        behind it throws the frame away."""
+        return raw in self._damaged
 
     def entered(self, frame: RoceFrame, payload: int) -> None:
         """`payload`: hash of the payload."""
@@ -85,7 +84,9 @@ class SwitchRules:
 
     def left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting) -> None:
         if not frame.icrc_valid:
-            if not self.passes_damaged(raw, frame):
+            if frame.role is Role.DATA and self._aggregates(frame.connection):
+                self._violations.add(1, seen, "its iCRC is wrong, and its connection aggregates")
+            elif not self.passes_damaged(raw):
                 self._violations.add(1, seen, "its iCRC is wrong")
         elif frame.role is Role.DATA:
             self._data_left(frame, payload, seen)

@@ -23,7 +23,7 @@ def skip_transparency(context: CheckContext) -> str | None:
 
 def transparency(context: CheckContext) -> CheckResult:
     """One pass over each capture, in the order in which the switch saw the frames. A frame that a fault took away before
-    the switch counts as sent, not as entered; one that a fault damaged before it is allowed, leaving it is not."""
+    the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it."""
     if not context.captures:
         return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
     violations, judged = Violations(), [0, 0, 0]
@@ -114,7 +114,7 @@ class _CaptureJudge:
     def _malformed(self, outgoing: bool, raw: bytes, problem: str, seen: Sighting) -> None:
         if not outgoing and self._corrupts:
             self._switch.damaged(raw)
-        elif not self._switch.passes_damaged(raw, None):
+        elif not self._switch.passes_damaged(raw):
             self._violations.add(1, seen, problem)
 
     def _entered(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, *, lost: bool) -> None:

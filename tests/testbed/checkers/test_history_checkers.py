@@ -17,7 +17,7 @@ from testbed.checkers.fidelity import judge_fidelity
 from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.slots import slots_private
-from testbed.faults.model import Drop, Kill, Loss, Match, Pause, RateChange, Window
+from testbed.faults.model import Corrupt, Drop, Kill, Loss, Match, Pause, RateChange, Window
 from testbed.verdict import Verdict
 from tests.support.judged import FakeSource, altered, good_context, good_totals, matches, without
 
@@ -257,6 +257,12 @@ def test_order_of_posting_and_overrun(good):
     overrun = {"t": 5, "node": "s1", "event": "PacketIgnored", "ring_id": 1, "rank": 1, "message": 4, "offset": 0,
                "reason": "overrun"}  # fmt: skip
     assert credit_bound(changed(good, [*good.history, overrun])).verdict is FAIL
+    reborn = good_context(Kill("kill-1", node="s1", window=Window(5, 9)))
+    assert credit_bound(changed(reborn, [*reborn.history, overrun])).verdict is PASS
+    elsewhere = good_context(Kill("kill-1", node="h1"))
+    assert credit_bound(changed(elsewhere, [*elsewhere.history, overrun])).verdict is FAIL
+    forged = good_context(Corrupt("corrupt-1", repair_icrc=True))
+    assert credit_bound(changed(forged, [*forged.history, overrun])).verdict is PASS
     other = {**overrun, "reason": "duplicate"}
     assert credit_bound(changed(good, [*good.history, other])).verdict is PASS
 

@@ -150,15 +150,22 @@ def test_fault_damages_a_frame_on_its_way_in(judge):
     broken(judge(inserted(steps, at, onwards), plain), 1)
 
 
-def test_damaged_answer_passes_as_it_came(judge):
-    """A switch does not look at the iCRC of what it does not aggregate; the endpoint drops it."""
+def test_damaged_answer_is_forwarded_as_it_came(judge):
+    """What is only forwarded need not be looked into; but the damage must not be the switch's."""
     plan = small_plan(Corrupt("corrupt-1", links=("h2-s1",)))
     steps = good_capture(plan)
-    at = index_of(steps, "ack", 1, 0)
-    damaged = Step(False, steps[at].port, flipped(steps[at].frame), ("bad", 1, 2))
+    at = index_of(steps, "ack", 0, 3)
+    damaged = Step(False, 1, flipped(steps[at].frame), ("bad", 0, 3))
     onwards = replace(damaged, outgoing=True, port=0)
     assert judge(inserted(steps, at, damaged, onwards), plan).verdict is Verdict.PASS
-    broken(judge(inserted(steps, at, onwards), plan), 1)
+    broken(judge(inserted(steps, at, damaged, replace(onwards, frame=flipped(damaged.frame, -7))), plan), 1)
+    # one whose lengths or opcode are damaged, too
+    for byte, value in ((42, 0xC1), (39, 0)):
+        frame = steps[at].frame[:byte] + bytes([value]) + steps[at].frame[byte + 1 :]
+        torn = [replace(damaged, frame=frame), replace(onwards, frame=frame)]
+        assert judge(inserted(steps, at, *torn), plan).verdict is Verdict.PASS
+        broken(judge(inserted(steps, at, torn[1]), plan), 1)
+        broken(judge(inserted(steps, at, *torn)), 1)
 
 
 def test_lengths_that_contradict_each_other(judge, steps):
