@@ -35,13 +35,14 @@ _TYPES = {"socket": stat.S_ISSOCK, "file": stat.S_ISREG}
 
 
 def clean(run_id: str | None = None, *, force: bool = False) -> tuple[str, ...]:
-    """Remove what is left of one run, or of all; says what was removed, for people. A run whose owner lives is left alone,
+    """Remove what is left of one run (the name of its folder here, or of its run directory), or of all; says what was
+    removed, for people. A run whose owner lives is left alone,
     unless forced: then its owner is ended first. Raises ScenarioError when `run_id` names a run that lives."""
     done: list[str] = []
     for folder in sorted(known_runs()):
-        if run_id is not None and folder.name != run_id:
-            continue
         owner, entries = read_ledger(folder)
+        if run_id is not None and run_id not in (folder.name, Path(owner.run_dir).name if owner else None):
+            continue
         if owner is None and nascent_owner(folder) is None:
             # No run of ours made this folder.
             continue

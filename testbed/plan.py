@@ -143,9 +143,7 @@ def _connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
                 requests=(there, back, qp.peer_qpn),
                 answers=(back, there, qp.qpn),
                 first_psn=qp.first_psn,
-                message_packets=message_packets(
-                    worker.collective, workload.elements, workload.iterations, qp.path_mtu
-                ),
+                message_packets=message_packets(worker.collective, workload.elements, workload.iterations, qp.path_mtu),
             )
         )
     return tuple(connections)

@@ -105,7 +105,6 @@ class DataPlane:
         """Drive the Machine, `now` being the monotonic clock less `origin_ns`, until `on_control` returns False or
         `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way through a filter are
         then lost. The statistics of this run are the last event and the result."""
-        gc.collect()
         gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
         began, cpu = self._clock(), time.process_time_ns()
         timeout, going = 0, True

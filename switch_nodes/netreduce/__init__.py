@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.frame_queue import switch_library
+from switch_nodes.netreduce.fast import FastNetReduceProgram
 from switch_nodes.netreduce.program import NetReduceProgram
 
-__all__ = ["NetReduceProgram", "create_netreduce"]
+__all__ = ["FastNetReduceProgram", "NetReduceProgram", "create_netreduce"]
 
 
 def create_netreduce(config: SwitchConfig) -> NetReduceProgram:
-    """Raises ScenarioError for a configuration that cannot be installed."""
-    return NetReduceProgram(config)
+    """With the compiled fast path where it can be built. Raises ScenarioError for a configuration that cannot be
+    installed."""
+    library = switch_library()
+    return NetReduceProgram(config) if library is None else FastNetReduceProgram(config, library)

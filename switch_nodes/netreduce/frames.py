@@ -13,7 +13,7 @@ from workloads.machine import Buffer
 from workloads.wire import ICRC_BYTES, OPCODES, Bth, OpcodeInfo, Packet, WireError, decode_packet, icrc_of
 from workloads.wire.envelope import ETHERNET, decode_envelope
 
-__all__ = ["DataPacket", "Edge", "FrameReader"]
+__all__ = ["DataPacket", "Edge", "FrameReader", "elements_at", "elements_fit"]
 
 _RC_OPCODES = range(0x20)
 
@@ -105,7 +105,6 @@ def elements_at(payload_at: int, offset: int) -> int:
     return payload_at + (INA_HEADER_BYTES if offset == 0 else 0)
 
 
-def elements_fit(size: int, ring: Ring, offset: int) -> bool:
-    """Whether a packet may carry `size` bytes of elements at this place."""
-    room = ring.mtu - (INA_HEADER_BYTES if offset == 0 else 0)
-    return 0 <= size <= room and size % ELEMENT_BYTES == 0
+def elements_fit(size: int, ring: Ring) -> bool:
+    """Whether `size` bytes of elements are whole elements and have room in the buffers."""
+    return size <= ring.mtu and size % ELEMENT_BYTES == 0

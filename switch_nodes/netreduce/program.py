@@ -85,14 +85,14 @@ class NetReduceProgram(ForwardProgram):
                 raise ScenarioError(f"switch {config.name}: ring {ring.ring_id} is installed twice")
             self.rings[ring.ring_id] = self.ring_class(ring, config)
         self.tables = {ring_id: self.table_class(ring) for ring_id, ring in self.rings.items()}
-        self._reader = FrameReader(self.rings.values())
+        self.reader = FrameReader(self.rings.values())
         self.placement = Placement(self.tables)
         self._actions: dict[SlotAction, Callable[[Contribution, int], None]] = {
             action: getattr(self, action.value) for action in SlotAction if action is not SlotAction.CLEAR
         }
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        kind, edges, packet = self._reader.read(port, frame)
+        kind, edges, packet = self.reader.read(port, frame)
         action = FRAME_TABLE[kind]
         if edges:
             self.count("data_in")
@@ -176,7 +176,8 @@ class NetReduceProgram(ForwardProgram):
             known = self.tables[ring.id].is_known(c.rank, c.packet.qpn)
             delivered = known and c.message <= ring.newest_complete - ring.window
             return SlotEvent.DELIVERED if delivered else SlotEvent.STALE
-        if not elements_fit(len(c.elements), ring, c.offset) or (bitmap and len(c.elements) != ring.length[slot]):
+        fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
+        if not fits or (bitmap and len(c.elements) != ring.length[slot]):
             return SlotEvent.WRONG_SIZE
         if not bitmap & bit:
             return SlotEvent.COMPLETING if bitmap | bit == ring.everyone else SlotEvent.NEW

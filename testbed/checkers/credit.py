@@ -46,7 +46,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
         for record in overruns
     ]
     if wrong:
-        detail = f"{len(wrong)} violations; first: {wrong[0]}"
+        detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
         return CheckResult("credit_bound", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     if not any(posted.values()):
         return CheckResult("credit_bound", Verdict.UNKNOWN, "no worker told that it posted a message")

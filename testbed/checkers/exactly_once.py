@@ -38,7 +38,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
     missing = [message for message in range(layout.total) if message not in aggregated]
     wrong += [f"{layout.name(m)} reached a worker and was never aggregated" for m in missing if m in received]
     if wrong:
-        detail = f"{len(wrong)} violations; first: {wrong[0]}"
+        detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
         return CheckResult("exactly_once", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     if missing:
         detail = (

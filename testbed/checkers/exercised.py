@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
-from testbed.faults.model import Fault, NodeFault, PacketFault, RateChange
+from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["faults_exercised", "strikes"]
@@ -37,5 +37,7 @@ def _why(fault: Fault, end_ns: int) -> str:
     if isinstance(fault, PacketFault):
         if fault.rate < 1:
             return f"at a rate of {fault.rate:g} too few packets matched; run longer or raise the rate"
+        if fault.match == Match():
+            return "no packet crossed its links while it was active"
         return "no packet matched its conditions"
     return "the world did not carry it out"

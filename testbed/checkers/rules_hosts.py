@@ -80,23 +80,27 @@ class ConnectionRules:
 
     def _grammar(self, packet: _Sent, seen: Sighting) -> None:
         """The packet at `_next_sent`, in PSN order."""
-        info, at = OPCODES[packet.opcode], f"PSN {self._next_sent & PSN_MASK}, {opcode_name(packet.opcode)}"
+        info = OPCODES[packet.opcode]
         size, mtu, opened = packet.payload_bytes, self._path_mtu, self._message
         if info.starts:
             if opened is not None:
-                self._violations.add(3, seen, f"{at} begins a message while another is open")
+                self._wrong(packet, seen, "begins a message while another is open")
             opened = (packet.opcode, packet.reth_length, 0)
         elif opened is None or OPCODES[opened[0]].is_write != info.is_write:
-            self._violations.add(3, seen, f"{at} continues a message that did not begin")
+            self._wrong(packet, seen, "continues a message that did not begin")
             opened = (packet.opcode, -1, 0)
         least, most = (0 if info.starts else 1, mtu) if info.ends else (mtu, mtu)
         if not least <= size <= most:
             allowed = f"{mtu}" if least == most else f"{least} to {most}"
-            self._violations.add(3, seen, f"{at} has {size} bytes of payload; allowed: {allowed}")
+            self._wrong(packet, seen, f"has {size} bytes of payload; allowed: {allowed}")
         opcode, announced, total = opened[0], opened[1], opened[2] + size
         if info.ends and announced not in (-1, total):
-            self._violations.add(3, seen, f"{at} ends a message of {total} bytes, its RETH said {announced}")
+            self._wrong(packet, seen, f"ends a message of {total} bytes, its RETH said {announced}")
         self._message = None if info.ends else (opcode, announced, total)
+
+    def _wrong(self, packet: _Sent, seen: Sighting, what: str) -> None:
+        where = f"PSN {self._next_sent & PSN_MASK}, {opcode_name(packet.opcode)}"
+        self._violations.add(3, seen, f"{where} {what}")
 
     def left(self, frame: RoceFrame) -> None:
         """Data left the switch towards the receiver."""
@@ -130,7 +134,7 @@ class ConnectionRules:
             if self._msn is not None and psn_diff(frame.msn, self._msn) < 0:
                 self._violations.add(4, seen, f"MSN {frame.msn} after {self._msn}")
             self._msn = frame.msn
-        self._covered = max(self._covered, min(covers, self._next_left))
+        self._covered = max(self._covered, min(covers, self._clock.latest + 1))
         if is_rnr(syndrome):
             self._open_naks.discard(psn)
         elif syndrome == Nak.PSN_SEQUENCE:

@@ -44,12 +44,10 @@ class SwitchRules:
         *,
         aggregates: Callable[[Connection], bool],
         is_stale: Callable[[Connection, int], bool],
-        plain: bool,
     ) -> None:
         """`aggregates`: whether results may replace payloads on a connection. `is_stale(connection, psn)`: whether the
-        receiver provably has that packet's result, so that the packet may pass as it came. `plain`: the program only
-        forwards, so a damaged frame passes with its damage."""
-        self._violations, self._aggregates, self._is_stale, self._plain = violations, aggregates, is_stale, plain
+        receiver provably has that packet's result, so that the packet may pass as it came."""
+        self._violations, self._aggregates, self._is_stale = violations, aggregates, is_stale
         self._flows: dict[Connection, _Flow] = {}
         self._others: dict[bytes, tuple[list[int], Counter[str]]] = {}
         self._damaged: Counter[bytes] = Counter()
@@ -59,9 +57,11 @@ class SwitchRules:
         """A frame with a wrong iCRC, or one that contradicts itself, entered."""
         self._damaged[raw] += 1
 
-    def passes_damaged(self, raw: bytes) -> bool:
-        """Whether a damaged frame may leave: a plain switch does not look, and passes on what came."""
-        return self._plain and raw in self._damaged
+    def passes_damaged(self, raw: bytes, frame: RoceFrame | None) -> bool:
+        """Whether a damaged frame may leave: what a switch does not aggregate it passes on as it came, without a look at
+        its iCRC. `frame` is None when it cannot be read."""
+        aggregated = frame is not None and frame.role is Role.DATA and self._aggregates(frame.connection)
+        return raw in self._damaged and not aggregated
 
     def entered(self, frame: RoceFrame, payload: int) -> None:
         """`payload`: hash of the payload."""
@@ -85,7 +85,7 @@ class SwitchRules:
 
     def left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting) -> None:
         if not frame.icrc_valid:
-            if not self.passes_damaged(raw):
+            if not self.passes_damaged(raw, frame):
                 self._violations.add(1, seen, "its iCRC is wrong")
         elif frame.role is Role.DATA:
             self._data_left(frame, payload, seen)

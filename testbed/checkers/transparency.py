@@ -36,7 +36,7 @@ def transparency(context: CheckContext) -> CheckResult:
         judged = [a + b for a, b in zip(judged, judge.judged, strict=True)]
     if violations.total:
         rules = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
-        detail = f"{violations.total} violations ({rules}); first: {violations.texts[0]}"
+        detail = f"violations: {rules}; first: {violations.texts[0]}"
         return CheckResult("transparency", Verdict.FAIL, detail, tuple(violations.texts))
     frames, data, answers = judged
     if not data:
@@ -66,7 +66,6 @@ class _CaptureJudge:
             violations,
             aggregates=lambda connection: not plain and connection in self._ranks,
             is_stale=self._is_stale,
-            plain=plain,
         )
         self._by_requests: dict[Connection, ConnectionRules] = {}
         self._by_answers: dict[Connection, ConnectionRules] = {}
@@ -115,7 +114,7 @@ class _CaptureJudge:
     def _malformed(self, outgoing: bool, raw: bytes, problem: str, seen: Sighting) -> None:
         if not outgoing and self._corrupts:
             self._switch.damaged(raw)
-        elif not self._switch.passes_damaged(raw):
+        elif not self._switch.passes_damaged(raw, None):
             self._violations.add(1, seen, problem)
 
     def _entered(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, *, lost: bool) -> None:

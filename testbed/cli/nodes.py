@@ -105,10 +105,10 @@ def run_worker(args: argparse.Namespace) -> int:
     done_at: list[int] = []
 
     def over(now: int) -> bool:
-        if not (machine.finished or machine.failed):
+        if not machine.finished and not machine.failed:
             return False
         done_at.append(now)
-        return now - done_at[0] >= args.linger
+        return now - done_at[0] >= int(args.linger)
 
     _drive(machine, [args.port], backpressure=True, until=over)
     return 1 if machine.failed or not machine.finished else 0

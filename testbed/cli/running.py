@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,9 +114,10 @@ def run_demo(args: argparse.Namespace) -> int:
     require_root("demo")
     from testbed.scenario import load_scenario
 
-    # The lossy links are the first fault of the scenario; without loss, a fault that cannot strike would be refused.
-    changes = [f"topology.hosts={args.hosts}", f"faults[0].rate={args.loss!r}"]
-    return _run(load_scenario("demo", changes, args.seed), args)
+    # The lossy links are the first fault of the scenario; a fault that cannot strike would be refused.
+    changes = [f"topology.hosts={args.hosts}"] + ([f"faults[0].rate={args.loss!r}"] if args.loss else [])
+    scenario = load_scenario("demo", changes, args.seed)
+    return _run(scenario if args.loss else dataclasses.replace(scenario, faults=scenario.faults[1:]), args)
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:

@@ -36,7 +36,7 @@ def describe(error: BaseException) -> str:
     return text[:_DETAIL_LIMIT]
 
 
-def run_isolated(check: Check, timeout_s: float = 5.0) -> tuple[bool, str]:
+def run_isolated(check: Check, timeout_s: float = 20.0) -> tuple[bool, str]:
     """As `run_check`, in a fresh network namespace. The child is killed after `timeout_s`."""
     parent = os.getpid()
     read, write = os.pipe2(os.O_CLOEXEC)

@@ -6,8 +6,6 @@
 
 #include "rules.h"
 
-#define FLOW_SLOTS 1024 /* power of two, well above 2 x the hosts of a rack */
-
 struct entry {
     __u64 key; /* 0: free */
     __u32 count;
@@ -25,7 +23,8 @@ struct filter {
     __u64 used;
     struct ina_rule *rules;
     __u32 rule_count;
-    struct flow flows[FLOW_SLOTS];
+    struct flow *flows;
+    __u64 flow_mask;
 };
 
 static struct entry *slot_of(struct entry *entries, __u64 mask, __u64 key)
@@ -66,9 +65,9 @@ static struct entry *find(struct filter *filter, __u64 key)
 
 static const struct ina_connection *connection_of(const struct filter *filter, __u64 key)
 {
-    __u64 at = key & (FLOW_SLOTS - 1);
+    __u64 at = key & filter->flow_mask;
 
-    for (; filter->flows[at].key; at = (at + 1) & (FLOW_SLOTS - 1))
+    for (; filter->flows[at].key; at = (at + 1) & filter->flow_mask)
         if (filter->flows[at].key == key)
             return &filter->flows[at].connection;
     return NULL;
@@ -84,6 +83,7 @@ void ina_filter_free(struct filter *filter)
     if (filter) {
         free(filter->entries);
         free(filter->rules);
+        free(filter->flows);
         free(filter);
     }
 }
@@ -96,17 +96,20 @@ struct filter *ina_filter_new(const struct ina_rule *rules, __u32 count, const _
     __u64 at;
     __u32 i;
 
-    if (!filter || flow_count > FLOW_SLOTS / 2)
-        goto fail;
+    if (!filter)
+        return NULL;
+    for (filter->flow_mask = 1; filter->flow_mask < 2ull * flow_count; filter->flow_mask = filter->flow_mask * 2 + 1)
+        ;
+    filter->flows = calloc(filter->flow_mask + 1, sizeof(*filter->flows));
     filter->mask = 1023;
     filter->entries = calloc(filter->mask + 1, sizeof(*filter->entries));
     filter->rules = calloc(count ? count : 1, sizeof(*rules));
-    if (!filter->entries || !filter->rules)
+    if (!filter->entries || !filter->rules || !filter->flows)
         goto fail;
     memcpy(filter->rules, rules, count * sizeof(*rules));
     filter->rule_count = count;
     for (i = 0; i < flow_count; i++) {
-        for (at = flows[i] & (FLOW_SLOTS - 1); filter->flows[at].key; at = (at + 1) & (FLOW_SLOTS - 1))
+        for (at = flows[i] & filter->flow_mask; filter->flows[at].key; at = (at + 1) & filter->flow_mask)
             ;
         filter->flows[at].key = flows[i];
         filter->flows[at].connection = connections[i];

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,9 +30,7 @@ from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 
-__all__ = ["SOURCE", "CRule", "NativeScreen", "c_rules", "load_filter"]
-
-SOURCE = Path(__file__).with_name("filter.c")
+__all__ = ["CRule", "NativeScreen", "c_rules", "load_filter"]
 
 _KINDS: dict[type[PacketFault], int] = {
     Loss: 1, Burst: 2, Drop: 3, Corrupt: 4, Duplicate: 5, Reorder: 6, Delay: 7, EcnMark: 8, LinkDown: 9,
@@ -120,7 +117,7 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
 
 def load_filter() -> ctypes.CDLL | None:
     """The compiled `filter.c`, with its signatures set; None when this machine cannot build it."""
-    lib = load_library("fault_filter", [SOURCE])
+    lib = load_library("fault_filter")
     if lib is None:
         return None
     pointer, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
@@ -146,7 +143,8 @@ class NativeScreen:
 
     def __init__(self, lib: ctypes.CDLL, rules: Sequence[CRule], table: ConnectionTable) -> None:
         array = (CRule * len(rules))(*rules)
-        flows = [(flow_key(*flow), connection) for flow, connection in table]
+        asks = any(rule.conditions & (_IF_OFFSET | _IF_RANK) for rule in rules)
+        flows = [(flow_key(*flow), connection) for flow, connection in table] if asks else []
         keys = np.array([key for key, _ in flows], np.uint64)
         connections = (_CConnection * len(flows))(*(_CConnection(item.rank, item.first_psn) for _, item in flows))
         self._lib, self._count = lib, lib.ina_filter_count
@@ -154,7 +152,7 @@ class NativeScreen:
             ctypes.addressof(array), len(rules), keys.ctypes.data, ctypes.addressof(connections), len(flows)
         )
         if not self._filter:
-            raise InternalError(f"no fault filter for {len(flows)} flows")
+            raise MemoryError("no memory for a fault filter")
         self._free = weakref.finalize(self, lib.ina_filter_free, self._filter)
         self._arrays: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None
 

@@ -19,7 +19,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def _setns(handle: int) -> None:
     if _libc.setns(handle, _CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"setns: {os.strerror(number)}")
+        raise OSError(number, os.strerror(number), "setns")
 
 
 def enter(pid: int) -> None:
@@ -49,7 +49,7 @@ def unshare_network() -> None:
     """The calling thread gets a new, empty network namespace. Raises OSError (PermissionError without CAP_SYS_ADMIN)."""
     if _libc.unshare(_CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"unshare: {os.strerror(number)}")
+        raise OSError(number, os.strerror(number), "unshare")
 
 
 def namespace_inode(pid: int | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Line", "amount", "bits_per_second", "summary_lines"]
+__all__ = ["Line", "amount", "bits_per_second", "byte_size", "summary_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,13 @@ def bits_per_second(rate: float) -> str:
         if rate >= size:
             return f"{rate / size:.1f} {unit}"
     return f"{rate:.0f} bit/s"
+
+
+def byte_size(size: int) -> str:
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.2f} {unit}"
+    return amount(size, "byte")
 
 
 def summary_lines(result: dict[str, Any]) -> list[Line]:
@@ -59,7 +66,7 @@ def _what(result: dict[str, Any]) -> list[Line]:
     if metrics["gradient_bytes"]:
         lines.append(
             Line(
-                f"every worker reduced {metrics['gradient_bytes'] / 1e6:,.2f} MB of gradient, {done} of "
+                f"each worker's gradient has {byte_size(metrics['gradient_bytes'])}; {done} of "
                 f"{amount(len(iterations), 'iteration')} done",
                 "",
                 2,
@@ -101,14 +108,10 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
-        lines.append(
-            Line(
-                f"what {amount(metrics['recovered_packets'], 'lost data packet')} carried "
-                "reached its receiver by retransmission",
-                "",
-                2,
-            )
-        )
+        good = metrics["recovered_packets"]
+        text = f"what {amount(good, 'lost data packet')} carried reached its receiver after all"
+        if good or lost["data"]:
+            lines.append(Line(text if good else "the lost data did not reach its receiver", "", 2))
     else:
         lines.append(Line("no packet was lost", "", 2))
     causes = {"nak": "after a NAK", "timeout": "after a timeout", "rnr": "after a receiver was not ready"}

@@ -51,12 +51,12 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
         return
     wanted = "netreduce" if job.collective == "netreduce" else "forward"
     if switch.program != wanted:
+        here = path if path in problems.places else ("job", "collective")
         problems.add(
-            path,
-            f"collective {job.collective} does not run over it",
-            found=f"'{switch.program}'",
-            allowed=wanted,
-            hint="set switch.program, or job.collective",
+            here,
+            f"collective {job.collective} does not run over program {switch.program}",
+            allowed=f"switch.program: {wanted}",
+            hint="or another job.collective",
         )
 
 

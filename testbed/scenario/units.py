@@ -26,8 +26,9 @@ _RATE_UNITS = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9}
 _TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
 _SIZE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
-_NUMBER = re.compile(r"([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30}))\s*(\S*)\Z", re.ASCII)
-_DEPTH = 10**40
+_NUMBER = re.compile(
+    r"([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*(\S*)\Z", re.ASCII
+)
 
 
 class UnitError(ValueError):
@@ -41,8 +42,7 @@ class UnitError(ValueError):
 def _split(value: object, what: str, allowed: str) -> tuple[Fraction, str]:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise UnitError(f"not {what}", allowed)
-    text = format(Decimal(repr(value)), "f") if isinstance(value, float) and abs(value) < _DEPTH else str(value)
-    found = _NUMBER.match(text.strip())
+    found = _NUMBER.match(str(value).strip())
     if found is None:
         raise UnitError(f"not {what}", allowed)
     return Fraction(found[1]), found[2]

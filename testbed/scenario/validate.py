@@ -63,8 +63,20 @@ def _tell(
             known = key_names(model)
             problems.add(here, "unknown key", allowed=", ".join(known), hint=closest(key, known))
         elif item["type"] == "missing":
-            problems.add(here, "is missing")
+            problems.add(here, "is missing", allowed=_allowed(model, key))
         else:
             more = item.get("ctx", {})
             problem = str(more.get("problem", item["msg"]))
             problems.add(here, problem, found=found, allowed=more.get("allowed"), hint=more.get("hint"))
+
+
+def _allowed(model: type[Section], key: str) -> str | None:
+    """What a key may hold, in the words of its own check."""
+    try:
+        model.model_validate({key: None})
+    except ValidationError as error:
+        for item in error.errors():
+            if item["loc"][0] == key and item["type"] == "refused":
+                allowed = item["ctx"]["allowed"]
+                return None if allowed is None else str(allowed)
+    return None

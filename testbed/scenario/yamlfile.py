@@ -26,7 +26,7 @@ _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,29})\Z", re.ASCII)
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,24}\Z", re.ASCII)
 _FLOAT = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?\Z", re.ASCII)
 _SURPRISES = (
-    (re.compile(r"(?i:yes|no|on|off|y|n)\Z"), "YAML 1.1 reads it as true or false", "write true or false, or quote it"),
+    (re.compile(r"(?i:yes|no|on|off)\Z"), "YAML 1.1 reads it as true or false", "write true or false, or quote it"),
     (
         re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z"),
         "YAML 1.1 reads it as a number of base 60",

@@ -28,6 +28,7 @@ class Forwarder:
         self.received: list[tuple[int, int, bytes]] = []
         self.timers: list[int] = []
         self.events: deque[Event] = deque()
+        self.timer_calls = 0
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         copy = bytes(frame)
@@ -42,6 +43,7 @@ class Forwarder:
         return min(self.timers, default=None)
 
     def handle_timer(self, now: int) -> None:
+        self.timer_calls += 1
         for due in sorted(due for due in self.timers if due <= now):
             self.timers.remove(due)
             self.events.append(Rang(due, now))

@@ -1,28 +1,11 @@
-"""Reads classic pcap files (little endian, microseconds, Ethernet) with struct alone."""
+"""The table in the README of the rdma_rxe captures."""
 
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-_MAGIC, _ETHERNET = 0xA1B2C3D4, 1
-
-
-def read_pcap(path: Path) -> list[bytes]:
-    """The frames, whole, in file order."""
-    data = path.read_bytes()
-    magic, _, _, _, _, _, link = struct.unpack_from("<IHHiIII", data)
-    assert (magic, link) == (_MAGIC, _ETHERNET)
-    frames, at = [], 24
-    while at < len(data):
-        _, _, kept, size = struct.unpack_from("<IIII", data, at)
-        assert kept == size, "a truncated capture"
-        frames.append(data[at + 16 : at + 16 + size])
-        at += 16 + size
-    return frames
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,12 @@ def test_only_the_named_run_is_removed(state: Path, tmp_path: Path) -> None:
     assert (state / "run-1").exists()
 
 
+def test_a_run_is_also_known_by_the_name_of_its_run_directory(state: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        abandon(Ledger.create(f"20260101-rack-{name}.5eed00", tmp_path / f"20260101-rack-{name}"))
+    assert clean("20260101-rack-b") == (f"folder {state}/20260101-rack-b.5eed00",)
+
+
 def test_a_listed_process_is_ended_and_a_reused_pid_is_not(tmp_path: Path, sleeper: ProcessId) -> None:
     reused = Ledger.create("run-1", tmp_path)
     reused.note(ProcessEntry(sleeper.pid, sleeper.start - 100, "shell h1"))

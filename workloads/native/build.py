@@ -39,7 +39,8 @@ _HEADERS = Path(__file__).resolve().parent
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "packet_io": ("workloads/native/packet_io.c",),
     "rc_fast": ("workloads/rc/fast.c",),
-    "netreduce_absorb": ("switch_nodes/netreduce/absorb.c",),
+    "switch_programs": ("switch_nodes/forward.c", "switch_nodes/netreduce/absorb.c"),
+    "fault_filter": ("testbed/faults/filter.c",),
 }
 """Library name -> C files, relative to the folder that holds the packages. Data only: nothing is imported from above."""
 

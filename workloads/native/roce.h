@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <zlib.h>
+
+#include "crc.h"
 
 enum {
     ETH_DST = 0,
@@ -77,7 +78,7 @@ static inline uint16_t ipv4_checksum(const uint8_t *ip)
 }
 
 /* CRC state behind the masked headers up to and including the BTH: Ethernet frame of the plain case, >= EXT_AT bytes.
- * Continue it over everything from EXT_AT to the last pad byte with crc32(). Fields that routers change count as ones. */
+ * Continue it over everything from EXT_AT to the last pad byte with ina_crc32(). Fields that routers change count as ones. */
 static inline uint32_t roce_icrc_headers(const uint8_t *frame)
 {
     uint8_t masked[8 + EXT_AT - IP_AT];
@@ -89,14 +90,14 @@ static inline uint32_t roce_icrc_headers(const uint8_t *frame)
     memset(ip + IP_CHECKSUM - IP_AT, 0xFF, 2);
     memset(ip + UDP_CHECKSUM - IP_AT, 0xFF, 2);
     ip[BTH_RESERVED - IP_AT] = 0xFF;
-    return (uint32_t)crc32(0, masked, sizeof masked);
+    return ina_crc32(0, masked, sizeof masked);
 }
 
 /* iCRC of a frame of the plain case. `end` is the byte behind its iCRC (roce_view.end; an Ethernet frame may be padded
  * beyond it), at least EXT_AT + ICRC_BYTES. Store with put32le(frame + end - ICRC_BYTES, ...). */
 static inline uint32_t roce_icrc(const uint8_t *frame, size_t end)
 {
-    return (uint32_t)crc32(roce_icrc_headers(frame), frame + EXT_AT, (uInt)(end - ICRC_BYTES - EXT_AT));
+    return ina_crc32(roce_icrc_headers(frame), frame + EXT_AT, end - ICRC_BYTES - EXT_AT);
 }
 
 static inline int roce_icrc_is_valid(const uint8_t *frame, size_t end)

@@ -10,7 +10,7 @@ import struct
 from typing import NamedTuple
 
 from workloads.machine import Buffer
-from workloads.wire import ICRC_BYTES, OPCODES, Aeth, Envelope, ImmDt, Reth, WireError, icrc_of, opcode_name
+from workloads.wire import ICRC_BYTES, OPCODES, Aeth, Envelope, ImmDt, Opcode, Reth, WireError, icrc_of, opcode_name
 from workloads.wire.envelope import ETHERNET, IPV4, IPV6, UDP, decode_envelope
 from workloads.wire.packet import EXTENSIONS
 
@@ -37,7 +37,8 @@ class Inbound(NamedTuple):
     payload: Buffer
     reth: Reth | None
     imm: int | None
-    aeth: Aeth | None
+    syndrome: int | None
+    """of the AETH"""
 
 
 class FrameReader:
@@ -68,14 +69,17 @@ class FrameReader:
             raise WireError(f"unknown opcode {opcode:#04x}")
         at += _BTH.size
         view = memoryview(frame)
-        reth = imm = aeth = None
-        if info.extensions:
+        reth = imm = syndrome = None
+        if opcode == Opcode.ACKNOWLEDGE and end - at >= Aeth.LAYOUT.size:
+            syndrome = view[at]
+            at += Aeth.LAYOUT.size
+        elif info.extensions:
             body = view[:end]
             for name in info.extensions:
                 header = EXTENSIONS[name].decode(body, at)
                 at += header.LAYOUT.size
                 if isinstance(header, Aeth):
-                    aeth = header
+                    syndrome = header.syndrome
                 elif isinstance(header, ImmDt):
                     imm = header.value
                 elif isinstance(header, Reth):
@@ -86,7 +90,7 @@ class FrameReader:
             raise WireError(f"{opcode_name(opcode)}: {end - at} bytes left for pad {pad} and iCRC")
         return Inbound(
             frame, envelope, end, opcode, word_qpn & _LOW24, word_psn & _LOW24, word_psn >> 31 == 1,
-            view[at:payload_end], reth, imm, aeth,
+            view[at:payload_end], reth, imm, syndrome,
         )  # fmt: skip
 
 

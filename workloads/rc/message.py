@@ -37,20 +37,24 @@ class RequestPacket(NamedTuple):
 class OutMessage:
     """One posted message and the PSNs that it takes."""
 
-    __slots__ = ("_imm", "_mtu", "_reth", "_segments", "_starts", "end", "first", "length", "opcodes", "wr_id")
+    __slots__ = (
+        "_imm", "_reth", "_starts", "addresses", "end", "first", "length", "mtu", "opcodes", "segments", "wr_id",
+    )  # fmt: skip
 
     def __init__(self, request: SendRequest, first: int, mtu: int) -> None:
         """`first` is the sequence number of the first packet (not wrapped). Raises ValueError for a message that is too
         long or a value that does not fit its field, TypeError for a segment that is not contiguous."""
-        self._segments = tuple(memoryview(s).cast("B") for s in request.segments if memoryview(s).nbytes)
+        self.addresses: list[int] | None = None
+        """of the segments; the fast path fills it"""
+        self.segments = tuple(memoryview(s).cast("B") for s in request.segments if memoryview(s).nbytes)
         self._starts: list[int] = []
         length = 0
-        for segment in self._segments:
+        for segment in self.segments:
             self._starts.append(length)
             length += len(segment)
         if length > MAX_MESSAGE_BYTES:
             raise ValueError(f"a message of {length} bytes is longer than {MAX_MESSAGE_BYTES}")
-        self._mtu = mtu
+        self.mtu = mtu
         self._imm = b"" if request.imm is None else ImmDt(request.imm).encode()
         self._reth = b""
         if request.remote_va is not None:
@@ -62,18 +66,18 @@ class OutMessage:
 
     def payload(self, index: int) -> Buffer:
         """Bytes of packet `index`: a view where they lie in one segment."""
-        start = index * self._mtu
-        stop = min(start + self._mtu, self.length)
+        start = index * self.mtu
+        stop = min(start + self.mtu, self.length)
         if stop <= start:
             return b""
         at = bisect_right(self._starts, start) - 1
-        view = self._segments[at][start - self._starts[at] : stop - self._starts[at]]
+        view = self.segments[at][start - self._starts[at] : stop - self._starts[at]]
         if len(view) == stop - start:
             return view
         parts, missing = [view], stop - start - len(view)
         while missing:
             at += 1
-            parts.append(self._segments[at][:missing])
+            parts.append(self.segments[at][:missing])
             missing -= len(parts[-1])
         return b"".join(parts)
 
@@ -85,14 +89,14 @@ class OutMessage:
         extensions = (self._reth if starts else b"") + (self._imm if ends else b"")
         return RequestPacket(opcode, psn, ack_req, extensions, self.payload(sequence - self.first))
 
-    def middle_run(self, sequence: int) -> tuple[memoryview, int] | None:
-        """From packet `sequence` on, how many MIDDLE packets lie in one segment: (their bytes, count). None when
-        `sequence` is no such packet."""
+    def middle_run(self, sequence: int) -> tuple[int, int, int] | None:
+        """How many MIDDLE packets lie side by side in one segment from packet `sequence` on: (segment's index, offset in
+        it, count). None when there is none."""
         index = sequence - self.first
-        start = index * self._mtu
         if index == 0 or sequence >= self.end - 1:
             return None
+        start = index * self.mtu
         at = bisect_right(self._starts, start) - 1
-        rest = self._segments[at][start - self._starts[at] :]
-        count = min(len(rest) // self._mtu, self.end - 1 - sequence)
-        return (rest[: count * self._mtu], count) if count else None
+        offset = start - self._starts[at]
+        count = min((len(self.segments[at]) - offset) // self.mtu, self.end - 1 - sequence)
+        return (at, offset, count) if count else None

@@ -41,8 +41,8 @@ class QueuePair:
         if not inbound_icrc_is_valid(packet):
             self._counters.icrc_errors += 1
             self._reject("icrc", packet, "has a wrong iCRC")
-        elif packet.aeth is not None and packet.opcode == Opcode.ACKNOWLEDGE:
-            self.requester.on_answer(packet.psn, packet.aeth.syndrome, now)
+        elif packet.syndrome is not None and packet.opcode == Opcode.ACKNOWLEDGE:
+            self.requester.on_answer(packet.psn, packet.syndrome, now)
             if self.requester.state is RequesterState.ERROR:
                 self.responder.shut()
         elif packet.opcode in _RC_REQUESTS:
@@ -60,7 +60,8 @@ class QueuePair:
         if not answers:
             return None
         psn, syndrome, msn = answers.popleft()
-        return self.writer.write(Opcode.ACKNOWLEDGE, psn, False, Aeth(syndrome, msn).encode(), b"")
+        aeth = (syndrome << 24 | msn).to_bytes(Aeth.LAYOUT.size, "big")
+        return self.writer.write(Opcode.ACKNOWLEDGE, psn, False, aeth, b"")
 
     def next_request(self, now: int) -> bytes | None:
         """The next request frame, which has then left."""

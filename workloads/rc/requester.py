@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from ipaddress import ip_address
+from typing import NamedTuple
 
 from workloads.config import QpConfig
 from workloads.events import FrameRejected, QpFailed, Retransmission
@@ -15,9 +16,9 @@ from workloads.rc.message import OutMessage, RequestPacket
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
 from workloads.rc.tally import Counters, Outbox
 from workloads.rc.verbs import SUCCESS, SendCompleted, SendRequest
-from workloads.wire import PSN_MASK, Nak, is_ack, is_rnr, psn_diff, rnr_timer_ns
+from workloads.wire import ACK_UNLIMITED, PSN_MASK, Nak, Opcode, is_ack, is_rnr, psn_diff, rnr_timer_ns
 
-__all__ = ["MAX_WINDOW", "Requester", "rto_ns"]
+__all__ = ["MAX_WINDOW", "MiddleRun", "Requester", "rto_ns"]
 
 MAX_WINDOW = (1 << 23) - 1
 """PSNs that may be unacknowledged: one more and behind looks like ahead"""
@@ -34,6 +35,24 @@ _CAUSE = {RequesterEvent.NAK_SEQUENCE: "nak", RequesterEvent.TIMER: "timeout", R
 def rto_ns(timeout_code: int) -> int | None:
     """4.096 us * 2^code; None (never) for code 0 (IBTA vol. 1, 9.7.6.1.3; checked on captures)."""
     return 4096 << timeout_code if timeout_code else None
+
+
+class MiddleRun(NamedTuple):
+    """MIDDLE packets of one message that lie side by side in one segment."""
+
+    message: OutMessage
+    opcode: Opcode
+    segment: int
+    """index in the message's gather list"""
+    offset: int
+    """in the segment, bytes"""
+    psn: int
+    packets: int
+    until_ack: int
+    """index of the first one with AckReq; the next ones follow after each `ack_every`"""
+    ack_every: int
+    last_asks: bool
+    """the window closes behind the last one, so it has AckReq"""
 
 
 class Requester:
@@ -77,9 +96,9 @@ class Requester:
         if not self.can_send:
             return None
         message, sequence = self._messages[self._cursor], self.nxt
-        packet = message.packet(sequence, sequence & PSN_MASK, self._wants_ack(message, sequence))
-        self._count_sent(message, 1, packet.ack_req, now)
-        return packet
+        asks = self._wants_ack(message, sequence)
+        self._count_sent(message, 1, 0 if asks else self._since_ack_request + 1, now)
+        return message.packet(sequence, sequence & PSN_MASK, asks)
 
     def _wants_ack(self, message: OutMessage, sequence: int) -> bool:
         """AckReq: on the end of a message, every so often, and when the window closes behind this packet."""
@@ -89,9 +108,36 @@ class Requester:
             or sequence - self.una + 1 >= self._window
         )
 
-    def _count_sent(self, message: OutMessage, count: int, ack_requested: bool, now: int) -> None:
-        """`count` packets of `message`, from `nxt` on, left; `ack_requested` is the last one's AckReq."""
-        self._since_ack_request = 0 if ack_requested else self._since_ack_request + count
+    def middle_run(self, limit: int) -> MiddleRun | None:
+        """MIDDLE packets that may leave now and lie side by side, at most `limit`; None when there is none."""
+        if not self.can_send or limit < 1:
+            return None
+        message = self._messages[self._cursor]
+        found = message.middle_run(self.nxt)
+        if found is None:
+            return None
+        segment, offset, count = found
+        window = self._window - (self.nxt - self.una)
+        count = min(count, limit, window)
+        every = max(1, self._config.ack_request_every)
+        until_ack = max(0, every - 1 - self._since_ack_request)
+        psn, opcode = self.nxt & PSN_MASK, message.opcodes[1]
+        return MiddleRun(message, opcode, segment, offset, psn, count, until_ack, every, count == window)
+
+    def sent_middles(self, run: MiddleRun, now: int) -> None:
+        """The packets of `run` left."""
+        last = run.packets - 1
+        if run.last_asks:
+            since = 0
+        elif last >= run.until_ack:
+            since = (last - run.until_ack) % run.ack_every
+        else:
+            since = self._since_ack_request + run.packets
+        self._count_sent(run.message, run.packets, since, now)
+
+    def _count_sent(self, message: OutMessage, count: int, since_ack_request: int, now: int) -> None:
+        """`count` packets of `message`, from `nxt` on, left."""
+        self._since_ack_request = since_ack_request
         self._counters.packets_sent += count
         self._counters.packets_retransmitted += min(count, max(0, self.max_nxt - self.nxt))
         self.nxt += count
@@ -124,6 +170,11 @@ class Requester:
             return
         if asks is not None:
             self._step(self._spent(asks), now, syndrome=syndrome)
+
+    def on_acks(self, psn: int, count: int, now: int) -> None:
+        """`count` ACKs about PSNs that were sent; the one that reaches furthest names `psn`."""
+        self._counters.acks_received += count - 1
+        self.on_answer(psn, ACK_UNLIMITED, now)
 
     def _asks(self, syndrome: int) -> RequesterEvent:
         if is_rnr(syndrome):

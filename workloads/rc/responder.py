@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -67,6 +68,8 @@ class Responder:
         self._unacknowledged = 0
         """packets accepted since the last answer"""
         self._status, self._why = "", ""
+        self.touched = True
+        """set by whatever may open or close a message; `middle_room` may say something else since it was reset"""
 
     def post_receive(self, request: ReceiveRequest) -> None:
         """Raises ValueError for read-only memory, TypeError when it is not contiguous."""
@@ -79,10 +82,11 @@ class Responder:
 
     def shut(self) -> None:
         """The requester half failed: no request is served any more."""
-        self.state = ResponderState.ERROR
+        self.state, self.touched = ResponderState.ERROR, True
 
     def on_request(self, packet: Inbound) -> None:
         """One request packet whose iCRC is right."""
+        self.touched = True
         distance = psn_diff(packet.psn, self.expected)
         if distance:
             event = ResponderEvent.AHEAD if distance > 0 else ResponderEvent.DUPLICATE
@@ -102,6 +106,33 @@ class Responder:
                 self._acknowledge()
             else:
                 self._refuse(action, packet)
+
+    def middle_room(self) -> tuple[memoryview, bool, int] | None:
+        """Where MIDDLE packets may go now: (the rest of the message's memory, is it a WRITE, how many packets). None when
+        none may come."""
+        message = self._message
+        if message is None or self.state is ResponderState.ERROR:
+            return None
+        left = len(message.memory) - message.offset
+        count = (left - message.is_write) // self._config.path_mtu  # a WRITE's last byte belongs to its LAST
+        return (message.memory[message.offset :], message.is_write, count) if count > 0 else None
+
+    def placed_middles(self, count: int, asks: Sequence[int]) -> None:
+        """`count` in-order MIDDLE packets came and their payloads are in `middle_room`'s memory already. `asks` are those
+        with AckReq, counted from 1."""
+        assert self._message is not None
+        self.state = RESPONDER_TABLE[self.state, ResponderEvent.MIDDLE].state
+        self._message.offset += count * self._config.path_mtu
+        self._counters.packets_received += count
+        done, every = 0, self._config.ack_every
+        for stop, asked in (*((ask, True) for ask in asks), (count, False)):
+            while done < stop:
+                step = min(stop - done, max(1, every - self._unacknowledged))
+                done += step
+                self.expected = psn_add(self.expected, step)
+                self._unacknowledged += step
+                if self._unacknowledged >= every or (asked and done == stop):
+                    self._acknowledge()
 
     def _judge(self, packet: Inbound, info: OpcodeInfo) -> ResponderEvent:
         """The event for the expected PSN: its position, or what is wrong with it."""

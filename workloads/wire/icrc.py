@@ -10,9 +10,10 @@ __all__ = ["ICRC_BYTES", "icrc_of", "icrc_state"]
 
 ICRC_BYTES = 4
 _PREFIX_STATE = zlib.crc32(b"\xff" * 8)
-_IPV4_VARIANT = (1, 8, 10, 11)  # ToS, TTL, header checksum
-_IPV6_VARIANT = (1, 2, 3, 7)  # traffic class, flow label, hop limit; and the low half of byte 0
-_BTH_RESERVED = 8 + 4  # BTH byte 4 behind the UDP header: FECN, BECN and reserved bits
+# What counts as ones: IPv4 ToS, TTL, header checksum; IPv6 traffic class, flow label, hop limit (and the low half of byte
+# 0); UDP checksum; BTH byte 4, which holds FECN, BECN and reserved bits.
+_UDP_CHECKSUM = 6
+_BTH_RESERVED = 8 + 4
 
 
 def icrc_of(ip_to_pad: Buffer) -> bytes:
@@ -26,10 +27,11 @@ def icrc_state(ip_to_somewhere: Buffer) -> int:
     `zlib.crc32(rest, state)` it gives the iCRC: what packets have in common is computed once."""
     masked = bytearray(ip_to_somewhere)
     if masked[0] >> 4 == 4:
-        udp, variant = (masked[0] & 0x0F) * 4, _IPV4_VARIANT
+        udp = (masked[0] & 0x0F) * 4
+        masked[1] = masked[8] = masked[10] = masked[11] = 0xFF
     else:
-        udp, variant = 40, _IPV6_VARIANT
+        udp = 40
         masked[0] |= 0x0F
-    for index in (*variant, udp + 6, udp + 7, udp + _BTH_RESERVED):
-        masked[index] = 0xFF
+        masked[1] = masked[2] = masked[3] = masked[7] = 0xFF
+    masked[udp + _UDP_CHECKSUM] = masked[udp + _UDP_CHECKSUM + 1] = masked[udp + _BTH_RESERVED] = 0xFF
     return zlib.crc32(masked, _PREFIX_STATE)

@@ -2,7 +2,7 @@
 
 From a node: `{"control": "hello"}` (who it is, the kernel says: SO_PEERCRED), `ready` with its backend, `done`, and in
 between records of the history. To a node: `start` with the common origin, `tick` every now and then (send what you hold),
-`stop`. A path of a unix socket holds 107 bytes; `socket_path` makes any folder reachable in less.
+`stop`, `die` (a fault kills it). A path of a unix socket holds 107 bytes; `socket_path` makes any folder reachable in less.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import time
@@ -183,6 +184,8 @@ class NodeChannel:
         for message in self._lines.feed(data):
             if message["control"] == "stop":
                 self.stopped = True
+            elif message["control"] == "die":
+                self._die()
         self.flush()
         return not self.stopped
 
@@ -196,9 +199,19 @@ class NodeChannel:
             pass
 
     def done(self) -> None:
-        """Sends everything held, then the last message; gives up after a while when nobody reads."""
+        """Sends everything held, then the last message."""
         self._encode_held()
         self._bytes += encode({"control": "done"})
+        self.drain()
+
+    def _die(self) -> None:
+        """A fault kills this node. The kill takes its state, but not the history of what it did before."""
+        self.drain()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def drain(self) -> None:
+        """Sends everything held, and waits for room; gives up after a while when nobody reads."""
+        self._encode_held()
         deadline = time.monotonic() + _LAST_WORDS_S
         self.socket.setblocking(False)
         poller = select.poll()

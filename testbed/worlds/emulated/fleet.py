@@ -29,8 +29,9 @@ __all__ = ["Fleet", "NodeProcess", "Phase"]
 
 _TICK_S = 0.1
 _READ = 262_144
-_OUTPUT_TAIL = 2_000
+_OUTPUT_PART = 1_500
 _STOP_PATIENCE_S = 10.0
+_DIE_PATIENCE_S = 0.2
 
 
 class Phase(Enum):
@@ -99,9 +100,20 @@ class Fleet:
         node = self._nodes[name]
         if node.phase is Phase.GONE:
             return False
-        node.doomed = node.doomed or number == signal.SIGKILL
         signal.pidfd_send_signal(node.handle, number)
         return True
+
+    def kill(self, name: str) -> None:
+        """Afterwards it is gone, and what it told before it died is heard. A node that does not listen (paused) is killed
+        from outside."""
+        node = self._nodes[name]
+        node.doomed = True
+        self._send(node, {"control": "die"})
+        deadline = time.monotonic() + _DIE_PATIENCE_S
+        while node.phase is not Phase.GONE and time.monotonic() < deadline:
+            self.pump(0.01)
+        if self.signal(name, signal.SIGKILL):
+            self.await_all(Phase.GONE, _STOP_PATIENCE_S, lambda other: other is node)
 
     def await_all(
         self, phase: Phase, patience_s: float, nodes: Callable[[NodeProcess], bool] = lambda node: True
@@ -111,6 +123,7 @@ class Fleet:
         while waiting := [node for node in self._nodes.values() if nodes(node) and node.phase.value < phase.value]:
             self._interruption.check()
             if time.monotonic() > deadline:
+                self._make_it_talk(waiting[0])
                 names = ", ".join(node.name for node in waiting)
                 raise InternalError(f"after {patience_s:g} s not {phase.name.lower()}: {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
@@ -176,7 +189,11 @@ class Fleet:
         self._server.close()
 
     def _accept(self) -> None:
-        connection, _ = self._server.accept()
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._admit(self._server.accept()[0])
+
+    def _admit(self, connection: socket.socket) -> None:
         pid = peer_pid(connection)
         node = next((node for node in self._nodes.values() if node.pid == pid), None)
         if node is None:
@@ -193,11 +210,11 @@ class Fleet:
                 node.connection.send(encode(message))
 
     def _on_readable(self, node: NodeProcess, connection: socket.socket) -> bool:
-        """False at the end of the stream."""
+        """Whether there was something to read."""
         try:
             data = connection.recv(_READ)
         except BlockingIOError:
-            return True
+            return False
         except ConnectionResetError:
             data = b""
         if not data:
@@ -226,7 +243,8 @@ class Fleet:
                 raise error_from(message["error"])
 
     def _on_exit(self, node: NodeProcess) -> None:
-        # What it said before it ended waits in the socket.
+        # What it said before it ended waits in its socket, and that perhaps still in the queue of the listening one.
+        self._accept()
         while node.connection is not None and self._on_readable(node, node.connection):
             pass
         _, wait_status = os.waitpid(node.pid, 0)
@@ -250,9 +268,12 @@ class Fleet:
 
 
 def _tail(log: Path) -> str:
-    """The end of what a node wrote to stderr, on lines of its own."""
+    """What a node wrote to stderr, on lines of its own; of much, the begin (where a node hung) and the end (why it
+    crashed)."""
     try:
-        text = log.read_bytes()[-_OUTPUT_TAIL:].decode(errors="replace").strip()
+        text = log.read_bytes().decode(errors="replace").strip()
     except OSError:
         return ""
+    if len(text) > 2 * _OUTPUT_PART:
+        text = f"{text[:_OUTPUT_PART]}\n[...]\n{text[-_OUTPUT_PART:]}"
     return f"\n{text}" if text else ""

@@ -96,9 +96,13 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
         _leave(0)
         return
     time.sleep(max(0, origin_ns - time.monotonic_ns()) / 1e9)
-    loop.run(origin_ns)
-    for now, event in loop.finish():
-        channel.on_event(now, event)
+    try:
+        loop.run(origin_ns)
+        for now, event in loop.finish():
+            channel.on_event(now, event)
+    except BaseException:
+        channel.drain()
+        raise
     channel.done()
     _leave(0)
 

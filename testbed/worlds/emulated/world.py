@@ -19,7 +19,7 @@ from testbed.ledger import Ledger, state_dir
 from testbed.plan import Plan
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.control import make_record
-from testbed.worlds.emulated.fleet import Fleet, NodeProcess, Phase
+from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.interruption import Interruption
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.programs import build_node, capture_path
@@ -34,11 +34,12 @@ __all__ = ["NEEDS", "EmulatedWorld"]
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
 _READY_PATIENCE_S = 60.0
-_RESTART_PATIENCE_NS = 10_000_000_000
 _START_LEAD_NS = 20_000_000
 """from the message of the barrier to t = 0, so that every node hears it in time"""
 _GRACE_NS = 5_000_000_000
 _NEVER = 1 << 62
+_NAME_PART = 100
+"""of a run directory's name, so that the folder of the state stays below 255 bytes"""
 
 
 class EmulatedWorld:
@@ -162,9 +163,9 @@ class _Run:
                 fleet.signal(target, signal.SIGCONT)
                 self._tell(FaultHealed(action.fault, target))
             case Act.KILL:
-                if fleet.signal(target, signal.SIGKILL):
+                if fleet.is_alive(target):
                     self._strike(action, "kill", "signal")
-                    fleet.await_all(Phase.GONE, 10.0, _named(target))
+                    fleet.kill(target)
                     comes_back = any(other.act is Act.RESTART and other.target == target for other in later)
                     self._dead |= set() if comes_back else {target} & self._workers
             case Act.RESTART:
@@ -247,12 +248,8 @@ class _Run:
         }
 
 
-def _named(name: str) -> Callable[[NodeProcess], bool]:
-    return lambda node: node.name == name
-
-
 def _open_ledger(run_dir: Path) -> Ledger:
-    run = f"{run_dir.name}.{secrets.token_hex(3)}"
+    run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
     try:
         return Ledger.create(run, run_dir)
     except OSError as error:

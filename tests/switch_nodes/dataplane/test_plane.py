@@ -127,6 +127,7 @@ def test_an_early_wakeup_leaves_the_timer_alone() -> None:
     machine.timers = [300]
     _, events = run(io, machine)
     assert events[0] == (300, Rang(300, 300))
+    assert machine.timer_calls == 1
 
 
 @pytest.mark.parametrize("side", ["ingress", "egress"])
@@ -288,6 +289,14 @@ def test_egress_filters_work_on_interleaved_ports() -> None:
     run(io, machine, egress={1: RuleFilter(lambda data, now: () if data[3] % 2 else None)})
     assert [data[3] for _, port, data in io.sent if port == 1] == [0, 2, 4, 6]
     assert [data[3] for _, port, data in io.sent if port == 2] == list(range(8))
+
+
+def test_rows_put_off_for_a_duplicate_go_before_new_ones() -> None:
+    io, machine = FakeIo(), BatchForwarder({})
+    machine.queue.extend((1, frame(n)) for n in range(700))
+    twice = RuleFilter(lambda data, now: (Delivery(now, data),) * 2 if data == frame(10) else None)
+    run(io, machine, egress={1: twice})
+    assert [data for _, _, data in io.sent] == [frame(n) for n in sorted([*range(700), 10])]
 
 
 def test_screen_is_asked_about_rows_side_by_side() -> None:

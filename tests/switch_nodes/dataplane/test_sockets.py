@@ -162,6 +162,45 @@ def test_frames_for_another_mac_are_seen_and_own_ones_are_not(space: Namespace, 
 
 
 @pytest.mark.root
+def test_what_others_send_from_this_interface_is_not_seen(space: Namespace, opener: Opener) -> None:
+    space.veth("a0", "a1")
+    io = opener(["a0"], backpressure=False)
+    rows = io.attach(FrameBatch.of(8, io.stride))
+    with raw("a0") as other, raw("a1") as far:
+        other.send(frame(1))
+        far.send(frame(2))
+        assert io.receive(rows, 10**9) == 1
+        assert bytes(rows.batch.row(0)) == frame(2)
+
+
+@pytest.mark.root
+def test_the_interface_is_promiscuous_while_open(space: Namespace) -> None:
+    space.veth("a0", "a1")
+    index = space.index("a0")
+    port = open_port("a0", backpressure=False)
+    assert space.route.get_links(index)[0].get_attr("IFLA_PROMISCUITY") == 1
+    port.socket.close()
+    assert space.route.get_links(index)[0].get_attr("IFLA_PROMISCUITY") == 0
+
+
+@pytest.mark.root
+def test_a_busy_port_does_not_starve_another(space: Namespace, opener: Opener) -> None:
+    space.veth("a0", "a1")
+    space.veth("b0", "b1")
+    with raw("a1") as left, raw("b1") as right:
+        io = opener(["a0", "b0"], backpressure=False)
+        rows = io.attach(FrameBatch.of(10, io.stride))
+        for n in range(20):
+            left.send(frame(n))
+            right.send(frame(n))
+        order = []
+        for _ in range(4):
+            assert io.receive(rows, 10**9) == 10
+            order.append(set(rows.batch.ports.tolist()))
+        assert order == [{0}, {1}, {0}, {1}]
+
+
+@pytest.mark.root
 def test_only_frames_of_the_own_interface(space: Namespace, opener: Opener) -> None:
     space.veth("a0", "a1")
     space.veth("b0", "b1")
@@ -289,7 +328,7 @@ def test_backpressure_holds_back_also_when_only_the_qdisc_is_full(
         with Running(machine, io, control[0], backpressure=True) as running:
             assert take(far, len(frames)) == frames
     assert (running.result.frames_out, running.result.queue_drops) == (100, 0)
-    assert running.result.wakeups < 1000
+    assert running.result.wakeups < 200
 
 
 @pytest.mark.root

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from testbed.faults.link_filter import LinkFilter
+from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import (
     Burst,
     Corrupt,
@@ -26,7 +28,8 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.faults.native import CRule, load_filter
-from tests.support.roce_frames import FIRST_PSN, answer, arp, link_filter, request
+from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, answer, arp, link_filter, request
+from topologies import Direction
 from workloads.machine import FrameBatch
 
 needs_native = pytest.mark.skipif(load_filter() is None, reason="no C core on this machine")
@@ -175,3 +178,120 @@ def test_the_rule_struct_is_mirrored() -> None:
     lib = load_filter()
     assert lib is not None
     assert lib.ina_sizeof_rule() == ctypes.sizeof(CRule) == 136
+
+
+@needs_native
+def test_many_connections_are_told_apart() -> None:
+    """800 connections: only the packets of the rank that is meant are kept back."""
+    base = CONNECTIONS[0]
+    table = ConnectionTable(
+        replace(base, rank=n, requests=(*base.requests[:2], n), answers=(*base.answers[:2], 1000 + n))
+        for n in range(800)
+    )
+    filter_ = LinkFilter(
+        seed=1,
+        link="l",
+        direction=Direction.UP,
+        faults=[Drop("d", LINK, match=Match(source_rank=77, psn_offset=5))],
+        table=table,
+    )
+    batch = FrameBatch.of(800, 256)
+    frame = bytearray(request(FIRST_PSN + 5))
+    for n in range(800):
+        frame[47:50] = n.to_bytes(3, "big")
+        batch.append(0, frame)
+    assert np.flatnonzero(~filter_.screen(batch, 0, 0)).tolist() == [77]
+
+
+def long_traffic() -> list[list[bytes]]:
+    """12 batches of every sort of frame, most of them more than once."""
+    random = Random(8)
+    pool = [request(FIRST_PSN + n, opcode=n % 3) for n in range(60)]
+    pool += [request(500 + n, connection=1) for n in range(40)]
+    pool += [answer(FIRST_PSN + n, syndrome=syndrome) for n in range(20) for syndrome in (0x1F, 0x60)]
+    pool += [request(n, ipv6=True) for n in range(10)] + [arp(n) for n in range(10)] + [b"short"]
+    return [random.choices(pool, k=60) for _ in range(12)]
+
+
+@needs_native
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Loss("f", LINK, rate=0.3),
+        Loss("f", LINK, rate=0.5, window=Window(300, 700)),
+        Burst("f", LINK, rate=0.1, recover=0.3),
+        Burst("f", LINK, rate=0.1, recover=0.3, loss_bad=0.0, loss_good=0.5),
+        Burst("f", LINK, rate=0.7, recover=0.9, match=Match(attempt=2)),
+        Drop("f", LINK, match=Match(opcodes=frozenset({0, 2}))),
+        Drop("f", LINK, match=Match(syndrome=0x60)),
+        Drop("f", LINK, match=Match(psn_offset=20)),
+        Drop("f", LINK, match=Match(attempt=2)),
+        Drop("f", LINK, match=Match(source_rank=0)),
+        Drop("f", LINK, match=Match(source_rank=1, opcodes=frozenset({1}))),
+        Drop("f", LINK, match=Match(message=1, packet=-1)),
+        Corrupt("f", LINK, rate=0.3),
+        Duplicate("f", LINK, rate=0.3),
+        Reorder("f", LINK, rate=0.3, delay_ns=150),
+        Delay("f", LINK, rate=0.3, delay_ns=150, window=Window(0, 500)),
+        EcnMark("f", LINK, rate=0.3),
+        LinkDown("f", LINK, window=Window(100, 150), count=3, period_ns=300),
+    ],
+    ids=lambda fault: f"{type(fault).__name__}",
+)
+def test_each_kind_and_condition_through_the_screen(fault: PacketFault) -> None:
+    fast, slow = (link_filter(fault, seed=2, native=native) for native in (True, False))
+    batches = long_traffic()
+    assert by_batches(fast, batches) == one_by_one(slow, batches)
+    told = 0
+    while (event := fast.next_event()) is not None:
+        assert event == slow.next_event()
+        told += 1
+    assert slow.next_event() is None
+    assert told > 0
+
+
+def passing(fault: PacketFault, now: int = 0) -> float:
+    """Share of the frames that the screen lets through."""
+    batch = FrameBatch.of(1000, 256)
+    for frames in long_traffic():
+        for frame in frames:
+            batch.append(0, frame)
+    return float(link_filter(fault, native=True).screen(batch, 0, now).mean())
+
+
+@needs_native
+def test_the_screen_is_no_coarser_than_it_must_be() -> None:
+    """Each condition is asked in C: where it excludes a frame, Python is not asked."""
+    everything = len([frame for frames in long_traffic() for frame in frames])
+    naks = sum(len(frame) == 62 and frame[54] == 0x60 for frames in long_traffic() for frame in frames)
+    assert 0 < naks < everything / 4
+    assert passing(Drop("f", LINK, match=Match(syndrome=0x60))) == 1 - naks / everything
+    assert passing(Loss("f", LINK, match=Match(opcodes=frozenset({0x0B})))) == 1
+    assert passing(Corrupt("f", LINK, match=Match(attempt=99))) == 1
+    assert passing(LinkDown("f", LINK, window=Window(0, 10), count=2, period_ns=100), 205) == 1
+    assert passing(LinkDown("f", LINK, window=Window(0, 10), count=2, period_ns=100), 105) == 0
+
+
+@needs_native
+def test_behind_a_delayed_frame_the_screen_lets_nothing_through() -> None:
+    filter_ = link_filter(Delay("d", LINK, delay_ns=1000, window=Window(0, 50)), native=True)
+    batch = FrameBatch.of(2, 256)
+    batch.append(0, request(1))
+    assert filter_.screen(batch, 0, 10).tolist() == [False]
+    assert [item.at for item in filter_.admit(request(1), 10)] == [1010]
+    assert filter_.screen(batch, 0, 900).tolist() == [False]
+    assert [item.at for item in filter_.admit(request(1), 900)] == [1010]
+    assert filter_.screen(batch, 0, 1010).tolist() == [True]
+
+
+@needs_native
+def test_a_frame_waits_for_its_elder_twin() -> None:
+    """Two batches are screened before the first one's frame is admitted: it was first, so it is the first occurrence."""
+    filter_ = link_filter(Drop("d", LINK, match=Match(attempt=1), window=Window(0, 100)), native=True)
+    batch = FrameBatch.of(2, 256)
+    batch.append(0, request(1))
+    assert filter_.screen(batch, 0, 50).tolist() == [False]
+    assert filter_.screen(batch, 0, 200).tolist() == [False]
+    assert filter_.admit(request(1), 50) == ()
+    assert filter_.admit(request(1), 200) != ()
+    assert filter_.screen(batch, 0, 200).tolist() == [True]

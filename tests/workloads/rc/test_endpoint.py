@@ -177,9 +177,9 @@ def test_queue_pairs_take_turns() -> None:
     end = RcEndpoint()
     for qpn in (1, 2):
         end.add_qp(replace(A, qpn=qpn, peer_qpn=qpn))
-        end.post_send(qpn, SendRequest(0, (bytes(100 * MTU),)), 0)
+        end.post_send(qpn, SendRequest(0, (bytes(300 * MTU),)), 0)
     order = [p.bth.dest_qpn for _, f in end.frames_to_send(0) if (p := decode_packet(f))]
-    assert order == [1] * 64 + [2] * 64 + [1] * 36 + [2] * 36
+    assert order == [1] * 256 + [2] * 256 + [1] * 44 + [2] * 44
 
 
 def test_a_frame_that_nobody_took_has_not_left() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.rxe_captures import read_pcap
+from tests.support.pcap import pcap_frames
 from workloads.config import QpConfig
 from workloads.rc import RcEndpoint, ReceiveCompleted, ReceiveRequest, SendRequest
 from workloads.wire import OPCODES, Aeth, Opcode, Packet, decode_packet, psn_add
@@ -16,7 +16,7 @@ WRAP_PSN = 0xFFFFFC
 
 
 def packets_of(path: Path) -> list[tuple[bytes, Packet]]:
-    found = [(frame, decode_packet(frame)) for frame in read_pcap(path)]
+    found = [(frame, decode_packet(frame)) for frame in pcap_frames(path)]
     return [(frame, packet) for frame, packet in found if packet is not None]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.rxe_captures import capture_table, read_pcap
+from tests.support.pcap import pcap_frames
+from tests.support.rxe_captures import capture_table
 from workloads.wire import Opcode, decode_packet, encode_packet, icrc_is_valid, icrc_of
 
 ALTERED = ("small_host_switch.out.pcap", 86)  # 1-based; README: payload altered on purpose, iCRC not repaired
@@ -33,7 +34,7 @@ def test_counts_opcodes_and_syndromes_equal_the_readme(rxe_captures: Path) -> No
     rows = list(capture_table(rxe_captures))
     assert len(rows) == len(list(rxe_captures.glob("*.pcap"))) == 23
     for row in rows:
-        frames = read_pcap(rxe_captures / row.name)
+        frames = pcap_frames(rxe_captures / row.name)
         opcodes: Counter[str] = Counter()
         syndromes: Counter[int] = Counter()
         for frame in frames:
@@ -49,7 +50,7 @@ def test_counts_opcodes_and_syndromes_equal_the_readme(rxe_captures: Path) -> No
 def test_every_packet_is_encoded_to_the_same_bytes_again(rxe_captures: Path) -> None:
     count = 0
     for path in sorted(rxe_captures.glob("*.pcap")):
-        for number, frame in enumerate(read_pcap(path), 1):
+        for number, frame in enumerate(pcap_frames(path), 1):
             packet = decode_packet(frame)
             assert packet is not None
             again = encode_packet(packet)
@@ -66,7 +67,7 @@ def test_791_of_792_icrcs_are_valid(rxe_captures: Path) -> None:
     wrong = [
         (path.name, number)
         for path in sorted(rxe_captures.glob("*.pcap"))
-        for number, frame in enumerate(read_pcap(path), 1)
+        for number, frame in enumerate(pcap_frames(path), 1)
         if not icrc_is_valid(frame)
     ]
     assert wrong == [ALTERED]
@@ -80,7 +81,7 @@ def test_scapy_agrees_on_icrc_and_bth(rxe_captures: Path) -> None:
     sample = [
         frame
         for path in sorted(rxe_captures.glob("*.pcap"))
-        for frame in read_pcap(path)[:: max(1, len(read_pcap(path)) // 3)]
+        for frame in pcap_frames(path)[:: max(1, len(pcap_frames(path)) // 3)]
     ]
     assert len(sample) >= 60
     for frame in sample:

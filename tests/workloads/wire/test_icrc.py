@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.rxe_captures import read_pcap
+from tests.support.pcap import pcap_frames
 from workloads.wire import ICRC_BYTES, decode_packet, icrc_is_valid, icrc_of, icrc_state
 
 # (a) CNP of a ConnectX-4 Lx, from scapy's test suite test/contrib/roce.uts; (b) a captured READ request, from
@@ -43,7 +43,7 @@ def test_the_state_continues_over_the_rest() -> None:
 @pytest.fixture(scope="module")
 def frames() -> list[bytes]:
     folder = Path(__file__).resolve().parents[2] / "data" / "rxe"
-    return [frame for path in sorted(folder.glob("*.pcap")) for frame in read_pcap(path)]
+    return [frame for path in sorted(folder.glob("*.pcap")) for frame in pcap_frames(path)]
 
 
 def _masked(octets: bytes, **change: bool | int) -> bytes:

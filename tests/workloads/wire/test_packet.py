@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rxe_captures import read_pcap
+from tests.support.pcap import pcap_frames
 from workloads.wire import (
     OPCODES,
     Aeth,
@@ -163,7 +163,7 @@ def test_a_missing_or_misplaced_extension_header_is_refused() -> None:
 
 
 def test_a_replaced_payload_keeps_every_header(rxe_captures: Path) -> None:
-    for frame in read_pcap(rxe_captures / "sendimm.A.pcap") + read_pcap(rxe_captures / "send_ipv6.A.pcap"):
+    for frame in pcap_frames(rxe_captures / "sendimm.A.pcap") + pcap_frames(rxe_captures / "send_ipv6.A.pcap"):
         packet = decode_packet(frame)
         assert packet is not None
         if len(packet.payload) < 8:

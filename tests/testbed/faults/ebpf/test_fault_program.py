@@ -37,7 +37,7 @@ from testbed.faults.model import (
 )
 from tests.support.roce_frames import FIRST_PSN, TABLE, answer, link_filter, request
 from topologies import Direction
-from workloads.errors import InternalError
+from workloads.errors import HostCapabilityError, InternalError
 from workloads.wire import Opcode
 
 LINK = ("h1-s1",)
@@ -64,6 +64,13 @@ def test_why_not(fault: PacketFault, reason: str | None) -> None:
 
 class TestAsRoot:
     pytestmark = needs_root
+
+    @pytest.fixture(autouse=True)
+    def _program(self) -> None:
+        try:
+            build_object()
+        except HostCapabilityError as error:
+            pytest.skip(str(error))
 
     def test_it_draws_the_same_for_a_million_identities(self) -> None:
         count, stream, enter, recover = 1_000_000, 0xFEDCBA9876543210, threshold(0.02), threshold(0.2)

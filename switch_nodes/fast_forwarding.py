@@ -1,0 +1,67 @@
+"""The plain switch with a compiled fast path for frames between static entries; Python takes the others."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.frame_queue import BatchPointers, FrameQueue, StaticMacs, switch_library
+from workloads.machine import Buffer, FrameBatch
+
+__all__ = ["FastForwardProgram", "create_forward"]
+
+
+class FastForwardProgram(ForwardProgram):
+    """Emits the same frames in the same order as `ForwardProgram`."""
+
+    def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
+        super().__init__(config)
+        self._queue = FrameQueue(library)
+        self._static = StaticMacs(self.macs.static)
+        self._rows, self._asked = library.forward_rows, ctypes.c_int32(0)
+        self._asked_pointer = ctypes.addressof(self._asked)
+        self._pointers = BatchPointers()
+
+    def emit(self, port: int, frame: Buffer) -> None:
+        self._queue.append(port, frame)
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
+        while len(self._queue):
+            yield self._queue.popleft()
+
+    def receive_batch(self, batch: FrameBatch, now: int) -> None:
+        frames, stride, lengths, ports = self._pointers.of(batch)
+        row, count = 0, batch.count
+        while row < count:
+            before = row
+            row = self._rows(
+                self._static.pointer,
+                self._queue.pointer,
+                frames,
+                stride,
+                lengths,
+                ports,
+                row,
+                count,
+                self._asked_pointer,
+            )
+            if row > before:
+                self.count("forwarded", row - before)
+            if row >= count:
+                break
+            if self._asked.value:
+                self.receive_frame(int(batch.ports[row]), batch.row(row), now)
+                row += 1
+            else:
+                self._queue.make_room(count - row, stride * (count - row))
+
+    def fill_batch(self, batch: FrameBatch, now: int) -> None:
+        self._queue.fill(batch)
+
+
+def create_forward(config: SwitchConfig) -> ForwardProgram:
+    """With the fast path where it can be built."""
+    library = switch_library()
+    return ForwardProgram(config) if library is None else FastForwardProgram(config, library)

@@ -1,0 +1,177 @@
+"""The queue of frames that compiled and Python code fill together (`frame_queue.h`), and the library of both."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+import numpy as np
+
+from workloads.machine import Buffer, FrameBatch
+from workloads.native.build import load_library
+
+__all__ = ["BatchPointers", "FrameQueue", "StaticMacs", "switch_library"]
+
+_POINTER, _I32, _I64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
+_SIGNATURES: dict[str, tuple[list[object], object]] = {
+    "frame_queue_size": ([], ctypes.c_size_t),
+    "mac_table_size": ([], ctypes.c_size_t),
+    "forward_rows": ([_POINTER, _POINTER, _POINTER, _I64, _POINTER, _POINTER, _I32, _I32, _POINTER], _I32),
+    "queue_fill": ([_POINTER, _POINTER, _I64, _POINTER, _POINTER, _I32, _I32], _I32),
+    "netreduce_switch_size": ([], ctypes.c_size_t),
+    "netreduce_ring_size": ([], ctypes.c_size_t),
+    "netreduce_absorb": ([_POINTER, _POINTER, _I64, _POINTER, _POINTER, _I32, _I32], _I32),
+}
+
+
+def switch_library() -> ctypes.CDLL | None:
+    """The compiled switch programs, or None (`workloads.native.build.native_status` says why)."""
+    library = load_library("switch_programs")
+    if library is not None:
+        for name, (arguments, result) in _SIGNATURES.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = arguments, result
+    return library
+
+
+class QueueStruct(ctypes.Structure):
+    """struct frame_queue"""
+
+    _fields_ = [
+        ("data", _POINTER),
+        ("start", _POINTER),
+        ("length", _POINTER),
+        ("port", _POINTER),
+        ("capacity", _I64),
+        ("rows", _I64),
+        ("first", _I64),
+        ("last", _I64),
+        ("used", _I64),
+    ]
+    capacity: int
+    rows: int
+    first: int
+    last: int
+    used: int
+
+
+class MacStruct(ctypes.Structure):
+    """struct mac_table"""
+
+    _fields_ = [("mac", _POINTER), ("port", _POINTER), ("bits", _I32), ("unused", _I32)]
+
+
+class BatchPointers:
+    """Addresses of a batch's arrays, looked up once per batch (a lookup costs more than a call)."""
+
+    _kept = 64
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[FrameBatch, tuple[int, int, int, int]]] = {}
+
+    def of(self, batch: FrameBatch) -> tuple[int, int, int, int]:
+        """(frames, stride, lengths, ports)"""
+        known = self._known.get(id(batch))
+        if known is not None and known[0] is batch:
+            return known[1]
+        if not (batch.frames.strides[1] == 1 and batch.lengths.flags.c_contiguous and batch.ports.flags.c_contiguous):
+            raise ValueError("the rows of a batch must lie side by side in memory")
+        pointers = (
+            batch.frames.ctypes.data,
+            batch.frames.strides[0],
+            batch.lengths.ctypes.data,
+            batch.ports.ctypes.data,
+        )
+        if len(self._known) >= self._kept:
+            self._known.clear()
+        self._known[id(batch)] = batch, pointers
+        return pointers
+
+
+class StaticMacs:
+    """The static forwarding entries as an open-addressing table; at most half full."""
+
+    def __init__(self, macs: Mapping[bytes, int]) -> None:
+        bits = max(4, (2 * len(macs) + 1).bit_length())
+        self._mac = np.full(1 << bits, np.iinfo(np.uint64).max, np.uint64)
+        self._port = np.zeros(1 << bits, np.int32)
+        for mac, port in macs.items():
+            key = int.from_bytes(mac, "little")
+            at = (key * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> (64 - bits)
+            while self._mac[at] != np.iinfo(np.uint64).max:
+                at = (at + 1) % len(self._mac)
+            self._mac[at], self._port[at] = key, port
+        self.struct = MacStruct(self._mac.ctypes.data, self._port.ctypes.data, bits, 0)
+        self.pointer = ctypes.addressof(self.struct)
+
+
+class FrameQueue:
+    """First in, first out; frames of any length. Grows as needed, and is empty most of the time."""
+
+    def __init__(self, library: ctypes.CDLL, capacity: int = 1 << 21, rows: int = 2048) -> None:
+        self._fill = library.queue_fill
+        self._pointers = BatchPointers()
+        self.struct = QueueStruct()
+        self.pointer = ctypes.addressof(self.struct)
+        self._allocate(capacity, rows)
+
+    def __len__(self) -> int:
+        return self.struct.last - self.struct.first
+
+    def append(self, port: int, frame: Buffer) -> None:
+        state, size = self.struct, len(frame)
+        if state.last >= state.rows or state.used + size > state.capacity:
+            self.make_room(1, size)
+        row, at = state.last, state.used
+        self._data[at : at + size] = np.frombuffer(frame, np.uint8)
+        self._start[row], self._length[row], self._port[row] = at, size, port
+        state.last, state.used = row + 1, at + size
+
+    def popleft(self) -> tuple[int, bytes]:
+        """The oldest frame; the queue must not be empty."""
+        state = self.struct
+        row = state.first
+        start, size = int(self._start[row]), int(self._length[row])
+        found = int(self._port[row]), self._data[start : start + size].tobytes()
+        state.first = row + 1
+        if state.first == state.last:
+            state.first = state.last = state.used = 0
+        return found
+
+    def fill(self, batch: FrameBatch) -> None:
+        """Move frames to the free rows of `batch`. Raises ValueError when one is longer than a row."""
+        frames, stride, lengths, ports = self._pointers.of(batch)
+        if self.struct.first == self.struct.last:
+            return
+        count = self._fill(self.pointer, frames, stride, lengths, ports, batch.count, batch.capacity)
+        if count < 0:
+            raise ValueError(f"a frame to send is longer than a row of {stride} bytes")
+        batch.count = count
+
+    def make_room(self, frames: int, size: int) -> None:
+        """Let `frames` frames of `size` bytes together fit: close the gap in front, and grow when that is not enough."""
+        state = self.struct
+        first, last = state.first, state.last
+        live = slice(first, last)
+        begin = int(self._start[first]) if first < last else state.used
+        data, start = self._data[begin : state.used].copy(), self._start[live] - begin
+        length, port = self._length[live].copy(), self._port[live].copy()
+        capacity, rows = state.capacity, state.rows
+        while len(data) + size > capacity:
+            capacity *= 2
+        while len(port) + frames > rows:
+            rows *= 2
+        if (capacity, rows) != (state.capacity, state.rows):
+            self._allocate(capacity, rows)
+        count = len(port)
+        self._data[: len(data)] = data
+        self._start[:count], self._length[:count], self._port[:count] = start, length, port
+        state.first, state.last, state.used = 0, count, len(data)
+
+    def _allocate(self, capacity: int, rows: int) -> None:
+        self._data = np.zeros(capacity, np.uint8)
+        self._start, self._length, self._port = (np.zeros(rows, kind) for kind in (np.int64, np.int32, np.int32))
+        arrays = (self._data, self._start, self._length, self._port)
+        for name, array in zip(("data", "start", "length", "port"), arrays, strict=True):
+            setattr(self.struct, name, array.ctypes.data)
+        self.struct.capacity, self.struct.rows = capacity, rows

@@ -1,0 +1,562 @@
+/* The NetReduce program on batches: the cases that make up nearly all traffic, on the arrays of switch_nodes/netreduce/
+ * ring.py. Whatever is not handled here goes, frame by frame, through the Python reference (program.py), which decides
+ * by the tables of tables.py; a differential test proves that both leave the same frames, events and arrays behind.
+ *
+ * Handled: data of a connection that the table knows, with a valid iCRC, of the message that its slot serves: a MIDDLE or
+ * LAST whose message is in the table, a FIRST or ONLY that agrees with it. Stored, folded and released when it completes
+ * the slot; absorbed when it is a duplicate, answered when it is a duplicate of an answered one. And what bypasses the
+ * rings between static forwarding entries. */
+#include <stddef.h>
+
+#include "../frame_queue.h"
+#include "roce.h"
+
+enum { HEADER_STRIDE = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
+enum { /* ina_header.INA_LAYOUT */
+    INA_MAGIC = 0, INA_VERSION = 1, INA_OP_DTYPE = 2, INA_FLAGS = 3, INA_RING = 4, INA_RANK = 6, INA_SIZE = 7,
+    INA_MESSAGE = 8, INA_PACKETS = 12, INA_HEADER_BYTES = 16
+};
+enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK };                    /* ring.Cursor */
+enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
+enum { FLOAT32, INT32, INT32SAT };                                              /* ina_header.DTYPE_CODES */
+enum { DATA_IN, RESULTS_OUT, REPLAYED, DUPLICATE, BYPASSED, FORWARDED_COUNT, COUNTERS }; /* fast._COUNTED */
+enum { LOG_DUPLICATE, LOG_REPLAYED, LOG_AGGREGATED, LOG_FIELDS = 5 };          /* fast._Log */
+enum { WHY_DONE, WHY_PYTHON, WHY_ROOM, WHY_LOG };                               /* fast._Why */
+
+struct netreduce_ring {
+    int64_t *tag;
+    uint64_t *bitmap;
+    uint64_t *released;
+    uint8_t *done;
+    uint8_t *ce;
+    int32_t *length;
+    uint8_t *header;
+    int32_t *header_length;
+    uint8_t *payload;
+    uint8_t *value;
+    int64_t *message;
+    int32_t *announced;
+    int32_t *completed;
+    int32_t *entered;
+    int64_t *qpn;
+    int64_t *newest;
+    int64_t *plain_from;
+    int64_t *entry_message;
+    int32_t *entry_psn;
+    int32_t *entry_length;
+    int64_t *cursor;
+    uint64_t *edge; /* source address << 32 | destination address, by rank */
+    int32_t *ingress;
+    int32_t *egress;
+    uint64_t everyone;
+    int32_t size;
+    int32_t window;
+    int32_t banks;
+    int32_t message_packets;
+    int32_t mtu;
+    int32_t entries;
+    int32_t op;
+    int32_t dtype;
+    int32_t asap;
+    int32_t id;
+};
+
+struct netreduce_switch {
+    struct netreduce_ring *rings;
+    struct frame_queue *queue;
+    struct mac_table *macs;
+    int64_t *counters;
+    int64_t *log; /* LOG_FIELDS numbers per entry: kind, ring, rank, message, offset */
+    int64_t log_rows;
+    int64_t log_used;
+    int64_t room_frames; /* WHY_ROOM: what must fit */
+    int64_t room_bytes;
+    int32_t ring_count;
+    int32_t why;
+    int64_t combine_length; /* of the operator below, -1 at first */
+    uint64_t combine_op;
+};
+
+size_t netreduce_switch_size(void) { return sizeof(struct netreduce_switch); }
+size_t netreduce_ring_size(void) { return sizeof(struct netreduce_ring); }
+
+static inline int64_t slot_of(const struct netreduce_ring *ring, int64_t message, int64_t offset)
+{
+    return message % ring->banks * ring->message_packets + offset;
+}
+
+static inline int64_t packets_of(const struct netreduce_ring *ring, int64_t message)
+{
+    int64_t index = message % ring->banks;
+    return ring->message[index] == message ? ring->announced[index] : 0;
+}
+
+/* workloads/collectives/arithmetic.py, to the bit. `rows` payloads of `count` elements, `stride` bytes apart. */
+
+static void canonical_nans(float *values, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, values + i, 4);
+        bits = (bits & 0x7FFFFFFF) > 0x7F800000 ? 0x7FC00000 : bits;
+        memcpy(values + i, &bits, 4);
+    }
+}
+
+static void sum_float32(float *restrict total, const uint8_t *rows, int64_t stride, int32_t ranks, int64_t count)
+{
+    memcpy(total, rows, (size_t)count * ELEMENT_BYTES);
+    for (int32_t rank = 1; rank < ranks; rank++) {
+        const float *restrict row = (const float *)(const void *)(rows + rank * stride);
+        for (int64_t i = 0; i < count; i++)
+            total[i] += row[i];
+    }
+    canonical_nans(total, count);
+}
+
+/* A float's bits, with all but the sign flipped when negative, order as integers: -0 below +0. */
+static inline int32_t float_key(int32_t bits) { return bits ^ ((bits >> 31) & INT32_MAX); }
+
+static void max_float32(int32_t *restrict top, const uint8_t *rows, int64_t stride, int32_t ranks, int64_t count)
+{
+    memcpy(top, rows, (size_t)count * ELEMENT_BYTES);
+    for (int32_t rank = 1; rank < ranks; rank++) {
+        const int32_t *restrict row = (const int32_t *)(const void *)(rows + rank * stride);
+        for (int64_t i = 0; i < count; i++) {
+            int nan = (top[i] & INT32_MAX) > 0x7F800000 || (row[i] & INT32_MAX) > 0x7F800000;
+            int32_t larger = float_key(top[i]) >= float_key(row[i]) ? top[i] : row[i];
+            top[i] = nan ? 0x7FC00000 : larger;
+        }
+    }
+    canonical_nans((float *)(void *)top, count);
+}
+
+static void fold_integers(
+    const struct netreduce_ring *ring, uint32_t *restrict total, const uint8_t *rows, int64_t stride, int64_t count)
+{
+    memcpy(total, rows, (size_t)count * ELEMENT_BYTES);
+    for (int32_t rank = 1; rank < ring->size; rank++) {
+        const uint32_t *restrict row = (const uint32_t *)(const void *)(rows + rank * stride);
+        if (ring->op == OP_XOR)
+            for (int64_t i = 0; i < count; i++)
+                total[i] ^= row[i];
+        else if (ring->op == OP_MAX)
+            for (int64_t i = 0; i < count; i++)
+                total[i] = (int32_t)total[i] > (int32_t)row[i] ? total[i] : row[i];
+        else
+            for (int64_t i = 0; i < count; i++)
+                total[i] += row[i];
+    }
+}
+
+static void sum_saturating(int32_t *total, const uint8_t *rows, int64_t stride, int32_t ranks, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t exact = 0;
+        for (int32_t rank = 0; rank < ranks; rank++) {
+            int32_t term;
+            memcpy(&term, rows + rank * stride + i * ELEMENT_BYTES, 4);
+            exact += term;
+        }
+        total[i] = exact > INT32_MAX ? INT32_MAX : exact < INT32_MIN ? INT32_MIN : (int32_t)exact;
+    }
+}
+
+static void fold(const struct netreduce_ring *ring, int64_t slot)
+{
+    uint8_t *value = ring->value + slot * ring->mtu;
+    const uint8_t *rows = ring->payload + slot * ring->size * ring->mtu;
+    int64_t count = ring->length[slot] / ELEMENT_BYTES;
+    if (ring->op != OP_XOR && ring->dtype == FLOAT32) {
+        if (ring->op == OP_SUM)
+            sum_float32((float *)(void *)value, rows, ring->mtu, ring->size, count);
+        else
+            max_float32((int32_t *)(void *)value, rows, ring->mtu, ring->size, count);
+    } else if (ring->op == OP_SUM && ring->dtype == INT32SAT) {
+        sum_saturating((int32_t *)(void *)value, rows, ring->mtu, ring->size, count);
+    } else {
+        fold_integers(ring, (uint32_t *)(void *)value, rows, ring->mtu, count);
+    }
+}
+
+/* results.py: the connection's own header, the value, a new iCRC. `value_crc` is the CRC-32 of the value alone. */
+static void send_result(
+    struct netreduce_switch *sw, const struct netreduce_ring *ring, int32_t rank, int64_t slot, uint32_t value_crc)
+{
+    int64_t at = slot * ring->size + rank;
+    int32_t head = ring->header_length[at], size = ring->length[slot];
+    uint8_t *frame = queue_tail(sw->queue);
+    memcpy(frame, ring->header + at * HEADER_STRIDE, (size_t)head);
+    memcpy(frame + head, ring->value + slot * ring->mtu, (size_t)size);
+    if (ring->ce[slot] && frame[IP_TOS] & 3) {
+        frame[IP_TOS] |= 3;
+        put16(frame + IP_CHECKSUM, ipv4_checksum(frame + IP_AT));
+    }
+    put16(frame + UDP_CHECKSUM, 0);
+    uint32_t crc = ina_crc32(roce_icrc_headers(frame), frame + EXT_AT, (size_t)(head - EXT_AT));
+    if (size) {
+        if (sw->combine_length != size) {
+            sw->combine_op = crc32_combine_gen(size);
+            sw->combine_length = size;
+        }
+        crc = (uint32_t)crc32_combine_op(crc, value_crc, sw->combine_op);
+    }
+    put32le(frame + head + size, crc);
+    queue_push(sw->queue, ring->egress[rank], head + size + ICRC_BYTES);
+    sw->counters[RESULTS_OUT]++;
+}
+
+/* release.py */
+
+static void release(struct netreduce_switch *sw, struct netreduce_ring *ring, int64_t slot, uint64_t mask)
+{
+    uint64_t todo = mask & ~ring->released[slot];
+    if (!todo)
+        return;
+    ring->released[slot] |= todo;
+    uint32_t value_crc = ina_crc32(0, ring->value + slot * ring->mtu, (size_t)ring->length[slot]);
+    for (; todo; todo &= todo - 1)
+        send_result(sw, ring, __builtin_ctzll(todo), slot, value_crc);
+}
+
+static uint64_t early(const struct netreduce_ring *ring)
+{
+    if (ring->asap)
+        return ring->everyone;
+    int64_t message = ring->cursor[HEAD_MESSAGE], slot = slot_of(ring, message, ring->cursor[HEAD_OFFSET]);
+    return ring->tag[slot] == message ? ring->everyone & ~ring->bitmap[slot] : ring->everyone;
+}
+
+static void advance(struct netreduce_switch *sw, struct netreduce_ring *ring)
+{
+    int64_t message = ring->cursor[HEAD_MESSAGE], offset = ring->cursor[HEAD_OFFSET], passed = 0;
+    for (;;) {
+        int64_t slot = slot_of(ring, message, offset);
+        if (!ring->done[slot] || ring->tag[slot] != message)
+            break;
+        release(sw, ring, slot, ring->everyone);
+        passed++;
+        offset++;
+        if (offset >= packets_of(ring, message)) {
+            message++;
+            offset = 0;
+        }
+    }
+    ring->cursor[HEAD_MESSAGE] = message;
+    ring->cursor[HEAD_OFFSET] = offset;
+    ring->cursor[WAITING] -= passed - 1;
+}
+
+static void release_behind_head(struct netreduce_switch *sw, struct netreduce_ring *ring)
+{
+    uint64_t mask = early(ring);
+    int64_t message = ring->cursor[HEAD_MESSAGE], offset = ring->cursor[HEAD_OFFSET] + 1;
+    for (int64_t later = message; later < message + ring->banks; later++, offset = 0) {
+        int64_t base = slot_of(ring, later, 0), packets = packets_of(ring, later);
+        for (; offset < packets; offset++)
+            if (ring->done[base + offset] && ring->tag[base + offset] == later)
+                release(sw, ring, base + offset, mask);
+    }
+}
+
+static void release_completed(struct netreduce_switch *sw, struct netreduce_ring *ring, int64_t message, int64_t offset)
+{
+    if (message != ring->cursor[HEAD_MESSAGE] || offset != ring->cursor[HEAD_OFFSET]) {
+        ring->cursor[WAITING]++;
+        release(sw, ring, slot_of(ring, message, offset), early(ring));
+        return;
+    }
+    advance(sw, ring);
+    if (ring->cursor[WAITING])
+        release_behind_head(sw, ring);
+}
+
+/* program.py: reclaim and clear */
+static void reclaim(struct netreduce_ring *ring, int64_t message, int64_t offset)
+{
+    int64_t before = message - (ring->banks - ring->window);
+    if (before < 0)
+        return;
+    int64_t end = offset == packets_of(ring, message) - 1 ? ring->message_packets : offset + 1;
+    for (int64_t slot = slot_of(ring, before, offset), last = slot_of(ring, before, end); slot < last; slot++) {
+        if (ring->tag[slot] != before)
+            continue;
+        ring->cursor[OCCUPIED] -= ring->bitmap[slot] != 0;
+        ring->tag[slot] += ring->banks;
+        ring->bitmap[slot] = ring->released[slot] = 0;
+        ring->done[slot] = ring->ce[slot] = 0;
+        ring->length[slot] = 0;
+    }
+}
+
+static void note(struct netreduce_switch *sw, int kind, int64_t ring, int32_t rank, int64_t message, int64_t offset)
+{
+    int64_t *entry = sw->log + LOG_FIELDS * sw->log_used++;
+    entry[0] = kind;
+    entry[1] = ring;
+    entry[2] = rank;
+    entry[3] = message;
+    entry[4] = offset;
+}
+
+static void complete(struct netreduce_switch *sw, struct netreduce_ring *ring, int64_t message, int64_t offset)
+{
+    int64_t slot = slot_of(ring, message, offset), index = message % ring->banks;
+    fold(ring, slot);
+    ring->done[slot] = 1;
+    for (int32_t rank = 0; rank < ring->size; rank++)
+        ring->entered[index * ring->size + rank]++;
+    if (++ring->completed[index] == packets_of(ring, message))
+        note(sw, LOG_AGGREGATED, ring - sw->rings, 0, message, 0);
+    reclaim(ring, message, offset);
+    release_completed(sw, ring, message, offset);
+}
+
+/* Whether so many results fit the queue. */
+static int has_room(struct netreduce_switch *sw, const struct netreduce_ring *ring, int64_t frames)
+{
+    int64_t bytes = frames * (HEADER_STRIDE + ring->mtu + ICRC_BYTES);
+    if (queue_has_room(sw->queue, frames, bytes))
+        return 1;
+    sw->room_frames = frames;
+    sw->room_bytes = bytes;
+    return 0;
+}
+
+/* Bytes of extension headers of an RC data opcode; -1 for those that are left to Python. */
+static int extension_bytes(uint8_t opcode)
+{
+    switch (opcode) {
+    case 0x00: /* SEND_FIRST */
+    case 0x01: /* SEND_MIDDLE */
+    case 0x02: /* SEND_LAST */
+    case 0x04: /* SEND_ONLY */
+    case 0x07: /* WRITE_MIDDLE */
+    case 0x08: /* WRITE_LAST */
+        return 0;
+    case 0x03: /* SEND_LAST_IMM */
+    case 0x05: /* SEND_ONLY_IMM */
+    case 0x09: /* WRITE_LAST_IMM */
+        return IMM_BYTES;
+    case 0x06: /* WRITE_FIRST */
+    case 0x0A: /* WRITE_ONLY */
+        return RETH_BYTES;
+    case 0x0B: /* WRITE_ONLY_IMM */
+        return RETH_BYTES + IMM_BYTES;
+    default:
+        return -1;
+    }
+}
+
+static int is_rc_data(uint8_t opcode) { return opcode <= 0x0B || opcode == 0x16 || opcode == 0x17; }
+static int is_only(uint8_t opcode) { return opcode == 0x04 || opcode == 0x05 || opcode == 0x0A || opcode == 0x0B; }
+static int starts_message(uint8_t opcode) { return opcode == 0x00 || opcode == 0x06 || is_only(opcode); }
+static int ends_message(uint8_t opcode) { return !(opcode <= 0x01 || opcode == 0x06 || opcode == 0x07); }
+
+static int bypass(struct netreduce_switch *sw, const uint8_t *frame, int32_t length, int32_t port)
+{
+    switch (forward_static(sw->macs, sw->queue, frame, length, port)) {
+    case FORWARDED:
+        sw->counters[BYPASSED]++;
+        sw->counters[FORWARDED_COUNT]++;
+        return WHY_DONE;
+    case FORWARD_NO_ROOM:
+        sw->room_frames = 1;
+        sw->room_bytes = length;
+        return WHY_ROOM;
+    default:
+        return WHY_PYTHON;
+    }
+}
+
+/* The ring that carries this packet, and its rank; NULL when none does. *edge is set when the addresses are those of an
+ * edge of any ring. */
+static struct netreduce_ring *find_connection(
+    const struct netreduce_switch *sw, const struct roce_view *view, int32_t port, int32_t *rank, int *edge)
+{
+    uint64_t addresses = (uint64_t)view->src_ip << 32 | view->dst_ip;
+    struct netreduce_ring *found = NULL;
+    *edge = 0;
+    for (struct netreduce_ring *ring = sw->rings; ring < sw->rings + sw->ring_count; ring++)
+        for (int32_t k = 0; k < ring->size; k++)
+            if (ring->edge[k] == addresses) {
+                *edge = 1;
+                if (!found && ring->qpn[k] == view->qpn && ring->ingress[k] == port) {
+                    found = ring;
+                    *rank = k;
+                }
+            }
+    return found;
+}
+
+/* Where a data packet belongs. */
+struct place {
+    int64_t message;
+    int32_t offset;
+    int32_t packets;
+};
+
+/* connections.py: match. */
+static int match(const struct netreduce_ring *ring, int32_t rank, uint32_t psn, struct place *place)
+{
+    for (int32_t i = rank * ring->entries; i < (rank + 1) * ring->entries; i++) {
+        int32_t distance = psn_diff(psn, (uint32_t)ring->entry_psn[i]);
+        if (ring->entry_message[i] >= 0 && distance >= 0 && distance < ring->entry_length[i]) {
+            *place = (struct place){ring->entry_message[i], distance, ring->entry_length[i]};
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Index of a message in the entries of a rank; -1 when it is not there. */
+static int64_t entry_of(const struct netreduce_ring *ring, int32_t rank, int64_t message)
+{
+    int64_t index = rank * ring->entries + message % ring->entries;
+    return message >= 0 && ring->entry_message[index] == message ? index : -1;
+}
+
+/* Whether a FIRST or ONLY has the INA header of this connection and agrees with all that is known (placement.py: _start,
+ * connections.py: agrees). Connections that carried other messages too are left to Python. */
+static int start(const struct netreduce_ring *ring, int32_t rank, const uint8_t *header, int only, uint32_t psn,
+                 struct place *place)
+{
+    int64_t message = get32(header + INA_MESSAGE), announced = packets_of(ring, message), newest = ring->newest[rank];
+    int32_t packets = get16(header + INA_PACKETS);
+    if (header[INA_MAGIC] != 0xA7 || header[INA_VERSION] != 1 || !(header[INA_FLAGS] & 1)
+        || header[INA_OP_DTYPE] != (ring->op << 4 | ring->dtype) || get16(header + INA_RING) != ring->id
+        || header[INA_RANK] != rank || header[INA_SIZE] != ring->size || packets < 1
+        || packets > ring->message_packets || only != (packets == 1) || (announced && announced != packets)
+        || ring->plain_from[rank] >= 0)
+        return 0;
+    int64_t last = entry_of(ring, rank, newest), same = entry_of(ring, rank, message);
+    int64_t before = entry_of(ring, rank, message - 1), after = entry_of(ring, rank, message + 1);
+    if (last >= 0 && (psn_diff(psn, (uint32_t)ring->entry_psn[last]) > 0) != (message > newest))
+        return 0;
+    if (same >= 0 && ((uint32_t)ring->entry_psn[same] != psn || ring->entry_length[same] != packets))
+        return 0;
+    if (before >= 0 && psn_add((uint32_t)ring->entry_psn[before], ring->entry_length[before]) != psn)
+        return 0;
+    if (after >= 0 && psn_add(psn, packets) != (uint32_t)ring->entry_psn[after])
+        return 0;
+    *place = (struct place){message, 0, packets};
+    return 1;
+}
+
+/* ring.py: announce, connections.py: put; for a FIRST or ONLY whose slot serves its message. */
+static void note_message(struct netreduce_ring *ring, int32_t rank, const struct place *place, uint32_t psn)
+{
+    int64_t index = place->message % ring->banks, entry = rank * ring->entries + place->message % ring->entries;
+    if (ring->message[index] != place->message) {
+        ring->message[index] = place->message;
+        ring->announced[index] = place->packets;
+        ring->completed[index] = 0;
+        memset(ring->entered + index * ring->size, 0, (size_t)ring->size * sizeof *ring->entered);
+    }
+    if (ring->entry_message[entry] >= place->message)
+        return;
+    ring->entry_message[entry] = place->message;
+    ring->entry_psn[entry] = (int32_t)psn;
+    ring->entry_length[entry] = place->packets;
+    if (place->message > ring->newest[rank])
+        ring->newest[rank] = place->message;
+}
+
+static void keep_header(struct netreduce_ring *ring, int64_t at, const uint8_t *frame, int32_t head)
+{
+    memcpy(ring->header + at * HEADER_STRIDE, frame, (size_t)head);
+    ring->header_length[at] = head;
+}
+
+/* One frame. WHY_DONE when it was handled, else nothing has changed. */
+static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t length, int32_t port)
+{
+    struct roce_view view;
+    switch (roce_parse(frame, (size_t)length, &view)) {
+    case ROCE_NONE:
+        return bypass(sw, frame, length, port);
+    case ROCE_ASK:
+        return WHY_PYTHON;
+    case ROCE_PLAIN:
+        break;
+    }
+    if (!is_rc_data(view.opcode))
+        return bypass(sw, frame, length, port);
+    int edge;
+    int32_t rank = 0;
+    struct netreduce_ring *ring = find_connection(sw, &view, port, &rank, &edge);
+    if (!edge)
+        return bypass(sw, frame, length, port);
+    int extension = extension_bytes(view.opcode), starts = starts_message(view.opcode);
+    int32_t head = EXT_AT + extension + (starts ? INA_HEADER_BYTES : 0), size = (int32_t)view.end - ICRC_BYTES - head;
+    if (!ring || extension < 0 || view.pad || size < 0 || size > ring->mtu || size % ELEMENT_BYTES)
+        return WHY_PYTHON;
+
+    struct place place;
+    if (starts) {
+        if (!start(ring, rank, frame + head - INA_HEADER_BYTES, is_only(view.opcode), view.psn, &place))
+            return WHY_PYTHON;
+    } else if (!match(ring, rank, view.psn, &place) || place.offset == 0
+               || ends_message(view.opcode) != (place.offset == place.packets - 1)) {
+        return WHY_PYTHON;
+    }
+    int64_t slot = slot_of(ring, place.message, place.offset), at = slot * ring->size + rank;
+    uint64_t bit = (uint64_t)1 << rank, bitmap = ring->bitmap[slot];
+    if (ring->tag[slot] != place.message || (bitmap && ring->length[slot] != size)
+        || !roce_icrc_is_valid(frame, view.end))
+        return WHY_PYTHON;
+    /* A message that takes the place of an older one resets counts which the log's reader still wants. */
+    int renews = starts && ring->message[place.message % ring->banks] != place.message;
+    if (sw->log_used == sw->log_rows || (renews && sw->log_used))
+        return WHY_LOG;
+
+    if (bitmap & bit) {
+        int answered = (ring->released[slot] & bit) != 0;
+        if (answered && !has_room(sw, ring, 1))
+            return WHY_ROOM;
+        if (!answered && memcmp(ring->payload + at * ring->mtu, frame + head, (size_t)size))
+            return WHY_PYTHON;
+        if (starts)
+            note_message(ring, rank, &place, view.psn);
+        keep_header(ring, at, frame, head);
+        sw->counters[DATA_IN]++;
+        sw->counters[answered ? REPLAYED : DUPLICATE]++;
+        note(sw, answered ? LOG_REPLAYED : LOG_DUPLICATE, ring - sw->rings, rank, place.message, place.offset);
+        if (answered)
+            send_result(sw, ring, rank, slot, ina_crc32(0, ring->value + slot * ring->mtu, (size_t)size));
+        return WHY_DONE;
+    }
+    int completes = (bitmap | bit) == ring->everyone;
+    if (completes && !has_room(sw, ring, (ring->cursor[WAITING] + 1) * ring->size))
+        return WHY_ROOM;
+    sw->counters[DATA_IN]++;
+    if (starts)
+        note_message(ring, rank, &place, view.psn);
+    if (!bitmap) {
+        ring->length[slot] = size;
+        ring->cursor[OCCUPIED]++;
+        if (ring->cursor[OCCUPIED] > ring->cursor[PEAK])
+            ring->cursor[PEAK] = ring->cursor[OCCUPIED];
+    }
+    keep_header(ring, at, frame, head);
+    memcpy(ring->payload + at * ring->mtu, frame + head, (size_t)size);
+    ring->bitmap[slot] = bitmap | bit;
+    ring->ce[slot] |= (frame[IP_TOS] & 3) == 3;
+    if (completes)
+        complete(sw, ring, place.message, place.offset);
+    return WHY_DONE;
+}
+
+/* Rows row .. count-1 of a batch. Returns the row to go on with; sw->why says why it is not `count`. */
+int32_t netreduce_absorb(
+    struct netreduce_switch *sw, const uint8_t *frames, int64_t stride, const int32_t *lengths, const int32_t *ports,
+    int32_t row, int32_t count)
+{
+    sw->why = WHY_DONE;
+    for (; row < count; row++) {
+        sw->why = absorb(sw, frames + row * stride, lengths[row], ports[row]);
+        if (sw->why != WHY_DONE)
+            break;
+    }
+    return row;
+}

@@ -1,0 +1,164 @@
+"""The NetReduce program with `absorb.c` in front: what makes up nearly all traffic is handled there, on the same arrays;
+the Python reference takes, in order, every frame that the compiled loop hands back."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from enum import IntEnum
+
+import numpy as np
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.events import MessageAggregated, PacketIgnored, ResultReplayed
+from switch_nodes.frame_queue import BatchPointers, FrameQueue, StaticMacs
+from switch_nodes.netreduce.program import NetReduceProgram
+from switch_nodes.netreduce.ring import Ring
+from switch_nodes.netreduce.tables import DROP_REASONS, SlotAction
+from workloads.machine import Buffer, FrameBatch
+
+__all__ = ["FastNetReduceProgram"]
+
+_POINTER, _I32, _I64, _U64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint64
+_ARRAYS = (
+    "tag", "bitmap", "released", "done", "ce", "length", "header", "header_length", "payload", "value",
+    "message", "announced", "completed", "entered", "qpn", "newest", "plain_from", "entry_message", "entry_psn", "entry_length", "cursor",
+)  # fmt: skip
+_LOG_ROWS, _LOG_FIELDS = 1024, 5
+_COUNTED = ("data_in", "results_out", "replayed", "duplicate", "bypassed", "forwarded")
+_DUPLICATE = DROP_REASONS[SlotAction.REFRESH]
+
+
+class _Log(IntEnum):
+    DUPLICATE, REPLAYED, AGGREGATED = range(3)
+
+
+class _Why(IntEnum):
+    DONE, PYTHON, ROOM, LOG = range(4)
+
+
+class RingStruct(ctypes.Structure):
+    """struct netreduce_ring"""
+
+    _fields_ = [
+        *((name, _POINTER) for name in _ARRAYS),
+        *((name, _POINTER) for name in ("edge", "ingress", "egress")),
+        ("everyone", _U64),
+        *((name, _I32) for name in ("size", "window", "banks", "message_packets", "mtu", "entries", "op", "dtype")),
+        *((name, _I32) for name in ("asap", "id")),
+    ]
+
+
+class SwitchStruct(ctypes.Structure):
+    """struct netreduce_switch"""
+
+    _fields_ = [
+        *((name, _POINTER) for name in ("rings", "queue", "macs", "counters", "log")),
+        *((name, _I64) for name in ("log_rows", "log_used", "room_frames", "room_bytes")),
+        ("ring_count", _I32),
+        ("why", _I32),
+        ("combine_length", _I64),
+        ("combine_op", _U64),
+    ]
+    log_used: int
+    room_frames: int
+    room_bytes: int
+    why: int
+
+
+class FastNetReduceProgram(NetReduceProgram):
+    """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn` all frames take the reference."""
+
+    def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
+        super().__init__(config)
+        self._queue = FrameQueue(library)
+        self._static = StaticMacs(self.macs.static)
+        self._pointers = BatchPointers()
+        self._absorb = library.netreduce_absorb
+        self._fast_rings = [ring for ring in self.rings.values() if len(ring.edges[0][0]) == 4]
+        self._kept: list[np.ndarray] = []
+        structs = (RingStruct * len(self._fast_rings))(*map(self._ring_struct, self._fast_rings))
+        self._tallies = (_I64 * len(_COUNTED))()
+        self._log = np.zeros((_LOG_ROWS, _LOG_FIELDS), np.int64)
+        self._struct = SwitchStruct(
+            rings=ctypes.addressof(structs),
+            queue=self._queue.pointer,
+            macs=self._static.pointer,
+            counters=ctypes.addressof(self._tallies),
+            log=self._log.ctypes.data,
+            log_rows=_LOG_ROWS,
+            ring_count=len(structs),
+            combine_length=-1,
+        )
+        self._structs, self._pointer = structs, ctypes.addressof(self._struct)
+
+    def emit(self, port: int, frame: Buffer) -> None:
+        self._queue.append(port, frame)
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
+        while len(self._queue):
+            yield self._queue.popleft()
+
+    def receive_batch(self, batch: FrameBatch, now: int) -> None:
+        row, count = 0, batch.count
+        if self._gated:
+            for row in range(count):
+                self.receive_frame(int(batch.ports[row]), batch.row(row), now)
+            return
+        frames, stride, lengths, ports = self._pointers.of(batch)
+        state = self._struct
+        while row < count:
+            row = self._absorb(self._pointer, frames, stride, lengths, ports, row, count)
+            self._settle()
+            if state.why == _Why.PYTHON:
+                self.receive_frame(int(batch.ports[row]), batch.row(row), now)
+                row += 1
+            elif state.why == _Why.ROOM:
+                self._queue.make_room(state.room_frames, state.room_bytes)
+
+    def fill_batch(self, batch: FrameBatch, now: int) -> None:
+        self._queue.fill(batch)
+
+    def _settle(self) -> None:
+        """What the compiled loop counted and noted."""
+        for index, amount in enumerate(self._tallies):
+            if amount:
+                self.counters[_COUNTED[index]] += amount
+                self._tallies[index] = 0
+        used = self._struct.log_used
+        if used:
+            self._struct.log_used = 0
+            for kind, index, rank, message, offset in self._log[:used].tolist():
+                self._tell_logged(kind, self._fast_rings[index], rank, message, offset)
+
+    def _tell_logged(self, kind: int, ring: Ring, rank: int, message: int, offset: int) -> None:
+        if kind == _Log.DUPLICATE:
+            self.tell(PacketIgnored(ring.id, rank, message, offset, _DUPLICATE))
+        elif kind == _Log.REPLAYED:
+            self.tell(ResultReplayed(ring.id, rank, message, offset))
+        else:
+            entered = tuple(ring.entered[message % ring.banks].tolist())
+            self.tell(MessageAggregated(ring.id, message, ring.packets_of(message), entered))
+
+    def _ring_struct(self, ring: Ring) -> RingStruct:
+        edge = np.array([int.from_bytes(source + destination, "big") for source, destination in ring.edges], np.uint64)
+        ingress, egress = np.array(ring.ingress, np.int32), np.array(ring.egress, np.int32)
+        self._kept += [edge, ingress, egress]
+        pointers = {name: getattr(ring, name).ctypes.data for name in _ARRAYS}
+        return RingStruct(
+            **pointers,
+            edge=edge.ctypes.data,
+            ingress=ingress.ctypes.data,
+            egress=egress.ctypes.data,
+            everyone=ring.everyone,
+            size=ring.size,
+            window=ring.window,
+            banks=ring.banks,
+            message_packets=ring.message_packets,
+            mtu=ring.mtu,
+            entries=ring.entry_message.shape[1],
+            op=ring.op,
+            dtype=ring.dtype,
+            asap=int(self.config.release == "asap"),
+            id=ring.id,
+        )

@@ -1,0 +1,326 @@
+"""NetReduce programs that are wrong in one way each, and the case that finds it (`netreduce_cases`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader
+from switch_nodes.netreduce.placement import Place, Placement
+from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from switch_nodes.netreduce.ring import Ring
+from switch_nodes.netreduce.tables import ConnectionEvent, FrameKind, SlotEvent
+from workloads.machine import Buffer
+from workloads.wire import Aeth, Bth, ImmDt, Nak, Opcode, Packet, decode_packet, encode_packet, psn_add
+
+__all__ = ["MUTANTS"]
+
+
+class ClearedOnArrival(NetReduceProgram):
+    """The slot of message m - N is cleared when m arrives, not when it completes."""
+
+    def store(self, c: Contribution, slot: int) -> None:
+        if not c.ring.bitmap[slot]:
+            super().reclaim(c.ring, c.message, c.offset)
+        super().store(c, slot)
+
+    def reclaim(self, ring: Ring, message: int, offset: int) -> None:
+        pass
+
+
+class _OneBank(Ring):
+    banks_per_window = 1
+
+
+class NSlots(NetReduceProgram):
+    """N message slots: a slot must serve the next message as soon as it is complete."""
+
+    ring_class = _OneBank
+
+    def reclaim(self, ring: Ring, message: int, offset: int) -> None:
+        pass
+
+    def store_and_complete(self, c: Contribution, slot: int) -> None:
+        super().store_and_complete(c, slot)
+        for ready in np.flatnonzero(c.ring.released == c.ring.everyone):
+            self.clear(c.ring, int(ready))
+
+
+class NoTag(NetReduceProgram):
+    """A cleared slot serves whatever comes."""
+
+    def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
+        tag = int(c.ring.tag[slot])
+        c.ring.tag[slot] = c.message
+        try:
+            return super().slot_event(c, slot)
+        finally:
+            c.ring.tag[slot] = tag
+
+
+class ReplayToAll(NetReduceProgram):
+    def replay(self, c: Contribution, slot: int) -> None:
+        super().replay(c, slot)
+        for rank in range(c.ring.size):
+            if rank != c.rank:
+                self.send_result(c.ring, rank, slot)
+
+
+class NoReplay(NetReduceProgram):
+    def replay(self, c: Contribution, slot: int) -> None:
+        pass
+
+
+class ReplayWithOldHeader(NetReduceProgram):
+    def _keep_header(self, c: Contribution, slot: int) -> None:
+        if not int(c.ring.bitmap[slot]) & 1 << c.rank:
+            super()._keep_header(c, slot)
+
+
+class _PreviousMessage(ConnectionTable):
+    def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
+        found = super().infer(rank, psn)
+        if found is None:
+            return None
+        message, offset, _ = found
+        packets = self.ring.packets_of(message - 1)
+        return message - 1, min(offset, packets - 1), packets
+
+
+class MiddlesToPreviousMessage(NetReduceProgram):
+    table_class = _PreviousMessage
+
+
+class _NoInference(ConnectionTable):
+    def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
+        return None
+
+
+class NoInference(NetReduceProgram):
+    table_class = _NoInference
+
+
+class _FullLengthInference(ConnectionTable):
+    def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
+        newest = int(self.ring.newest[rank])
+        self.ring.announce(newest + 1, self.ring.message_packets)
+        return super().infer(rank, psn)
+
+
+class InferenceWithoutAnnouncement(NetReduceProgram):
+    """The next message is taken to have full length."""
+
+    table_class = _FullLengthInference
+
+
+class HeaderSummed(NetReduceProgram):
+    def elements_from(self, packet: DataPacket, offset: int) -> int:
+        return packet.payload_at
+
+
+class IcrcNotRedone(NetReduceProgram):
+    def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
+        return super().build_result(header, value, congested)[:-4] + bytes(4)
+
+
+class AckOriginated(NetReduceProgram):
+    """The switch acknowledges a contribution itself."""
+
+    def store(self, c: Contribution, slot: int) -> None:
+        super().store(c, slot)
+        bth = Bth(Opcode.ACKNOWLEDGE, c.packet.qpn, c.packet.psn)
+        self.emit(c.packet.port, encode_packet(Packet(c.packet.packet.envelope, bth, aeth=Aeth(0x1F, 0))))
+
+
+class _PsnModulo(Ring):
+    """All connections start at the same PSN here; the switch takes rank 0's."""
+
+    def slot_of(self, message: int, offset: int) -> int:
+        known = np.flatnonzero(self.entry_message[0] == message)
+        if not known.size:
+            return super().slot_of(message, offset)
+        return psn_add(int(self.entry_psn[0, known[0]]), offset) % self.slots
+
+
+class SlotIsPsnModulo(NetReduceProgram):
+    ring_class = _PsnModulo
+
+
+class NakSwallowed(NetReduceProgram):
+    def bypass(self, port: int, frame: Buffer) -> None:
+        packet = decode_packet(frame)
+        if packet is None or packet.aeth is None or packet.aeth.syndrome != Nak.PSN_SEQUENCE:
+            super().bypass(port, frame)
+
+
+class RetransmissionCountedTwice(NetReduceProgram):
+    """A repeated contribution to an open slot enters the sum once more."""
+
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config)
+        self.extra: dict[tuple[int, int], list[tuple[int, np.ndarray]]] = {}
+
+    def refresh(self, c: Contribution, slot: int) -> None:
+        super().refresh(c, slot)
+        if not c.ring.done[slot]:
+            self.extra.setdefault((c.ring.id, slot), []).append((c.rank, c.ring.payload[slot, c.rank].copy()))
+
+    def operands(self, ring: Ring, slot: int) -> tuple[Any, Any]:
+        ranks, payloads = super().operands(ring, slot)
+        more = self.extra.pop((ring.id, slot), [])
+        if not more:
+            return ranks, payloads
+        return np.append(ranks, [rank for rank, _ in more]), np.concatenate((payloads, [row for _, row in more]))
+
+
+class RetransmissionRecounted(RetransmissionCountedTwice):
+    """As before, but the value stays right (as it would with `max`): only the counts tell."""
+
+    def operands(self, ring: Ring, slot: int) -> tuple[Any, Any]:
+        ranks, payloads = super().operands(ring, slot)
+        payloads = payloads.copy()
+        payloads[ring.size :] = 0
+        return ranks, payloads
+
+
+class InnocentsReleasedEarly(NetReduceProgram):
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config)
+        self._early = lambda ring: ring.everyone
+
+
+class NothingReleasedEarly(NetReduceProgram):
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config)
+        self._early = lambda ring: 0
+
+
+class NewHoleForgotten(NetReduceProgram):
+    """Early release happens when a slot completes, not when the head comes to the next hole."""
+
+    def store_and_complete(self, c: Contribution, slot: int) -> None:
+        early = self._early
+        if (c.message, c.offset) == c.ring.head():
+            self._early = lambda ring: 0
+        super().store_and_complete(c, slot)
+        self._early = early
+
+
+class HeldResultReplayed(NetReduceProgram):
+    def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
+        event = super().slot_event(c, slot)
+        return SlotEvent.REPEAT_ANSWERED if event is SlotEvent.REPEAT and c.ring.done[slot] else event
+
+
+class OnlyTheSameOffsetReclaimed(NetReduceProgram):
+    """A short message does not clear what a longer one used behind its end."""
+
+    def reclaim(self, ring: Ring, message: int, offset: int) -> None:
+        before = message - ring.window
+        slot = ring.slot_of(before, offset)
+        if before >= 0 and ring.tag[slot] == before:
+            self.clear(ring, slot)
+
+
+class _RawWhenUnknown(Placement):
+    def place(self, packet: DataPacket) -> Place:
+        place = super().place(packet)
+        return place._replace(event=ConnectionEvent.START_PLAIN) if place.event is ConnectionEvent.ELSEWHERE else place
+
+
+class UnknownDataForwarded(NetReduceProgram):
+    """To provoke a NAK."""
+
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config)
+        self.placement = _RawWhenUnknown(self.tables)
+
+
+class StaleDropped(NetReduceProgram):
+    def forward_raw(self, c: Contribution, slot: int) -> None:
+        pass
+
+
+class StaleForwardedUnproven(NetReduceProgram):
+    def drop_stale(self, c: Contribution, slot: int) -> None:
+        self.forward_raw(c, slot)
+
+
+class _Trusting(FrameReader):
+    def read(self, port: int, frame: Buffer) -> tuple[FrameKind, tuple[Edge, ...], DataPacket | None]:
+        packet = decode_packet(frame)
+        if packet is not None and packet.info.is_request:
+            frame = encode_packet(packet)
+        return super().read(port, frame)
+
+
+class IcrcNotChecked(NetReduceProgram):
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config)
+        self.reader = _Trusting(self.rings.values())
+
+
+class CongestionForgotten(NetReduceProgram):
+    def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
+        return super().build_result(header, value, False)
+
+
+class _PlainIsInferred(ConnectionTable):
+    def start_plain(self, rank: int, psn: int) -> None:
+        pass
+
+
+class PlainMessageIgnored(NetReduceProgram):
+    """MIDDLEs behind a FIRST without header count for the next message."""
+
+    table_class = _PlainIsInferred
+
+
+class ImmediateChanged(NetReduceProgram):
+    """The last packet's immediate data is not the sender's."""
+
+    def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
+        packet = decode_packet(super().build_result(header, value, congested))
+        assert packet is not None
+        return encode_packet(packet if packet.imm is None else replace_imm(packet))
+
+
+def replace_imm(packet: Packet) -> Packet:
+    assert packet.imm is not None
+    return Packet(packet.envelope, packet.bth, packet.payload, reth=packet.reth, imm=ImmDt(packet.imm.value + 1))
+
+
+MUTANTS: dict[type[NetReduceProgram], str] = {
+    ClearedOnArrival: "result_lost_while_others_go_on",
+    NSlots: "row_2_result_lost",
+    NoTag: "row_8_stale_before_the_message_is_complete",
+    ReplayToAll: "row_2_result_lost",
+    NoReplay: "row_2_result_lost",
+    ReplayWithOldHeader: "row_2_replay_has_the_new_packets_header",
+    MiddlesToPreviousMessage: "row_5_first_lost",
+    NoInference: "row_5_first_lost",
+    InferenceWithoutAnnouncement: "rule_b_needs_an_announced_length",
+    HeaderSummed: "lossless",
+    IcrcNotRedone: "lossless",
+    AckOriginated: "lossless_network",
+    SlotIsPsnModulo: "psn_wrap_inside_a_message",
+    NakSwallowed: "answers_pass_untouched",
+    RetransmissionCountedTwice: "row_11_straggler",
+    RetransmissionRecounted: "row_11_straggler",
+    InnocentsReleasedEarly: "row_1_only_the_loser_goes_back",
+    NothingReleasedEarly: "row_1_data_lost",
+    NewHoleForgotten: "rule_a_new_hole",
+    HeldResultReplayed: "rule_a_held_result_is_not_replayed",
+    OnlyTheSameOffsetReclaimed: "short_messages_leave_no_slots_behind",
+    UnknownDataForwarded: "rule_c_never_raw",
+    StaleDropped: "row_8_reclaimed_message",
+    StaleForwardedUnproven: "row_13_new_qpn",
+    IcrcNotChecked: "row_10_corrupted",
+    CongestionForgotten: "congestion_mark_reaches_all",
+    PlainMessageIgnored: "rule_i_plain_message_between",
+    ImmediateChanged: "lossless",
+}
+"""broken program -> name of the case that must fail with it"""

@@ -1,0 +1,231 @@
+"""`./tb` in a copy of its own, with stand-ins for dpkg, apt-get and the interpreter: no network, no root."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+_TOP = Path(__file__).resolve().parents[1]
+
+_PYTHON = r"""#!/bin/sh
+# Stands in for python3: makes a "venv" that is this script again, and records what it is asked to do.
+echo "python $*" >>"$CALLS"
+case "$1 $2" in
+"-m venv")
+    for last; do :; done
+    mkdir -p "$last/bin"
+    cp "$0" "$last/bin/python"
+    [ -z "${FAIL_VENV:-}" ] || { echo "ensurepip is not available"; exit 1; }
+    ;;
+"-c import pip") ;;
+"-m pip")
+    sleep "${PIP_SECONDS:-0}"
+    [ -z "${FAIL_PIP:-}" ] || { echo "Could not find a version"; exit 1; }
+    ;;
+"-m workloads.native.build")
+    [ -z "${FAIL_BUILD:-}" ] || { echo "gcc: no such file"; exit 1; }
+    ;;
+"-P -m") shift 3; echo "testbed in $(pwd): $*" ;;
+esac
+"""
+
+_DPKG = """#!/bin/sh
+for package; do :; done
+case " $INSTALLED " in *" $package "* | *" all "*) echo 'ii ' ;; *) exit 1 ;; esac
+"""
+
+_APT = """#!/bin/sh
+echo "apt-get $*" >>"$CALLS"
+case "$*" in
+*update*) [ -z "${FAIL_UPDATE:-}" ] || { echo "Could not resolve the mirror"; exit 100; } ;;
+*install*) [ -z "${FAIL_INSTALL:-}" ] || { echo "E: Unable to locate package"; exit 100; } ;;
+esac
+"""
+
+_ID = """#!/bin/sh
+echo "${AS_UID:-0}"
+"""
+
+
+class _Checkout:
+    """A copy of `tb` with everything around it replaced."""
+
+    def __init__(self, folder: Path) -> None:
+        self.top, self.bin, self.calls_file = folder / "a checkout", folder / "bin", folder / "calls"
+        self.top.mkdir()
+        self.bin.mkdir()
+        shutil.copy(_TOP / "tb", self.top / "tb")
+        (self.top / "requirements.txt").write_text("numpy==1\n", encoding="utf-8")
+        for name, text in (("python3", _PYTHON), ("dpkg-query", _DPKG), ("apt-get", _APT), ("id", _ID)):
+            path = self.bin / name
+            path.write_text(text, encoding="utf-8")
+            path.chmod(0o755)
+        self.env = {
+            "PATH": f"{self.bin}:{os.environ['PATH']}",
+            "TB_PYTHON": str(self.bin / "python3"),
+            "CALLS": str(self.calls_file),
+            "INSTALLED": "all",
+        }
+
+    def start(
+        self, *words: str, script: Path | None = None, cwd: Path | None = None, **env: str
+    ) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [str(script or self.top / "tb"), *words],
+            cwd=cwd,
+            env=self.env | env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def run(self, *words: str, **options) -> subprocess.CompletedProcess[str]:
+        process = self.start(*words, **options)
+        out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def calls(self) -> list[str]:
+        """What was done since last asked, without what merely looks."""
+        lines = self.calls_file.read_text(encoding="utf-8").splitlines() if self.calls_file.exists() else []
+        self.calls_file.unlink(missing_ok=True)
+        return [" ".join(line.split()[:3]) for line in lines if "-c import" not in line]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    return _Checkout(tmp_path)
+
+
+def test_the_first_call_sets_up_and_the_second_does_nothing(checkout):
+    first = checkout.run("list", "two words")
+    assert first.returncode == 0
+    assert first.stdout.endswith(": list two words\n")
+    assert "set-up is complete" in first.stderr
+    assert checkout.calls() == ["python -m venv", "python -m pip", "python -P -m"]
+    second = checkout.run("list")
+    assert (second.returncode, second.stderr) == (0, "")
+    assert checkout.calls() == ["python -P -m"]
+
+
+def test_only_missing_packages_are_installed(checkout):
+    done = checkout.run("list", INSTALLED="bridge-utils iproute2 ethtool clang llvm gcc libc6-dev python3-venv tcpdump")
+    assert done.returncode == 0
+    assert "installing Debian packages: mininet libbpf-dev zlib1g-dev ..." in done.stderr
+    text = (checkout.top / ".tb" / "setup.log").read_text(encoding="utf-8")
+    assert "installing Debian packages: mininet libbpf-dev zlib1g-dev\n" in text
+    assert checkout.calls()[:2] == ["apt-get -q -o", "apt-get -q -y"]
+
+
+@pytest.mark.parametrize("changed", ["requirements.txt", "tb", "workloads/native/core.c"])
+def test_a_change_of_what_set_up_depends_on_sets_up_again(checkout, changed):
+    (checkout.top / "workloads" / "native").mkdir(parents=True)
+    (checkout.top / "workloads" / "native" / "core.c").touch()
+    checkout.run("list")
+    checkout.calls()
+    with (checkout.top / changed).open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert "set-up is complete" in checkout.run("list").stderr
+    assert "python -m pip" in checkout.calls()
+
+
+def test_native_code_is_built_where_there_is_some_and_its_failure_is_no_end(checkout):
+    (checkout.top / "workloads" / "native").mkdir(parents=True)
+    (checkout.top / "workloads" / "native" / "build.py").touch()
+    done = checkout.run("list", FAIL_BUILD="1")
+    assert done.returncode == 0
+    assert "| gcc: no such file" in done.stderr
+    assert "going on without it: slower" in done.stderr
+    assert "python -m workloads.native.build" in checkout.calls()
+
+
+@pytest.mark.parametrize(
+    ("env", "code", "texts"),
+    [
+        ({"FAIL_PIP": "1"}, 3, ["pip could not install", "| Could not find a version", "is the network up?"]),
+        ({"FAIL_VENV": "1"}, 70, ["could not make", "| ensurepip is not available", "is python3-venv installed"]),
+        (
+            {"INSTALLED": "", "FAIL_INSTALL": "1", "FAIL_UPDATE": "1"},
+            3,
+            [
+                "apt-get could not install the packages",
+                "| E: Unable to locate package",
+                "apt-get update had failed before that",
+                "is the network up",
+            ],
+        ),
+        (
+            {"INSTALLED": "", "AS_UID": "1000"},
+            3,
+            ["these Debian packages are missing: mininet", "needs root, once: sudo", " list"],
+        ),
+        ({"TB_PYTHON": "/nonexistent/python3"}, 3, ["there is no interpreter /nonexistent/python3"]),
+    ],
+)
+def test_a_failure_says_what_failed_and_what_to_try(checkout, env, code, texts):
+    done = checkout.run("list", **env)
+    assert done.returncode == code
+    assert done.stdout == ""
+    for text in texts:
+        assert text in done.stderr
+    # And nothing pretends to be ready: the next call, with the cause gone, sets up.
+    assert checkout.run("list").returncode == 0
+
+
+def test_old_package_lists_may_do(checkout):
+    done = checkout.run("list", INSTALLED="", FAIL_UPDATE="1")
+    assert done.returncode == 0
+
+
+def test_packages_may_be_somebody_elses_business(checkout):
+    assert checkout.run("list", INSTALLED="", TB_NO_APT="1").returncode == 0
+    assert not any(call.startswith("apt-get") for call in checkout.calls())
+
+
+def test_it_works_from_any_folder_and_through_a_symlink(checkout, tmp_path):
+    link, elsewhere = tmp_path / "link", tmp_path / "elsewhere"
+    link.symlink_to(checkout.top / "tb")
+    elsewhere.mkdir()
+    done = checkout.run("validate", "mine.yaml", script=link, cwd=elsewhere)
+    assert done.stdout == f"testbed in {elsewhere}: validate mine.yaml\n"
+    assert (checkout.top / ".venv").is_dir()
+
+
+def test_first_calls_at_once_set_up_once(checkout):
+    calls = [checkout.start("list", PIP_SECONDS="1") for _ in range(3)]
+    outputs = [call.communicate(timeout=60) for call in calls]
+    assert [call.returncode for call in calls] == [0, 0, 0]
+    assert checkout.calls().count("python -m pip") == 1
+    assert sum("another call is setting up" in err for _, err in outputs) == 2
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_checkout_of_somebody_else_is_told(checkout):
+    checkout.top.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    done = checkout.run("list")
+    assert done.returncode == 3
+    assert "is not writable by you" in done.stderr
+
+
+def test_help_is_there_at_once():
+    if not (_TOP / ".venv" / "tb-stamp").exists():
+        pytest.skip("this checkout is not set up by ./tb")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([_TOP / "tb", "--help"], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.stdout.startswith("usage: tb")
+    # Processor time, not the clock: other work on the machine must not decide.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+
+
+def test_requirements_are_exact_and_name_no_index():
+    lines = (_TOP / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert len(pins) > 20
+    assert all("==" in pin and "/" not in pin and not pin.startswith("-") for pin in pins)

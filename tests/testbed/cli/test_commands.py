@@ -1,0 +1,187 @@
+"""What each command hands to its engine, and what it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from testbed.cli import main
+from testbed.cli.console import Console
+from testbed.cli.parsing import make_parser
+from testbed.faults.model import Loss
+from testbed.scenario import builtin_names, load_scenario, parse_scenario
+from testbed.scenario.fault_schema import FAULT_KINDS
+from tests.support.fake_modules import install_fake
+
+
+@pytest.fixture(autouse=True)
+def as_root(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
+@dataclass
+class _Engine:
+    """Answers like `run_scenario` and remembers what it was asked."""
+
+    exit_code: int = 0
+    asked: tuple[Any, ...] = ()
+    summaries: int = 0
+
+    def __call__(self, scenario, out, pcap, observer):
+        self.asked = (scenario, out, pcap, observer)
+        return SimpleNamespace(exit_code=self.exit_code, document={"verdict": "pass"}, run_dir=Path("runs/x"))
+
+    def summary(self, document, stream, no_color):
+        self.summaries += 1
+        print("the summary", file=stream)
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    engine = _Engine()
+    install_fake(monkeypatch, "testbed.run", run_scenario=engine)
+    install_fake(monkeypatch, "testbed.report.terminal", print_summary=engine.summary, wants_color=lambda *_: False)
+    return engine
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_run_ends_with_the_code_of_the_verdict(engine, code, capsys):
+    engine.exit_code = code
+    assert main(["run", "rack"]) == code
+    assert capsys.readouterr().out == "the summary\nRun directory: runs/x\n"
+
+
+def test_run_hands_over_the_whole_command_line(engine, capsys):
+    words = ["-q", "run", "rack", "--seed", "0x10", "--set", "topology.hosts=8", "--set", "job.dtype=int32",
+             "--world", "simulated", "--out", "there", "--pcap"]  # fmt: skip
+    assert main(words) == 0
+    scenario, out, pcap, observer = engine.asked
+    assert scenario == load_scenario("rack", ["topology.hosts=8", "job.dtype=int32"], 16, "simulated")
+    assert (out, pcap, observer) == (Path("there"), True, None)
+    assert capsys.readouterr().out == ""
+
+
+def test_json_is_alone_on_stdout(engine, capsys):
+    assert main(["run", "rack", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"verdict": "pass"}
+    assert "the summary" in err
+
+
+@pytest.mark.parametrize(("words", "level"), [(["-v"], 1), (["-vv"], 2), ([], 0), (["-q"], -1)])
+def test_verbosity_may_stand_before_and_after_the_command(words, level):
+    for line in ([*words, "run", "rack"], ["run", "rack", *words]):
+        parser = make_parser("run")
+        assert Console.of(parser.parse_args(line)).verbosity == level
+
+
+def test_demo_has_the_figures_of_the_readme_as_defaults(engine):
+    assert main(["demo", "-q"]) == 0
+    scenario = engine.asked[0]
+    assert scenario == load_scenario("demo")
+    loss = scenario.faults[0]
+    assert isinstance(loss, Loss)
+    assert (len(scenario.topology.hosts), scenario.seed, loss.rate, len(loss.directions)) == (4, 1, 0.01, 2)
+
+
+def test_demo_takes_other_figures(engine):
+    assert main(["demo", "-q", "--hosts", "8", "--loss", "3%", "--seed", "7"]) == 0
+    scenario = engine.asked[0]
+    assert (len(scenario.topology.hosts), scenario.seed, scenario.faults[0].rate) == (8, 7, 0.03)
+    assert main(["demo", "-q", "--loss", "0"]) == 0
+    assert engine.asked[0].faults == load_scenario("demo").faults[1:]
+
+
+def test_replay_takes_a_run_directory(monkeypatch, engine, tmp_path, capsys):
+    result = engine(None, None, False, None)
+    comparison = SimpleNamespace(result=result, compared=("faults",), differences=("one more",), exit_code=2)
+    install_fake(monkeypatch, "testbed.replay", replay=lambda run_dir, out, observer: comparison)
+    (tmp_path / "scenario.yaml").write_text("name: x\ntopology: {kind: rack, hosts: 2}\n", encoding="utf-8")
+    assert main(["replay", str(tmp_path)]) == 2
+    assert "differs: one more\n" in capsys.readouterr().out
+
+
+def test_bench_hands_over_its_name(monkeypatch):
+    asked = []
+    install_fake(monkeypatch, "testbed.bench", run_bench=lambda name, as_json: asked.append((name, as_json)) or 0)
+    assert main(["bench", "allreduce", "--json"]) == 0
+    assert asked == [("allreduce", True)]
+
+
+def test_cleanup_tells_what_it_removed(monkeypatch, capsys):
+    asked = []
+
+    def clean(run_id):
+        asked.append(run_id)
+        return ("folder x",) if run_id else ()
+
+    install_fake(monkeypatch, "testbed.cleanup", clean=clean)
+    assert main(["cleanup"]) == 0
+    assert main(["cleanup", "--run", "r1"]) == 0
+    assert asked == [None, "r1"]
+    assert capsys.readouterr().out == "nothing of ours was left\nremoved folder x\n"
+
+
+def test_list_shows_everything_or_one_kind(capsys):
+    assert main(["list", "faults"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(FAULT_KINDS)
+    assert main(["list"]) == 0
+    text = capsys.readouterr().out
+    for heading in ("scenarios:", "topologies:", "programs:", "collectives:", "faults:"):
+        assert f"{heading}\n" in text
+    for name in builtin_names():
+        assert f"  {name} " in text
+    assert "(expect: fail)" in text
+
+
+def test_validate_says_what_a_scenario_means(capsys):
+    assert main(["validate", "psn-wrap"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "psn-wrap: valid (playbooks/scenarios/psn-wrap.yaml)",
+        "  world     emulated, seed 1, at most 20s",
+        "  network   rack of 4 hosts, 100Mbps links, MTU 1500",
+        "  job       netreduce, 1 x synthetic gradient of 400kB, sum of float32",
+        "  messages  14 per connection, 392 packets of at most 1088 bytes; window 4 x 32 packets",
+        "  fault     data (drop)",
+        "  fault     result (drop)",
+        "  expect    pass",
+    ]
+
+
+def test_validate_resolved_is_a_scenario_file(capsys):
+    assert main(["validate", "rack-lossy", "--resolved", "--set", "topology.hosts=6"]) == 0
+    text = capsys.readouterr().out
+    assert parse_scenario(text, "x.yaml") == load_scenario("rack-lossy", ["topology.hosts=6"])
+
+
+def test_test_runs_every_step_and_fails_when_one_does(monkeypatch, capsys):
+    commands = []
+
+    def run(command, cwd, check):
+        commands.append(command[3:])
+        return SimpleNamespace(returncode=2 if command[3] == "mypy" else 0)
+
+    monkeypatch.setattr("subprocess.run", run)
+    assert main(["test", "-k", "wire and not slow", "-q", "--maxfail=1"]) == 1
+    assert commands == [
+        ["ruff", "check"],
+        ["ruff", "format", "--check"],
+        ["mypy"],
+        ["pytest", "-k", "wire and not slow", "-q", "--maxfail=1"],
+    ]
+    out = capsys.readouterr().out
+    assert "== pytest -k 'wire and not slow' -q --maxfail=1\n" in out
+    assert out.endswith("== failed: mypy (exit 2)\n")
+
+
+def test_test_passes_when_all_steps_do(monkeypatch, capsys):
+    monkeypatch.setattr("subprocess.run", lambda *args, **named: SimpleNamespace(returncode=0))
+    assert main(["test"]) == 0
+    assert capsys.readouterr().out.endswith("== all passed\n")

@@ -1,0 +1,185 @@
+"""Exit codes, help, and who is blamed for what."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from testbed.cli import main
+from testbed.cli.commands import COMMANDS
+from tests.support.fake_modules import install_fake
+from workloads.errors import HostCapabilityError, InternalError, LabError, PeerViolation, ScenarioError
+
+_TOP = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def as_root(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
+def _run_raises(monkeypatch, error):
+    def run_scenario(scenario, out, pcap, observer):
+        raise error
+
+    install_fake(monkeypatch, "testbed.run", run_scenario=run_scenario)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["test", "--help"], ["test", "-h"], ["--version"]])
+def test_help_and_version_exit_0(words, capsys):
+    assert main(words) == 0
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_help_with_examples(name, capsys):
+    assert main([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert f"usage: tb {name}" in text
+    assert "examples:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["bogus"], "tb: there is no command 'bogus'"),
+        (["rnu"], "did you mean `run`?"),
+        (["run"], "tb run: the following arguments are required: SCENARIO"),
+        (["run", "rack", "--sed", "1"], "tb: unrecognized arguments: --sed 1"),
+        (["run", "rack", "--seed", "x"], "found 'x'; allowed: a whole number from 0 to 2^63-1"),
+        (["run", "nowhere"], "tb: scenario: no such scenario; found 'nowhere'"),
+        (["run", "rack", "--set", "job.size=3"], "--set: job.size: not a whole number of elements; found 3 bytes"),
+        (["demo", "--hosts", "1"], "found '1'; allowed: a whole number from 2 to 32"),
+        (["demo", "--loss", "3"], "found '3'; a probability outside 0 to 1"),
+        (["list", "nonsense"], "invalid choice: 'nonsense'"),
+        (["switch", "--program", "forward"], "the following arguments are required: --port"),
+        (["replay", "/nonexistent"], "tb: /nonexistent: not a run directory; found no scenario.yaml in it"),
+    ],
+)
+def test_usage_errors_exit_64(words, text, capsys):
+    assert main(words) == 64
+    out, err = capsys.readouterr()
+    assert text in err
+    assert not out
+
+
+def test_no_command_shows_help_and_is_a_usage_error(capsys):
+    assert main([]) == 64
+    assert "commands:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (ScenarioError("bad", file="x.yaml", line=3), 64, "tb: x.yaml:3: bad"),
+        (PeerViolation("broke a rule"), 1, "tb: broke a rule"),
+        (
+            HostCapabilityError("Mininet", "install it: apt-get install mininet"),
+            3,
+            "tb: this machine lacks Mininet; install it: apt-get install mininet",
+        ),
+        (LabError("board7", "unreachable"), 75, "tb: board7: unreachable"),
+    ],
+)
+def test_each_blame_has_its_exit_code(error, code, text, monkeypatch, capsys, as_root):
+    _run_raises(monkeypatch, error)
+    assert main(["run", "rack"]) == code
+    assert capsys.readouterr().err == f"{text}\n"
+
+
+def test_interruption_exits_130(monkeypatch, capsys, as_root):
+    _run_raises(monkeypatch, KeyboardInterrupt())
+    assert main(["run", "rack"]) == 130
+    assert capsys.readouterr().err == "tb: interrupted\n"
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), InternalError("a slot went missing")])
+def test_an_unexpected_error_exits_70_and_can_be_repeated(error, monkeypatch, capsys, tmp_path, as_root):
+    monkeypatch.chdir(tmp_path)
+    _run_raises(monkeypatch, error)
+    assert main(["run", "rack", "--seed", "5", "--out", "my run"]) == 70
+    text = capsys.readouterr().err
+    assert f"internal error: {type(error).__name__}: {error}" in text
+    assert "run it again:  ./tb run rack --seed 5 --out 'my run'" in text
+    assert "run directory: my run" in text
+    traceback = (tmp_path / "my run" / "traceback.txt").read_text(encoding="utf-8")
+    assert str(error) in traceback
+    assert "run_scenario" in traceback
+
+
+def test_the_traceback_goes_where_the_run_was_made(monkeypatch, tmp_path, as_root):
+    monkeypatch.chdir(tmp_path)
+
+    def run_scenario(scenario, out, pcap, observer):
+        Path("runs/new").mkdir(parents=True)
+        Path("runs/latest").symlink_to("new")
+        raise ValueError("oops")
+
+    install_fake(monkeypatch, "testbed.run", run_scenario=run_scenario)
+    assert main(["run", "rack"]) == 70
+    assert (tmp_path / "runs" / "new" / "traceback.txt").is_file()
+
+
+def test_an_older_run_is_left_alone(monkeypatch, tmp_path, as_root):
+    monkeypatch.chdir(tmp_path)
+    Path("runs/old").mkdir(parents=True)
+    Path("runs/latest").symlink_to("old")
+    os.utime("runs/latest", (1, 1), follow_symlinks=False)
+    _run_raises(monkeypatch, ValueError("oops"))
+    assert main(["run", "rack"]) == 70
+    assert not (tmp_path / "runs" / "old" / "traceback.txt").exists()
+    assert list(tmp_path.glob("runs/*-crash/traceback.txt"))
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ["run", "rack"],
+            (
+                "tb: this machine lacks root: network namespaces and packet sockets need it; try: sudo ./tb run rack "
+                "(or add --world simulated, which needs no root)\n"
+            ),
+        ),
+        (
+            ["demo"],
+            "tb: this machine lacks root: network namespaces and packet sockets need it; try: sudo ./tb demo\n",
+        ),
+    ],
+)
+def test_without_root_it_says_what_to_do(words, text, monkeypatch, capsys):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(words) == 3
+    assert capsys.readouterr().err == text
+
+
+def test_the_simulated_world_needs_no_root(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    done = SimpleNamespace(exit_code=0, document={}, run_dir=Path("x"))
+    install_fake(monkeypatch, "testbed.run", run_scenario=lambda scenario, out, pcap, observer: done)
+    assert main(["run", "rack", "--world", "simulated", "--quiet"]) == 0
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from testbed.cli import main; main(['--help']); "
+        "print([m for m in ('numpy', 'pydantic', 'yaml', 'rich', 'mininet', 'scipy') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=_TOP, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_a_closed_pipe_is_no_crash():
+    reader = subprocess.Popen(["true"], stdin=subprocess.PIPE)
+    reader.wait()
+    done = subprocess.run(
+        [sys.executable, "-m", "testbed", "list"], cwd=_TOP, stdout=reader.stdin, stderr=subprocess.PIPE, text=True,
+        check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr

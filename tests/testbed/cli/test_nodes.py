@@ -1,0 +1,193 @@
+"""Node configurations, and one node under a data plane that stands in for the real one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import deque
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+
+from switch_nodes.config import RingConfig, RingMember, SwitchConfig
+from testbed.cli import main
+from testbed.cli.nodeconfig import parse_node_config
+from tests.support.fake_modules import install_fake
+from workloads.config import ArithmeticSpec, WorkerConfig
+from workloads.errors import ScenarioError
+from workloads.machine import Event
+
+_SWITCH = """\
+name: s1
+macs: [["02:49:4e:41:00:01", 0], ["02:49:4e:41:00:02", 1]]
+rings:
+  - ring_id: 1
+    members: [{rank: 0, ip: 10.77.0.2, port: 0}, {rank: 1, ip: 10.77.0.3, port: 1}]
+    arithmetic: {op: sum, dtype: int32}
+    window_messages: 4
+release: asap
+"""
+
+_QP = """\
+  qpn: 256
+  peer_qpn: 257
+  first_psn: 0
+  peer_first_psn: 5
+  envelope: {src_mac: "02:49:4e:41:00:01", dst_mac: "02:49:4e:41:00:02", src_ip: 10.77.0.2, dst_ip: 10.77.0.3}
+"""
+_WORKER = f"""\
+name: h1
+to_successor:
+{_QP}from_predecessor:
+{_QP}collective: {{kind: netreduce, ring_id: 1, rank: 0, size: 2}}
+workload: {{kind: synthetic, seed: 1, elements: 100, iterations: 1}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def as_root(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
+def test_a_switch_is_told_everything_from_a_file():
+    config = parse_node_config(_SWITCH, "s1.yaml", SwitchConfig, {"program": "netreduce", "ports": 2})
+    members = (RingMember(0, bytes((10, 77, 0, 2)), 0), RingMember(1, bytes((10, 77, 0, 3)), 1))
+    assert config == SwitchConfig(
+        name="s1",
+        program="netreduce",
+        ports=2,
+        macs=((bytes.fromhex("02494e410001"), 0), (bytes.fromhex("02494e410002"), 1)),
+        rings=(RingConfig(1, members, ArithmeticSpec("sum", "int32"), window_messages=4),),
+        release="asap",
+    )
+
+
+def test_json_is_read_as_well():
+    config = parse_node_config(json.dumps({"name": "s2"}), "s2.json", SwitchConfig, {"program": "x", "ports": 1})
+    assert config == SwitchConfig("s2", "x", 1)
+
+
+def test_a_worker_is_told_everything_from_a_file():
+    config = parse_node_config(_WORKER, "h1.yaml", WorkerConfig)
+    assert config.to_successor.peer_first_psn == 5
+    assert config.to_successor.envelope.dst_ip == bytes((10, 77, 0, 3))
+    assert config.collective.window_messages == 2
+    assert config.workload.elements == 100
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (("release: asap", "release: fast"), "s1.yaml:8: release: unknown value; found 'fast'; allowed: order, asap"),
+        (("release: asap", "ports: 2"), "s1.yaml:8: ports: given on the command line; allowed: name, macs, rings, release, gate"),
+        (("release: asap", "relase: asap"), "s1.yaml:8: relase: unknown key; allowed: name, macs, rings, release, gate; did you mean 'release'?"),
+        (("name: s1\n", ""), "s1.yaml:1: name: is missing"),
+        (("rank: 0, ip: 10.77.0.2", "rank: 0, ip: 10.77.0"), "s1.yaml:5: rings[0].members[0].ip: no address; found '10.77.0'; allowed: a MAC as 02:49:4e:41:00:01 or an IP address as 10.77.0.2"),
+        (("window_messages: 4", "window_messages: -4"), "s1.yaml:7: rings[0].window_messages: not a whole number; found -4; allowed: a whole number from 0"),
+        (("dtype: int32", "dtype: int33"), "s1.yaml:6: rings[0].arithmetic.dtype: unknown value; found 'int33'; allowed: float32, int32, int32sat; did you mean 'int32'?"),
+        (("  - ring_id: 1", "  - ring_id: true"), "s1.yaml:4: rings[0].ring_id: not a whole number; found true; allowed: a whole number from 0"),
+        (("rings:\n", "rings: 5\nx:\n"), "s1.yaml:3: rings: not a list; found 5; allowed: a list\ns1.yaml:4: x: unknown key; allowed: name, macs, rings, release, gate"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_like_those_of_a_scenario(change, text):
+    with pytest.raises(ScenarioError) as caught:
+        parse_node_config(_SWITCH.replace(*change), "s1.yaml", SwitchConfig, {"program": "netreduce", "ports": 2})
+    assert str(caught.value) == text
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact(Event):
+    number: int
+
+
+class _Machine:
+    """Tells one fact while it runs and one when it is asked to finish."""
+
+    def __init__(self, config, source=None):
+        self.config, self.events = config, deque([_Fact(1)])
+        self.finished = self.failed = False
+
+    def next_event(self):
+        return self.events.popleft() if self.events else None
+
+    def finish(self, now):
+        self.events.append(_Fact(2))
+
+
+class _Plane:
+    """Runs until `until` says so; `wake` is what happens in each round."""
+
+    wake = staticmethod(lambda machine, round_number: None)
+    rounds = 0
+
+    def __init__(self, machine, interfaces, *, backpressure, on_event):
+        if "gone" in interfaces:
+            raise OSError(19, "No such device")
+        self.machine, self.on_event = machine, on_event
+        type(self).made = (tuple(interfaces), backpressure)
+
+    def run(self, origin_ns, *, until):
+        for number in range(1000):
+            self.wake(self.machine, number)
+            while (event := self.machine.next_event()) is not None:
+                self.on_event(7, event)
+            if until():
+                type(self).rounds = number
+                return
+        raise AssertionError("nobody stopped it")
+
+
+@pytest.fixture
+def plane(monkeypatch):
+    made = type("_OnePlane", (_Plane,), {})
+    install_fake(monkeypatch, "switch_nodes.dataplane", DataPlane=made)
+    install_fake(monkeypatch, "switch_nodes.registry", create_program=_Machine)
+    install_fake(monkeypatch, "workloads.gradients", create_source=lambda *told: SimpleNamespace(told=told))
+    install_fake(monkeypatch, "workloads.worker", WorkerMachine=_Machine)
+    return made
+
+
+def _facts(capsys):
+    return [json.loads(line)["number"] for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_switch_runs_until_a_signal_and_tells_its_last_facts(plane, capsys, number):
+    plane.wake = staticmethod(lambda machine, at: os.kill(os.getpid(), number) if at == 3 else None)
+    before = signal.getsignal(number)
+    assert main(["switch", "--program", "forward", "--port", "a", "--port", "b"]) == 0
+    assert _facts(capsys) == [1, 2]
+    assert plane.rounds == 3
+    assert plane.made == (("a", "b"), False)
+    assert signal.getsignal(number) == before
+
+
+def test_a_missing_interface_is_told(plane, capsys):
+    assert main(["switch", "--program", "forward", "--port", "gone"]) == 3
+    assert "lacks one of the interfaces gone in this network namespace (No such device)" in capsys.readouterr().err
+
+
+def test_a_member_behind_no_port_is_refused(plane, tmp_path, capsys):
+    (tmp_path / "s1.yaml").write_text(_SWITCH, encoding="utf-8")
+    words = ["switch", "--program", "netreduce", "--port", "a", "--config", str(tmp_path / "s1.yaml")]
+    assert main(words) == 64
+    assert "no such port; found 1; allowed: 0 to 0 (one per --port)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("finished", 0), ("failed", 1)])
+def test_a_worker_ends_with_its_job(plane, tmp_path, capsys, outcome, code):
+    (tmp_path / "h1.yaml").write_text(_WORKER, encoding="utf-8")
+    plane.wake = staticmethod(lambda machine, at: setattr(machine, outcome, True) if at == 4 else None)
+    words = ["worker", "--config", str(tmp_path / "h1.yaml"), "--port", "eth0", "--linger", "0ms"]
+    assert main(words) == code
+    assert plane.rounds == 4
+    assert plane.made == (("eth0",), True)
+    assert _facts(capsys) == [1, 2]
+
+
+def test_a_worker_stopped_early_has_not_passed(plane, tmp_path):
+    (tmp_path / "h1.yaml").write_text(_WORKER, encoding="utf-8")
+    plane.wake = staticmethod(lambda machine, at: os.kill(os.getpid(), signal.SIGTERM) if at == 2 else None)
+    assert main(["worker", "--config", str(tmp_path / "h1.yaml"), "--port", "eth0"]) == 1

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from testbed.report.junit import junit_xml
+from tests.support.results import REPLAY, failing_context, lossy_context, result_of
+
+
+def suite_of(result):
+    return ElementTree.fromstring(junit_xml(result)).find("testsuite")
+
+
+def test_passing_run(tmp_path, monkeypatch):
+    suite = suite_of(result_of(lossy_context(tmp_path), monkeypatch))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) == (
+        "9",
+        "0",
+        "0",
+        "0",
+    )
+    assert [case.get("name") for case in suite][:2] == ["bit_exact", "exactly_once"]
+    assert suite[0].get("classname") == "emulated.small"
+
+
+def test_failing_run(monkeypatch):
+    result = result_of(failing_context(), monkeypatch)
+    suite = suite_of(result)
+    of = [check["verdict"] for check in result["checks"]]
+    assert int(suite.get("failures")) == of.count("fail") > 0
+    assert int(suite.get("errors")) == of.count("unknown") > 0
+    assert suite.get("skipped") == "1"
+    cases = {case.get("name"): case for case in suite}
+    assert cases["liveness"].find("failure").get("message") == next(
+        check["detail"] for check in result["checks"] if check["name"] == "liveness"
+    )
+    assert REPLAY in cases["liveness"].find("failure").text
+    assert cases["bit_exact"].find("error").get("type") == "unknown"
+    assert "capture" in cases["transparency"].find("skipped").get("message")
+
+
+def test_what_xml_has_no_word_for(monkeypatch):
+    result = result_of(failing_context(), monkeypatch)
+    result["checks"][2]["detail"] = 'a\x00b\x1b[31m <c> & "d" \ud800 \U0001f600'
+    result["checks"][2]["evidence"] = ["]]>", "\x07"]
+    failure = next(case for case in suite_of(result) if case.get("name") == "liveness").find("failure")
+    assert failure.get("message") == 'a\ufffdb\ufffd[31m <c> & "d" \ufffd \U0001f600'
+    assert failure.text.splitlines()[:2] == ["]]>", "\ufffd"]

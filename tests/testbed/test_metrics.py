@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+
+from testbed.checkers.context import CheckContext
+from testbed.faults.model import Corrupt, LinkDown, Loss
+from testbed.metrics import bound_bps, fault_table, metrics
+from testbed.verdict import CheckResult, Verdict
+from tests.support.judged import altered, good_context, without
+from topologies import format_ip
+
+
+def struck(context, rank, psn, *, fault="loss-1", kind="loss", opcode=7, answers=False):
+    queue_pair = context.plan.workers[rank].to_successor
+    if answers:
+        queue_pair = context.plan.workers[rank].from_predecessor
+    there, back = format_ip(queue_pair.envelope.src_ip), format_ip(queue_pair.envelope.dst_ip)
+    return {"t": 9, "node": "s1", "event": "FaultStruck", "fault": fault, "kind": kind, "backend": "user",
+            "target": f"h{rank + 1}-s1", "direction": "up", "flow": f"{there}>{back}:{queue_pair.peer_qpn}",
+            "opcode": opcode, "psn": psn, "occurrence": 1}  # fmt: skip
+
+
+def test_times_and_goodput():
+    context = good_context()
+    values = metrics(context)
+    starts = [r["t"] for r in context.history if r["event"] == "CollectiveStarted"]
+    ends = [r["t"] for r in context.history if r["event"] == "CollectiveCompleted"]
+    first, second = (ends[2] - starts[0]) / 1e9, (ends[5] - starts[3]) / 1e9
+    assert values["iterations_s"] == [first, second]
+    assert values["goodput_bps"] == pytest.approx(2 * 1152 * 8 / (first + second))
+    traffic = next(r["t"] for r in context.history if r["event"] == "TrafficStarted")
+    finished = max(r["t"] for r in context.history if r["event"] == "WorkerFinished")
+    assert values["jct_s"] == pytest.approx((finished - traffic) / 1e9)
+    assert (values["peak_slots"], values["gradient_bytes"], values["unreliable"]) == (6, 1152, None)
+
+
+def test_bound_follows_from_framing():
+    """256 of 314 bytes at 100 Mbit/s; a ring sends every gradient 2 (P-1)/P times, at P = 3 four thirds."""
+    assert bound_bps(good_context()) == pytest.approx(100e6 * 256 / 314)
+    ring = good_context(collective="ring", program="forward")
+    assert bound_bps(ring) == pytest.approx(100e6 * 256 / 314 * 3 / 4)
+
+
+def test_unfinished_run_has_no_figures():
+    context = good_context()
+    history = without(
+        without(context.history, "WorkerFinished", node="h1"), "CollectiveCompleted", node="h1", iteration=1
+    )
+    values = metrics(CheckContext(context.plan, history))
+    assert (values["jct_s"], values["goodput_bps"], values["iterations_s"][1]) == (None, None, None)
+    assert metrics(CheckContext(context.plan, []))["retransmissions"]["packets"] is None
+
+
+def test_figures_of_a_machine_that_did_not_keep_up_are_set_apart():
+    context = good_context()
+    slow = CheckResult("fidelity", Verdict.UNKNOWN, "the machine did not keep up: h1")
+    values = metrics(context, slow)
+    assert (values["jct_s"], values["iterations_s"], values["goodput_bps"]) == (None, None, None)
+    assert values["unreliable"]["reason"] == slow.detail
+    assert values["unreliable"]["jct_s"] == metrics(context)["jct_s"]
+    assert values["peak_slots"] == 6
+
+
+def test_lost_and_recovered():
+    context = good_context(Loss("loss-1"), Corrupt("corrupt-1", repair_icrc=True), LinkDown("down-1"))
+    history = [
+        *without(context.history, "WorkerFinished", node="h3"),
+        struck(context, 0, 5),
+        struck(context, 0, 5),
+        struck(context, 0, 6, kind="link_down", fault="down-1"),
+        struck(context, 1, 5),
+        struck(context, 1, 3, opcode=0x11, answers=True),
+        struck(context, 0, 0, opcode=-1),
+        struck(context, 0, 9, kind="corrupt", fault="corrupt-1"),
+        struck(context, 0, 9, kind="delay"),
+    ]
+    values = metrics(CheckContext(context.plan, history))
+    assert values["lost"] == {"data": 4, "answers": 1, "other": 1}
+    # 5 and 6 on the way to h2, which finished; that to h3, which did not, is not recovered
+    assert values["recovered_packets"] == 2
+
+
+def test_counts():
+    context = good_context()
+
+    def tell(event, **fields):
+        return {"t": 9, "node": "h1", "event": event, **fields}
+
+    history = [
+        *altered(context.history, "RcStatistics", {"packets_retransmitted": 4}, node="h2"),
+        tell("Retransmission", qpn=1, cause="nak", psn=1, packets=3),
+        tell("Retransmission", qpn=1, cause="timeout", psn=1, packets=3),
+        tell("Retransmission", qpn=1, cause="nak", psn=2, packets=3),
+        tell("NakSent", qpn=1, syndrome=0x60, psn=1),
+        tell("RnrNakSent", qpn=1, psn=1),
+        tell("FrameRejected", reason="icrc", detail=""),
+        tell("ResultReplayed", ring_id=1, rank=0, message=1, offset=0),
+        tell("MessageInferred", ring_id=1, rank=0, message=1, offset=1),
+        tell("PacketIgnored", ring_id=1, rank=0, message=1, offset=1, reason="duplicate"),
+        tell("PacketIgnored", ring_id=1, rank=0, message=1, offset=1, reason="duplicate"),
+        tell("TrainingProgress", iteration=0, loss=2.0, accuracy=0.1),
+        tell("TrainingProgress", iteration=1, loss=1.0, accuracy=0.5),
+    ]
+    values = metrics(CheckContext(context.plan, history))
+    assert values["retransmissions"] == {"packets": 4, "of_packets_sent": 33, "by_cause": {"nak": 2, "timeout": 1}}
+    assert (values["naks"], values["timeouts"], values["rnr_naks"]) == (1, 1, 1)
+    assert (values["replayed_results"], values["inferred_messages"]) == (1, 1)
+    assert values["ignored_packets"] == {"duplicate": 2}
+    assert values["rejected_frames"] == {"icrc": 1}
+    assert values["training"] == {"iteration": 1, "loss": 1.0, "accuracy": 0.5}
+
+
+def test_fault_table_lists_idle_faults_too():
+    context = good_context(Loss("loss-1"), LinkDown("flap"))
+    history = [*context.history, struck(context, 0, 1), struck(context, 0, 2), struck(context, 1, 2)]
+    assert fault_table(CheckContext(context.plan, history)) == [
+        {"name": "loss-1", "kind": "loss", "strikes": 3, "backend": "user", "targets": {"h1-s1": 2, "h2-s1": 1}},
+        {"name": "flap", "kind": "link_down", "strikes": 0, "backend": "", "targets": {}},
+    ]

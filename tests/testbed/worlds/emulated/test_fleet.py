@@ -1,0 +1,49 @@
+"""The fleet where the order of what happens must be forced; all else is tested with the world."""
+
+import os
+import select
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.history import Record
+from testbed.ledger import Ledger, ProcessEntry
+from testbed.worlds.emulated.control import NodeChannel
+from testbed.worlds.emulated.fleet import Fleet
+from testbed.worlds.emulated.interruption import Interruption
+from testbed.worlds.emulated.node import NodeLoop, NodeTask
+from tests.support.emulated import make_rack_plan, needs_root
+from workloads.errors import ScenarioError
+from workloads.machine import Event
+
+pytestmark = needs_root
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
+    monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
+    ledger = Ledger.create("run-1", tmp_path)
+    yield ledger
+    ledger.close()
+
+
+def test_what_a_node_said_is_heard_although_it_ended_before_we_knew_it(ledger: Ledger, tmp_path: Path) -> None:
+    def refuse(task: NodeTask, channel: NodeChannel) -> NodeLoop:
+        raise ScenarioError("no such program", key="switch.program")
+
+    records: list[Record] = []
+    told: list[Event] = []
+    plan = make_rack_plan(2)
+    task = NodeTask(plan, plan.scenario.topology.node("s1"), (), tmp_path)
+    with Interruption() as interruption:
+        fleet = Fleet(ledger, refuse, interruption, tell=told.append, on_record=records.append)
+        try:
+            fleet.launch(task, os.getpid())
+            node = fleet._nodes["s1"]
+            assert select.select([node.handle], [], [], 10)[0], "it ends by itself"
+            with pytest.raises(ScenarioError, match="no such program"):
+                fleet._on_exit(node)
+        finally:
+            fleet.close()
+    assert [entry.role for entry in ledger.entries() if isinstance(entry, ProcessEntry)] == ["node s1"]

@@ -1,0 +1,274 @@
+"""The batch verbs against the per-frame ones, on the same traffic with the same faults; and the parts in C alone."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import re
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.rc_pair import START_PSNS, ipv6, pair_configs, pattern
+from workloads.config import QpConfig
+from workloads.machine import FrameBatch
+from workloads.native.build import load_library
+from workloads.rc import RcEndpoint, ReceiveRequest, SendCompleted, SendRequest, fast
+
+MTU = 256
+ROOM = 24 * MTU
+needs_c = pytest.mark.skipif(load_library("rc_fast") is None, reason="no C compiler: the Python reference runs alone")
+
+
+def test_the_fast_path_is_there_where_the_library_is() -> None:
+    end = RcEndpoint()
+    assert (end._fast is None) == (load_library("rc_fast") is None)
+
+
+class Side:
+    """One endpoint, driven by frames or by batches."""
+
+    def __init__(self, configs: list[QpConfig], *, batches: bool, rows: int) -> None:
+        self.end, self.batches, self.rows = RcEndpoint(), batches, rows
+        self.memory = bytearray(b"\xee" * (ROOM * 16))
+        self.rooms: list[bytearray] = []
+        self.end.register_memory(5, 0, memoryview(self.memory))
+        for config in configs:
+            self.end.add_qp(config)
+        self.batch = FrameBatch.of(rows, 1500)
+        self.told: list[Any] = []
+
+    def post_receive(self, qpn: int) -> None:
+        self.rooms.append(bytearray(b"\xee" * ROOM))
+        self.end.post_receive(qpn, ReceiveRequest(len(self.rooms), memoryview(self.rooms[-1])))
+
+    def send(self, now: int) -> list[bytes]:
+        if not self.batches:
+            frames = []
+            for _, frame in self.end.frames_to_send(now):
+                frames.append(bytes(frame))
+                if len(frames) == self.rows:
+                    break
+            return frames
+        self.batch.count = 0
+        self.end.fill_batch(self.batch, now)
+        return [bytes(self.batch.row(i)) for i in range(self.batch.count)]
+
+    def receive(self, frames: list[bytes], now: int) -> None:
+        if self.batches:
+            batch = FrameBatch.of(max(1, len(frames)), 1500)
+            for frame in frames:
+                batch.append(0, frame)
+            self.end.receive_batch(batch, now)
+            batch.frames[:] = 0x55  # what was kept must have been copied
+        else:
+            for frame in frames:
+                self.end.receive_frame(0, frame, now)
+
+    def state(self) -> Any:
+        while (event := self.end.next_event()) is not None:
+            self.told.append(event)
+        while (completion := self.end.next_completion()) is not None:
+            self.told.append(completion)
+        inside = [
+            (q.requester.state, q.requester.una, q.requester.nxt, q.requester.max_nxt, q.requester.deadline,
+             q.responder.state, q.responder.expected, q.responder.msn, list(q.responder.answers))
+            for q in self.end._order
+        ]  # fmt: skip
+        return inside, self.told, self.end.statistics(), self.end.get_timer(), bytes(self.memory), self.rooms
+
+
+def qp_configs(count: int, psn: int, v6: bool, **overrides: Any) -> tuple[list[QpConfig], list[QpConfig]]:
+    a, b = pair_configs(psn=psn, path_mtu=MTU, retry7_infinite=True, timeout_code=6, rnr_timer_code=1, **overrides)
+    if v6:
+        e = ipv6(a).envelope
+        a, b = ipv6(a), replace(b, envelope=replace(b.envelope, src_ip=e.dst_ip, dst_ip=e.src_ip))
+    lists: tuple[list[QpConfig], list[QpConfig]] = [], []
+    for i in range(count):
+        lists[0].append(replace(a, qpn=10 + i, peer_qpn=20 + i))
+        lists[1].append(replace(b, qpn=20 + i, peer_qpn=10 + i))
+    return lists
+
+
+@dataclass(frozen=True)
+class Traffic:
+    seed: int
+    qps: int
+    rows: int
+    loss: float
+    psn: int
+    v6: bool
+    ack_every: int
+    ack_request_every: int
+    window: int
+
+
+traffic = st.builds(
+    Traffic,
+    seed=st.integers(0, 2**32),
+    qps=st.integers(1, 3),
+    rows=st.sampled_from([1, 2, 7, 64, 300]),
+    loss=st.sampled_from([0.0, 0.01, 0.1]),
+    psn=st.sampled_from(START_PSNS),
+    v6=st.booleans(),
+    ack_every=st.integers(0, 20),
+    ack_request_every=st.integers(0, 70),
+    window=st.sampled_from([1, 2, 5, 40, 1 << 20]),
+)
+
+
+def play(t: Traffic) -> int:
+    """Both kinds of endpoints in lockstep; returns how many messages completed."""
+    settings_ = {"ack_every": t.ack_every, "ack_request_every": t.ack_request_every, "window_packets": t.window}
+    configs = qp_configs(t.qps, t.psn, t.v6, **settings_)
+    sides = [[Side(c, batches=batches, rows=t.rows) for batches in (False, True)] for c in configs]
+    draw = random.Random(t.seed)
+    now, posted = 0, 0
+    for round_ in range(400):
+        if round_ < 12:
+            for kinds, own in zip(sides, configs, strict=True):
+                for config in own:
+                    size = draw.choice([0, 1, MTU, 3 * MTU + 1, draw.randrange(ROOM)])
+                    data, cut = pattern(size, posted), draw.randrange(40)
+                    va = draw.randrange(15) * ROOM if draw.random() < 0.6 else None
+                    imm = posted if draw.random() < 0.7 else None
+                    request = SendRequest(posted, (data[:cut], memoryview(data)[cut:]), imm, va, 5)
+                    posted += 1
+                    for side in kinds:
+                        side.end.post_send(config.qpn, request, now)
+        for kinds, own in zip(sides, configs, strict=True):
+            for config in own:
+                if draw.random() < 0.7:
+                    for side in kinds:
+                        side.post_receive(config.qpn)
+        for me, other in ((0, 1), (1, 0)):
+            reference, fast_ = (side.send(now) for side in sides[me])
+            assert fast_ == reference
+            arrived = []
+            for frame in reference:
+                if draw.random() < t.loss:
+                    continue
+                if draw.random() < t.loss:
+                    bad = bytearray(frame)
+                    bad[draw.randrange(len(bad))] ^= 1 << draw.randrange(8)
+                    frame = bytes(bad)
+                arrived.append(frame)
+                if draw.random() < t.loss:
+                    arrived.insert(draw.randrange(len(arrived)), frame)
+                if draw.random() < t.loss / 4:
+                    arrived.append(frame[: draw.randrange(len(frame))])
+            for side in sides[other]:
+                side.receive(arrived, now)
+            assert sides[other][0].state() == sides[other][1].state()
+        now += 20_000
+        for kinds in sides:
+            for side in kinds:
+                side.end.handle_timer(now)
+        timers = [d for kinds in sides if (d := kinds[0].end.get_timer()) is not None]
+        if not timers and round_ >= 12:
+            break
+    return sum(isinstance(told, SendCompleted) and told.status == "SUCCESS" for told in sides[0][1].told)
+
+
+@needs_c
+@settings(max_examples=30, deadline=None)
+@given(traffic)
+def test_batches_emit_and_accept_what_frames_do(t: Traffic) -> None:
+    play(t)
+
+
+@needs_c
+@pytest.mark.parametrize("psn", START_PSNS)
+def test_bulk_goes_through_c(psn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the differential test would compare the reference with itself."""
+    taken = {"emit": 0, "accept": 0}
+    emit, accept = fast.FastPath.emit, fast.FastPath.accept
+
+    def counting_emit(self: fast.FastPath, *args: Any) -> int:
+        count = emit(self, *args)
+        taken["emit"] += count
+        return count
+
+    def counting_accept(self: fast.FastPath, batch: FrameBatch, row: int, now: int) -> int:
+        after = accept(self, batch, row, now)
+        taken["accept"] += after - row
+        return after
+
+    monkeypatch.setattr(fast.FastPath, "emit", counting_emit)
+    monkeypatch.setattr(fast.FastPath, "accept", counting_accept)
+    a, b = pair_configs(psn=psn)
+    sides = Side([a], batches=True, rows=50), Side([b], batches=True, rows=50)
+    data = pattern(1000 * MTU)
+    room = bytearray(1000 * MTU)
+    sides[1].end.post_receive(b.qpn, ReceiveRequest(1, memoryview(room)))
+    sides[0].end.post_send(a.qpn, SendRequest(1, (data[:16], memoryview(data)[16:])), 0)
+    while sides[0].end.outstanding_packets(a.qpn):
+        sides[1].receive(sides[0].send(0), 0)
+        sides[0].receive(sides[1].send(0), 0)
+    assert room == data
+    acks = sides[0].end.statistics()[0].acks_received
+    assert acks >= 1000 // 16
+    assert taken == {"emit": 998, "accept": 998 + acks}
+
+
+def test_without_the_library_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INA_NATIVE", "0")
+    assert RcEndpoint()._fast is None
+    assert play(Traffic(3, 2, 64, 0.01, 0xFFFFFC, False, 16, 64, 1 << 20)) == 24
+
+
+@needs_c
+def test_rows_that_are_too_small_are_refused() -> None:
+    end = RcEndpoint()
+    a, _ = pair_configs()
+    end.add_qp(a)
+    end.post_send(a.qpn, SendRequest(1, (bytes(10 * MTU),)), 0)
+    with pytest.raises(ValueError, match=r"does not fit a row of 300|could not broadcast"):
+        end.fill_batch(FrameBatch.of(8, 300), 0)
+
+
+@needs_c
+def test_the_lane_is_the_struct_of_the_c_part() -> None:
+    library = load_library("rc_fast")
+    assert library is not None
+    assert library.rc_lane_bytes() == ctypes.sizeof(fast._Lane)
+
+
+@needs_c
+def test_crc32_equals_zlib() -> None:
+    library = load_library("rc_fast")
+    assert library is not None
+    library.rc_crc32.argtypes = [ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t]
+    library.rc_crc32.restype = ctypes.c_uint32
+    data = np.frombuffer(random.Random(1).randbytes(5000), np.uint8)
+    raw = data.tobytes()
+    for start in (0, 1, 7):
+        for size in [*range(300), 1024, 1028, 4100]:
+            state = zlib.crc32(raw[:start])
+            assert library.rc_crc32(state, data.ctypes.data + start, size) == zlib.crc32(
+                raw[start : start + size], state
+            )
+
+
+def test_the_folding_constants_are_powers_of_x() -> None:
+    text = (Path(__file__).resolve().parents[3] / "workloads" / "native" / "crc32.h").read_text()
+    found = {name: int(value, 16) for name, value in re.findall(r"define CRC32_(BY_\w+) (0x\w+)", text)}
+
+    def power(n: int) -> int:
+        """x^n mod P, bits reversed within 33."""
+        value = 1
+        for _ in range(n):
+            value <<= 1
+            if value >> 32:
+                value ^= 0x104C11DB7
+        return int(f"{value:033b}"[::-1], 2)
+
+    assert found == {
+        "BY_4_LOW": power(512 + 32), "BY_4_HIGH": power(512 - 32), "BY_1_LOW": power(128 + 32), "BY_1_HIGH": power(128 - 32),
+    }  # fmt: skip

@@ -1,0 +1,139 @@
+/* What most packets of a bulk transfer are: MIDDLE packets, and the ACKs for them. The reference is requester.py,
+ * responder.py, inbound.py and outbound.py beside this file; fast.py calls. Nothing here decides: it stops at whatever is
+ * not the plain case. */
+
+#include "crc32.h"
+#include "roce.h"
+
+enum {
+    OPCODE_ACKNOWLEDGE = 0x11,
+    AETH_BYTES = 4,
+    WORD_BYTES = 4, /* AckReq and PSN */
+    RC_ASKS = 16
+};
+
+/* One queue pair: what plain packets to it look like, and what came of them. */
+struct rc_lane {
+    uint8_t *destination;   /* where the next payload goes */
+    uint32_t src_ip;
+    uint32_t dst_ip;
+    uint32_t qpn;
+    uint32_t psn;           /* expected */
+    uint32_t opcode;        /* MIDDLE of the message that is arriving */
+    uint32_t payload_bytes; /* path MTU */
+    uint32_t room;          /* how many MIDDLE packets fit; 0: no message is arriving */
+    uint32_t taken;         /* out: how many were accepted */
+    uint32_t asked;         /* out: how many of them had AckReq */
+    uint32_t asks[RC_ASKS]; /* out: which ones, counted from 1 */
+    uint32_t una;           /* oldest unacknowledged PSN of what we send */
+    int32_t in_flight;      /* PSNs from there on that were sent */
+    uint32_t acks;          /* out: how many ACKs came */
+    int32_t newest;         /* out: the PSN that reaches furthest, as a distance from una */
+};
+
+size_t rc_lane_bytes(void) { return sizeof(struct rc_lane); }
+
+/* Whether the frame is the MIDDLE packet that the lane waits for; then its payload is copied. */
+static int take_middle(struct rc_lane *lane, const uint8_t *frame, const struct roce_view *view)
+{
+    if (!lane->room || view->psn != lane->psn || view->end != EXT_AT + lane->payload_bytes + ICRC_BYTES ||
+        (view->ack_req && lane->asked == RC_ASKS))
+        return 0;
+    uint32_t icrc = crc32_fast(roce_icrc_headers(frame), frame + EXT_AT, lane->payload_bytes);
+    if (icrc != get32le(frame + EXT_AT + lane->payload_bytes))
+        return 0;
+    memcpy(lane->destination, frame + EXT_AT, lane->payload_bytes);
+    lane->destination += lane->payload_bytes;
+    lane->psn = psn_add(lane->psn, 1);
+    lane->room--;
+    lane->taken++;
+    if (view->ack_req)
+        lane->asks[lane->asked++] = lane->taken;
+    return 1;
+}
+
+/* Whether the frame is a positive ACK for something that was sent. A later one says all that an earlier one said. */
+static int take_ack(struct rc_lane *lane, const uint8_t *frame, const struct roce_view *view)
+{
+    int32_t distance = psn_diff(view->psn, lane->una);
+    if (view->end != EXT_AT + AETH_BYTES + ICRC_BYTES || frame[EXT_AT] >> 5 || distance >= lane->in_flight ||
+        !roce_icrc_is_valid(frame, view->end))
+        return 0;
+    if (!lane->acks++ || distance > lane->newest)
+        lane->newest = distance;
+    return 1;
+}
+
+/* Accept rows from `row` on, up to the first one that is neither an in-order MIDDLE packet nor a plain ACK. Returns that
+ * row, or `rows`. ACKs to a second queue pair end the run too: completions keep the order of the rows. */
+int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int row, int rows, struct rc_lane *lanes,
+              int lane_count)
+{
+    const struct rc_lane *acknowledged = 0;
+    for (; row < rows; row++) {
+        const uint8_t *frame = frames + (size_t)row * stride;
+        struct roce_view view;
+        if ((size_t)lengths[row] > stride || roce_parse(frame, (size_t)lengths[row], &view) != ROCE_PLAIN || view.pad)
+            return row;
+        struct rc_lane *lane = lanes, *end = lanes + lane_count;
+        while (lane < end && (view.qpn != lane->qpn || view.src_ip != lane->src_ip || view.dst_ip != lane->dst_ip))
+            lane++;
+        if (lane == end)
+            return row;
+        if (view.opcode == OPCODE_ACKNOWLEDGE) {
+            if ((acknowledged && acknowledged != lane) || !take_ack(lane, frame, &view))
+                return row;
+            acknowledged = lane;
+        } else if (view.opcode != lane->opcode || !take_middle(lane, frame, &view)) {
+            return row;
+        }
+    }
+    return row;
+}
+
+/* The frame that begins with `head`, Ethernet header to BTH byte 7; `state` is the iCRC's CRC-32 behind it. */
+struct rc_head {
+    const uint8_t *octets;
+    size_t bytes;
+    uint32_t state;
+};
+
+static void seal(uint8_t *frame, const struct rc_head *head, size_t body_bytes, int32_t *length, int32_t *port)
+{
+    uint8_t *body = frame + head->bytes;
+    put32le(body + body_bytes, crc32_fast(head->state, body, body_bytes));
+    *length = (int32_t)(head->bytes + body_bytes + ICRC_BYTES);
+    *port = 0;
+}
+
+/* Write `count` MIDDLE frames into rows from `row` on. The packet `until_ack` (from 0) asks for an ACK, and every
+ * `ack_every`-th one after it; the last one does if `last_asks`. */
+void rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count, const uint8_t *octets,
+             size_t octets_bytes, uint32_t state, const uint8_t *payload, size_t payload_bytes, uint32_t psn,
+             int until_ack, int ack_every, int last_asks)
+{
+    const struct rc_head head = {octets, octets_bytes, state};
+    for (int i = 0; i < count; i++, row++, payload += payload_bytes) {
+        uint8_t *frame = frames + (size_t)row * stride, *body = frame + octets_bytes;
+        int asks = (i >= until_ack && (i - until_ack) % ack_every == 0) || (last_asks && i == count - 1);
+        memcpy(frame, octets, octets_bytes);
+        put32(body, psn_add(psn, i) | (asks ? 1u << 31 : 0));
+        memcpy(body + WORD_BYTES, payload, payload_bytes);
+        seal(frame, &head, WORD_BYTES + payload_bytes, lengths + row, ports + row);
+    }
+}
+
+/* Write `count` ACKNOWLEDGE frames into rows from `row` on. `words`: the PSN word and the AETH of each, as on the wire. */
+void rc_answer(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
+               const uint8_t *octets, size_t octets_bytes, uint32_t state, const uint8_t *words)
+{
+    const struct rc_head head = {octets, octets_bytes, state};
+    for (int i = 0; i < count; i++, row++, words += WORD_BYTES + AETH_BYTES) {
+        uint8_t *frame = frames + (size_t)row * stride;
+        memcpy(frame, octets, octets_bytes);
+        memcpy(frame + octets_bytes, words, WORD_BYTES + AETH_BYTES);
+        seal(frame, &head, WORD_BYTES + AETH_BYTES, lengths + row, ports + row);
+    }
+}
+
+uint32_t rc_crc32(uint32_t crc, const uint8_t *p, size_t size) { return crc32_fast(crc, p, size); }

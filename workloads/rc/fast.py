@@ -1,0 +1,171 @@
+"""The batch verbs of an endpoint on top of `fast.c`: MIDDLE packets and ACKs without a step of Python per packet.
+
+The C part only writes, checks and places bytes; what that means for requester and responder is theirs (`middle_run`,
+`sent_middles`, `middle_room`, `placed_middles`, `on_acks`). A differential test proves that frames, completions, events
+and state are those of the per-frame verbs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from workloads.machine import FrameBatch
+from workloads.native.build import load_library
+from workloads.rc.outbound import FrameHead
+from workloads.rc.queue_pair import QueuePair
+from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode, psn_add
+
+__all__ = ["FastPath", "load_fast_path"]
+
+_WORD = 4
+"""AckReq and PSN"""
+_ASKS = 16
+
+
+class _Lane(ctypes.Structure):
+    """`struct rc_lane`."""
+
+    _fields_: ClassVar = [
+        ("destination", ctypes.c_void_p),
+        ("src_ip", ctypes.c_uint32),
+        ("dst_ip", ctypes.c_uint32),
+        ("qpn", ctypes.c_uint32),
+        ("psn", ctypes.c_uint32),
+        ("opcode", ctypes.c_uint32),
+        ("payload_bytes", ctypes.c_uint32),
+        ("room", ctypes.c_uint32),
+        ("taken", ctypes.c_uint32),
+        ("asked", ctypes.c_uint32),
+        ("asks", ctypes.c_uint32 * _ASKS),
+        ("una", ctypes.c_uint32),
+        ("in_flight", ctypes.c_int32),
+        ("acks", ctypes.c_uint32),
+        ("newest", ctypes.c_int32),
+    ]
+
+
+def load_fast_path() -> FastPath | None:
+    """None where the C core does not run; `native_status()` says why."""
+    library = load_library("rc_fast")
+    return None if library is None else FastPath(library)
+
+
+class FastPath:
+    """The fast path of one endpoint."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
+        rows = (pointer, size, pointer, pointer, number, number, octets, size, ctypes.c_uint32)
+        self._accept, self._emit, self._answer = library.rc_accept, library.rc_emit, library.rc_answer
+        self._accept.argtypes = [pointer, size, pointer, number, number, pointer, number]
+        self._accept.restype = ctypes.c_int
+        self._emit.argtypes = (*rows, pointer, size, ctypes.c_uint32, number, number, number)
+        self._emit.restype = None
+        self._answer.argtypes = (*rows, octets)
+        self._answer.restype = None
+        self._pairs: list[tuple[QueuePair, _Lane]] = []
+        self._lanes = (_Lane * 0)()
+        self._lanes_at = 0
+        self._batch: FrameBatch | None = None
+        self._frames: object = None
+        self._batch_at = (0, 0, 0)
+
+    def set_qps(self, qps: Sequence[QueuePair]) -> None:
+        """All queue pairs of the endpoint. Those over IPv6 keep to the reference when they receive."""
+        plain = [qp for qp in qps if len(qp.config.envelope.src_ip) == 4]
+        self._lanes = (_Lane * len(plain))()
+        self._lanes_at = ctypes.addressof(self._lanes)
+        self._pairs = list(zip(plain, self._lanes, strict=True))
+        for qp, lane in self._pairs:
+            envelope = qp.config.envelope
+            lane.src_ip, lane.dst_ip = (int.from_bytes(ip, "big") for ip in (envelope.dst_ip, envelope.src_ip))
+            lane.qpn, lane.payload_bytes = qp.config.qpn, qp.config.path_mtu
+            qp.responder.touched = True
+
+    def accept(self, batch: FrameBatch, row: int, now: int) -> int:
+        """Receive rows from `row` on, up to the first one that is neither an in-order MIDDLE packet nor a plain ACK;
+        returns that row."""
+        for qp, lane in self._pairs:
+            requester = qp.requester
+            lane.una, lane.in_flight = requester.una & PSN_MASK, requester.max_nxt - requester.una
+            if qp.responder.touched:
+                _refresh(lane, qp)
+        frames, lengths, _ = self._addresses(batch)
+        after = int(self._accept(frames, batch.stride, lengths, row, batch.count, self._lanes_at, len(self._lanes)))
+        if after > row:
+            for qp, lane in self._pairs:
+                if taken := lane.taken:
+                    qp.responder.placed_middles(taken, lane.asks[: lane.asked])
+                    lane.taken = lane.asked = 0
+                if acks := lane.acks:
+                    qp.requester.on_acks(psn_add(lane.una, lane.newest), acks, now)
+                    lane.acks = 0
+        return after
+
+    def emit(self, batch: FrameBatch, qp: QueuePair, limit: int, now: int) -> int:
+        """Send a run of MIDDLE packets, at most `limit`, into the free rows; returns how many. 0: it is no MIDDLE packet's
+        turn."""
+        run = qp.requester.middle_run(min(limit, batch.capacity - batch.count))
+        if run is None:
+            return 0
+        message, opcode, segment, offset, psn, packets, until_ack, ack_every, last_asks = run
+        head = qp.writer.head(opcode, 0, message.mtu)
+        if message.addresses is None:
+            message.addresses = [np.frombuffer(s, np.uint8).ctypes.data for s in message.segments]
+        frames, lengths, ports = self._room(batch, head, message.mtu)
+        self._emit(
+            frames, batch.stride, lengths, ports, batch.count, packets, head.octets, len(head.octets), head.state,
+            message.addresses[segment] + offset, message.mtu, psn, until_ack, ack_every, last_asks,
+        )  # fmt: skip
+        batch.count += packets
+        qp.requester.sent_middles(run, now)
+        return packets
+
+    def answer(self, batch: FrameBatch, qp: QueuePair) -> None:
+        """Send as many answers as there are free rows."""
+        answers = qp.responder.answers
+        count = min(len(answers), batch.capacity - batch.count)
+        words: list[int] = []
+        for _ in range(count):
+            psn, syndrome, msn = answers.popleft()
+            words += psn, syndrome << 24 | msn
+        head = qp.writer.head(Opcode.ACKNOWLEDGE, Aeth.LAYOUT.size, 0)
+        frames, lengths, ports = self._room(batch, head, Aeth.LAYOUT.size)
+        self._answer(
+            frames, batch.stride, lengths, ports, batch.count, count, head.octets, len(head.octets), head.state,
+            struct.pack(f"!{2 * count}I", *words),
+        )  # fmt: skip
+        batch.count += count
+
+    def _room(self, batch: FrameBatch, head: FrameHead, body_bytes: int) -> tuple[int, int, int]:
+        size = len(head.octets) + _WORD + body_bytes + ICRC_BYTES
+        if size > batch.stride:
+            raise ValueError(f"a frame of {size} bytes does not fit a row of {batch.stride}")
+        return self._addresses(batch)
+
+    def _addresses(self, batch: FrameBatch) -> tuple[int, int, int]:
+        """Of frames, lengths and ports. Looking them up costs more than the call into C."""
+        if batch is not self._batch or batch.frames is not self._frames:
+            if not (batch.frames.flags.c_contiguous and batch.lengths.flags.c_contiguous):
+                raise ValueError("the rows of a FrameBatch must lie one behind the other")
+            self._batch, self._frames = batch, batch.frames
+            self._batch_at = batch.frames.ctypes.data, batch.lengths.ctypes.data, batch.ports.ctypes.data
+        return self._batch_at
+
+
+def _refresh(lane: _Lane, qp: QueuePair) -> None:
+    responder = qp.responder
+    responder.touched = False
+    room = responder.middle_room()
+    if room is None:
+        lane.room = 0
+        return
+    place, is_write, count = room
+    lane.destination = ctypes.addressof(ctypes.c_char.from_buffer(place))
+    lane.psn, lane.room = responder.expected, count
+    lane.opcode = Opcode.WRITE_MIDDLE if is_write else Opcode.SEND_MIDDLE
