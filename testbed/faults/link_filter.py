@@ -91,7 +91,7 @@ class LinkFilter:
         if self._heal and now >= self._heal[-1][0]:
             self._tell_healed(now)
         identity = self._reader.read(frame)
-        occurrence = self._count(identity.key)
+        occurrence = self._count(identity.key) if now >= 0 else 0  # before the traffic nothing counts
         seen = Seen(identity, occurrence)
         copies: tuple[Copy, ...] | list[Copy] = (Copy(bytes(frame)),)
         for rule in self._rules:
@@ -122,6 +122,7 @@ class LinkFilter:
             self._tell_healed(now)
         if (
             self._native is None
+            or now < 0
             or self._delay_ns
             or self._jitter_ns
             or self._horizon > now

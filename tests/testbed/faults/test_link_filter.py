@@ -30,7 +30,7 @@ from testbed.faults.model import (
 from tests.support.roce_frames import FIRST_PSN, answer, arp, link_filter, rack_plan, request
 from topologies import Direction, Link, LinkShape, Node, Role, Topology
 from workloads.errors import InternalError
-from workloads.machine import Event
+from workloads.machine import Event, FrameBatch
 from workloads.wire import Opcode, decode_packet, icrc_is_valid
 
 LINK = ("h1-s1",)
@@ -251,8 +251,15 @@ def test_a_window_is_half_open_and_its_end_is_told_once() -> None:
     assert [event for event in events(filter_) if isinstance(event, FaultHealed)] == [FaultHealed("drop-1", "h1-s1")]
 
 
-def test_before_the_start_of_the_traffic_nothing_strikes() -> None:
-    assert passed(link_filter(Drop("drop-1", LINK)), request(1), -1)
+@pytest.mark.parametrize("native", [False, True])
+def test_before_the_start_of_the_traffic_nothing_strikes_or_counts(native: bool) -> None:
+    filter_ = link_filter(Drop("drop-1", LINK, match=Match(attempt=1)), native=native)
+    batch = FrameBatch.of(1, 256)
+    batch.append(0, request(1))
+    for now in (-2, -1):
+        assert not filter_.screen(batch, 0, now).any()
+        assert passed(filter_, request(1), now) == [(now, request(1))]
+    assert not passed(filter_, request(1), 0)
 
 
 def test_next_event_of_a_quiet_filter() -> None:
