@@ -51,9 +51,8 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
     if missing:
         detail = f"the {compared} results that were told are right, {len(missing)} are missing; first: {missing[0]}"
         return CheckResult("bit_exact", Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
-    detail = (
-        f"all {len(context.workers)} workers hold the reference's bits after each of {iterations} "
-        f"iteration{'s' if iterations != 1 else ''}"
+    detail = f"all {len(context.workers)} workers hold the reference's bits after " + (
+        f"each of {iterations} iterations" if iterations > 1 else "the iteration"
     )
     return CheckResult("bit_exact", Verdict.PASS, detail)
 
