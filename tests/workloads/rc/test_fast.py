@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import random
 import re
+import tracemalloc
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -340,3 +341,29 @@ def test_the_folding_constants_are_powers_of_x() -> None:
     assert found == {
         "BY_4_LOW": power(512 + 32), "BY_4_HIGH": power(512 - 32), "BY_1_LOW": power(128 + 32), "BY_1_HIGH": power(128 - 32),
     }  # fmt: skip
+
+
+@needs_c
+def test_sixteen_megabytes_are_not_copied() -> None:
+    (a,), (b,) = qp_configs(1, 0, False)
+    sender, receiver, batch = RcEndpoint(), RcEndpoint(), FrameBatch.of(64, 1500)
+    sender.add_qp(a)
+    receiver.add_qp(b)
+    data, room = bytes(16 << 20), bytearray(16 << 20)
+    receiver.register_memory(5, 0, memoryview(room))
+    back = FrameBatch.of(64, 1500)
+    tracemalloc.start()
+    for number in range(16):
+        start = number << 20
+        segments = (data[start : start + 16], memoryview(data)[start + 16 : start + (1 << 20)])
+        sender.post_send(a.qpn, SendRequest(number, segments, None, start, 5), 0)
+    while sender.outstanding_packets(a.qpn):
+        batch.count = back.count = 0
+        sender.fill_batch(batch, 0)
+        receiver.receive_batch(batch, 0)
+        receiver.fill_batch(back, 0)
+        sender.receive_batch(back, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert room == data
+    assert peak < 1 << 20
