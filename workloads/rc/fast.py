@@ -115,12 +115,13 @@ class FastPath:
             return 0
         message, opcode, segment, offset, psn, packets, until_ack, ack_every, last_asks = run
         head = qp.writer.head(opcode, 0, message.mtu)
-        if message.addresses is None:
-            message.addresses = [np.frombuffer(s, np.uint8).ctypes.data for s in message.segments]
+        address = message.addresses.get(segment)
+        if address is None:
+            address = message.addresses[segment] = _address(message.segments[segment])
         frames, lengths, ports = self._room(batch, head, message.mtu)
         self._emit(
             frames, batch.stride, lengths, ports, batch.count, packets, head.octets, len(head.octets), head.state,
-            message.addresses[segment] + offset, message.mtu, psn, until_ack, ack_every, last_asks,
+            address + offset, message.mtu, psn, until_ack, ack_every, last_asks,
         )  # fmt: skip
         batch.count += packets
         qp.requester.sent_middles(run, now)
@@ -156,6 +157,11 @@ class FastPath:
             self._batch, self._frames = batch, batch.frames
             self._batch_at = batch.frames.ctypes.data, batch.lengths.ctypes.data, batch.ports.ctypes.data
         return self._batch_at
+
+
+def _address(view: memoryview) -> int:
+    """Of a view that may be read-only; it stays the same as long as the view is there."""
+    return int(np.frombuffer(view, np.uint8).__array_interface__["data"][0])
 
 
 def _refresh(lane: _Lane, qp: QueuePair) -> None:

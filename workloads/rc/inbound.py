@@ -10,13 +10,14 @@ import struct
 from typing import NamedTuple
 
 from workloads.machine import Buffer
-from workloads.wire import ICRC_BYTES, OPCODES, Aeth, Envelope, ImmDt, Opcode, Reth, WireError, icrc_of, opcode_name
+from workloads.wire import ICRC_BYTES, OPCODES, Envelope, Reth, WireError, icrc_of, opcode_name
 from workloads.wire.envelope import ETHERNET, IPV4, IPV6, UDP, decode_envelope
 from workloads.wire.packet import EXTENSIONS
 
 __all__ = ["FrameReader", "Inbound", "inbound_icrc_is_valid"]
 
 _BTH = struct.Struct("!BBHII")  # opcode; SE, M, pad, TVer; P_Key; FECN .. dest QPN; AckReq .. PSN
+_RETH, _IMM = struct.Struct("!QII"), struct.Struct("!I")  # address, key, length; value
 _LOW24 = 0xFFFFFF
 _V4_HEAD = ETHERNET.size + IPV4.size + UDP.size
 _V6_HEAD = ETHERNET.size + IPV6.size + UDP.size
@@ -69,21 +70,20 @@ class FrameReader:
             raise WireError(f"unknown opcode {opcode:#04x}")
         at += _BTH.size
         view = memoryview(frame)
-        reth = imm = syndrome = None
-        if opcode == Opcode.ACKNOWLEDGE and end - at >= Aeth.LAYOUT.size:
-            syndrome = view[at]
-            at += Aeth.LAYOUT.size
-        elif info.extensions:
-            body = view[:end]
-            for name in info.extensions:
-                header = EXTENSIONS[name].decode(body, at)
-                at += header.LAYOUT.size
-                if isinstance(header, Aeth):
-                    syndrome = header.syndrome
-                elif isinstance(header, ImmDt):
-                    imm = header.value
-                elif isinstance(header, Reth):
-                    reth = header
+        reth: Reth | None = None
+        imm: int | None = None
+        syndrome: int | None = None
+        for name in info.extensions:
+            kind = EXTENSIONS[name]
+            if end - at < kind.LAYOUT.size:
+                kind.decode(view[:end], at)  # raises
+            if name == "aeth":
+                syndrome = view[at]
+            elif name == "imm":
+                (imm,) = _IMM.unpack_from(frame, at)
+            elif name == "reth":
+                reth = Reth(*_RETH.unpack_from(frame, at))
+            at += kind.LAYOUT.size
         pad = flags >> 4 & 3
         payload_end = end - ICRC_BYTES - pad
         if payload_end < at:

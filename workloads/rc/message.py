@@ -44,7 +44,7 @@ class OutMessage:
     def __init__(self, request: SendRequest, first: int, mtu: int) -> None:
         """`first` is the sequence number of the first packet (not wrapped). Raises ValueError for a message that is too
         long or a value that does not fit its field, TypeError for a segment that is not contiguous."""
-        self.addresses: list[int] | None = None
+        self.addresses: dict[int, int] = {}
         """of the segments; the fast path fills it"""
         self.segments = tuple(memoryview(s).cast("B") for s in request.segments if memoryview(s).nbytes)
         self._starts: list[int] = []

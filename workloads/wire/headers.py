@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from workloads.machine import Buffer
@@ -24,7 +24,7 @@ class Header:
 
     def encode(self) -> bytes:
         """Raises WireError when a value does not fit."""
-        return self.LAYOUT.pack(**asdict(self))  # type: ignore[call-overload]
+        return self.LAYOUT.pack(**{field.name: getattr(self, field.name) for field in self.LAYOUT.fields})
 
 
 @dataclass(frozen=True, slots=True)

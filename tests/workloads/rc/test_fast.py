@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import random
 import re
+import tracemalloc
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from workloads.config import QpConfig
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.rc import RcEndpoint, ReceiveRequest, SendCompleted, SendRequest, fast
+from workloads.wire import Aeth, Bth, Opcode, Packet, Reth, encode_packet, psn_add
 
 MTU = 256
 ROOM = 24 * MTU
@@ -123,6 +125,13 @@ traffic = st.builds(
 )
 
 
+def ack_of_unsent(side: Side, peers: list[QpConfig], draw: random.Random) -> bytes:
+    """For `side`, about a PSN that is just not sent yet."""
+    config = draw.choice(peers)
+    psn = psn_add(side.end._qps[config.peer_qpn].requester.max_nxt, draw.randrange(2))
+    return encode_packet(Packet(config.envelope, Bth(Opcode.ACKNOWLEDGE, config.peer_qpn, psn), aeth=Aeth(0x1F, 0)))
+
+
 def play(t: Traffic) -> int:
     """Both kinds of endpoints in lockstep; returns how many messages completed."""
     settings_ = {"ack_every": t.ack_every, "ack_request_every": t.ack_request_every, "window_packets": t.window}
@@ -163,6 +172,10 @@ def play(t: Traffic) -> int:
                     arrived.insert(draw.randrange(len(arrived)), frame)
                 if draw.random() < t.loss / 4:
                     arrived.append(frame[: draw.randrange(len(frame))])
+            if t.loss and draw.random() < 0.3:
+                draw.shuffle(arrived)
+            if t.loss and draw.random() < 0.3:
+                arrived.insert(draw.randrange(len(arrived) + 1), ack_of_unsent(sides[other][0], configs[me], draw))
             for side in sides[other]:
                 side.receive(arrived, now)
             assert sides[other][0].state() == sides[other][1].state()
@@ -181,6 +194,62 @@ def play(t: Traffic) -> int:
 @given(traffic)
 def test_batches_emit_and_accept_what_frames_do(t: Traffic) -> None:
     play(t)
+
+
+def crafted(config: QpConfig, psn: int, *requests: tuple[Opcode, int]) -> list[bytes]:
+    """Requests to `config`'s peer, each with that many bytes; a WRITE_FIRST announces four packets at address 0."""
+    return [
+        encode_packet(
+            Packet(
+                config.envelope,
+                Bth(opcode, config.peer_qpn, psn_add(psn, i)),
+                pattern(size, i),
+                reth=Reth(0, 5, 4 * MTU) if opcode is Opcode.WRITE_FIRST else None,
+            )
+        )
+        for i, (opcode, size) in enumerate(requests)
+    ]
+
+
+Op = Opcode
+CRAFTED: dict[str, list[tuple[Opcode, int]]] = {
+    "the last packet of a WRITE is a MIDDLE": [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 3],
+    "more than the receive holds": [(Op.SEND_FIRST, MTU), *[(Op.SEND_MIDDLE, MTU)] * 30],
+    "a MIDDLE of another kind": [(Op.SEND_FIRST, MTU), (Op.SEND_MIDDLE, MTU), (Op.WRITE_MIDDLE, MTU)],
+    "a MIDDLE that is too short": [(Op.SEND_FIRST, MTU), (Op.SEND_MIDDLE, MTU), (Op.SEND_MIDDLE, MTU - 4)],
+    "a MIDDLE with a pad": [(Op.SEND_FIRST, MTU), (Op.SEND_MIDDLE, MTU), (Op.SEND_MIDDLE, MTU - 3)],
+    "a FIRST in a message": [(Op.WRITE_FIRST, MTU), (Op.WRITE_MIDDLE, MTU), (Op.WRITE_FIRST, MTU)],
+    "MIDDLEs between messages": [(Op.SEND_MIDDLE, MTU)] * 3,
+}
+
+
+@needs_c
+@pytest.mark.parametrize("psn", START_PSNS)
+@pytest.mark.parametrize("name", CRAFTED)
+def test_wrong_requests_end_alike(name: str, psn: int) -> None:
+    (a,), (b,) = qp_configs(1, psn, False)
+    sides = [Side([b], batches=batches, rows=64) for batches in (False, True)]
+    for side in sides:
+        side.post_receive(b.qpn)
+        side.receive(crafted(a, psn, *CRAFTED[name]), 0)
+    assert sides[0].state() == sides[1].state()
+    assert sides[0].end._order[0].responder.state == 4, "ERROR"
+
+
+@needs_c
+@pytest.mark.parametrize("psn", START_PSNS)
+def test_a_queue_pair_that_failed_in_the_middle_of_a_message_takes_no_more(psn: int) -> None:
+    (a,), (b,) = qp_configs(1, psn, False, retry_count=0)
+    sides = [Side([b], batches=batches, rows=64) for batches in (False, True)]
+    frames = crafted(a, psn, (Op.WRITE_FIRST, MTU), (Op.WRITE_MIDDLE, MTU), (Op.WRITE_MIDDLE, MTU))
+    for side in sides:
+        side.end.post_send(b.qpn, SendRequest(1, (b"x",)), 0)
+        side.send(0)
+        side.receive(frames[:2], 0)
+        side.end.handle_timer(10**9)  # the other half gives up
+        side.receive(frames[2:], 10**9)
+    assert sides[0].state() == sides[1].state()
+    assert sides[1].memory[2 * MTU :] == b"\xee" * (len(sides[1].memory) - 2 * MTU)
 
 
 @needs_c
@@ -272,3 +341,29 @@ def test_the_folding_constants_are_powers_of_x() -> None:
     assert found == {
         "BY_4_LOW": power(512 + 32), "BY_4_HIGH": power(512 - 32), "BY_1_LOW": power(128 + 32), "BY_1_HIGH": power(128 - 32),
     }  # fmt: skip
+
+
+@needs_c
+def test_sixteen_megabytes_are_not_copied() -> None:
+    (a,), (b,) = qp_configs(1, 0, False)
+    sender, receiver, batch = RcEndpoint(), RcEndpoint(), FrameBatch.of(64, 1500)
+    sender.add_qp(a)
+    receiver.add_qp(b)
+    data, room = bytes(16 << 20), bytearray(16 << 20)
+    receiver.register_memory(5, 0, memoryview(room))
+    back = FrameBatch.of(64, 1500)
+    tracemalloc.start()
+    for number in range(16):
+        start = number << 20
+        segments = (data[start : start + 16], memoryview(data)[start + 16 : start + (1 << 20)])
+        sender.post_send(a.qpn, SendRequest(number, segments, None, start, 5), 0)
+    while sender.outstanding_packets(a.qpn):
+        batch.count = back.count = 0
+        sender.fill_batch(batch, 0)
+        receiver.receive_batch(batch, 0)
+        receiver.fill_batch(back, 0)
+        sender.receive_batch(back, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert room == data
+    assert peak < 1 << 20
