@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
-from switch_nodes.frame_queue import BatchPointers, FrameQueue, StaticMacs, switch_library
+from switch_nodes.frame_queue import FrameQueue, StaticMacs, switch_library
 from workloads.machine import Buffer, FrameBatch
 
 __all__ = ["FastForwardProgram", "create_forward"]
@@ -22,7 +22,6 @@ class FastForwardProgram(ForwardProgram):
         self._static = StaticMacs(self.macs.static)
         self._rows, self._asked = library.forward_rows, ctypes.c_int32(0)
         self._asked_pointer = ctypes.addressof(self._asked)
-        self._pointers = BatchPointers()
 
     def emit(self, port: int, frame: Buffer) -> None:
         self._queue.append(port, frame)
@@ -32,7 +31,7 @@ class FastForwardProgram(ForwardProgram):
             yield self._queue.popleft()
 
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
-        frames, stride, lengths, ports = self._pointers.of(batch)
+        frames, stride, lengths, ports = batch.addresses
         row, count = 0, batch.count
         while row < count:
             before = row

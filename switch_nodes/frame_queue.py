@@ -10,7 +10,7 @@ import numpy as np
 from workloads.machine import Buffer, FrameBatch
 from workloads.native.build import load_library
 
-__all__ = ["BatchPointers", "FrameQueue", "StaticMacs", "switch_library"]
+__all__ = ["FrameQueue", "StaticMacs", "switch_library"]
 
 _POINTER, _I32, _I64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[list[object], object]] = {
@@ -61,33 +61,6 @@ class MacStruct(ctypes.Structure):
     _fields_ = [("mac", _POINTER), ("port", _POINTER), ("bits", _I32), ("unused", _I32)]
 
 
-class BatchPointers:
-    """Addresses of a batch's arrays, looked up once per batch (a lookup costs more than a call)."""
-
-    _kept = 64
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[FrameBatch, tuple[int, int, int, int]]] = {}
-
-    def of(self, batch: FrameBatch) -> tuple[int, int, int, int]:
-        """(frames, stride, lengths, ports)"""
-        known = self._known.get(id(batch))
-        if known is not None and known[0] is batch:
-            return known[1]
-        if not (batch.frames.strides[1] == 1 and batch.lengths.flags.c_contiguous and batch.ports.flags.c_contiguous):
-            raise ValueError("the rows of a batch must lie side by side in memory")
-        pointers = (
-            batch.frames.ctypes.data,
-            batch.frames.strides[0],
-            batch.lengths.ctypes.data,
-            batch.ports.ctypes.data,
-        )
-        if len(self._known) >= self._kept:
-            self._known.clear()
-        self._known[id(batch)] = batch, pointers
-        return pointers
-
-
 class StaticMacs:
     """The static forwarding entries as an open-addressing table; at most half full."""
 
@@ -110,7 +83,6 @@ class FrameQueue:
 
     def __init__(self, library: ctypes.CDLL, capacity: int = 1 << 21, rows: int = 2048) -> None:
         self._fill = library.queue_fill
-        self._pointers = BatchPointers()
         self.struct = QueueStruct()
         self.pointer = ctypes.addressof(self.struct)
         self._allocate(capacity, rows)
@@ -140,7 +112,7 @@ class FrameQueue:
 
     def fill(self, batch: FrameBatch) -> None:
         """Move frames to the free rows of `batch`. Raises ValueError when one is longer than a row."""
-        frames, stride, lengths, ports = self._pointers.of(batch)
+        frames, stride, lengths, ports = batch.addresses
         if self.struct.first == self.struct.last:
             return
         count = self._fill(self.pointer, frames, stride, lengths, ports, batch.count, batch.capacity)

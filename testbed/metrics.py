@@ -93,12 +93,12 @@ def _kind(class_name: str) -> str:
 
 
 def _jct(context: CheckContext) -> float | None:
-    """From the start of the traffic until the last worker finished."""
+    """From the start of the traffic until the last worker held its last result."""
     if not context.all_finished:
         return None
     started = [record["t"] for record in context.events("TrafficStarted")]
-    ends = [record["t"] for record in context.events("WorkerFinished")]
-    return float(max(ends) - (started[0] if started else 0)) / 1e9
+    ends = [record["completed_ns"] for record in context.events("CollectiveCompleted")]
+    return float(max(ends, default=0) - (started[0] if started else 0)) / 1e9
 
 
 def _iteration_times(context: CheckContext) -> list[float | None]:
@@ -108,7 +108,7 @@ def _iteration_times(context: CheckContext) -> list[float | None]:
     for record in context.events("CollectiveStarted"):
         starts.setdefault(record["iteration"], []).append(record["t"])
     for record in context.events("CollectiveCompleted"):
-        ends.setdefault(record["iteration"], []).append(record["t"])
+        ends.setdefault(record["iteration"], []).append(record["completed_ns"])
     workers = len(context.workers)
     return [
         (max(ends[number]) - min(starts[number])) / 1e9

@@ -139,6 +139,8 @@ class CollectiveCompleted(Event):
     sha256: str
     """of the result's bytes, elements little-endian"""
     bytes: int
+    completed_ns: int
+    """when the last byte was there; the digest is taken later, off the clock"""
 
 
 @dataclass(frozen=True, slots=True)

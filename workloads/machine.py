@@ -69,6 +69,7 @@ class FrameBatch:
     """shape (capacity,)"""
     count: int = field(default=0)
     """rows in use"""
+    _addresses: tuple[int, int, int, int] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, capacity: int, stride: int) -> FrameBatch:
@@ -83,6 +84,17 @@ class FrameBatch:
     @property
     def stride(self) -> int:
         return int(self.frames.shape[1])
+
+    @property
+    def addresses(self) -> tuple[int, int, int, int]:
+        """(frames, bytes from row to row, lengths, ports) in memory, for compiled code. Asking NumPy each time would cost
+        more than a call into C. Raises ValueError when the rows do not lie one behind the other."""
+        if self._addresses is None:
+            arrays = (self.frames, self.lengths, self.ports)
+            if not all(array.flags.c_contiguous for array in arrays):
+                raise ValueError("the rows of a FrameBatch must lie one behind the other")
+            self._addresses = (self.frames.ctypes.data, self.stride, self.lengths.ctypes.data, self.ports.ctypes.data)
+        return self._addresses
 
     def row(self, index: int) -> memoryview:
         """The frame in row `index`, without a copy."""

@@ -1,6 +1,7 @@
 """The data plane: AF_PACKET sockets, batches, timers, filters and taps around one Machine."""
 
+from switch_nodes.dataplane.pacing import Pacer, moderation_ns
 from switch_nodes.dataplane.plane import DataPlane, open_io
 from switch_nodes.dataplane.tap import Tap
 
-__all__ = ["DataPlane", "Tap", "open_io"]
+__all__ = ["DataPlane", "Pacer", "Tap", "moderation_ns", "open_io"]

@@ -17,7 +17,7 @@ from workloads.native.build import load_library
 
 __all__ = ["NativeIo", "native_library"]
 
-_QUOTA = 64  # frames from one socket per call: bounds how long the other ports wait
+_QUOTA = 128
 _COUNTERS = ("frames_in", "bytes_in", "frames_out", "bytes_out", "queue_drops", "link_drops", "misfits")
 
 

@@ -12,6 +12,7 @@ from typing import Self
 from switch_nodes.dataplane.filtering import PortFilters
 from switch_nodes.dataplane.lag import LagHistogram
 from switch_nodes.dataplane.native_io import NativeIo, native_library
+from switch_nodes.dataplane.pacing import Pacer
 from switch_nodes.dataplane.packet_io import Fate, PacketIo, Rows
 from switch_nodes.dataplane.python_io import PythonIo
 from switch_nodes.dataplane.sockets import open_ports
@@ -25,6 +26,9 @@ __all__ = ["DataPlane", "open_io"]
 _ROWS = 256
 _ROUNDS = 4  # batches to send before we look for received frames again
 _UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
+_DENSE_FRAMES = 4  # handled in one wake-up: more will come before long, so it pays to wait for company
+_FIRST_GUESS_BYTES = 1500
+_LEAST_PAUSE_NS = 60_000  # the kernel's timer slack: a shorter sleep would be no shorter
 _REASONS = {Fate.QUEUE: "queue", Fate.LINK: "link", Fate.MISFIT: "misfit"}
 
 
@@ -51,7 +55,9 @@ class DataPlane:
     Machine only when the socket has room and none is ever dropped here; without (a switch port) a full queue drops its
     tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when known,
     makes a NIC's queue in the kernel about 4 ms long. `spin_ns`: the end of each sleep that is polled instead, which meets
-    deadlines more closely and costs CPU time. `io` replaces the sockets (tests); `clock` is in ns.
+    deadlines more closely and costs CPU time. `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one wake-up to
+    the next, as a NIC moderates its interrupts; deadlines are met all the same. `io` replaces the sockets (tests); `clock`
+    is in ns.
 
     The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
     OSError when an interface does not exist here.
@@ -71,13 +77,18 @@ class DataPlane:
         on_control: Callable[[], bool] | None = None,
         rate_bps: int | None = None,
         spin_ns: int = 0,
+        pacer: Pacer | None = None,
+        moderation_ns: int = 0,
         io: PacketIo | None = None,
         clock: Callable[[], int] = time.monotonic_ns,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._machine = machine
         self._fast = machine if isinstance(machine, BatchMachine) else None
         self._tap, self._on_event, self._on_control, self._clock = tap, on_event, on_control, clock
-        self._backpressure = backpressure
+        self._backpressure, self._pacer, self._moderation_ns, self._sleep = backpressure, pacer, moderation_ns, sleep
+        self._typical_bytes = _FIRST_GUESS_BYTES
+        self._go_on_at: int | None = None  # when the pace lets more out, if there may be more
         self._io = io or open_io(
             interfaces, backpressure=backpressure, control=control, rate_bps=rate_bps, spin_ns=spin_ns
         )
@@ -87,7 +98,7 @@ class DataPlane:
         self._arrived_late = FrameBatch.of(_ROWS, self._io.stride)
         self._heads = {_ROWS: self._sent.batch}  # the batch to send, cut to so many rows
         self._waiting: tuple[Rows, int] | None = None  # what backpressure has kept here: rows, how many of them
-        self._wakeups = self._batches = self._largest = 0
+        self._wakeups = self._batches = self._largest = self._handled = 0
         self._lag = LagHistogram()
         self._timer_seen: tuple[int | None, int] = (None, 0)
 
@@ -113,6 +124,7 @@ class DataPlane:
                 count = self._io.receive(self._received, timeout)
                 now = self._clock() - origin_ns
                 self._wakeups += 1
+                self._handled = count
                 if len(self._ingress.delayed):
                     self._take_late(now)
                 if count:
@@ -125,11 +137,23 @@ class DataPlane:
                 if until is not None and until():
                     break
                 timeout = 0 if more else self._timeout(origin_ns, until is not None)
+                if timeout and self._handled >= _DENSE_FRAMES:
+                    timeout = self._moderate(origin_ns + now, timeout)
         finally:
             gc.unfreeze()
         statistics = self._statistics(self._clock() - began, time.process_time_ns() - cpu)
         self._on_event(self._clock() - origin_ns, statistics)
         return statistics
+
+    def _moderate(self, woke: int, timeout: int) -> int:
+        """Sleep out the rest of the moderation, at most `timeout` (negative: no limit); what is left of the timeout."""
+        pause = woke + self._moderation_ns - self._clock()
+        if 0 <= timeout < pause:
+            pause = timeout
+        if pause < _LEAST_PAUSE_NS:
+            return timeout
+        self._sleep(pause / 1e9)
+        return timeout if timeout < 0 else max(timeout - pause, 0)
 
     def _take(self, count: int, now: int) -> None:
         """Received rows to the Machine."""
@@ -178,14 +202,25 @@ class DataPlane:
             delayed.pop_due(now, late.batch, _ROWS, self._lag)
             if late.batch.count and not self._flush(late, late.batch.count, fresh=True, now=now):
                 return False
+        pacer, self._go_on_at = self._pacer, None
         for _ in range(_ROUNDS):
             limit = min(self._io.room(), _ROWS) if self._backpressure else _ROWS
             if limit == 0:
                 return False
+            if pacer is not None:
+                limit = min(limit, pacer.frames(now, self._typical_bytes))
+                if limit == 0:
+                    self._go_on_at = now + self._moderation_ns
+                    return False
             batch = self._fill(limit, now)
             taken = batch.count
             if not taken:
                 return False
+            self._handled += taken
+            if pacer is not None:
+                sent_bytes = int(batch.lengths[:taken].sum())
+                self._typical_bytes = sent_bytes // taken
+                pacer.spend(now, sent_bytes)
             if self._tap is not None:
                 self._tap.record(batch, 0, taken, now, True)
             if self._egress:
@@ -237,6 +272,8 @@ class DataPlane:
                 continue
             if due is None or head < due:
                 due = head
+        if self._go_on_at is not None and (due is None or self._go_on_at < due):
+            due = self._go_on_at
         if polled and (due is None or due > now + _UNTIL_POLL_NS):
             due = now + _UNTIL_POLL_NS
         return -1 if due is None else max(due - now, 0)

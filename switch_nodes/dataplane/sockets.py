@@ -39,10 +39,10 @@ RECEIVE_BUFFER_BYTES = 64 << 20
 _DROP_TAIL_BUFFER_BYTES = 64 << 20
 """So large that the qdisc is full first: its limit decides what is dropped."""
 
-QUEUE_FRAMES = 64
+QUEUE_FRAMES = 160
 """With backpressure, frames that the kernel holds for us at most: enough to keep a link busy between two wake-ups, few
 enough that a NAK turns a sender back before it has queued a whole window."""
-_QUEUE_NS = 4_000_000
+_QUEUE_NS = 12_000_000
 _LEAST_QUEUE_FRAMES = 4
 
 

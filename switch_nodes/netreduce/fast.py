@@ -11,7 +11,7 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import MessageAggregated, PacketIgnored, ResultReplayed
-from switch_nodes.frame_queue import BatchPointers, FrameQueue, StaticMacs
+from switch_nodes.frame_queue import FrameQueue, StaticMacs
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import DROP_REASONS, SlotAction
@@ -73,7 +73,6 @@ class FastNetReduceProgram(NetReduceProgram):
         super().__init__(config)
         self._queue = FrameQueue(library)
         self._static = StaticMacs(self.macs.static)
-        self._pointers = BatchPointers()
         self._absorb = library.netreduce_absorb
         self._fast_rings = [ring for ring in self.rings.values() if len(ring.edges[0][0]) == 4]
         self._kept: list[np.ndarray] = []
@@ -105,7 +104,7 @@ class FastNetReduceProgram(NetReduceProgram):
             for row in range(count):
                 self.receive_frame(int(batch.ports[row]), batch.row(row), now)
             return
-        frames, stride, lengths, ports = self._pointers.of(batch)
+        frames, stride, lengths, ports = batch.addresses
         state = self._struct
         while row < count:
             row = self._absorb(self._pointer, frames, stride, lengths, ports, row, count)

@@ -14,6 +14,8 @@ from workloads.rc import ReceiveCompleted, SendCompleted
 
 __all__ = ["Collective", "Problem", "RankOfRing", "segment"]
 
+_LAST_DIGEST_DELAY_NS = 100_000_000
+
 Problem = tuple[str, str]
 """(reason, detail) as in WorkerFailed"""
 
@@ -52,17 +54,19 @@ class Collective(Protocol):
 class RankOfRing:
     """What all collectives of a ring have: receive slots, events, and the word that an iteration is complete.
 
-    The digest of the result is taken in a wake-up of its own, right after the one that completed it, so that the ACKs of
-    that one leave first and no peer waits for a hash.
+    The digest of a result is taken in a wake-up of its own, right after the one that completed it, so that the ACKs of
+    that one leave first and no peer waits for a hash. That of the last iteration waits a little longer: hashing is the
+    testbed's own work, and must not take the processor from peers that still receive.
     """
 
-    def __init__(self, slots: ReceiveSlots) -> None:
+    def __init__(self, slots: ReceiveSlots, iterations: int) -> None:
         self.problem: Problem | None = None
-        self._slots = slots
+        self._slots, self._iterations = slots, iterations
         self._events: deque[Event] = deque()
         self._iteration = -1
         self._gradient = self._result = memoryview(bytearray())
         self._digest_at: int | None = None
+        self._completed_at = 0
 
     def get_timer(self) -> int | None:
         late, digest = self._slots.get_timer(), self._digest_at
@@ -73,7 +77,7 @@ class RankOfRing:
         if self._digest_at is not None and self._digest_at <= now:
             self._digest_at = None
             digest = hashlib.sha256(self._result).hexdigest()
-            self._events.append(CollectiveCompleted(self._iteration, digest, len(self._result)))
+            self._events.append(CollectiveCompleted(self._iteration, digest, len(self._result), self._completed_at))
 
     def next_event(self) -> Event | None:
         return self._events.popleft() if self._events else None
@@ -82,6 +86,11 @@ class RankOfRing:
         self._iteration = iteration
         self._gradient, self._result = gradient.data.cast("B"), result.data.cast("B")
         self._events.append(CollectiveStarted(iteration, len(self._gradient), messages))
+
+    def _complete(self, now: int) -> None:
+        """The result is whole."""
+        self._completed_at = now
+        self._digest_at = now + (_LAST_DIGEST_DELAY_NS if self._iteration == self._iterations - 1 else 0)
 
     def _fail(self, detail: str) -> None:
         """A result is not what the predecessor had to send."""

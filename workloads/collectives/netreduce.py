@@ -18,7 +18,6 @@ Rules of this file
 
 from __future__ import annotations
 
-import zlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from workloads.collectives.slots import ReceiveSlots, Verbs
 from workloads.config import CollectiveConfig, WorkerConfig
 from workloads.events import MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
+from workloads.native.checksum import crc32
 from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
 from workloads.wire import WireError
 
@@ -85,7 +85,8 @@ class NetReduceCollective(RankOfRing):
             ReceiveSlots(
                 endpoint, worker.from_predecessor.qpn, count=self._slot_count, slot_bytes=self._slot_bytes,
                 verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
-            )
+            ),
+            iterations,
         )  # fmt: skip
         self._posted = self._received = self._acked = 0
         self._last = self._hellos  # first message number behind those of the iterations started so far
@@ -170,10 +171,10 @@ class NetReduceCollective(RankOfRing):
             elements = slot[INA_HEADER_BYTES : INA_HEADER_BYTES + piece.stop - piece.start]
             self._result[piece.start : piece.stop] = elements
             self._received += 1
-            self._events.append(MessageReceived(message, zlib.crc32(elements)))
+            self._events.append(MessageReceived(message, crc32(elements)))
             self._slots.post(1, now)
             if message >= self._hellos and self._received == self._last:
-                self._digest_at = now
+                self._complete(now)
 
     def _judge(self, message: int, piece: Piece, arrival: ReceiveCompleted, slot: memoryview) -> str:
         """What is wrong with a result, if anything: immediate data, length, or the header that its predecessor wrote."""

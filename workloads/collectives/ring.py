@@ -17,7 +17,6 @@ Rules of this file
 
 from __future__ import annotations
 
-import zlib
 from collections import deque
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,6 +30,7 @@ from workloads.config import CollectiveConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.events import MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
+from workloads.native.checksum import crc32
 from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
 
 __all__ = ["RingCollective", "Transfer", "ring_packets", "ring_schedule"]
@@ -103,7 +103,8 @@ class RingCollective(RankOfRing):
             ReceiveSlots(
                 endpoint, worker.from_predecessor.qpn, count=2 * self._window, slot_bytes=self._slot_bytes,
                 verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
-            )
+            ),
+            iterations,
         )  # fmt: skip
         self._posted = self._acked = self._consumed = 0  # messages since the start of the iteration
         self._send_base = self._receive_base = 0  # numbers of the iteration's first messages on either connection
@@ -168,10 +169,10 @@ class RingCollective(RankOfRing):
             both = np.stack([np.frombuffer(own, np.uint8), np.frombuffer(received, np.uint8)])
             target[:] = fold(both, config.arithmetic).data
         self._consumed += 1
-        self._events.append(MessageReceived(message, zlib.crc32(target)))
+        self._events.append(MessageReceived(message, crc32(target)))
         self._slots.post(1, now)
         if self._consumed == len(self._receives):
-            self._digest_at = now
+            self._complete(now)
         return True
 
     def _may_send(self) -> bool:

@@ -1,4 +1,4 @@
-"""State diagrams of the transition tables, for the documentation: `python -m workloads.rc.diagram` prints them."""
+"""State diagrams of the transition tables, for the documentation."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["DIAGRAMS", "mermaid"]
 
 
 def mermaid(table: Mapping[tuple[Any, Any], tuple[Any, tuple[Any, ...]]]) -> str:
-    """A Mermaid state diagram of a table (state, event) -> (state, actions). Entries that change nothing and do nothing are left out; events that go the same way with
-    the same actions share a line."""
+    """A Mermaid state diagram of a table (state, event) -> (state, actions). Entries that change nothing and do nothing are
+    left out; events that go the same way with the same actions share a line."""
     lines: dict[tuple[str, str, str], list[str]] = {}
     for (state, event), (after, actions) in table.items():
         if after is not state or actions:
@@ -26,7 +26,3 @@ def mermaid(table: Mapping[tuple[Any, Any], tuple[Any, tuple[Any, ...]]]) -> str
 
 
 DIAGRAMS: dict[str, str] = {"requester": mermaid(REQUESTER_TABLE), "responder": mermaid(RESPONDER_TABLE)}
-
-if __name__ == "__main__":
-    for name, diagram in DIAGRAMS.items():
-        print(f"{name}\n\n```mermaid\n{diagram}\n```\n")

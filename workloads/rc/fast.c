@@ -2,7 +2,7 @@
  * responder.py, inbound.py and outbound.py beside this file; fast.py calls. Nothing here decides: it stops at whatever is
  * not the plain case. */
 
-#include "crc32.h"
+#include "crc.h"
 #include "roce.h"
 
 enum {
@@ -39,7 +39,7 @@ static int take_middle(struct rc_lane *lane, const uint8_t *frame, const struct 
     if (!lane->room || view->psn != lane->psn || view->end != EXT_AT + lane->payload_bytes + ICRC_BYTES ||
         (view->ack_req && lane->asked == RC_ASKS))
         return 0;
-    uint32_t icrc = crc32_fast(roce_icrc_headers(frame), frame + EXT_AT, lane->payload_bytes);
+    uint32_t icrc = ina_crc32(roce_icrc_headers(frame), frame + EXT_AT, lane->payload_bytes);
     if (icrc != get32le(frame + EXT_AT + lane->payload_bytes))
         return 0;
     memcpy(lane->destination, frame + EXT_AT, lane->payload_bytes);
@@ -101,7 +101,7 @@ struct rc_head {
 static void seal(uint8_t *frame, const struct rc_head *head, size_t body_bytes, int32_t *length, int32_t *port)
 {
     uint8_t *body = frame + head->bytes;
-    put32le(body + body_bytes, crc32_fast(head->state, body, body_bytes));
+    put32le(body + body_bytes, ina_crc32(head->state, body, body_bytes));
     *length = (int32_t)(head->bytes + body_bytes + ICRC_BYTES);
     *port = 0;
 }
@@ -136,4 +136,4 @@ void rc_answer(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports,
     }
 }
 
-uint32_t rc_crc32(uint32_t crc, const uint8_t *p, size_t size) { return crc32_fast(crc, p, size); }
+uint32_t rc_crc32(uint32_t crc, const uint8_t *p, size_t size) { return ina_crc32(crc, p, size); }

@@ -71,9 +71,6 @@ class FastPath:
         self._pairs: list[tuple[QueuePair, _Lane]] = []
         self._lanes = (_Lane * 0)()
         self._lanes_at = 0
-        self._batch: FrameBatch | None = None
-        self._frames: object = None
-        self._batch_at = (0, 0, 0)
 
     def set_qps(self, qps: Sequence[QueuePair]) -> None:
         """All queue pairs of the endpoint. Those over IPv6 keep to the reference when they receive."""
@@ -95,8 +92,8 @@ class FastPath:
             lane.una, lane.in_flight = requester.una & PSN_MASK, requester.max_nxt - requester.una
             if qp.responder.touched:
                 _refresh(lane, qp)
-        frames, lengths, _ = self._addresses(batch)
-        after = int(self._accept(frames, batch.stride, lengths, row, batch.count, self._lanes_at, len(self._lanes)))
+        frames, stride, lengths, _ = batch.addresses
+        after = int(self._accept(frames, stride, lengths, row, batch.count, self._lanes_at, len(self._lanes)))
         if after > row:
             for qp, lane in self._pairs:
                 if taken := lane.taken:
@@ -118,9 +115,9 @@ class FastPath:
         address = message.addresses.get(segment)
         if address is None:
             address = message.addresses[segment] = _address(message.segments[segment])
-        frames, lengths, ports = self._room(batch, head, message.mtu)
+        frames, stride, lengths, ports = self._room(batch, head, message.mtu)
         self._emit(
-            frames, batch.stride, lengths, ports, batch.count, packets, head.octets, len(head.octets), head.state,
+            frames, stride, lengths, ports, batch.count, packets, head.octets, len(head.octets), head.state,
             address + offset, message.mtu, psn, until_ack, ack_every, last_asks,
         )  # fmt: skip
         batch.count += packets
@@ -136,27 +133,19 @@ class FastPath:
             psn, syndrome, msn = answers.popleft()
             words += psn, syndrome << 24 | msn
         head = qp.writer.head(Opcode.ACKNOWLEDGE, Aeth.LAYOUT.size, 0)
-        frames, lengths, ports = self._room(batch, head, Aeth.LAYOUT.size)
+        frames, stride, lengths, ports = self._room(batch, head, Aeth.LAYOUT.size)
         self._answer(
-            frames, batch.stride, lengths, ports, batch.count, count, head.octets, len(head.octets), head.state,
+            frames, stride, lengths, ports, batch.count, count, head.octets, len(head.octets), head.state,
             struct.pack(f"!{2 * count}I", *words),
         )  # fmt: skip
         batch.count += count
 
-    def _room(self, batch: FrameBatch, head: FrameHead, body_bytes: int) -> tuple[int, int, int]:
+    def _room(self, batch: FrameBatch, head: FrameHead, body_bytes: int) -> tuple[int, int, int, int]:
         size = len(head.octets) + _WORD + body_bytes + ICRC_BYTES
-        if size > batch.stride:
-            raise ValueError(f"a frame of {size} bytes does not fit a row of {batch.stride}")
-        return self._addresses(batch)
-
-    def _addresses(self, batch: FrameBatch) -> tuple[int, int, int]:
-        """Of frames, lengths and ports. Looking them up costs more than the call into C."""
-        if batch is not self._batch or batch.frames is not self._frames:
-            if not (batch.frames.flags.c_contiguous and batch.lengths.flags.c_contiguous):
-                raise ValueError("the rows of a FrameBatch must lie one behind the other")
-            self._batch, self._frames = batch, batch.frames
-            self._batch_at = batch.frames.ctypes.data, batch.lengths.ctypes.data, batch.ports.ctypes.data
-        return self._batch_at
+        addresses = batch.addresses
+        if size > addresses[1]:
+            raise ValueError(f"a frame of {size} bytes does not fit a row of {addresses[1]}")
+        return addresses
 
 
 def _address(view: memoryview) -> int:

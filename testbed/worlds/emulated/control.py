@@ -40,7 +40,7 @@ __all__ = [
 SOCKET_NAME = "control.sock"
 _SEND_BUFFER = 1 << 20
 _FLUSH_BYTES = 32_768
-_FLUSH_NS = 20_000_000
+_FLUSH_NS = 100_000_000
 _LAST_WORDS_S = 5.0
 _ERROR_FIELDS = {
     "ScenarioError": ("problem", "file", "key", "line", "found", "allowed"),

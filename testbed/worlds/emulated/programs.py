@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from testbed.faults.model import RateChange
+from testbed.kernel.shaping import burst_bytes
+from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.node import NodeTask
-from topologies import Role
+from topologies import Link, LinkShape, Role
 from workloads.machine import Event, Machine
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ def build_node(task: NodeTask, channel: NodeChannel) -> _Loop:
 
 
 def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
-    from switch_nodes.dataplane import DataPlane
+    from switch_nodes.dataplane import DataPlane, Pacer
     from workloads.gradients import create_source
     from workloads.worker import WorkerMachine
 
@@ -68,6 +71,8 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
     machine = WorkerMachine(config, source)
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
+    fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
+    pacer = Pacer(fastest_bps, burst_bytes(fastest_bps, link.shape.mtu))
     plane = DataPlane(
         machine,
         task.interfaces,
@@ -75,9 +80,26 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
         on_event=channel.on_event,
         control=channel.socket,
         on_control=channel.on_control,
-        rate_bps=link.shape.rate_bps,
+        rate_bps=fastest_bps,
+        pacer=pacer,
+        moderation_ns=pacer.moderation_ns,
     )
     return _Loop(machine, plane, None)
+
+
+def _fastest_rate_bps(scenario: Scenario, link: Link) -> int:
+    """The highest rate that the link has in the whole run: the qdisc knows which one it has now, the NIC does not."""
+    changed = [
+        fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange) and link.name in fault.links
+    ]
+    return max(link.shape.rate_bps, *changed) if changed else link.shape.rate_bps
+
+
+def _switch_moderation_ns(shape: LinkShape) -> int:
+    """Half of a NIC's: a frame waits for both."""
+    from switch_nodes.dataplane import moderation_ns
+
+    return moderation_ns(shape.rate_bps, burst_bytes(shape.rate_bps, shape.mtu)) // 2
 
 
 def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
@@ -89,9 +111,8 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     scenario, name = task.plan.scenario, task.node.name
     config = next(switch for switch in task.plan.switches if switch.name == name)
     ingress, egress = make_filters(task.plan, name)
-    tap = None
+    ports, tap = sorted(scenario.topology.ports(name), key=lambda entry: entry[0]), None
     if scenario.capture:
-        ports = sorted(scenario.topology.ports(name), key=lambda entry: entry[0])
         tap = PcapngTap(capture_path(task.run_dir, name), [link.name for _, link, _ in ports])
     machine = create_program(config)
     plane = DataPlane(
@@ -104,5 +125,6 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         on_event=channel.on_event,
         control=channel.socket,
         on_control=channel.on_control,
+        moderation_ns=min(_switch_moderation_ns(link.shape) for _, link, _ in ports),
     )
     return _Loop(machine, plane, tap)
