@@ -73,9 +73,9 @@ class FrameBatch:
 
     @classmethod
     def of(cls, capacity: int, stride: int) -> FrameBatch:
-        return cls(
-            np.zeros((capacity, stride), np.uint8), np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), 0
-        )
+        frames = np.empty((capacity, stride), np.uint8)
+        frames.fill(0)  # has its memory now, not only when the first frames come
+        return cls(frames, np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), 0)
 
     @property
     def capacity(self) -> int:

@@ -17,7 +17,7 @@ _SECOND_BITS = 8 * 10**9
 
 
 def moderation_ns(rate_bps: int, burst_bytes: int) -> int:
-    """How long one may sleep while sending without leaving the link idle: a quarter of what burst and lead cover."""
+    """How long one may sleep while sending without leaving the link idle: a third of what burst and lead cover."""
     burst_ns = burst_bytes * _SECOND_BITS // rate_bps
     return min(_MOST_MODERATION_NS, max(burst_ns, _LEAST_COVER_NS) // 3)
 

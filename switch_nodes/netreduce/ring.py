@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from switch_nodes.config import RingConfig, SwitchConfig
 from workloads.collectives.ina_header import DTYPE_CODES, MAX_GROUP, MIN_GROUP, OP_CODES
@@ -28,6 +29,13 @@ class Cursor:
 
     HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK = range(5)
     COUNT = 5
+
+
+def _touched(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Zeros whose memory is there now, not only when the first packets come."""
+    array = np.empty(shape, np.uint8)
+    array.fill(0)
+    return array
 
 
 class Ring:
@@ -73,10 +81,10 @@ class Ring:
         self.done = np.zeros(slots, np.uint8)
         self.ce = np.zeros(slots, np.uint8)
         self.length = np.zeros(slots, np.int32)
-        self.header = np.zeros((slots, size, HEADER_STRIDE), np.uint8)
+        self.header = _touched((slots, size, HEADER_STRIDE))
         self.header_length = np.zeros((slots, size), np.int32)
-        self.payload = np.zeros((slots, size, self.mtu), np.uint8)
-        self.value = np.zeros((slots, self.mtu), np.uint8)
+        self.payload = _touched((slots, size, self.mtu))
+        self.value = _touched((slots, self.mtu))
 
         self.message = np.full(self.banks, -1, np.int64)
         self.announced = np.zeros(self.banks, np.int32)

@@ -25,8 +25,7 @@ def _library() -> ctypes.CDLL | None:
 
 def crc32(data: memoryview | NDArray[np.uint8]) -> int:
     """Of contiguous bytes."""
-    library = _library()
+    library, view = _library(), np.frombuffer(data, np.uint8)
     if library is None:
-        return zlib.crc32(data)
-    view = np.frombuffer(data, np.uint8)
+        return zlib.crc32(view.data)
     return int(library.rc_crc32(0, view.ctypes.data, view.size))

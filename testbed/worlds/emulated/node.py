@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import os
 import resource
 import signal
@@ -95,6 +96,9 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
         channel.refuse(error)
         _leave(REFUSED_STATUS)
         return
+    # A fork shares its pages with its parent until it writes to them, if only to a reference count: a collection writes to
+    # most of them now, not while the clock runs.
+    gc.collect()
     channel.ready(loop.backend)
     origin_ns = channel.await_start()
     if origin_ns is None:
