@@ -11,7 +11,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -73,6 +75,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--world", default="emulated")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
     parser.add_argument("names", nargs="*", help="scenarios; all built-ins without")
     options = parser.parse_args()
     failures: list[str] = []
@@ -80,7 +83,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ina-soak-") as folder:
         for name in options.names or builtin_names():
             expected = load_scenario(name).expect
-            outcomes = [run(name, seed, Path(folder), options.world) for seed in range(1, options.seeds + 1)]
+            with ThreadPoolExecutor(options.jobs) as pool:
+                one_run = partial(run, name, folder=Path(folder), world=options.world)
+                outcomes = list(pool.map(one_run, range(1, options.seeds + 1)))
             wrong = [text for outcome in outcomes if (text := outcome.wrong(expected))]
             failures += [f"{name}: {text}" for text in wrong]
             verdicts.update(outcome.document.get("verdict", "none") for outcome in outcomes)
