@@ -102,8 +102,12 @@ class PlaneStatistics(Event):
     lag_p99_ns: int
     """from a deadline to the handling of it, 99th percentile"""
     lag_max_ns: int
+    deadlines: int
+    """how many lags that is from: few say nothing about the machine"""
     batches: int
     largest_batch: int
+    peak_rss_bytes: int
+    """most memory that was resident at once, pages shared with the parent included"""
     link_drops: int = 0
     """frames that could not leave because the interface was down or gone"""
     misfits: int = 0

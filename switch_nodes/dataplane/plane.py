@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import resource
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -305,8 +306,10 @@ class DataPlane:
             wakeups=self._wakeups,
             lag_p99_ns=self._lag.percentile_ns(99),
             lag_max_ns=self._lag.max_ns,
+            deadlines=self._lag.count,
             batches=self._batches,
             largest_batch=self._largest,
+            peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             link_drops=counters.link_drops,
             misfits=counters.misfits,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from topologies import LinkShape, rack
 from workloads.errors import InternalError
 
 __all__ = ["Measurement", "allreduce_scenario", "measure"]
+
+_RESULT_S = 0.02
+"""from the last byte of a message sent to its result received, with a scheduler in between that has little time to give"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,19 @@ def allreduce_scenario(
         topology=rack(hosts, shape),
         link=shape,
         seed=seed,
-        transport=Transport(path_mtu=path_mtu, timeout_code=18),
+        transport=Transport(path_mtu=path_mtu, timeout_code=18, ack_every=64),
         switch=SwitchOptions(program="netreduce" if collective == "netreduce" else "forward"),
-        job=Job(collective=collective, size_bytes=size_bytes, message_packets=170 * 1024 // path_mtu or 1),
+        job=Job(collective=collective, size_bytes=size_bytes, window_messages=_window_messages(rate_bps, path_mtu)),
         capture=False,
         time_limit_ns=120_000_000_000,
     )
+
+
+def _window_messages(rate_bps: int, path_mtu: int) -> int:
+    """N by the knee of the credit window: (N-1) x the time to send a message must cover the time until its result is back,
+    which on a busy machine is a matter of its scheduler, not of the links."""
+    message_s = 170 * (path_mtu + 58) * 8 / rate_bps
+    return 1 + max(1, math.ceil(_RESULT_S / message_s))
 
 
 def measure(scenario: Scenario) -> Measurement:
@@ -54,7 +65,9 @@ def measure(scenario: Scenario) -> Measurement:
     wrong = [c for c in document["checks"] if c["verdict"] == "fail"]
     if wrong:
         raise InternalError(f"{scenario.name}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
-    metrics, fidelity = document["metrics"], document["fidelity"]
+    fidelity = document["fidelity"]
+    # Figures that the run itself does not trust stand apart; here they are shown, with the verdict on their fidelity.
+    metrics = document["metrics"] | (document["metrics"].get("unreliable") or {})
     planes = _planes(result.history)
     workers = [plane for plane in planes if plane["node"] != "s1"]
     busiest = max(planes, key=lambda plane: plane["cpu_ns"] / max(1, plane["wall_ns"]))

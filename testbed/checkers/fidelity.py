@@ -6,12 +6,14 @@ from testbed.checkers.context import CheckContext
 from testbed.faults.model import RateChange
 from testbed.verdict import CheckResult, Verdict
 
-__all__ = ["CPU_LIMIT", "LAG_LIMIT_NS", "SHAPING_SLACK", "judge_fidelity"]
+__all__ = ["CPU_LIMIT", "LAG_LIMIT_NS", "LAG_SAMPLES", "SHAPING_SLACK", "judge_fidelity"]
 
 CPU_LIMIT = 0.9
 """share of one CPU that a node's process may use on average: above, it was the bottleneck rather than the link"""
 LAG_LIMIT_NS = 5_000_000
 """from a deadline to its handling, 99th percentile: a fraction of the shortest RTO that scenarios use"""
+LAG_SAMPLES = 20
+"""deadlines below which a percentile would be one accident"""
 SHAPING_SLACK = 0.03
 """a shaped direction may carry that much more than its rate, beyond one burst"""
 _BURST_BYTES = 128 * 1024
@@ -34,7 +36,7 @@ def judge_fidelity(context: CheckContext) -> CheckResult:
             )
         if record["cpu_ns"] / wall > CPU_LIMIT:
             reasons.append(f"{node}: its process used {record['cpu_ns'] / wall:.0%} of a CPU")
-        if record["lag_p99_ns"] > LAG_LIMIT_NS:
+        if record["deadlines"] >= LAG_SAMPLES and record["lag_p99_ns"] > LAG_LIMIT_NS:
             reasons.append(
                 f"{node}: deadlines were handled {record['lag_p99_ns'] / 1e6:.1f} ms late (99th percentile), "
                 f"the limit is {LAG_LIMIT_NS / 1e6:g} ms"

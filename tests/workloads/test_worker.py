@@ -24,7 +24,7 @@ def make(**options):
 
 
 def exchange(workers, *, batched=False, now=0, lose=lambda frame: False, rounds=2000):
-    """Frames go to and fro until nothing moves; returns the time."""
+    """Frames go to and fro, and timers come, until nothing is left to do; returns the time."""
     for _ in range(rounds):
         moved = False
         for index, worker in enumerate(workers):
@@ -51,7 +51,10 @@ def exchange(workers, *, batched=False, now=0, lose=lambda frame: False, rounds=
                     peer.receive_frame(0, frame, now)
         now += 1000
         if not moved:
-            return now
+            due = [at for worker in workers if (at := worker.get_timer()) is not None]
+            if not due:
+                return now
+            now = max(now, min(due))
     raise AssertionError("no end")
 
 

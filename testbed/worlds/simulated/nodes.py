@@ -93,7 +93,8 @@ class Node:
             PlaneStatistics(
                 frames_in=self._frames_in, frames_out=frames_out, bytes_in=self._bytes_in, bytes_out=bytes_out,
                 socket_drops=self._overflows, queue_drops=drops, cpu_ns=0, wall_ns=self._agenda.now, wakeups=0,
-                lag_p99_ns=0, lag_max_ns=0, batches=0, largest_batch=0,
+                lag_p99_ns=0, lag_max_ns=0, deadlines=0, batches=0, largest_batch=0,
+                peak_rss_bytes=0,
             ),
         )  # fmt: skip
 

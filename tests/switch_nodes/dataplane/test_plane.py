@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane import DataPlane, Pacer
 from switch_nodes.dataplane.packet_io import Fate
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
@@ -310,3 +310,49 @@ def test_screen_is_asked_about_rows_side_by_side() -> None:
     io, machine = FakeIo([(1, port, frame(port)) for port in (0, 1, 1, 2)]), BatchForwarder({})
     run(io, machine, ingress={1: Watching(lambda data, now: None)})
     assert starts == [(1, 3)]
+
+
+def sleeper(io: FakeIo) -> Any:
+    def sleep(seconds: float) -> None:
+        io.now += round(seconds * 1e9)
+
+    return sleep
+
+
+DENSE = [(1_000_000 + 50_000 * n, 0, frame(n)) for n in range(40)]
+
+
+def test_dense_traffic_is_taken_in_few_wakeups() -> None:
+    once = FakeIo(DENSE)
+    all_at_once, _ = run(once, Forwarder({0: (1, 2, 3)}))
+    io = FakeIo(DENSE)
+    moderated, _ = run(io, Forwarder({0: (1, 2, 3)}), moderation_ns=500_000, sleep=sleeper(io))
+    assert [sent[1:] for sent in io.sent] == [sent[1:] for sent in once.sent]
+    assert moderated.wakeups < all_at_once.wakeups / 3
+    assert io.sent[-1][0] <= DENSE[-1][0] + 500_000
+
+
+def test_moderation_waits_for_no_deadline() -> None:
+    io, machine = FakeIo(DENSE), Forwarder({0: (1, 2, 3)})
+    machine.timers = [1_333_333]
+    statistics, events = run(io, machine, moderation_ns=500_000, sleep=sleeper(io))
+    assert (1_333_333, Rang(1_333_333, 1_333_333)) in events
+    assert statistics.lag_max_ns == 0
+
+
+def test_thin_traffic_is_not_kept_waiting() -> None:
+    thin = [(1_000_000 * n, 0, frame(n)) for n in range(1, 6)]
+    io = FakeIo(thin)
+    run(io, Forwarder({0: (1,)}), moderation_ns=500_000, sleep=sleeper(io))
+    assert [at for at, _, _ in io.sent] == [at for at, _, _ in thin]
+
+
+def test_a_pacer_spreads_what_the_machine_has_ready() -> None:
+    io, machine = FakeIo([(0, 0, frame(n, 1000)) for n in range(200)]), Forwarder({0: (1,)})
+    run(
+        io, machine, backpressure=True, pacer=Pacer(100_000_000, 10_000), moderation_ns=500_000, sleep=sleeper(io)
+    )  # fmt: skip
+    assert len(io.sent) == 200
+    first, last = io.sent[0][0], io.sent[-1][0]
+    covered_ns = 10_000 * 80 + 9_000_000 + 500_000
+    assert 200 * 1000 * 80 - covered_ns <= last - first <= 200 * 1000 * 80 * 1.02

@@ -12,6 +12,9 @@ from workloads.config import ArithmeticSpec
 from workloads.events import CollectiveCompleted, MessageAcked, MessagePosted, MessageReceived
 from workloads.rc import SUCCESS, ReceiveCompleted, SendCompleted
 
+LATER = 10**9
+"""when every digest is due"""
+
 MTU, L = 256, 2
 FULL = (MTU * L - INA_HEADER_BYTES) // 4
 """elements of a full message"""
@@ -170,7 +173,7 @@ def test_not_idle_while_a_message_is_unacknowledged():
     rank.deliver()
     rank.ack()
     rank.deliver()
-    rank.machine.handle_timer(0)
+    rank.machine.handle_timer(LATER)
     assert rank.events(CollectiveCompleted)
     assert not rank.machine.idle
     rank.ack()
@@ -182,7 +185,7 @@ def test_message_numbers_go_on_and_there_is_one_hello():
     for _ in range(3):
         rank.deliver()
         rank.ack()
-    rank.machine.handle_timer(0)
+    rank.machine.handle_timer(LATER)
     rank.begin(1)
     rank.deliver()
     headers = [InaHeader.decode(image) for image in rank.verbs.images]
@@ -278,7 +281,7 @@ def ring_run(choose, size, kind, verb, window, hello, iterations, elements, cred
         if what == "start":
             machine.start(done[k], gradients[done[k]][k], results[k], 0)
         elif what == "timer":
-            machine.handle_timer(0)
+            machine.handle_timer(LATER)
         else:
             fabric.move(what, k)
         for k, machine in enumerate(fabric.machines):
@@ -323,3 +326,18 @@ def test_through_a_plain_switch_a_predecessor_that_runs_ahead_overwrites_nothing
     """Rank 0 begins each iteration only when nothing else can move any more."""
     late = lambda moves: max(moves, key=lambda move: (move != ("start", 0), move))  # noqa: E731
     check(*ring_run(late, size, "shift", "write", 1, True, 3, 5 * 60, credit), "shift")
+
+
+def test_the_last_digest_is_taken_off_the_clock():
+    """The event tells when the result was whole; the hash itself waits until peers have theirs. Of iterations before the
+    last it does not wait: the next one begins after it."""
+    for iterations, waits in ((1, True), (2, False)):
+        rank = Rank(elements=FULL, iterations=iterations)
+        rank.deliver()
+        rank.ack()
+        rank.deliver()
+        rank.machine.handle_timer(1)
+        assert bool(rank.events(CollectiveCompleted)) is not waits
+        rank.machine.handle_timer(LATER)
+        told = rank.events(CollectiveCompleted)
+        assert [event.completed_ns for event in told] == ([0] if waits else [])
