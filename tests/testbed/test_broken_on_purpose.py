@@ -9,7 +9,7 @@ import pytest
 from testbed.run import run_scenario
 from testbed.scenario import load_scenario
 
-MUTANTS = "tests/support/netreduce_mutants.py"
+MUTANTS = Path(__file__).resolve().parents[1] / "support" / "netreduce_mutants.py"
 BROKEN = [
     ("ClearedOnArrival", "rack-lossy", "liveness"),
     ("NoTag", "stale-duplicate", "bit_exact"),
