@@ -24,13 +24,13 @@ def test_times_and_goodput():
     context = good_context()
     values = metrics(context)
     starts = [r["t"] for r in context.history if r["event"] == "CollectiveStarted"]
-    ends = [r["t"] for r in context.history if r["event"] == "CollectiveCompleted"]
+    ends = [r["completed_ns"] for r in context.history if r["event"] == "CollectiveCompleted"]
     first, second = (ends[2] - starts[0]) / 1e9, (ends[5] - starts[3]) / 1e9
     assert values["iterations_s"] == [first, second]
     assert values["goodput_bps"] == pytest.approx(2 * 1152 * 8 / (first + second))
     traffic = next(r["t"] for r in context.history if r["event"] == "TrafficStarted")
-    finished = max(r["t"] for r in context.history if r["event"] == "WorkerFinished")
-    assert values["jct_s"] == pytest.approx((finished - traffic) / 1e9)
+    whole = max(r["completed_ns"] for r in context.history if r["event"] == "CollectiveCompleted")
+    assert values["jct_s"] == pytest.approx((whole - traffic) / 1e9)
     assert (values["peak_slots"], values["gradient_bytes"], values["unreliable"]) == (6, 1152, None)
 
 
