@@ -69,21 +69,20 @@ class FrameBatch:
     """shape (capacity,)"""
     count: int = field(default=0)
     """rows in use"""
+    capacity: int = field(init=False, repr=False, compare=False)
+    """rows"""
+    stride: int = field(init=False, repr=False, compare=False)
+    """bytes of a row"""
     _addresses: tuple[int, int, int, int] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.capacity, self.stride = self.frames.shape
 
     @classmethod
     def of(cls, capacity: int, stride: int) -> FrameBatch:
         frames = np.empty((capacity, stride), np.uint8)
         frames.fill(0)  # has its memory now, not only when the first frames come
         return cls(frames, np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), 0)
-
-    @property
-    def capacity(self) -> int:
-        return int(self.frames.shape[0])
-
-    @property
-    def stride(self) -> int:
-        return int(self.frames.shape[1])
 
     @property
     def addresses(self) -> tuple[int, int, int, int]:

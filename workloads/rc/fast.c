@@ -9,7 +9,8 @@ enum {
     OPCODE_ACKNOWLEDGE = 0x11,
     AETH_BYTES = 4,
     WORD_BYTES = 4, /* AckReq and PSN */
-    RC_ASKS = 16
+    RC_ASKS = 16,
+    RC_HEAD_BYTES = 72 /* Ethernet, IPv6, UDP, BTH to byte 7: 70 */
 };
 
 /* One queue pair: what plain packets to it look like, and what came of them. */
@@ -106,21 +107,75 @@ static void seal(uint8_t *frame, const struct rc_head *head, size_t body_bytes, 
     *port = 0;
 }
 
-/* Write `count` MIDDLE frames into rows from `row` on. The packet `until_ack` (from 0) asks for an ACK, and every
- * `ack_every`-th one after it; the last one does if `last_asks`. */
-void rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count, const uint8_t *octets,
-             size_t octets_bytes, uint32_t state, const uint8_t *payload, size_t payload_bytes, uint32_t psn,
-             int until_ack, int ack_every, int last_asks)
+/* The packets of one opcode of a message, all of one size. */
+struct rc_packet_head {
+    uint32_t bytes;
+    uint32_t state;
+    uint8_t octets[RC_HEAD_BYTES];
+};
+
+struct rc_segment {
+    const uint8_t *octets;
+    uint64_t bytes; /* not 0 */
+};
+
+/* A posted message: everything that its packets are made of. */
+struct rc_plan {
+    uint64_t length;
+    uint32_t packets;
+    uint32_t payload_bytes; /* path MTU */
+    uint32_t reth_bytes;    /* 16 for a WRITE, in the first packet */
+    uint32_t imm_bytes;     /* 4 with immediate data, in the last packet */
+    uint32_t reserved[2];
+    uint8_t reth[16];
+    uint8_t imm[4];
+    uint8_t unused[4];
+    struct rc_packet_head heads[3]; /* FIRST, MIDDLE, LAST; or the last one is ONLY */
+    struct rc_segment segments[];   /* the gather list */
+};
+
+size_t rc_plan_bytes(void) { return sizeof(struct rc_plan); }
+
+/* Write packets `index` .. `index + count - 1` of a message into rows from `row` on, PSNs from `psn` on. `since` packets left
+ * after the last one with AckReq: `ack_every` says how many may; the end of the message asks too, and the last packet here
+ * if `closes` (the window). Returns the new `since`. */
+int rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
+            const struct rc_plan *plan, uint32_t index, uint32_t psn, int since, int ack_every, int closes)
 {
-    const struct rc_head head = {octets, octets_bytes, state};
-    for (int i = 0; i < count; i++, row++, payload += payload_bytes) {
-        uint8_t *frame = frames + (size_t)row * stride, *body = frame + octets_bytes;
-        int asks = (i >= until_ack && (i - until_ack) % ack_every == 0) || (last_asks && i == count - 1);
-        memcpy(frame, octets, octets_bytes);
+    const struct rc_segment *segment = plan->segments;
+    uint64_t start = (uint64_t)index * plan->payload_bytes, at = start; /* in the message, in the segment */
+    while (start < plan->length && at >= segment->bytes)
+        at -= segment++->bytes;
+    for (int i = 0; i < count; i++, index++, row++, start += plan->payload_bytes) {
+        int ends = index + 1 == plan->packets;
+        const struct rc_packet_head *kind = &plan->heads[ends ? 2 : index ? 1 : 0];
+        const struct rc_head head = {kind->octets, kind->bytes, kind->state};
+        uint8_t *frame = frames + (size_t)row * stride, *body = frame + head.bytes, *to = body + WORD_BYTES;
+        int asks = ends || since + 1 >= ack_every || (closes && i == count - 1);
+        since = asks ? 0 : since + 1;
+        memcpy(frame, head.octets, head.bytes);
         put32(body, psn_add(psn, i) | (asks ? 1u << 31 : 0));
-        memcpy(body + WORD_BYTES, payload, payload_bytes);
-        seal(frame, &head, WORD_BYTES + payload_bytes, lengths + row, ports + row);
+        if (!index && plan->reth_bytes) {
+            memcpy(to, plan->reth, sizeof plan->reth);
+            to += sizeof plan->reth;
+        }
+        if (ends && plan->imm_bytes) {
+            memcpy(to, plan->imm, sizeof plan->imm);
+            to += sizeof plan->imm;
+        }
+        size_t left = start + plan->payload_bytes < plan->length ? plan->payload_bytes : (size_t)(plan->length - start);
+        size_t pad = -left & 3;
+        while (left) {
+            size_t piece = segment->bytes - at < left ? (size_t)(segment->bytes - at) : left;
+            memcpy(to, segment->octets + at, piece);
+            to += piece, left -= piece, at += piece;
+            if (at == segment->bytes)
+                at = 0, segment++;
+        }
+        memset(to, 0, pad);
+        seal(frame, &head, (size_t)(to - body) + pad, lengths + row, ports + row);
     }
+    return since;
 }
 
 /* Write `count` ACKNOWLEDGE frames into rows from `row` on. `words`: the PSN word and the AETH of each, as on the wire. */

@@ -12,18 +12,17 @@ import struct
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
-from workloads.rc.outbound import FrameHead
 from workloads.rc.queue_pair import QueuePair
+from workloads.rc.send_plan import make_plan
 from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode, psn_add
 
 __all__ = ["FastPath", "load_fast_path"]
 
-_WORD = 4
-"""AckReq and PSN"""
+_AETH_BYTES = Aeth.LAYOUT.size
+_ANSWER = struct.Struct("!II")
+"""PSN; AETH"""
 _ASKS = 16
 
 
@@ -60,13 +59,14 @@ class FastPath:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
-        rows = (pointer, size, pointer, pointer, number, number, octets, size, ctypes.c_uint32)
+        word = ctypes.c_uint32
+        rows = (pointer, size, pointer, pointer, number, number)
         self._accept, self._emit, self._answer = library.rc_accept, library.rc_emit, library.rc_answer
         self._accept.argtypes = [pointer, size, pointer, number, number, pointer, number]
         self._accept.restype = ctypes.c_int
-        self._emit.argtypes = (*rows, pointer, size, ctypes.c_uint32, number, number, number)
-        self._emit.restype = None
-        self._answer.argtypes = (*rows, octets)
+        self._emit.argtypes = (*rows, octets, word, word, number, number, number)
+        self._emit.restype = ctypes.c_int
+        self._answer.argtypes = (*rows, octets, size, word, octets)
         self._answer.restype = None
         self._pairs: list[tuple[QueuePair, _Lane]] = []
         self._lanes = (_Lane * 0)()
@@ -105,52 +105,39 @@ class FastPath:
         return after
 
     def emit(self, batch: FrameBatch, qp: QueuePair, limit: int, now: int) -> int:
-        """Send a run of MIDDLE packets, at most `limit`, into the free rows; returns how many. 0: it is no MIDDLE packet's
-        turn."""
-        run = qp.requester.middle_run(min(limit, batch.capacity - batch.count))
-        if run is None:
-            return 0
-        message, opcode, segment, offset, psn, packets, until_ack, ack_every, last_asks = run
-        head = qp.writer.head(opcode, 0, message.mtu)
-        address = message.addresses.get(segment)
-        if address is None:
-            address = message.addresses[segment] = _address(message.segments[segment])
-        frames, stride, lengths, ports = self._room(batch, head, message.mtu)
-        self._emit(
-            frames, stride, lengths, ports, batch.count, packets, head.octets, len(head.octets), head.state,
-            address + offset, message.mtu, psn, until_ack, ack_every, last_asks,
+        """Send request packets, at most `limit`, into the free rows; returns how many. Only when `can_send`."""
+        requester, row = qp.requester, batch.count
+        free = batch.capacity - row
+        message, index, packets, closes = requester.next_run(free if free < limit else limit)
+        plan = message.plan
+        if plan is None:
+            plan = message.plan = make_plan(message, qp.writer)
+        frames, stride, lengths, ports = batch.addresses
+        if plan.row_bytes > stride:
+            raise ValueError(f"a frame of {plan.row_bytes} bytes does not fit a row of {stride}")
+        since = self._emit(
+            frames, stride, lengths, ports, row, packets, plan.octets, index, requester.nxt & PSN_MASK,
+            requester.since_ack_request, qp.config.ack_request_every, closes,
         )  # fmt: skip
-        batch.count += packets
-        qp.requester.sent_middles(run, now)
+        batch.count = row + packets
+        requester.sent(message, packets, since, now)
         return packets
 
     def answer(self, batch: FrameBatch, qp: QueuePair) -> None:
         """Send as many answers as there are free rows."""
-        answers = qp.responder.answers
-        count = min(len(answers), batch.capacity - batch.count)
-        words: list[int] = []
+        answers, row = qp.responder.answers, batch.count
+        count = min(len(answers), batch.capacity - row)
+        words = []
         for _ in range(count):
             psn, syndrome, msn = answers.popleft()
-            words += psn, syndrome << 24 | msn
-        head = qp.writer.head(Opcode.ACKNOWLEDGE, Aeth.LAYOUT.size, 0)
-        frames, stride, lengths, ports = self._room(batch, head, Aeth.LAYOUT.size)
-        self._answer(
-            frames, stride, lengths, ports, batch.count, count, head.octets, len(head.octets), head.state,
-            struct.pack(f"!{2 * count}I", *words),
-        )  # fmt: skip
-        batch.count += count
-
-    def _room(self, batch: FrameBatch, head: FrameHead, body_bytes: int) -> tuple[int, int, int, int]:
-        size = len(head.octets) + _WORD + body_bytes + ICRC_BYTES
-        addresses = batch.addresses
-        if size > addresses[1]:
-            raise ValueError(f"a frame of {size} bytes does not fit a row of {addresses[1]}")
-        return addresses
-
-
-def _address(view: memoryview) -> int:
-    """Of a view that may be read-only; it stays the same as long as the view is there."""
-    return int(np.frombuffer(view, np.uint8).__array_interface__["data"][0])
+            words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
+        octets, state, _ = qp.writer.head(Opcode.ACKNOWLEDGE, _AETH_BYTES, 0)
+        frames, stride, lengths, ports = batch.addresses
+        size = len(octets) + _ANSWER.size + ICRC_BYTES
+        if size > stride:
+            raise ValueError(f"a frame of {size} bytes does not fit a row of {stride}")
+        self._answer(frames, stride, lengths, ports, row, count, octets, len(octets), state, b"".join(words))
+        batch.count = row + count
 
 
 def _refresh(lane: _Lane, qp: QueuePair) -> None:
