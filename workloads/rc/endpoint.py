@@ -58,6 +58,8 @@ class RcEndpoint:
         """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`. Raises ValueError for a key
         that is taken or memory that is read-only, TypeError when it is not contiguous."""
         self._regions.register(rkey, base_va, memory)
+        if self._fast is not None:
+            self._fast.set_regions(self._regions)
 
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP, ValueError

@@ -15,7 +15,7 @@ from workloads.rc.message import OutMessage, RequestPacket
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
 from workloads.rc.tally import Counters, Outbox
 from workloads.rc.verbs import SUCCESS, SendCompleted, SendRequest
-from workloads.wire import ACK_UNLIMITED, PSN_MASK, Nak, is_ack, is_rnr, psn_diff, rnr_timer_ns
+from workloads.wire import PSN_MASK, Nak, is_ack, is_rnr, psn_diff, rnr_timer_ns
 
 __all__ = ["MAX_WINDOW", "Requester", "rto_ns"]
 
@@ -129,20 +129,27 @@ class Requester:
         if acknowledged > self.max_nxt or (asks is not None and acknowledged == self.max_nxt):
             self._step(RequesterEvent.ACK_UNSENT, now, psn=psn)
             return
-        if acknowledged > self.una:
-            everything = acknowledged == self._posted_end
-            event = RequesterEvent.ACK_ALL if everything else RequesterEvent.ACK_SOME
-            self._step(event, now, acknowledged=acknowledged)
-        elif asks is None or acknowledged < self.una:
-            self._step(RequesterEvent.ACK_STALE, now)
-            return
+        if asks is None or acknowledged != self.una:
+            stale = acknowledged < self.una
+            self._progress(acknowledged, now)
+            if stale:
+                return
         if asks is not None:
             self._step(self._spent(asks), now, syndrome=syndrome)
 
-    def on_acks(self, psn: int, count: int, now: int) -> None:
-        """`count` ACKs about PSNs that were sent; the one that reaches furthest names `psn`."""
-        self._counters.acks_received += count - 1
-        self.on_answer(psn, ACK_UNLIMITED, now)
+    def on_acks(self, distance: int, count: int, now: int) -> None:
+        """`count` ACKs about PSNs that were sent; the one that reaches furthest names that at `distance` from `una`."""
+        self._counters.acks_received += count
+        self._progress(self.una + distance + 1, now)
+
+    def _progress(self, acknowledged: int, now: int) -> None:
+        """Everything in front of `acknowledged` arrived; nothing new if that is not in front of `una`."""
+        if acknowledged <= self.una:
+            self._step(RequesterEvent.ACK_STALE, now)
+        elif acknowledged == self._posted_end:
+            self._step(RequesterEvent.ACK_ALL, now, acknowledged=acknowledged)
+        else:
+            self._step(RequesterEvent.ACK_SOME, now, acknowledged=acknowledged)
 
     def _asks(self, syndrome: int) -> RequesterEvent:
         if is_rnr(syndrome):

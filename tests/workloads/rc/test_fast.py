@@ -144,7 +144,7 @@ def play(t: Traffic) -> int:
         if round_ < 12:
             for kinds, own in zip(sides, configs, strict=True):
                 for config in own:
-                    size = draw.choice([0, 1, MTU, 3 * MTU + 1, draw.randrange(ROOM)])
+                    size = draw.choice([0, 1, MTU, 3 * MTU + 1, 2 * MTU + 4, draw.randrange(ROOM), draw.randrange(ROOM) & ~3])
                     data, cut = pattern(size, posted), draw.randrange(40)
                     va = draw.randrange(15) * ROOM if draw.random() < 0.6 else None
                     imm = posted if draw.random() < 0.7 else None
@@ -254,9 +254,11 @@ def test_a_queue_pair_that_failed_in_the_middle_of_a_message_takes_no_more(psn: 
 
 
 @needs_c
+@pytest.mark.parametrize(("va", "imm"), [(None, None), (64, None), (64, 9)])
 @pytest.mark.parametrize("psn", START_PSNS)
-def test_bulk_goes_through_c(psn: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the differential test would compare the reference with itself."""
+def test_bulk_goes_through_c(psn: int, va: int | None, imm: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the differential test would compare the reference with itself. Only FIRST and LAST of a SEND go through
+    the reference."""
     taken = {"emit": 0, "accept": 0}
     emit, accept = fast.FastPath.emit, fast.FastPath.accept
 
@@ -276,15 +278,20 @@ def test_bulk_goes_through_c(psn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     sides = Side([a], batches=True, rows=50), Side([b], batches=True, rows=50)
     data = pattern(1000 * MTU)
     room = bytearray(1000 * MTU)
-    sides[1].end.post_receive(b.qpn, ReceiveRequest(1, memoryview(room)))
-    sides[0].end.post_send(a.qpn, SendRequest(1, (data[:16], memoryview(data)[16:])), 0)
+    if va is None:
+        sides[1].end.post_receive(b.qpn, ReceiveRequest(1, memoryview(room)))
+    else:
+        sides[1].end.register_memory(6, va, memoryview(room))
+    if imm is not None:
+        sides[1].end.post_receive(b.qpn, ReceiveRequest(1))
+    sides[0].end.post_send(a.qpn, SendRequest(1, (data[:16], memoryview(data)[16:]), imm, va, 6), 0)
     while sides[0].end.outstanding_packets(a.qpn):
         sides[1].receive(sides[0].send(0), 0)
         sides[0].receive(sides[1].send(0), 0)
     assert room == data
     acks = sides[0].end.statistics()[0].acks_received
     assert acks >= 1000 // 16
-    assert taken == {"emit": 1000, "accept": 998 + acks}
+    assert taken == {"emit": 1000, "accept": (998 if va is None else 1000) + acks}
 
 
 def test_without_the_library_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +314,7 @@ def test_rows_that_are_too_small_are_refused() -> None:
 def test_structs_are_those_of_the_c_part() -> None:
     library = load_library("rc_fast")
     assert library is not None
-    assert library.rc_lane_bytes() == ctypes.sizeof(fast._Lane)
+    assert library.rc_lane_bytes() == fast.LANE_BYTES
     assert library.rc_plan_bytes() == PLAN_BYTES
 
 
