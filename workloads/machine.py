@@ -26,9 +26,19 @@ class Event:
 def event_record(event: Event) -> dict[str, Any]:
     """`{"event": class name, **fields}`; values as they are (ints, floats, strings, lists, tuples, None)."""
     record: dict[str, Any] = {"event": type(event).__name__}
-    for item in fields(event):
-        record[item.name] = getattr(event, item.name)
+    for name in _field_names(type(event)):
+        record[name] = getattr(event, name)
     return record
+
+
+_names: dict[type, tuple[str, ...]] = {}
+
+
+def _field_names(kind: type[Event]) -> tuple[str, ...]:
+    found = _names.get(kind)
+    if found is None:
+        found = _names[kind] = tuple(item.name for item in fields(kind))
+    return found
 
 
 @runtime_checkable
@@ -70,7 +80,7 @@ class FrameBatch:
     count: int = field(default=0)
     """rows in use"""
     capacity: int = field(init=False, repr=False, compare=False)
-    """rows"""
+    """rows that may be in use; whoever wants fewer filled than there are lowers it"""
     stride: int = field(init=False, repr=False, compare=False)
     """bytes of a row"""
     _addresses: tuple[int, int, int, int] | None = field(default=None, repr=False, compare=False)

@@ -80,6 +80,11 @@ class RcEndpoint:
         completions = self._outbox.completions
         return completions.popleft() if completions else None
 
+    @property
+    def has_news(self) -> bool:
+        """A completion or an event was not asked for yet."""
+        return bool(self._outbox.completions or self._outbox.events)
+
     def statistics(self) -> tuple[RcStatistics, ...]:
         """Of every queue pair, in the order of `add_qp`."""
         return tuple(qp.statistics() for qp in self._order)

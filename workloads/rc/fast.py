@@ -100,33 +100,36 @@ class FastPath:
         self._regions, self._region_count = b"".join(known), len(known)
 
     def accept(self, batch: FrameBatch, row: int, now: int) -> int:
-        """Receive rows from `row` on, up to the first one that is neither an ACK nor a request in order; returns that
-        row, or the one behind the end of a message."""
-        lanes, pairs = self._lanes, self._pairs
-        for qp, at in pairs:
-            requester = qp.requester
-            una = requester.una
-            _SENT.pack_into(lanes, at + _SENT_AT, una & PSN_MASK, requester.max_nxt - una)
-            if qp.responder.touched:
-                self._refresh(qp.responder, at)
+        """Receive rows from `row` on, up to the first one that is not the plain case; returns that row."""
+        lanes, pairs, count = self._lanes, self._pairs, batch.count
         frames, stride, lengths, _ = batch.addresses
-        after: int = self._accept(
-            frames, stride, lengths, row, batch.count, self._lanes_at, len(pairs), self._regions, self._region_count
-        )
-        if after == row:
-            return row
-        closed: tuple[QueuePair, int, int, int] | None = None
-        for qp, at in pairs:
-            acks, newest, taken, flags = _CAME.unpack_from(lanes, at + _CAME_AT)
-            if acks:
-                qp.requester.on_acks(newest, acks, now)
-            if flags & _CLOSED:
-                closed = qp, at, taken, flags  # the last row: its completion comes last
-            elif taken:
-                self._place(qp, at, taken, flags)
-        if closed is not None:
-            self._place(*closed)
-        return after
+        while True:
+            for qp, at in pairs:
+                requester = qp.requester
+                una = requester.una
+                _SENT.pack_into(lanes, at + _SENT_AT, una & PSN_MASK, requester.max_nxt - una)
+                if qp.responder.touched:
+                    self._refresh(qp.responder, at)
+            after: int = self._accept(
+                frames, stride, lengths, row, count, self._lanes_at, len(pairs), self._regions, self._region_count
+            )
+            if after == row:
+                return row
+            closed: tuple[QueuePair, int, int, int] | None = None
+            for qp, at in pairs:
+                acks, newest, taken, flags = _CAME.unpack_from(lanes, at + _CAME_AT)
+                if acks:
+                    qp.requester.on_acks(newest, acks, now)
+                if flags & _CLOSED:
+                    closed = qp, at, taken, flags
+                elif taken:
+                    self._place(qp, at, taken, flags)
+            if closed is None:
+                return after
+            self._place(*closed)  # it was in the last row, so its completion comes last
+            if after == count:
+                return after
+            row = after
 
     def _place(self, qp: QueuePair, at: int, taken: int, flags: int) -> None:
         """Requests to `qp` were taken."""

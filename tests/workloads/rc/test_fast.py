@@ -144,7 +144,9 @@ def play(t: Traffic) -> int:
         if round_ < 12:
             for kinds, own in zip(sides, configs, strict=True):
                 for config in own:
-                    size = draw.choice([0, 1, MTU, 3 * MTU + 1, 2 * MTU + 4, draw.randrange(ROOM), draw.randrange(ROOM) & ~3])
+                    size = draw.choice(
+                        [0, 1, MTU, 3 * MTU + 1, 2 * MTU + 4, draw.randrange(ROOM), draw.randrange(ROOM) & ~3]
+                    )
                     data, cut = pattern(size, posted), draw.randrange(40)
                     va = draw.randrange(15) * ROOM if draw.random() < 0.6 else None
                     imm = posted if draw.random() < 0.7 else None
