@@ -22,7 +22,7 @@ from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.rc import RcEndpoint, ReceiveRequest, SendCompleted, SendRequest, fast
 from workloads.rc.send_plan import PLAN_BYTES
-from workloads.wire import Aeth, Bth, Opcode, Packet, Reth, encode_packet, psn_add
+from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, encode_packet, psn_add
 
 MTU = 256
 ROOM = 24 * MTU
@@ -199,7 +199,10 @@ def test_batches_emit_and_accept_what_frames_do(t: Traffic) -> None:
     play(t)
 
 
-def crafted(config: QpConfig, psn: int, *requests: tuple[Opcode, int]) -> list[bytes]:
+ANNOUNCED = Reth(0, 5, 4 * MTU)
+
+
+def crafted(config: QpConfig, psn: int, *requests: tuple[Opcode, int], reth: Reth = ANNOUNCED) -> list[bytes]:
     """Requests to `config`'s peer, each with that many bytes; a WRITE_FIRST announces four packets at address 0."""
     return [
         encode_packet(
@@ -207,7 +210,8 @@ def crafted(config: QpConfig, psn: int, *requests: tuple[Opcode, int]) -> list[b
                 config.envelope,
                 Bth(opcode, config.peer_qpn, psn_add(psn, i)),
                 pattern(size, i),
-                reth=Reth(0, 5, 4 * MTU) if opcode is Opcode.WRITE_FIRST else None,
+                reth=reth if opcode is Opcode.WRITE_FIRST else None,
+                imm=ImmDt(i) if opcode is Opcode.WRITE_LAST_IMM else None,
             )
         )
         for i, (opcode, size) in enumerate(requests)
@@ -222,6 +226,11 @@ CRAFTED: dict[str, list[tuple[Opcode, int]]] = {
     "a MIDDLE that is too short": [(Op.SEND_FIRST, MTU), (Op.SEND_MIDDLE, MTU), (Op.SEND_MIDDLE, MTU - 4)],
     "a MIDDLE with a pad": [(Op.SEND_FIRST, MTU), (Op.SEND_MIDDLE, MTU), (Op.SEND_MIDDLE, MTU - 3)],
     "a FIRST in a message": [(Op.WRITE_FIRST, MTU), (Op.WRITE_MIDDLE, MTU), (Op.WRITE_FIRST, MTU)],
+    "a LAST that leaves bytes out": [(Op.WRITE_FIRST, MTU), (Op.WRITE_MIDDLE, MTU), (Op.WRITE_LAST, MTU)],
+    "a LAST that is too long": [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 2, (Op.WRITE_LAST, MTU + 4)],
+    "a LAST of three packets": [(Op.WRITE_FIRST, MTU), (Op.WRITE_LAST, 3 * MTU)],
+    "a LAST of nothing": [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 2, (Op.WRITE_LAST, 0)],
+    "a LAST between messages": [(Op.WRITE_LAST, MTU)],
     "MIDDLEs between messages": [(Op.SEND_MIDDLE, MTU)] * 3,
 }
 
@@ -237,6 +246,53 @@ def test_wrong_requests_end_alike(name: str, psn: int) -> None:
         side.receive(crafted(a, psn, *CRAFTED[name]), 0)
     assert sides[0].state() == sides[1].state()
     assert sides[0].end._order[0].responder.state == 4, "ERROR"
+
+
+@needs_c
+@pytest.mark.parametrize(
+    "reth",
+    [
+        Reth(0, 5, MTU),
+        Reth(0, 5, 100),
+        Reth(0, 6, 4 * MTU),
+        Reth(ROOM * 16 - 4 * MTU + 1, 5, 4 * MTU),
+        Reth(ROOM * 16 + 1, 5, 4 * MTU),
+        Reth((1 << 64) - MTU, 5, 4 * MTU),
+        Reth(0, 5, 0xFFFF_FFFF),
+    ],
+)
+def test_writes_that_must_not_begin_end_alike(reth: Reth) -> None:
+    (a,), (b,) = qp_configs(1, 0, False)
+    sides = [Side([b], batches=batches, rows=64) for batches in (False, True)]
+    for side in sides:
+        side.receive(crafted(a, 0, (Op.WRITE_FIRST, MTU), (Op.WRITE_MIDDLE, MTU), reth=reth), 0)
+    assert sides[0].state() == sides[1].state()
+    assert sides[0].end._order[0].responder.state == 4, "ERROR"
+
+
+@needs_c
+@pytest.mark.parametrize("receives", range(3))
+def test_immediate_data_without_a_receive_is_refused_alike(receives: int) -> None:
+    (a,), (b,) = qp_configs(1, 0, False)
+    sides = [Side([b], batches=batches, rows=64) for batches in (False, True)]
+    write = [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 2, (Op.WRITE_LAST_IMM, MTU)]
+    for side in sides:
+        for _ in range(receives):
+            side.post_receive(b.qpn)
+        side.receive(crafted(a, 0, *write, *write), 0)
+    assert sides[0].state() == sides[1].state()
+    assert sides[0].end._order[0].responder.msn == receives
+
+
+@needs_c
+def test_more_answers_than_one_call_into_c_may_owe() -> None:
+    (a,), (b,) = qp_configs(1, 0, False, ack_every=1)
+    sides = [Side([b], batches=batches, rows=200) for batches in (False, True)]
+    requests = [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 149]
+    for side in sides:
+        side.receive(crafted(a, 0, *requests, reth=Reth(0, 5, 200 * MTU)), 0)
+    assert sides[0].state() == sides[1].state()
+    assert len(sides[1].end._order[0].responder.answers) == 150
 
 
 @needs_c
