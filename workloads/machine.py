@@ -26,9 +26,19 @@ class Event:
 def event_record(event: Event) -> dict[str, Any]:
     """`{"event": class name, **fields}`; values as they are (ints, floats, strings, lists, tuples, None)."""
     record: dict[str, Any] = {"event": type(event).__name__}
-    for item in fields(event):
-        record[item.name] = getattr(event, item.name)
+    for name in _field_names(type(event)):
+        record[name] = getattr(event, name)
     return record
+
+
+_names: dict[type, tuple[str, ...]] = {}
+
+
+def _field_names(kind: type[Event]) -> tuple[str, ...]:
+    found = _names.get(kind)
+    if found is None:
+        found = _names[kind] = tuple(item.name for item in fields(kind))
+    return found
 
 
 @runtime_checkable
@@ -69,21 +79,20 @@ class FrameBatch:
     """shape (capacity,)"""
     count: int = field(default=0)
     """rows in use"""
+    capacity: int = field(init=False, repr=False, compare=False)
+    """rows that may be in use; whoever wants fewer filled than there are lowers it"""
+    stride: int = field(init=False, repr=False, compare=False)
+    """bytes of a row"""
     _addresses: tuple[int, int, int, int] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.capacity, self.stride = self.frames.shape
 
     @classmethod
     def of(cls, capacity: int, stride: int) -> FrameBatch:
         frames = np.empty((capacity, stride), np.uint8)
         frames.fill(0)  # has its memory now, not only when the first frames come
         return cls(frames, np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), 0)
-
-    @property
-    def capacity(self) -> int:
-        return int(self.frames.shape[0])
-
-    @property
-    def stride(self) -> int:
-        return int(self.frames.shape[1])
 
     @property
     def addresses(self) -> tuple[int, int, int, int]:

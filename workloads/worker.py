@@ -55,7 +55,8 @@ class WorkerMachine:
 
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
         self._endpoint.receive_batch(batch, now)
-        self._advance(now)
+        if self._endpoint.has_news:
+            self._advance(now)
 
     def frames_to_send(self, now: int) -> Iterable[tuple[int, Buffer]]:
         return self._endpoint.frames_to_send(now)
@@ -65,10 +66,11 @@ class WorkerMachine:
 
     def get_timer(self) -> int | None:
         first = self._start_at
-        for timer in (self._endpoint.get_timer(), self._collective.get_timer()):
-            if timer is not None and (first is None or timer < first):
-                first = timer
-        return first
+        timer = self._endpoint.get_timer()
+        if timer is not None and (first is None or timer < first):
+            first = timer
+        timer = self._collective.get_timer()
+        return first if timer is None or (first is not None and first < timer) else timer
 
     def handle_timer(self, now: int) -> None:
         self._endpoint.handle_timer(now)

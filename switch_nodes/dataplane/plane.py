@@ -97,7 +97,8 @@ class DataPlane:
         self._egress = PortFilters(egress or {}, outgoing=True, tap=tap)
         self._received, self._sent, self._late = (self._new_rows() for _ in range(3))
         self._arrived_late = FrameBatch.of(_ROWS, self._io.stride)
-        self._heads = {_ROWS: self._sent.batch}  # the batch to send, cut to so many rows
+        self._sent_lengths = self._sent.batch.lengths.data
+        self._filtered = bool(ingress or egress)  # without filters nothing is ever delayed
         self._waiting: tuple[Rows, int] | None = None  # what backpressure has kept here: rows, how many of them
         self._wakeups = self._batches = self._largest = self._handled = 0
         self._lag = LagHistogram()
@@ -126,7 +127,7 @@ class DataPlane:
                 now = self._clock() - origin_ns
                 self._wakeups += 1
                 self._handled = count
-                if len(self._ingress.delayed):
+                if self._filtered and len(self._ingress.delayed):
                     self._take_late(now)
                 if count:
                     self._take(count, now)
@@ -162,7 +163,7 @@ class DataPlane:
         if count > self._largest:
             self._largest = count
         batch = self._received.batch
-        if self._ingress:
+        if self._filtered and self._ingress:
             self._ingress.apply(batch, now)
         self._deliver(batch, now)
 
@@ -197,19 +198,25 @@ class DataPlane:
         """Frames of the Machine to the sockets; whether there may be more that could leave at once."""
         if self._waiting is not None and not self._flush(*self._waiting, fresh=False, now=now):
             return False
-        delayed = self._egress.delayed
-        if len(delayed):
+        delayed, filtered, pacer = self._egress.delayed, self._filtered, self._pacer
+        self._go_on_at = None
+        if filtered and len(delayed):
             late = self._late
             delayed.pop_due(now, late.batch, _ROWS, self._lag)
             if late.batch.count and not self._flush(late, late.batch.count, fresh=True, now=now):
                 return False
-        pacer, self._go_on_at = self._pacer, None
         for _ in range(_ROUNDS):
-            limit = min(self._io.room(), _ROWS) if self._backpressure else _ROWS
+            limit = _ROWS
+            if self._backpressure and (room := self._io.room()) < limit:
+                limit = room
             if limit == 0:
                 return False
+            paced = False
             if pacer is not None:
-                limit = min(limit, pacer.frames(now, self._typical_bytes))
+                pace = pacer.frames(now, self._typical_bytes)
+                paced = pace <= limit
+                if paced:
+                    limit = pace
                 if limit == 0:
                     self._go_on_at = now + self._moderation_ns
                     return False
@@ -219,30 +226,28 @@ class DataPlane:
                 return False
             self._handled += taken
             if pacer is not None:
-                sent_bytes = int(batch.lengths[:taken].sum())
+                sent_bytes = sum(self._sent_lengths[:taken])
                 self._typical_bytes = sent_bytes // taken
                 pacer.spend(now, sent_bytes)
             if self._tap is not None:
                 self._tap.record(batch, 0, taken, now, True)
-            if self._egress:
+            if filtered and self._egress:
                 self._egress.apply(batch, now)
             if not self._flush(self._sent, batch.count, fresh=True, now=now):
                 return False
-            due = delayed.next_due
-            if due is not None and due <= now:
+            if filtered and (due := delayed.next_due) is not None and due <= now:
                 return True  # put off only to keep the order: they go before anything new
             if taken < limit:
+                return False
+            if paced:
+                self._go_on_at = now + self._moderation_ns
                 return False
         return True
 
     def _fill(self, limit: int, now: int) -> FrameBatch:
         """At most `limit` frames from the Machine."""
-        batch = self._heads.get(limit)
-        if batch is None:
-            whole = self._sent.batch
-            batch = FrameBatch(whole.frames[:limit], whole.lengths[:limit], whole.ports[:limit])
-            self._heads[limit] = batch
-        batch.count = 0
+        batch = self._sent.batch
+        batch.capacity, batch.count = limit, 0
         if self._fast is not None:
             self._fast.fill_batch(batch, now)
         else:
@@ -266,29 +271,26 @@ class DataPlane:
         due = self._machine.get_timer()
         if due != self._timer_seen[0]:
             self._timer_seen = (due, now)
-        for delayed in (self._ingress.delayed, self._egress.delayed):
-            head = delayed.next_due
-            # What cannot leave for want of room is woken by room, not by time.
-            if head is None or (delayed is self._egress.delayed and self._blocked):
-                continue
-            if due is None or head < due:
-                due = head
+        if self._filtered:
+            for delayed in (self._ingress.delayed, self._egress.delayed):
+                head = delayed.next_due
+                # What cannot leave for want of room is woken by room, not by time.
+                if head is None or (delayed is self._egress.delayed and self._waiting is not None):
+                    continue
+                if due is None or head < due:
+                    due = head
         if self._go_on_at is not None and (due is None or self._go_on_at < due):
             due = self._go_on_at
         if polled and (due is None or due > now + _UNTIL_POLL_NS):
             due = now + _UNTIL_POLL_NS
         return -1 if due is None else max(due - now, 0)
 
-    @property
-    def _blocked(self) -> bool:
-        return self._waiting is not None
-
     def _tell(self, now: int) -> None:
         next_event, on_event = self._machine.next_event, self._on_event
         while (event := next_event()) is not None:
             on_event(now, event)
-        for filters in (self._ingress, self._egress):
-            if filters:
+        if self._filtered:
+            for filters in (self._ingress, self._egress):
                 for event in filters.events():
                     on_event(now, event)
 

@@ -7,7 +7,7 @@ US 12,568,158 B2); widths and order are decided here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from workloads.config import ArithmeticSpec
@@ -24,6 +24,7 @@ __all__ = [
     "MIN_GROUP",
     "OP_CODES",
     "InaHeader",
+    "InaHeaders",
 ]
 
 INA_MAGIC, INA_VERSION = 0xA7, 1
@@ -49,6 +50,9 @@ INA_LAYOUT = Layout(
     Field("reserved", 16, "0"),
 )
 INA_HEADER_BYTES = INA_LAYOUT.size
+_MSG_ID_AT, _MAX_MSG_ID = INA_LAYOUT.place("msg_id")
+_PACKETS_AT, _MAX_PACKETS = INA_LAYOUT.place("msg_len_pkts")
+_END_AT, _ = INA_LAYOUT.place("end")
 _OP_NAMES = {code: name for name, code in OP_CODES.items()}
 _DTYPE_NAMES = {code: name for name, code in DTYPE_CODES.items()}
 
@@ -110,3 +114,19 @@ class InaHeader:
         """What the codes mean; None when we do not know one of them."""
         op, dtype = _OP_NAMES.get(self.op), _DTYPE_NAMES.get(self.dtype)
         return None if op is None or dtype is None else ArithmeticSpec(op, dtype)
+
+
+class InaHeaders:
+    """The headers of one rank's messages: what they share is encoded once."""
+
+    def __init__(self, header: InaHeader) -> None:
+        """`header`: any message's."""
+        self._header = header
+        self._template = int.from_bytes(replace(header, msg_id=0, msg_len_pkts=0, end=False).encode(), "big")
+
+    def encode(self, msg_id: int, msg_len_pkts: int, end: bool) -> bytes:
+        """As `InaHeader.encode`."""
+        if not (0 <= msg_id <= _MAX_MSG_ID and 0 <= msg_len_pkts <= _MAX_PACKETS):
+            return replace(self._header, msg_id=msg_id, msg_len_pkts=msg_len_pkts, end=end).encode()  # raises
+        number = self._template | msg_id << _MSG_ID_AT | msg_len_pkts << _PACKETS_AT | end << _END_AT
+        return number.to_bytes(INA_HEADER_BYTES, "big")

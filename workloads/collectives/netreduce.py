@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.base import RankOfRing, segment
-from workloads.collectives.ina_header import DTYPE_CODES, INA_HEADER_BYTES, OP_CODES, InaHeader
+from workloads.collectives.ina_header import DTYPE_CODES, INA_HEADER_BYTES, OP_CODES, InaHeader, InaHeaders
 from workloads.collectives.slots import ReceiveSlots, Verbs
 from workloads.config import CollectiveConfig, WorkerConfig
 from workloads.events import MessageAcked, MessagePosted, MessageReceived
@@ -77,6 +77,8 @@ class NetReduceCollective(RankOfRing):
         self._pieces = cut_gradient(elements, config.message_packets, worker.to_successor.path_mtu)
         self._hellos = 1 if config.hello else 0
         self._credit = _CREDIT[config.credit]
+        op, dtype = OP_CODES[config.arithmetic.op], DTYPE_CODES[config.arithmetic.dtype]
+        self._headers = InaHeaders(InaHeader(config.ring_id, config.rank, config.size, 0, 0, op, dtype))
         self._slot_bytes = config.message_packets * worker.to_successor.path_mtu
         self._slot_count = 2 * config.window_messages
         if config.kind == "shift":
@@ -134,16 +136,7 @@ class NetReduceCollective(RankOfRing):
     def _post(self, message: int, now: int) -> None:
         config = self._config
         piece = self._piece(message)
-        header = InaHeader(
-            ring_id=config.ring_id,
-            rank=config.rank,
-            size=config.size,
-            msg_id=message,
-            msg_len_pkts=piece.packets,
-            op=OP_CODES[config.arithmetic.op],
-            dtype=DTYPE_CODES[config.arithmetic.dtype],
-            end=message + 1 == self._last,
-        ).encode()
+        header = self._headers.encode(message, piece.packets, message + 1 == self._last)
         remote = config.peer_base_va + message % self._slot_count * self._slot_bytes if config.verb == "write" else None
         segments = (header, *segment(self._gradient, piece.start, piece.stop))
         self._endpoint.post_send(

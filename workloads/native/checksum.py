@@ -28,4 +28,4 @@ def crc32(data: memoryview | NDArray[np.uint8]) -> int:
     library, view = _library(), np.frombuffer(data, np.uint8)
     if library is None:
         return zlib.crc32(view.data)
-    return int(library.rc_crc32(0, view.ctypes.data, view.size))
+    return int(library.rc_crc32(0, view.__array_interface__["data"][0], view.size))

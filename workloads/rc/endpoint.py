@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from workloads.config import QpConfig
 from workloads.events import FrameRejected, RcStatistics
 from workloads.machine import Buffer, Event, FrameBatch
-from workloads.rc.fast import FastPath, load_fast_path
+from workloads.rc.fast import load_fast_path
 from workloads.rc.inbound import FrameReader
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.queue_pair import QueuePair
@@ -58,6 +58,8 @@ class RcEndpoint:
         """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`. Raises ValueError for a key
         that is taken or memory that is read-only, TypeError when it is not contiguous."""
         self._regions.register(rkey, base_va, memory)
+        if self._fast is not None:
+            self._fast.set_regions(self._regions)
 
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP, ValueError
@@ -77,6 +79,11 @@ class RcEndpoint:
         """The oldest completion not yet asked for."""
         completions = self._outbox.completions
         return completions.popleft() if completions else None
+
+    @property
+    def has_news(self) -> bool:
+        """A completion or an event was not asked for yet."""
+        return bool(self._outbox.completions or self._outbox.events)
 
     def statistics(self) -> tuple[RcStatistics, ...]:
         """Of every queue pair, in the order of `add_qp`."""
@@ -119,18 +126,23 @@ class RcEndpoint:
     def _sender(self) -> QueuePair | None:
         """The queue pair that sends the next request. The turn moves on when it is used up, or left with nothing to
         send."""
-        order = self._order
-        for step in range(len(order) + 1 if order else 0):
-            if step or self._turn_packets < _TURN_PACKETS:
-                index = (self._turn + step) % len(order)
-                if order[index].requester.can_send:
-                    if step:
-                        self._turn, self._turn_packets = index, 0
-                    return order[index]
+        order, turn = self._order, self._turn
+        if order and self._turn_packets < _TURN_PACKETS and order[turn].requester.can_send:
+            return order[turn]
+        for step in range(1, len(order) + 1):
+            index = (turn + step) % len(order)
+            if order[index].requester.can_send:
+                self._turn, self._turn_packets = index, 0
+                return order[index]
         return None
 
     def get_timer(self) -> int | None:
-        return min((d for qp in self._order if (d := qp.requester.deadline) is not None), default=None)
+        first: int | None = None
+        for qp in self._order:
+            deadline = qp.requester.deadline
+            if deadline is not None and (first is None or deadline < first):
+                first = deadline
+        return first
 
     def handle_timer(self, now: int) -> None:
         for qp in self._order:
@@ -157,24 +169,13 @@ class RcEndpoint:
 
     def fill_batch(self, batch: FrameBatch, now: int) -> None:
         """As `frames_to_send`, into the free rows."""
-        fast = self._fast  # for one row a call into C costs more than it saves
-        while (free := batch.capacity - batch.count) > 0:
-            if fast is not None and free > 1 and self._fill_fast(fast, batch, now):
-                continue
-            frame = self._next_frame(now)
-            if frame is None:
-                return
-            batch.append(PORT, frame)
-
-    def _fill_fast(self, fast: FastPath, batch: FrameBatch, now: int) -> bool:
-        """Whether the next frames are answers or a run of MIDDLE packets, which have then left."""
+        fast, capacity = self._fast, batch.capacity
+        if fast is None:
+            while batch.count < capacity and (frame := self._next_frame(now)) is not None:
+                batch.append(PORT, frame)
+            return
         for qp in self._order:
             if qp.responder.answers:
                 fast.answer(batch, qp)
-                return True
-        sender = self._sender()
-        if sender is None:
-            return False
-        packets = fast.emit(batch, sender, _TURN_PACKETS - self._turn_packets, now)
-        self._turn_packets += packets
-        return packets > 0
+        while batch.count < capacity and (sender := self._sender()) is not None:
+            self._turn_packets += fast.emit(batch, sender, _TURN_PACKETS - self._turn_packets, now)

@@ -1,4 +1,4 @@
-/* What most packets of a bulk transfer are: MIDDLE packets, and the ACKs for them. The reference is requester.py,
+/* What most packets of a bulk transfer are: requests in order, and the ACKs for them. The reference is requester.py,
  * responder.py, inbound.py and outbound.py beside this file; fast.py calls. Nothing here decides: it stops at whatever is
  * not the plain case. */
 
@@ -6,49 +6,156 @@
 #include "roce.h"
 
 enum {
+    OPCODE_SEND_MIDDLE = 0x01,
+    OPCODE_WRITE_FIRST = 0x06,
+    OPCODE_WRITE_MIDDLE = 0x07,
+    OPCODE_WRITE_LAST = 0x08,
+    OPCODE_WRITE_LAST_IMM = 0x09,
     OPCODE_ACKNOWLEDGE = 0x11,
+    RETH_BYTES = 16, /* address, key, length */
+    IMM_BYTES = 4,
     AETH_BYTES = 4,
     WORD_BYTES = 4, /* AckReq and PSN */
-    RC_ASKS = 16
+    RC_ANSWERS = 64,
+    RC_HEAD_BYTES = 72 /* Ethernet, IPv6, UDP, BTH to byte 7: 70 */
+};
+
+enum rc_arrival { RC_SHUT = 0, RC_BETWEEN = 1, RC_IN_WRITE = 2, RC_IN_SEND = 3 };
+
+enum rc_flag { RC_OPENED = 1, RC_CLOSED = 2, RC_WITH_IMM = 4, RC_CLOSE_ANSWERED = 8 };
+
+/* Memory that a peer may write. */
+struct rc_region {
+    uint64_t va;
+    uint64_t bytes;
+    uint8_t *memory;
+    uint32_t rkey;
+    uint32_t unused;
 };
 
 /* One queue pair: what plain packets to it look like, and what came of them. */
 struct rc_lane {
+    /* The responder; carried on here, and set anew after each step of the reference. */
     uint8_t *destination;   /* where the next payload goes */
+    uint64_t left;          /* bytes of memory from there on */
+    uint32_t arrival;       /* enum rc_arrival: no request is taken, between messages, in one */
+    uint32_t receives;      /* posted */
+    uint32_t psn;           /* expected */
+    int32_t unacknowledged; /* packets accepted since the last answer */
+    /* The connection. */
     uint32_t src_ip;
     uint32_t dst_ip;
     uint32_t qpn;
-    uint32_t psn;           /* expected */
-    uint32_t opcode;        /* MIDDLE of the message that is arriving */
     uint32_t payload_bytes; /* path MTU */
-    uint32_t room;          /* how many MIDDLE packets fit; 0: no message is arriving */
-    uint32_t taken;         /* out: how many were accepted */
-    uint32_t asked;         /* out: how many of them had AckReq */
-    uint32_t asks[RC_ASKS]; /* out: which ones, counted from 1 */
-    uint32_t una;           /* oldest unacknowledged PSN of what we send */
-    int32_t in_flight;      /* PSNs from there on that were sent */
-    uint32_t acks;          /* out: how many ACKs came */
-    int32_t newest;         /* out: the PSN that reaches furthest, as a distance from una */
+    int32_t ack_every;
+    uint32_t unused;
+    /* The requester, before each call. */
+    uint32_t una;      /* oldest unacknowledged PSN of what we send */
+    int32_t in_flight; /* PSNs from there on that were sent */
+    /* Out. */
+    uint32_t acks;  /* how many ACKs came */
+    int32_t newest; /* the PSN that reaches furthest, as a distance from una */
+    uint32_t taken; /* how many requests were accepted */
+    uint32_t flags; /* enum rc_flag: a message was opened, or closed */
+    uint64_t placed; /* payload bytes */
+    uint64_t va;     /* what the RETH of the opened one says */
+    uint32_t rkey;
+    uint32_t length;
+    uint32_t imm;      /* of the closed one */
+    uint32_t answered; /* how many ACKs are due */
+    uint32_t answers[RC_ANSWERS]; /* their PSNs */
 };
 
 size_t rc_lane_bytes(void) { return sizeof(struct rc_lane); }
 
-/* Whether the frame is the MIDDLE packet that the lane waits for; then its payload is copied. */
-static int take_middle(struct rc_lane *lane, const uint8_t *frame, const struct roce_view *view)
+/* Whether the WRITE may begin: it goes on behind its first packet, and its range is registered. */
+static int find_room(struct rc_lane *lane, const uint8_t *reth, const struct rc_region *regions, int count)
 {
-    if (!lane->room || view->psn != lane->psn || view->end != EXT_AT + lane->payload_bytes + ICRC_BYTES ||
-        (view->ack_req && lane->asked == RC_ASKS))
+    uint64_t va = get64(reth), length = get32(reth + 12);
+    uint32_t rkey = get32(reth + 8);
+    if (length <= lane->payload_bytes)
         return 0;
-    uint32_t icrc = ina_crc32(roce_icrc_headers(frame), frame + EXT_AT, lane->payload_bytes);
-    if (icrc != get32le(frame + EXT_AT + lane->payload_bytes))
+    for (const struct rc_region *region = regions; region < regions + count; region++) {
+        if (region->rkey != rkey)
+            continue;
+        if (va < region->va || va - region->va > region->bytes || length > region->bytes - (va - region->va))
+            return 0;
+        lane->destination = region->memory + (va - region->va);
+        lane->left = length;
+        lane->va = va;
+        lane->rkey = rkey;
+        lane->length = (uint32_t)length;
+        return 1;
+    }
+    return 0;
+}
+
+/* Whether the frame is the request that the lane waits for; then its payload is placed. */
+static int take_request(struct rc_lane *lane, const uint8_t *frame, const struct roce_view *view,
+                        const struct rc_region *regions, int region_count)
+{
+    uint32_t mtu = lane->payload_bytes, extension = 0, rest = view->end - EXT_AT - ICRC_BYTES, flags = 0;
+    if (view->psn != lane->psn || lane->answered == RC_ANSWERS)
         return 0;
-    memcpy(lane->destination, frame + EXT_AT, lane->payload_bytes);
-    lane->destination += lane->payload_bytes;
-    lane->psn = psn_add(lane->psn, 1);
-    lane->room--;
+    switch (view->opcode) {
+    case OPCODE_SEND_MIDDLE:
+        if (lane->arrival != RC_IN_SEND || rest != mtu || lane->left < mtu)
+            return 0;
+        break;
+    case OPCODE_WRITE_FIRST:
+        extension = RETH_BYTES;
+        if (lane->arrival != RC_BETWEEN || rest != RETH_BYTES + mtu)
+            return 0;
+        flags = RC_OPENED;
+        break;
+    case OPCODE_WRITE_MIDDLE: /* a WRITE's last byte belongs to its LAST */
+        if (lane->arrival != RC_IN_WRITE || rest != mtu || lane->left <= mtu)
+            return 0;
+        break;
+    case OPCODE_WRITE_LAST_IMM:
+        extension = IMM_BYTES;
+        flags = RC_WITH_IMM;
+        if (!lane->receives)
+            return 0;
+        /* fall through */
+    case OPCODE_WRITE_LAST:
+        if (lane->arrival != RC_IN_WRITE || rest <= extension || rest - extension > mtu || rest - extension != lane->left)
+            return 0;
+        flags |= RC_CLOSED;
+        break;
+    default:
+        return 0;
+    }
+    if (!roce_icrc_is_valid(frame, view->end))
+        return 0;
+    if (flags & RC_OPENED) {
+        if (!find_room(lane, frame + EXT_AT, regions, region_count))
+            return 0;
+        lane->arrival = RC_IN_WRITE;
+    }
+    size_t size = rest - extension;
+    memcpy(lane->destination, frame + EXT_AT + extension, size);
+    lane->destination += size;
+    lane->left -= size;
+    lane->placed += size;
     lane->taken++;
-    if (view->ack_req)
-        lane->asks[lane->asked++] = lane->taken;
+    if (view->ack_req || lane->unacknowledged + 1 >= lane->ack_every) {
+        lane->answers[lane->answered++] = lane->psn;
+        lane->unacknowledged = 0;
+        if (flags & RC_CLOSED)
+            flags |= RC_CLOSE_ANSWERED;
+    } else {
+        lane->unacknowledged++;
+    }
+    lane->psn = psn_add(lane->psn, 1);
+    lane->flags |= flags;
+    if (flags & RC_CLOSED) {
+        lane->arrival = RC_BETWEEN;
+        if (flags & RC_WITH_IMM) {
+            lane->imm = get32(frame + EXT_AT);
+            lane->receives--;
+        }
+    }
     return 1;
 }
 
@@ -64,18 +171,23 @@ static int take_ack(struct rc_lane *lane, const uint8_t *frame, const struct roc
     return 1;
 }
 
-/* Accept rows from `row` on, up to the first one that is neither an in-order MIDDLE packet nor a plain ACK. Returns that
- * row, or `rows`. ACKs to a second queue pair end the run too: completions keep the order of the rows. */
+/* Accept rows from `row` on, up to the first one that is not the plain case. Returns that row, or `rows`. Completions keep
+ * the order of the rows, so ACKs to a second queue pair end the run too, and a row that closes a message is the last. */
 int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int row, int rows, struct rc_lane *lanes,
-              int lane_count)
+              int lane_count, const struct rc_region *regions, int region_count)
 {
     const struct rc_lane *acknowledged = 0;
+    struct rc_lane *const end = lanes + lane_count;
+    for (struct rc_lane *lane = lanes; lane < end; lane++) {
+        lane->acks = lane->taken = lane->flags = lane->answered = 0;
+        lane->placed = 0;
+    }
     for (; row < rows; row++) {
         const uint8_t *frame = frames + (size_t)row * stride;
         struct roce_view view;
         if ((size_t)lengths[row] > stride || roce_parse(frame, (size_t)lengths[row], &view) != ROCE_PLAIN || view.pad)
             return row;
-        struct rc_lane *lane = lanes, *end = lanes + lane_count;
+        struct rc_lane *lane = lanes;
         while (lane < end && (view.qpn != lane->qpn || view.src_ip != lane->src_ip || view.dst_ip != lane->dst_ip))
             lane++;
         if (lane == end)
@@ -84,8 +196,10 @@ int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int 
             if ((acknowledged && acknowledged != lane) || !take_ack(lane, frame, &view))
                 return row;
             acknowledged = lane;
-        } else if (view.opcode != lane->opcode || !take_middle(lane, frame, &view)) {
+        } else if (!take_request(lane, frame, &view, regions, region_count)) {
             return row;
+        } else if (lane->flags & RC_CLOSED) {
+            return row + 1;
         }
     }
     return row;
@@ -106,21 +220,75 @@ static void seal(uint8_t *frame, const struct rc_head *head, size_t body_bytes, 
     *port = 0;
 }
 
-/* Write `count` MIDDLE frames into rows from `row` on. The packet `until_ack` (from 0) asks for an ACK, and every
- * `ack_every`-th one after it; the last one does if `last_asks`. */
-void rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count, const uint8_t *octets,
-             size_t octets_bytes, uint32_t state, const uint8_t *payload, size_t payload_bytes, uint32_t psn,
-             int until_ack, int ack_every, int last_asks)
+/* The packets of one opcode of a message, all of one size. */
+struct rc_packet_head {
+    uint32_t bytes;
+    uint32_t state;
+    uint8_t octets[RC_HEAD_BYTES];
+};
+
+struct rc_segment {
+    const uint8_t *octets;
+    uint64_t bytes; /* not 0 */
+};
+
+/* A posted message: everything that its packets are made of. */
+struct rc_plan {
+    uint64_t length;
+    uint32_t packets;
+    uint32_t payload_bytes; /* path MTU */
+    uint32_t reth_bytes;    /* 16 for a WRITE, in the first packet */
+    uint32_t imm_bytes;     /* 4 with immediate data, in the last packet */
+    uint32_t reserved[2];
+    uint8_t reth[16];
+    uint8_t imm[4];
+    uint8_t unused[4];
+    struct rc_packet_head heads[3]; /* FIRST, MIDDLE, LAST; or the last one is ONLY */
+    struct rc_segment segments[];   /* the gather list */
+};
+
+size_t rc_plan_bytes(void) { return sizeof(struct rc_plan); }
+
+/* Write packets `index` .. `index + count - 1` of a message into rows from `row` on, PSNs from `psn` on. `since` packets left
+ * after the last one with AckReq: `ack_every` says how many may; the end of the message asks too, and the last packet here
+ * if `closes` (the window). Returns the new `since`. */
+int rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
+            const struct rc_plan *plan, uint32_t index, uint32_t psn, int since, int ack_every, int closes)
 {
-    const struct rc_head head = {octets, octets_bytes, state};
-    for (int i = 0; i < count; i++, row++, payload += payload_bytes) {
-        uint8_t *frame = frames + (size_t)row * stride, *body = frame + octets_bytes;
-        int asks = (i >= until_ack && (i - until_ack) % ack_every == 0) || (last_asks && i == count - 1);
-        memcpy(frame, octets, octets_bytes);
+    const struct rc_segment *segment = plan->segments;
+    uint64_t start = (uint64_t)index * plan->payload_bytes, at = start; /* in the message, in the segment */
+    while (start < plan->length && at >= segment->bytes)
+        at -= segment++->bytes;
+    for (int i = 0; i < count; i++, index++, row++, start += plan->payload_bytes) {
+        int ends = index + 1 == plan->packets;
+        const struct rc_packet_head *kind = &plan->heads[ends ? 2 : index ? 1 : 0];
+        const struct rc_head head = {kind->octets, kind->bytes, kind->state};
+        uint8_t *frame = frames + (size_t)row * stride, *body = frame + head.bytes, *to = body + WORD_BYTES;
+        int asks = ends || since + 1 >= ack_every || (closes && i == count - 1);
+        since = asks ? 0 : since + 1;
+        memcpy(frame, head.octets, head.bytes);
         put32(body, psn_add(psn, i) | (asks ? 1u << 31 : 0));
-        memcpy(body + WORD_BYTES, payload, payload_bytes);
-        seal(frame, &head, WORD_BYTES + payload_bytes, lengths + row, ports + row);
+        if (!index && plan->reth_bytes) {
+            memcpy(to, plan->reth, sizeof plan->reth);
+            to += sizeof plan->reth;
+        }
+        if (ends && plan->imm_bytes) {
+            memcpy(to, plan->imm, sizeof plan->imm);
+            to += sizeof plan->imm;
+        }
+        size_t left = start + plan->payload_bytes < plan->length ? plan->payload_bytes : (size_t)(plan->length - start);
+        size_t pad = -left & 3;
+        while (left) {
+            size_t piece = segment->bytes - at < left ? (size_t)(segment->bytes - at) : left;
+            memcpy(to, segment->octets + at, piece);
+            to += piece, left -= piece, at += piece;
+            if (at == segment->bytes)
+                at = 0, segment++;
+        }
+        memset(to, 0, pad);
+        seal(frame, &head, (size_t)(to - body) + pad, lengths + row, ports + row);
     }
+    return since;
 }
 
 /* Write `count` ACKNOWLEDGE frames into rows from `row` on. `words`: the PSN word and the AETH of each, as on the wire. */

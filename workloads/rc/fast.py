@@ -1,7 +1,7 @@
-"""The batch verbs of an endpoint on top of `fast.c`: MIDDLE packets and ACKs without a step of Python per packet.
+"""The batch verbs of an endpoint on top of `fast.c`: requests and ACKs without a step of Python per packet.
 
-The C part only writes, checks and places bytes; what that means for requester and responder is theirs (`middle_run`,
-`sent_middles`, `middle_room`, `placed_middles`, `on_acks`). A differential test proves that frames, completions, events
+The C part only writes, checks and places bytes; what that means for requester and responder is theirs (`next_run`, `sent`,
+`on_acks`, `arrival`, `open_write`, `placed`, `close_write`). A differential test proves that frames, completions, events
 and state are those of the per-frame verbs.
 """
 
@@ -10,43 +10,43 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from typing import ClassVar
-
-import numpy as np
 
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
-from workloads.rc.outbound import FrameHead
+from workloads.rc.memory import MemoryRegions
 from workloads.rc.queue_pair import QueuePair
-from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode, psn_add
+from workloads.rc.responder import Responder
+from workloads.rc.send_plan import address_of, make_plan
+from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode
 
-__all__ = ["FastPath", "load_fast_path"]
+__all__ = ["LANE_BYTES", "FastPath", "load_fast_path"]
 
-_WORD = 4
-"""AckReq and PSN"""
-_ASKS = 16
+_AETH_BYTES = Aeth.LAYOUT.size
+_ANSWER = struct.Struct("!II")
+"""PSN; AETH"""
+_ANSWERS = 64
 
 
-class _Lane(ctypes.Structure):
-    """`struct rc_lane`."""
-
-    _fields_: ClassVar = [
-        ("destination", ctypes.c_void_p),
-        ("src_ip", ctypes.c_uint32),
-        ("dst_ip", ctypes.c_uint32),
-        ("qpn", ctypes.c_uint32),
-        ("psn", ctypes.c_uint32),
-        ("opcode", ctypes.c_uint32),
-        ("payload_bytes", ctypes.c_uint32),
-        ("room", ctypes.c_uint32),
-        ("taken", ctypes.c_uint32),
-        ("asked", ctypes.c_uint32),
-        ("asks", ctypes.c_uint32 * _ASKS),
-        ("una", ctypes.c_uint32),
-        ("in_flight", ctypes.c_int32),
-        ("acks", ctypes.c_uint32),
-        ("newest", ctypes.c_int32),
-    ]
+# `struct rc_lane`, part by part.
+_ARRIVAL = struct.Struct("=QQIIIi")
+"""destination, bytes left, kind, receives, expected PSN, unacknowledged"""
+_CONNECTION = struct.Struct("=IIIIi4x")
+_SENT = struct.Struct("=Ii")
+_CAME = struct.Struct("=IiII")
+"""ACKs, their furthest, requests taken, flags"""
+_PLACED = struct.Struct("=QQIIII")
+"""bytes, va, rkey, length, imm, number of answers"""
+_EXPECTED = struct.Struct("=Ii")
+_CONNECTION_AT = _ARRIVAL.size
+_SENT_AT = _CONNECTION_AT + _CONNECTION.size
+_CAME_AT = _SENT_AT + _SENT.size
+_PLACED_AT = _CAME_AT + _CAME.size
+_ANSWERS_AT = _PLACED_AT + _PLACED.size
+_EXPECTED_AT = 24
+LANE_BYTES = _ANSWERS_AT + 4 * _ANSWERS
+_SHUT, _BETWEEN, _IN_WRITE, _IN_SEND = range(4)
+_OPENED, _CLOSED, _WITH_IMM, _CLOSE_ANSWERED = 1, 2, 4, 8
+_REGION = struct.Struct("=QQQI4x")
 
 
 def load_fast_path() -> FastPath | None:
@@ -60,107 +60,132 @@ class FastPath:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
-        rows = (pointer, size, pointer, pointer, number, number, octets, size, ctypes.c_uint32)
+        word = ctypes.c_uint32
+        rows = (pointer, size, pointer, pointer, number, number)
         self._accept, self._emit, self._answer = library.rc_accept, library.rc_emit, library.rc_answer
-        self._accept.argtypes = [pointer, size, pointer, number, number, pointer, number]
+        self._accept.argtypes = [pointer, size, pointer, number, number, pointer, number, octets, number]
         self._accept.restype = ctypes.c_int
-        self._emit.argtypes = (*rows, pointer, size, ctypes.c_uint32, number, number, number)
-        self._emit.restype = None
-        self._answer.argtypes = (*rows, octets)
+        self._emit.argtypes = (*rows, octets, word, word, number, number, number)
+        self._emit.restype = ctypes.c_int
+        self._answer.argtypes = (*rows, octets, size, word, octets)
         self._answer.restype = None
-        self._pairs: list[tuple[QueuePair, _Lane]] = []
-        self._lanes = (_Lane * 0)()
+        self._pairs: list[tuple[QueuePair, int]] = []
+        self._lanes = bytearray(1)
+        self._words = memoryview(bytearray())
         self._lanes_at = 0
+        self._regions, self._region_count = b"", 0
 
     def set_qps(self, qps: Sequence[QueuePair]) -> None:
         """All queue pairs of the endpoint. Those over IPv6 keep to the reference when they receive."""
         plain = [qp for qp in qps if len(qp.config.envelope.src_ip) == 4]
-        self._lanes = (_Lane * len(plain))()
-        self._lanes_at = ctypes.addressof(self._lanes)
-        self._pairs = list(zip(plain, self._lanes, strict=True))
-        for qp, lane in self._pairs:
-            envelope = qp.config.envelope
-            lane.src_ip, lane.dst_ip = (int.from_bytes(ip, "big") for ip in (envelope.dst_ip, envelope.src_ip))
-            lane.qpn, lane.payload_bytes = qp.config.qpn, qp.config.path_mtu
+        self._lanes = bytearray(max(1, len(plain)) * LANE_BYTES)
+        self._words = memoryview(self._lanes).cast("I")
+        self._lanes_at = address_of(self._lanes)
+        self._pairs = [(qp, i * LANE_BYTES) for i, qp in enumerate(plain)]
+        for qp, at in self._pairs:
+            config, envelope = qp.config, qp.config.envelope
+            src_ip, dst_ip = (int.from_bytes(ip, "big") for ip in (envelope.dst_ip, envelope.src_ip))
+            _CONNECTION.pack_into(
+                self._lanes, at + _CONNECTION_AT, src_ip, dst_ip, config.qpn, config.path_mtu, config.ack_every
+            )
             qp.responder.touched = True
 
+    def set_regions(self, regions: MemoryRegions) -> None:
+        """The memory that peers may write. What C cannot name stays with the reference."""
+        known = [
+            _REGION.pack(va, len(memory), address_of(memory), rkey)
+            for rkey, va, memory in regions
+            if memory and 0 <= va < 1 << 64 and 0 <= rkey < 1 << 32
+        ]
+        self._regions, self._region_count = b"".join(known), len(known)
+
     def accept(self, batch: FrameBatch, row: int, now: int) -> int:
-        """Receive rows from `row` on, up to the first one that is neither an in-order MIDDLE packet nor a plain ACK;
-        returns that row."""
-        for qp, lane in self._pairs:
-            requester = qp.requester
-            lane.una, lane.in_flight = requester.una & PSN_MASK, requester.max_nxt - requester.una
-            if qp.responder.touched:
-                _refresh(lane, qp)
+        """Receive rows from `row` on, up to the first one that is not the plain case; returns that row."""
+        lanes, pairs, count = self._lanes, self._pairs, batch.count
         frames, stride, lengths, _ = batch.addresses
-        after = int(self._accept(frames, stride, lengths, row, batch.count, self._lanes_at, len(self._lanes)))
-        if after > row:
-            for qp, lane in self._pairs:
-                if taken := lane.taken:
-                    qp.responder.placed_middles(taken, lane.asks[: lane.asked])
-                    lane.taken = lane.asked = 0
-                if acks := lane.acks:
-                    qp.requester.on_acks(psn_add(lane.una, lane.newest), acks, now)
-                    lane.acks = 0
-        return after
+        while True:
+            for qp, at in pairs:
+                requester = qp.requester
+                una = requester.una
+                _SENT.pack_into(lanes, at + _SENT_AT, una & PSN_MASK, requester.max_nxt - una)
+                if qp.responder.touched:
+                    self._refresh(qp.responder, at)
+            after: int = self._accept(
+                frames, stride, lengths, row, count, self._lanes_at, len(pairs), self._regions, self._region_count
+            )
+            if after == row:
+                return row
+            closed: tuple[QueuePair, int, int, int] | None = None
+            for qp, at in pairs:
+                acks, newest, taken, flags = _CAME.unpack_from(lanes, at + _CAME_AT)
+                if acks:
+                    qp.requester.on_acks(newest, acks, now)
+                if flags & _CLOSED:
+                    closed = qp, at, taken, flags
+                elif taken:
+                    self._place(qp, at, taken, flags)
+            if closed is None:
+                return after
+            self._place(*closed)  # it was in the last row, so its completion comes last
+            if after == count:
+                return after
+            row = after
+
+    def _place(self, qp: QueuePair, at: int, taken: int, flags: int) -> None:
+        """Requests to `qp` were taken."""
+        lanes, responder = self._lanes, qp.responder
+        size, va, rkey, length, imm, answered = _PLACED.unpack_from(lanes, at + _PLACED_AT)
+        expected, unacknowledged = _EXPECTED.unpack_from(lanes, at + _EXPECTED_AT)
+        if flags & _OPENED:
+            responder.open_write(rkey, va, length)
+        first = (at + _ANSWERS_AT) // 4
+        close_answered = flags & _CLOSE_ANSWERED != 0
+        answers = self._words[first : first + answered - close_answered]
+        responder.placed(taken, size, expected, unacknowledged, answers)
+        if flags & _CLOSED:
+            responder.close_write(imm if flags & _WITH_IMM else None, close_answered)
+
+    def _refresh(self, responder: Responder, at: int) -> None:
+        responder.touched = False
+        shut, place, is_write, receives, unacknowledged = responder.arrival()
+        kind, destination, left = _SHUT if shut else _BETWEEN, 0, 0
+        if place:
+            kind, destination, left = _IN_WRITE if is_write else _IN_SEND, address_of(place), len(place)
+        elif place is not None:
+            kind = _SHUT  # full: whatever comes is the reference's
+        _ARRIVAL.pack_into(self._lanes, at, destination, left, kind, receives, responder.expected, unacknowledged)
 
     def emit(self, batch: FrameBatch, qp: QueuePair, limit: int, now: int) -> int:
-        """Send a run of MIDDLE packets, at most `limit`, into the free rows; returns how many. 0: it is no MIDDLE packet's
-        turn."""
-        run = qp.requester.middle_run(min(limit, batch.capacity - batch.count))
-        if run is None:
-            return 0
-        message, opcode, segment, offset, psn, packets, until_ack, ack_every, last_asks = run
-        head = qp.writer.head(opcode, 0, message.mtu)
-        address = message.addresses.get(segment)
-        if address is None:
-            address = message.addresses[segment] = _address(message.segments[segment])
-        frames, stride, lengths, ports = self._room(batch, head, message.mtu)
-        self._emit(
-            frames, stride, lengths, ports, batch.count, packets, head.octets, len(head.octets), head.state,
-            address + offset, message.mtu, psn, until_ack, ack_every, last_asks,
+        """Send request packets, at most `limit`, into the free rows; returns how many. Only when `can_send`."""
+        requester, row = qp.requester, batch.count
+        free = batch.capacity - row
+        message, index, packets, closes = requester.next_run(free if free < limit else limit)
+        plan = message.plan
+        if plan is None:
+            plan = message.plan = make_plan(message, qp.writer)
+        frames, stride, lengths, ports = batch.addresses
+        if plan.row_bytes > stride:
+            raise ValueError(f"a frame of {plan.row_bytes} bytes does not fit a row of {stride}")
+        since = self._emit(
+            frames, stride, lengths, ports, row, packets, plan.octets, index, requester.nxt & PSN_MASK,
+            requester.since_ack_request, qp.config.ack_request_every, closes,
         )  # fmt: skip
-        batch.count += packets
-        qp.requester.sent_middles(run, now)
+        batch.count = row + packets
+        requester.sent(message, packets, since, now)
         return packets
 
     def answer(self, batch: FrameBatch, qp: QueuePair) -> None:
         """Send as many answers as there are free rows."""
-        answers = qp.responder.answers
-        count = min(len(answers), batch.capacity - batch.count)
-        words: list[int] = []
+        answers, row = qp.responder.answers, batch.count
+        count = min(len(answers), batch.capacity - row)
+        words = []
         for _ in range(count):
             psn, syndrome, msn = answers.popleft()
-            words += psn, syndrome << 24 | msn
-        head = qp.writer.head(Opcode.ACKNOWLEDGE, Aeth.LAYOUT.size, 0)
-        frames, stride, lengths, ports = self._room(batch, head, Aeth.LAYOUT.size)
-        self._answer(
-            frames, stride, lengths, ports, batch.count, count, head.octets, len(head.octets), head.state,
-            struct.pack(f"!{2 * count}I", *words),
-        )  # fmt: skip
-        batch.count += count
-
-    def _room(self, batch: FrameBatch, head: FrameHead, body_bytes: int) -> tuple[int, int, int, int]:
-        size = len(head.octets) + _WORD + body_bytes + ICRC_BYTES
-        addresses = batch.addresses
-        if size > addresses[1]:
-            raise ValueError(f"a frame of {size} bytes does not fit a row of {addresses[1]}")
-        return addresses
-
-
-def _address(view: memoryview) -> int:
-    """Of a view that may be read-only; it stays the same as long as the view is there."""
-    return int(np.frombuffer(view, np.uint8).__array_interface__["data"][0])
-
-
-def _refresh(lane: _Lane, qp: QueuePair) -> None:
-    responder = qp.responder
-    responder.touched = False
-    room = responder.middle_room()
-    if room is None:
-        lane.room = 0
-        return
-    place, is_write, count = room
-    lane.destination = ctypes.addressof(ctypes.c_char.from_buffer(place))
-    lane.psn, lane.room = responder.expected, count
-    lane.opcode = Opcode.WRITE_MIDDLE if is_write else Opcode.SEND_MIDDLE
+            words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
+        octets, state, _ = qp.writer.head(Opcode.ACKNOWLEDGE, _AETH_BYTES, 0)
+        frames, stride, lengths, ports = batch.addresses
+        size = len(octets) + _ANSWER.size + ICRC_BYTES
+        if size > stride:
+            raise ValueError(f"a frame of {size} bytes does not fit a row of {stride}")
+        self._answer(frames, stride, lengths, ports, row, count, octets, len(octets), state, b"".join(words))
+        batch.count = row + count

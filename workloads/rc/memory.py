@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 __all__ = ["MemoryRegions"]
 
 
@@ -19,6 +21,11 @@ class MemoryRegions:
         if rkey in self._regions:
             raise ValueError(f"rkey {rkey:#x} is registered already")
         self._regions[rkey] = base_va, view
+
+    def __iter__(self) -> Iterator[tuple[int, int, memoryview]]:
+        """All: (rkey, first address, memory)."""
+        for rkey, (base_va, view) in self._regions.items():
+            yield rkey, base_va, view
 
     def find(self, rkey: int, va: int, length: int) -> memoryview | None:
         """The `length` bytes at `va`, or None when the key or the range is not registered."""

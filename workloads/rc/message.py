@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workloads.machine import Buffer
 from workloads.rc.verbs import SendRequest
 from workloads.wire import ImmDt, Opcode, Reth
+
+if TYPE_CHECKING:
+    from workloads.rc.send_plan import SendPlan
 
 __all__ = ["MAX_MESSAGE_BYTES", "OutMessage", "RequestPacket"]
 
@@ -37,15 +40,13 @@ class RequestPacket(NamedTuple):
 class OutMessage:
     """One posted message and the PSNs that it takes."""
 
-    __slots__ = (
-        "_imm", "_reth", "_starts", "addresses", "end", "first", "length", "mtu", "opcodes", "segments", "wr_id",
-    )  # fmt: skip
+    __slots__ = ("_starts", "end", "first", "imm", "length", "mtu", "opcodes", "plan", "reth", "segments", "wr_id")
 
     def __init__(self, request: SendRequest, first: int, mtu: int) -> None:
         """`first` is the sequence number of the first packet (not wrapped). Raises ValueError for a message that is too
         long or a value that does not fit its field, TypeError for a segment that is not contiguous."""
-        self.addresses: dict[int, int] = {}
-        """of the segments; the fast path fills it"""
+        self.plan: SendPlan | None = None
+        """the fast path fills it"""
         self.segments = tuple(memoryview(s).cast("B") for s in request.segments if memoryview(s).nbytes)
         self._starts: list[int] = []
         length = 0
@@ -55,10 +56,11 @@ class OutMessage:
         if length > MAX_MESSAGE_BYTES:
             raise ValueError(f"a message of {length} bytes is longer than {MAX_MESSAGE_BYTES}")
         self.mtu = mtu
-        self._imm = b"" if request.imm is None else ImmDt(request.imm).encode()
-        self._reth = b""
+        # As on the wire.
+        self.imm = b"" if request.imm is None else ImmDt(request.imm).encode()
+        self.reth = b""
         if request.remote_va is not None:
-            self._reth = Reth(request.remote_va, request.rkey, length).encode()
+            self.reth = Reth(request.remote_va, request.rkey, length).encode()
         self.wr_id, self.length, self.first = request.wr_id, length, first
         self.end = first + max(1, -(-length // mtu))
         """sequence number behind the last packet"""
@@ -86,17 +88,5 @@ class OutMessage:
         first, middle, last, only = self.opcodes
         starts, ends = sequence == self.first, sequence == self.end - 1
         opcode = (only if ends else first) if starts else (last if ends else middle)
-        extensions = (self._reth if starts else b"") + (self._imm if ends else b"")
+        extensions = (self.reth if starts else b"") + (self.imm if ends else b"")
         return RequestPacket(opcode, psn, ack_req, extensions, self.payload(sequence - self.first))
-
-    def middle_run(self, sequence: int) -> tuple[int, int, int] | None:
-        """How many MIDDLE packets lie side by side in one segment from packet `sequence` on: (segment's index, offset in
-        it, count). None when there is none."""
-        index = sequence - self.first
-        if index == 0 or sequence >= self.end - 1:
-            return None
-        start = index * self.mtu
-        at = bisect_right(self._starts, start) - 1
-        offset = start - self._starts[at]
-        count = min((len(self.segments[at]) - offset) // self.mtu, self.end - 1 - sequence)
-        return (at, offset, count) if count else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from ipaddress import ip_address
-from typing import NamedTuple
 
 from workloads.config import QpConfig
 from workloads.events import FrameRejected, QpFailed, Retransmission
@@ -16,9 +15,9 @@ from workloads.rc.message import OutMessage, RequestPacket
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
 from workloads.rc.tally import Counters, Outbox
 from workloads.rc.verbs import SUCCESS, SendCompleted, SendRequest
-from workloads.wire import ACK_UNLIMITED, PSN_MASK, Nak, Opcode, is_ack, is_rnr, psn_diff, rnr_timer_ns
+from workloads.wire import PSN_MASK, Nak, is_ack, is_rnr, psn_diff, rnr_timer_ns
 
-__all__ = ["MAX_WINDOW", "MiddleRun", "Requester", "rto_ns"]
+__all__ = ["MAX_WINDOW", "Requester", "rto_ns"]
 
 MAX_WINDOW = (1 << 23) - 1
 """PSNs that may be unacknowledged: one more and behind looks like ahead"""
@@ -37,24 +36,6 @@ def rto_ns(timeout_code: int) -> int | None:
     return 4096 << timeout_code if timeout_code else None
 
 
-class MiddleRun(NamedTuple):
-    """MIDDLE packets of one message that lie side by side in one segment."""
-
-    message: OutMessage
-    opcode: Opcode
-    segment: int
-    """index in the message's gather list"""
-    offset: int
-    """in the segment, bytes"""
-    psn: int
-    packets: int
-    until_ack: int
-    """index of the first one with AckReq; the next ones follow after each `ack_every`"""
-    ack_every: int
-    last_asks: bool
-    """the window closes behind the last one, so it has AckReq"""
-
-
 class Requester:
     """Sends the messages of one queue pair. `deadline` is when it wants `on_timer`; None: never."""
 
@@ -68,7 +49,8 @@ class Requester:
         self._messages: deque[OutMessage] = deque()
         self._cursor = 0
         """index of the message that holds `nxt`"""
-        self._since_ack_request = 0
+        self.since_ack_request = 0
+        """packets that left after the last one with AckReq"""
         self._refill()
 
     @property
@@ -79,9 +61,9 @@ class Requester:
     @property
     def can_send(self) -> bool:
         return (
-            (self.state is RequesterState.SENDING or self.state is RequesterState.RETRYING)
-            and self.nxt < self._posted_end
+            self.nxt < self._posted_end
             and self.nxt - self.una < self._window
+            and (self.state is RequesterState.SENDING or self.state is RequesterState.RETRYING)
         )
 
     def post(self, request: SendRequest) -> None:
@@ -97,52 +79,38 @@ class Requester:
             return None
         message, sequence = self._messages[self._cursor], self.nxt
         asks = self._wants_ack(message, sequence)
-        self._count_sent(message, 1, 0 if asks else self._since_ack_request + 1, now)
+        self.sent(message, 1, 0 if asks else self.since_ack_request + 1, now)
         return message.packet(sequence, sequence & PSN_MASK, asks)
 
     def _wants_ack(self, message: OutMessage, sequence: int) -> bool:
         """AckReq: on the end of a message, every so often, and when the window closes behind this packet."""
         return (
             sequence == message.end - 1
-            or self._since_ack_request + 1 >= self._config.ack_request_every
+            or self.since_ack_request + 1 >= self._config.ack_request_every
             or sequence - self.una + 1 >= self._window
         )
 
-    def middle_run(self, limit: int) -> MiddleRun | None:
-        """MIDDLE packets that may leave now and lie side by side, at most `limit`; None when there is none."""
-        if not self.can_send or limit < 1:
-            return None
-        message = self._messages[self._cursor]
-        found = message.middle_run(self.nxt)
-        if found is None:
-            return None
-        segment, offset, count = found
-        window = self._window - (self.nxt - self.una)
-        count = min(count, limit, window)
-        every = max(1, self._config.ack_request_every)
-        until_ack = max(0, every - 1 - self._since_ack_request)
-        psn, opcode = self.nxt & PSN_MASK, message.opcodes[1]
-        return MiddleRun(message, opcode, segment, offset, psn, count, until_ack, every, count == window)
+    def next_run(self, limit: int) -> tuple[OutMessage, int, int, bool]:
+        """Packets of one message that may leave now, at most `limit`: (message, index of the first, how many, whether the
+        window closes behind them). Only when `can_send`."""
+        message, sequence = self._messages[self._cursor], self.nxt
+        window, count = self._window - sequence + self.una, message.end - sequence
+        if count > limit:
+            count = limit
+        closes = count >= window
+        return message, sequence - message.first, window if closes else count, closes
 
-    def sent_middles(self, run: MiddleRun, now: int) -> None:
-        """The packets of `run` left."""
-        last = run.packets - 1
-        if run.last_asks:
-            since = 0
-        elif last >= run.until_ack:
-            since = (last - run.until_ack) % run.ack_every
-        else:
-            since = self._since_ack_request + run.packets
-        self._count_sent(run.message, run.packets, since, now)
-
-    def _count_sent(self, message: OutMessage, count: int, since_ack_request: int, now: int) -> None:
-        """`count` packets of `message`, from `nxt` on, left."""
-        self._since_ack_request = since_ack_request
+    def sent(self, message: OutMessage, count: int, since_ack_request: int, now: int) -> None:
+        """`count` packets of `message`, from `nxt` on, left; so many packets did since the last AckReq."""
+        self.since_ack_request = since_ack_request
         self._counters.packets_sent += count
-        self._counters.packets_retransmitted += min(count, max(0, self.max_nxt - self.nxt))
-        self.nxt += count
-        self.max_nxt = max(self.max_nxt, self.nxt)
-        if self.nxt == message.end:
+        after = self.nxt + count
+        if self.nxt < self.max_nxt:
+            self._counters.packets_retransmitted += min(count, self.max_nxt - self.nxt)
+        if after > self.max_nxt:
+            self.max_nxt = after
+        self.nxt = after
+        if after == message.end:
             self._cursor += 1
         if self.deadline is None and self._rto is not None:
             self.deadline = now + self._rto
@@ -161,20 +129,27 @@ class Requester:
         if acknowledged > self.max_nxt or (asks is not None and acknowledged == self.max_nxt):
             self._step(RequesterEvent.ACK_UNSENT, now, psn=psn)
             return
-        if acknowledged > self.una:
-            everything = acknowledged == self._posted_end
-            event = RequesterEvent.ACK_ALL if everything else RequesterEvent.ACK_SOME
-            self._step(event, now, acknowledged=acknowledged)
-        elif asks is None or acknowledged < self.una:
-            self._step(RequesterEvent.ACK_STALE, now)
-            return
+        if asks is None or acknowledged != self.una:
+            stale = acknowledged < self.una
+            self._progress(acknowledged, now)
+            if stale:
+                return
         if asks is not None:
             self._step(self._spent(asks), now, syndrome=syndrome)
 
-    def on_acks(self, psn: int, count: int, now: int) -> None:
-        """`count` ACKs about PSNs that were sent; the one that reaches furthest names `psn`."""
-        self._counters.acks_received += count - 1
-        self.on_answer(psn, ACK_UNLIMITED, now)
+    def on_acks(self, distance: int, count: int, now: int) -> None:
+        """`count` ACKs about PSNs that were sent; the one that reaches furthest names that at `distance` from `una`."""
+        self._counters.acks_received += count
+        self._progress(self.una + distance + 1, now)
+
+    def _progress(self, acknowledged: int, now: int) -> None:
+        """Everything in front of `acknowledged` arrived; nothing new if that is not in front of `una`."""
+        if acknowledged <= self.una:
+            self._step(RequesterEvent.ACK_STALE, now)
+        elif acknowledged == self._posted_end:
+            self._step(RequesterEvent.ACK_ALL, now, acknowledged=acknowledged)
+        else:
+            self._step(RequesterEvent.ACK_SOME, now, acknowledged=acknowledged)
 
     def _asks(self, syndrome: int) -> RequesterEvent:
         if is_rnr(syndrome):
@@ -256,7 +231,7 @@ class Requester:
     def _go_back(self, cause: str, now: int) -> None:
         behind = self.max_nxt - self.una
         self._outbox.events.append(Retransmission(self._config.qpn, cause, self.una & PSN_MASK, behind))
-        self.nxt, self._cursor, self._since_ack_request = self.una, 0, 0
+        self.nxt, self._cursor, self.since_ack_request = self.una, 0, 0
         self.deadline = None if self._rto is None else now + self._rto
 
     def _fail(self, event: RequesterEvent, syndrome: int) -> None:

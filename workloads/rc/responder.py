@@ -18,7 +18,7 @@ from workloads.rc.verbs import ReceiveCompleted, ReceiveRequest
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, OpcodeInfo, opcode_name, psn_add, psn_diff
 from workloads.wire import rnr_syndrome as rnr_syndrome_of
 
-__all__ = ["Answer", "Responder"]
+__all__ = ["Answer", "Arrival", "Responder"]
 
 # (starts a message, ends it) -> position
 _POSITION = {
@@ -30,6 +30,8 @@ _POSITION = {
 _SERVED_EXTENSIONS = {"reth", "imm"}
 """SEND with invalidate carries another one; READ and atomics are no SEND or WRITE"""
 _NO_MEMORY = memoryview(bytearray())
+_PLACED = RESPONDER_TABLE[ResponderState.IN_MESSAGE, ResponderEvent.MIDDLE].state
+_FINISHED = RESPONDER_TABLE[ResponderState.IN_MESSAGE, ResponderEvent.LAST].state
 
 
 class Answer(NamedTuple):
@@ -38,6 +40,20 @@ class Answer(NamedTuple):
     psn: int
     syndrome: int
     msn: int
+
+
+class Arrival(NamedTuple):
+    """What the fast path must know to place requests."""
+
+    shut: bool
+    """none is served any more"""
+    place: memoryview | None
+    """the rest of the memory of the message that is arriving; None between messages"""
+    is_write: bool
+    receives: int
+    """posted"""
+    unacknowledged: int
+    """packets accepted since the last answer"""
 
 
 @dataclass(slots=True)
@@ -69,7 +85,7 @@ class Responder:
         """packets accepted since the last answer"""
         self._status, self._why = "", ""
         self.touched = True
-        """set by whatever may open or close a message; `middle_room` may say something else since it was reset"""
+        """set by whatever the fast path did not do itself; `arrival` may say something else since it was reset"""
 
     def post_receive(self, request: ReceiveRequest) -> None:
         """Raises ValueError for read-only memory, TypeError when it is not contiguous."""
@@ -79,6 +95,7 @@ class Responder:
                 raise ValueError(f"the memory of receive {request.wr_id} is read-only")
             request = ReceiveRequest(request.wr_id, view)
         self._receives.append(request)
+        self.touched = True
 
     def shut(self) -> None:
         """The requester half failed: no request is served any more."""
@@ -98,7 +115,7 @@ class Responder:
             if action is ResponderAction.EXECUTE:
                 self._execute(packet)
             elif action is ResponderAction.DELIVER:
-                self._deliver(packet)
+                self._deliver(packet.imm)
             elif action is ResponderAction.ACK_IF_DUE:
                 if packet.ack_req or self._unacknowledged >= self._config.ack_every:
                     self._acknowledge()
@@ -107,32 +124,42 @@ class Responder:
             else:
                 self._refuse(action, packet)
 
-    def middle_room(self) -> tuple[memoryview, bool, int] | None:
-        """Where MIDDLE packets may go now: (the rest of the message's memory, is it a WRITE, how many packets). None when
-        none may come."""
+    def arrival(self) -> Arrival:
+        """Where the next request goes."""
         message = self._message
-        if message is None or self.state is ResponderState.ERROR:
-            return None
-        left = len(message.memory) - message.offset
-        count = (left - message.is_write) // self._config.path_mtu  # a WRITE's last byte belongs to its LAST
-        return (message.memory[message.offset :], message.is_write, count) if count > 0 else None
+        if self.state is ResponderState.ERROR:
+            return Arrival(True, None, False, len(self._receives), self._unacknowledged)
+        if message is None:
+            return Arrival(False, None, False, len(self._receives), self._unacknowledged)
+        place = message.memory[message.offset :]
+        return Arrival(False, place, message.is_write, len(self._receives), self._unacknowledged)
 
-    def placed_middles(self, count: int, asks: Sequence[int]) -> None:
-        """`count` in-order MIDDLE packets came and their payloads are in `middle_room`'s memory already. `asks` are those
-        with AckReq, counted from 1."""
+    def open_write(self, rkey: int, va: int, length: int) -> None:
+        """The first packet of a WRITE to a registered range came; `placed` counts it."""
+        memory = self._regions.find(rkey, va, length)
+        assert memory is not None
+        self._message = InMessage(True, memory, None)
+
+    def placed(self, packets: int, size: int, expected: int, unacknowledged: int, answers: Sequence[int]) -> None:
+        """So many packets in order, `size` bytes, lie where `arrival` or `open_write` said. Afterwards `expected` comes
+        next, and `unacknowledged` packets came since the last of `answers`, the PSNs for which an ACK was due."""
         assert self._message is not None
-        self.state = RESPONDER_TABLE[self.state, ResponderEvent.MIDDLE].state
-        self._message.offset += count * self._config.path_mtu
-        self._counters.packets_received += count
-        done, every = 0, self._config.ack_every
-        for stop, asked in (*((ask, True) for ask in asks), (count, False)):
-            while done < stop:
-                step = min(stop - done, max(1, every - self._unacknowledged))
-                done += step
-                self.expected = psn_add(self.expected, step)
-                self._unacknowledged += step
-                if self._unacknowledged >= every or (asked and done == stop):
-                    self._acknowledge()
+        self.state = _PLACED
+        self._message.offset += size
+        self.expected, self._unacknowledged = expected, unacknowledged
+        counters = self._counters
+        counters.packets_received += packets
+        counters.acks_sent += len(answers)
+        for psn in answers:
+            self.answers.append(Answer(psn, ACK_UNLIMITED, self.msn))
+
+    def close_write(self, imm: int | None, answer: bool) -> None:
+        """The last of the `placed` packets was the end of its WRITE; with `answer` an ACK is due for it."""
+        self.state = _FINISHED
+        self._deliver(imm)
+        if answer:
+            self.answers.append(Answer(psn_add(self.expected, -1), ACK_UNLIMITED, self.msn))
+            self._counters.acks_sent += 1
 
     def _judge(self, packet: Inbound, info: OpcodeInfo) -> ResponderEvent:
         """The event for the expected PSN: its position, or what is wrong with it."""
@@ -202,16 +229,16 @@ class Responder:
         self._unacknowledged += 1
         self._counters.packets_received += 1
 
-    def _deliver(self, packet: Inbound) -> None:
+    def _deliver(self, imm: int | None) -> None:
         message = self._message
         assert message is not None
         self._message = None
         self.msn = psn_add(self.msn, 1)
         receive = message.receive
-        if receive is None and packet.imm is not None:
+        if receive is None and imm is not None:
             receive = self._receives.popleft()
         if receive is not None:
-            completed = ReceiveCompleted(self._config.qpn, receive.wr_id, packet.imm, message.offset)
+            completed = ReceiveCompleted(self._config.qpn, receive.wr_id, imm, message.offset)
             self._outbox.completions.append(completed)
 
     def _acknowledge(self) -> None:

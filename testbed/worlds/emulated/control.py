@@ -51,7 +51,7 @@ _URGENT = (WorkerFinished, WorkerFailed, QpFailed, TrainingProgress)
 
 
 def encode(message: Record) -> bytes:
-    return json.dumps(message, separators=(",", ":"), default=_plain).encode() + b"\n"
+    return _to_json(message).encode() + b"\n"
 
 
 def _plain(value: Any) -> Any:
@@ -59,6 +59,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return value.tolist()
+
+
+_to_json = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
 
 
 def make_record(t: int, node: str, event: Event) -> Record:

@@ -1,6 +1,6 @@
 import pytest
 
-from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
+from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader, InaHeaders
 from workloads.config import ArithmeticSpec
 from workloads.wire import WireError
 
@@ -41,3 +41,17 @@ def test_codes_name_the_arithmetic() -> None:
     assert GOLDEN.arithmetic == ArithmeticSpec("max", "int32sat")
     assert InaHeader(1, 0, 2, 0, 1, op=3).arithmetic is None
     assert InaHeader(1, 0, 2, 0, 1, dtype=9).arithmetic is None
+
+
+@pytest.mark.parametrize("end", [False, True])
+@pytest.mark.parametrize(("msg_id", "packets"), [(0, 0), (1, 170), (0xFFFFFFFF, 0xFFFF)])
+def test_headers_of_a_rank_are_those_encoded_one_by_one(msg_id: int, packets: int, end: bool) -> None:
+    any_header = InaHeader(0x1234, 5, 9, 77, 3, op=2, dtype=1, end=True)
+    expected = InaHeader(0x1234, 5, 9, msg_id, packets, op=2, dtype=1, end=end).encode()
+    assert InaHeaders(any_header).encode(msg_id, packets, end) == expected
+
+
+@pytest.mark.parametrize(("msg_id", "packets"), [(1 << 32, 1), (-1, 1), (0, 1 << 16)])
+def test_headers_of_a_rank_refuse_what_does_not_fit(msg_id: int, packets: int) -> None:
+    with pytest.raises(WireError, match="does not fit"):
+        InaHeaders(InaHeader(1, 0, 2, 0, 1)).encode(msg_id, packets, False)

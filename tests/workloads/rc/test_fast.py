@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import random
-import re
 import tracemalloc
-import zlib
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +16,8 @@ from workloads.config import QpConfig
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.rc import RcEndpoint, ReceiveRequest, SendCompleted, SendRequest, fast
-from workloads.wire import Aeth, Bth, Opcode, Packet, Reth, encode_packet, psn_add
+from workloads.rc.send_plan import PLAN_BYTES
+from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, encode_packet, psn_add
 
 MTU = 256
 ROOM = 24 * MTU
@@ -143,7 +139,9 @@ def play(t: Traffic) -> int:
         if round_ < 12:
             for kinds, own in zip(sides, configs, strict=True):
                 for config in own:
-                    size = draw.choice([0, 1, MTU, 3 * MTU + 1, draw.randrange(ROOM)])
+                    size = draw.choice(
+                        [0, 1, MTU, 3 * MTU + 1, 2 * MTU + 4, draw.randrange(ROOM), draw.randrange(ROOM) & ~3]
+                    )
                     data, cut = pattern(size, posted), draw.randrange(40)
                     va = draw.randrange(15) * ROOM if draw.random() < 0.6 else None
                     imm = posted if draw.random() < 0.7 else None
@@ -196,7 +194,10 @@ def test_batches_emit_and_accept_what_frames_do(t: Traffic) -> None:
     play(t)
 
 
-def crafted(config: QpConfig, psn: int, *requests: tuple[Opcode, int]) -> list[bytes]:
+ANNOUNCED = Reth(0, 5, 4 * MTU)
+
+
+def crafted(config: QpConfig, psn: int, *requests: tuple[Opcode, int], reth: Reth = ANNOUNCED) -> list[bytes]:
     """Requests to `config`'s peer, each with that many bytes; a WRITE_FIRST announces four packets at address 0."""
     return [
         encode_packet(
@@ -204,7 +205,8 @@ def crafted(config: QpConfig, psn: int, *requests: tuple[Opcode, int]) -> list[b
                 config.envelope,
                 Bth(opcode, config.peer_qpn, psn_add(psn, i)),
                 pattern(size, i),
-                reth=Reth(0, 5, 4 * MTU) if opcode is Opcode.WRITE_FIRST else None,
+                reth=reth if opcode is Opcode.WRITE_FIRST else None,
+                imm=ImmDt(i) if opcode is Opcode.WRITE_LAST_IMM else None,
             )
         )
         for i, (opcode, size) in enumerate(requests)
@@ -219,6 +221,11 @@ CRAFTED: dict[str, list[tuple[Opcode, int]]] = {
     "a MIDDLE that is too short": [(Op.SEND_FIRST, MTU), (Op.SEND_MIDDLE, MTU), (Op.SEND_MIDDLE, MTU - 4)],
     "a MIDDLE with a pad": [(Op.SEND_FIRST, MTU), (Op.SEND_MIDDLE, MTU), (Op.SEND_MIDDLE, MTU - 3)],
     "a FIRST in a message": [(Op.WRITE_FIRST, MTU), (Op.WRITE_MIDDLE, MTU), (Op.WRITE_FIRST, MTU)],
+    "a LAST that leaves bytes out": [(Op.WRITE_FIRST, MTU), (Op.WRITE_MIDDLE, MTU), (Op.WRITE_LAST, MTU)],
+    "a LAST that is too long": [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 2, (Op.WRITE_LAST, MTU + 4)],
+    "a LAST of three packets": [(Op.WRITE_FIRST, MTU), (Op.WRITE_LAST, 3 * MTU)],
+    "a LAST of nothing": [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 2, (Op.WRITE_LAST, 0)],
+    "a LAST between messages": [(Op.WRITE_LAST, MTU)],
     "MIDDLEs between messages": [(Op.SEND_MIDDLE, MTU)] * 3,
 }
 
@@ -234,6 +241,53 @@ def test_wrong_requests_end_alike(name: str, psn: int) -> None:
         side.receive(crafted(a, psn, *CRAFTED[name]), 0)
     assert sides[0].state() == sides[1].state()
     assert sides[0].end._order[0].responder.state == 4, "ERROR"
+
+
+@needs_c
+@pytest.mark.parametrize(
+    "reth",
+    [
+        Reth(0, 5, MTU),
+        Reth(0, 5, 100),
+        Reth(0, 6, 4 * MTU),
+        Reth(ROOM * 16 - 4 * MTU + 1, 5, 4 * MTU),
+        Reth(ROOM * 16 + 1, 5, 4 * MTU),
+        Reth((1 << 64) - MTU, 5, 4 * MTU),
+        Reth(0, 5, 0xFFFF_FFFF),
+    ],
+)
+def test_writes_that_must_not_begin_end_alike(reth: Reth) -> None:
+    (a,), (b,) = qp_configs(1, 0, False)
+    sides = [Side([b], batches=batches, rows=64) for batches in (False, True)]
+    for side in sides:
+        side.receive(crafted(a, 0, (Op.WRITE_FIRST, MTU), (Op.WRITE_MIDDLE, MTU), reth=reth), 0)
+    assert sides[0].state() == sides[1].state()
+    assert sides[0].end._order[0].responder.state == 4, "ERROR"
+
+
+@needs_c
+@pytest.mark.parametrize("receives", range(3))
+def test_immediate_data_without_a_receive_is_refused_alike(receives: int) -> None:
+    (a,), (b,) = qp_configs(1, 0, False)
+    sides = [Side([b], batches=batches, rows=64) for batches in (False, True)]
+    write = [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 2, (Op.WRITE_LAST_IMM, MTU)]
+    for side in sides:
+        for _ in range(receives):
+            side.post_receive(b.qpn)
+        side.receive(crafted(a, 0, *write, *write), 0)
+    assert sides[0].state() == sides[1].state()
+    assert sides[0].end._order[0].responder.msn == receives
+
+
+@needs_c
+def test_more_answers_than_one_call_into_c_may_owe() -> None:
+    (a,), (b,) = qp_configs(1, 0, False, ack_every=1)
+    sides = [Side([b], batches=batches, rows=200) for batches in (False, True)]
+    requests = [(Op.WRITE_FIRST, MTU), *[(Op.WRITE_MIDDLE, MTU)] * 149]
+    for side in sides:
+        side.receive(crafted(a, 0, *requests, reth=Reth(0, 5, 200 * MTU)), 0)
+    assert sides[0].state() == sides[1].state()
+    assert len(sides[1].end._order[0].responder.answers) == 150
 
 
 @needs_c
@@ -253,9 +307,11 @@ def test_a_queue_pair_that_failed_in_the_middle_of_a_message_takes_no_more(psn: 
 
 
 @needs_c
+@pytest.mark.parametrize(("va", "imm"), [(None, None), (64, None), (64, 9)])
 @pytest.mark.parametrize("psn", START_PSNS)
-def test_bulk_goes_through_c(psn: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the differential test would compare the reference with itself."""
+def test_bulk_goes_through_c(psn: int, va: int | None, imm: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the differential test would compare the reference with itself. Only FIRST and LAST of a SEND go through
+    the reference."""
     taken = {"emit": 0, "accept": 0}
     emit, accept = fast.FastPath.emit, fast.FastPath.accept
 
@@ -275,15 +331,20 @@ def test_bulk_goes_through_c(psn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     sides = Side([a], batches=True, rows=50), Side([b], batches=True, rows=50)
     data = pattern(1000 * MTU)
     room = bytearray(1000 * MTU)
-    sides[1].end.post_receive(b.qpn, ReceiveRequest(1, memoryview(room)))
-    sides[0].end.post_send(a.qpn, SendRequest(1, (data[:16], memoryview(data)[16:])), 0)
+    if va is None:
+        sides[1].end.post_receive(b.qpn, ReceiveRequest(1, memoryview(room)))
+    else:
+        sides[1].end.register_memory(6, va, memoryview(room))
+    if imm is not None:
+        sides[1].end.post_receive(b.qpn, ReceiveRequest(1))
+    sides[0].end.post_send(a.qpn, SendRequest(1, (data[:16], memoryview(data)[16:]), imm, va, 6), 0)
     while sides[0].end.outstanding_packets(a.qpn):
         sides[1].receive(sides[0].send(0), 0)
         sides[0].receive(sides[1].send(0), 0)
     assert room == data
     acks = sides[0].end.statistics()[0].acks_received
     assert acks >= 1000 // 16
-    assert taken == {"emit": 998, "accept": 998 + acks}
+    assert taken == {"emit": 1000, "accept": (998 if va is None else 1000) + acks}
 
 
 def test_without_the_library_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,45 +364,11 @@ def test_rows_that_are_too_small_are_refused() -> None:
 
 
 @needs_c
-def test_the_lane_is_the_struct_of_the_c_part() -> None:
+def test_structs_are_those_of_the_c_part() -> None:
     library = load_library("rc_fast")
     assert library is not None
-    assert library.rc_lane_bytes() == ctypes.sizeof(fast._Lane)
-
-
-@needs_c
-def test_crc32_equals_zlib() -> None:
-    library = load_library("rc_fast")
-    assert library is not None
-    library.rc_crc32.argtypes = [ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t]
-    library.rc_crc32.restype = ctypes.c_uint32
-    data = np.frombuffer(random.Random(1).randbytes(5000), np.uint8)
-    raw = data.tobytes()
-    for start in (0, 1, 7):
-        for size in [*range(300), 1024, 1028, 4100]:
-            state = zlib.crc32(raw[:start])
-            assert library.rc_crc32(state, data.ctypes.data + start, size) == zlib.crc32(
-                raw[start : start + size], state
-            )
-
-
-def test_the_folding_constants_are_powers_of_x() -> None:
-    text = (Path(__file__).resolve().parents[3] / "workloads" / "native" / "crc.h").read_text()
-    found = {
-        name: (int(high, 16), int(low, 16))
-        for name, high, low in re.findall(r"(by_\d+) = _mm_set_epi64x\((0x\w+), (0x\w+)\)", text)
-    }
-
-    def power(n: int) -> int:
-        """x^n mod P, bits reversed within 33."""
-        value = 1
-        for _ in range(n):
-            value <<= 1
-            if value >> 32:
-                value ^= 0x104C11DB7
-        return int(f"{value:033b}"[::-1], 2)
-
-    assert found == {f"by_{n}": (power(n - 32), power(n + 32)) for n in (512, 128)}
+    assert library.rc_lane_bytes() == fast.LANE_BYTES
+    assert library.rc_plan_bytes() == PLAN_BYTES
 
 
 @needs_c
