@@ -55,7 +55,7 @@ class DataPlane:
     `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) frames are taken from the
     Machine only when the socket has room and none is ever dropped here; without (a switch port) a full queue drops its
     tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when known,
-    makes a NIC's queue in the kernel about 4 ms long. `spin_ns`: the end of each sleep that is polled instead, which meets
+    makes a NIC's queue in the kernel about 12 ms long. `spin_ns`: the end of each sleep that is polled instead, which meets
     deadlines more closely and costs CPU time. `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one wake-up to
     the next, as a NIC moderates its interrupts; deadlines are met all the same. `io` replaces the sockets (tests); `clock`
     is in ns.

@@ -66,7 +66,7 @@ def frame_cost(length: int) -> int:
 
 
 def queue_frames_for(rate_bps: int | None, mtu: int) -> int:
-    """Frames that take about 4 ms at `rate_bps`, at most `QUEUE_FRAMES`; that many when the rate is unknown."""
+    """Frames that take about 12 ms at `rate_bps`, at most `QUEUE_FRAMES`; that many when the rate is unknown."""
     if rate_bps is None:
         return QUEUE_FRAMES
     frames = rate_bps * _QUEUE_NS // (8 * 10**9) // (mtu + _ETHERNET_BYTES)
@@ -92,7 +92,7 @@ def open_ports(interfaces: Sequence[str], *, backpressure: bool, rate_bps: int |
 def open_port(interface: str, *, backpressure: bool, rate_bps: int | None = None) -> PortSocket:
     """A non-blocking raw socket that sees every frame that arrives on `interface`, promiscuous, and none that leaves.
 
-    With `backpressure` (a NIC) its send buffer holds only about 4 ms at `rate_bps`, so that the kernel says "not now" long
+    With `backpressure` (a NIC) its send buffer holds only about 12 ms at `rate_bps`, so that the kernel says "not now" long
     before a qdisc drops; without (a switch port) the qdisc's own limit drops. PACKET_QDISC_BYPASS stays off: shaping must
     apply. Raises HostCapabilityError without CAP_NET_RAW, OSError when there is no such interface.
     """

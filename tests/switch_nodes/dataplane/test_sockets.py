@@ -99,7 +99,7 @@ class Running:
             on_control=lambda: False,
             **({"backpressure": False} | options),
         )
-        self.stop, self.result = stop, PlaneStatistics(*[0] * 13)
+        self.stop, self.result = stop, PlaneStatistics(*[0] * 15)
         self.thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
@@ -495,11 +495,11 @@ def test_closed_sockets_are_refused(space: Namespace, opener: Opener) -> None:
         io.receive(rows, 0)
 
 
-def test_a_queue_of_four_milliseconds() -> None:
-    assert queue_frames_for(None, 1500) == 64
-    assert queue_frames_for(10_000_000, 1500) == 4
-    assert queue_frames_for(100_000_000, 1500) == 33
-    assert queue_frames_for(10_000_000_000, 1500) == 64
+def test_a_queue_of_twelve_milliseconds() -> None:
+    assert queue_frames_for(None, 1500) == 160
+    assert queue_frames_for(1_000_000, 1500) == 4
+    assert queue_frames_for(100_000_000, 1500) == 99
+    assert queue_frames_for(10_000_000_000, 1500) == 160
 
 
 def test_rows_are_whole_cache_lines() -> None:
