@@ -153,6 +153,8 @@ class Fleet:
         """Ask the nodes of one role to stop, and wait until they are gone. Raises InternalError when one does not."""
         for node in self._nodes.values():
             if node.task.node.role is role and node.phase is not Phase.GONE:
+                # One that a fault restarted a moment ago may not have started yet: it ends without a last word.
+                node.doomed = node.doomed or node.phase is not Phase.RUNNING
                 node.phase = Phase.STOPPING
                 # A node that a fault paused cannot hear.
                 signal.pidfd_send_signal(node.handle, signal.SIGCONT)
@@ -237,6 +239,8 @@ class Fleet:
         match message.get("control"):
             case "ready":
                 self._tell(NodeStarted(node.name, str(node.task.node.role), message["backend"]))
+                if node.phase is Phase.STOPPING:
+                    return
                 node.phase = Phase.READY
                 if self._origin_ns is not None:
                     self._send_start(node)

@@ -13,7 +13,9 @@ from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.fleet import Fleet
 from testbed.worlds.emulated.interruption import Interruption
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
+from testbed.worlds.events import NodeExited
 from tests.support.emulated import make_rack_plan, needs_root
+from topologies import Role
 from workloads.errors import ScenarioError
 from workloads.machine import Event
 
@@ -47,3 +49,31 @@ def test_what_a_node_said_is_heard_although_it_ended_before_we_knew_it(ledger: L
         finally:
             fleet.close()
     assert [entry.role for entry in ledger.entries() if isinstance(entry, ProcessEntry)] == ["node s1"]
+
+
+class Idle:
+    """A NodeLoop that would run."""
+
+    backend = "python"
+
+    def run(self, origin_ns: int) -> None:
+        raise AssertionError("it was stopped before it started")
+
+    def finish(self) -> Iterator[tuple[int, Event]]:
+        return iter(())
+
+
+def test_a_node_that_is_stopped_before_it_started_ended_as_it_should(ledger: Ledger, tmp_path: Path) -> None:
+    """A switch that a fault restarts just when the job ends."""
+    told: list[Event] = []
+    plan = make_rack_plan(2)
+    task = NodeTask(plan, plan.scenario.topology.node("s1"), (), tmp_path)
+    with Interruption() as interruption:
+        fleet = Fleet(ledger, lambda *_: Idle(), interruption, tell=told.append, on_record=lambda record: None)
+        try:
+            fleet.start(0)  # the job runs already
+            fleet.launch(task, os.getpid())
+            fleet.stop(Role.SWITCH)
+        finally:
+            fleet.close()
+    assert [(event.status, event.expected) for event in told if isinstance(event, NodeExited)] == [(0, True)]
