@@ -9,7 +9,7 @@ from __future__ import annotations
 
 __all__ = ["Pacer", "moderation_ns"]
 
-_MOST_MODERATION_NS = 3_000_000
+_MOST_MODERATION_NS = 1_000_000
 _LEAST_COVER_NS = 9_000_000
 _HEADROOM_PERCENT = 1
 """Without it the tokens of the qdiscs on the way would be used up, and each would need a timer for each packet."""
