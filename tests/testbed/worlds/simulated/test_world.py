@@ -85,7 +85,7 @@ def test_captures_are_those_of_the_switches(tmp_path):
 
 
 def completion(records):
-    return max(record["t"] for record in of(records, "CollectiveCompleted"))
+    return max(record["completed_ns"] for record in of(records, "CollectiveCompleted"))
 
 
 def test_a_collective_takes_as_long_as_its_frames_on_the_wire():
