@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -295,6 +295,17 @@ def test_a_rate_changes_for_its_window(run: Run, monkeypatch: pytest.MonkeyPatch
     assert len(run.told("FaultHealed", fault="rate-1", target="h1-s1")) == 2
 
 
+@pytest.fixture
+def heeded_signals() -> Iterator[None]:
+    """Whoever started the tests in the background had SIGINT and SIGHUP ignored, and that is inherited."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("heeded_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_tears_down_and_is_told(run: Run, number: int) -> None:
     before = signal.getsignal(number)
@@ -312,6 +323,7 @@ def test_an_interruption_tears_down_and_is_told(run: Run, number: int) -> None:
     assert signal.getsignal(number) is before
 
 
+@pytest.mark.usefixtures("heeded_signals")
 def test_an_interruption_during_the_build(run: Run) -> None:
     threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
