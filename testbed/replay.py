@@ -41,20 +41,22 @@ def replay(run_dir: Path, out: Path | None = None, observer: Observer | None = N
 
 def compare(verdict: str, history: list[Record], result: RunResult, world: str) -> Comparison:
     differences: list[str] = []
+    # Both from their files: JSON knows no tuples.
+    fresh = list(read_history(result.run_dir / "history.jsonl"))
     if verdict != result.document["verdict"]:
         differences.append(f"verdict: {verdict} before, {result.document['verdict']} now")
-    digests, fresh_digests = _digests(history), _digests(result.history)
+    digests, fresh_digests = _digests(history), _digests(fresh)
     for key in sorted(digests.keys() | fresh_digests.keys()):
         if digests.get(key) != fresh_digests.get(key):
             node, iteration = key
             differences.append(f"result of {node}, iteration {iteration}: not the same bytes")
-    struck, fresh_struck = _data_strikes(history), _data_strikes(result.history)
+    struck, fresh_struck = _data_strikes(history), _data_strikes(fresh)
     differences += [f"struck before, not now: {item}" for item in sorted(struck - fresh_struck)]
     differences += [f"struck now, not before: {item}" for item in sorted(fresh_struck - struck)]
     compared = [f"{len(digests)} results", f"{len(struck)} strikes on first transmissions of data"]
     if world == "simulated":
         compared.append(f"{len(history)} records of history")
-        differences += _first_difference(history, result.history)
+        differences += _first_difference(history, fresh)
     return Comparison(result, tuple(differences), tuple(compared))
 
 

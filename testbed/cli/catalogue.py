@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 
+from testbed.faults.healing import kind_of
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
-from testbed.scenario.dump import fault_kind
 from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PROGRAMS
@@ -81,5 +81,5 @@ def _summary(scenario: Scenario) -> Iterator[str]:
             f" bytes; window {job.window_messages} x {job.message_packets} packets"
         )
     for fault in scenario.faults:
-        yield f"  fault     {fault.name} ({fault_kind(fault)})"
+        yield f"  fault     {fault.name} ({kind_of(fault)})"
     yield f"  expect    {scenario.expect}"

@@ -7,21 +7,18 @@ from typing import Any
 
 import yaml
 
+from testbed.faults.healing import kind_of
 from testbed.faults.model import (
     Burst,
     Corrupt,
     Delay,
     Drop,
     Duplicate,
-    EcnMark,
     Fault,
-    Kill,
     LinkDown,
-    Loss,
     Match,
     NodeFault,
     PacketFault,
-    Pause,
     RateChange,
     Reorder,
     Window,
@@ -33,27 +30,7 @@ from testbed.scenario.units import format_duration, format_probability, format_r
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.wire import opcode_name
 
-__all__ = ["dump_scenario", "fault_kind"]
-
-_KINDS: dict[type[Fault], str] = {
-    Loss: "loss",
-    Burst: "burst",
-    Drop: "drop",
-    Corrupt: "corrupt",
-    Duplicate: "duplicate",
-    Reorder: "reorder",
-    Delay: "delay",
-    EcnMark: "ecn_mark",
-    LinkDown: "link_down",
-    RateChange: "rate_change",
-    Kill: "kill",
-    Pause: "pause",
-}
-
-
-def fault_kind(fault: Fault) -> str:
-    """Its word in a scenario file."""
-    return _KINDS[type(fault)]
+__all__ = ["dump_scenario"]
 
 
 def dump_scenario(scenario: Scenario) -> str:
@@ -136,7 +113,7 @@ def _dump_job(job: Job) -> dict[str, Any]:
 
 
 def _dump_fault(fault: Fault, topology: Topology) -> dict[str, Any]:
-    result: dict[str, Any] = {"kind": fault_kind(fault), "name": fault.name}
+    result: dict[str, Any] = {"kind": kind_of(fault), "name": fault.name}
     if isinstance(fault, NodeFault):
         return result | {"node": fault.node} | _dump_window(fault.window)
     assert isinstance(fault, (PacketFault, RateChange))
