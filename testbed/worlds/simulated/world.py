@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.dataplane.tap import Tap
 from switch_nodes.registry import create_program
+from switch_nodes.tap import Tap
 from testbed.faults.link_filter import make_filters
 from testbed.history import Record
 from testbed.plan import Plan
