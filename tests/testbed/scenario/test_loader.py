@@ -269,7 +269,14 @@ _SCENARIOS = st.fixed_dictionaries(
         "topology": st.fixed_dictionaries(
             {"kind": st.just("rack"), "hosts": st.integers(4, 32)},
             optional={
-                "link": st.fixed_dictionaries({}, optional={"rate": st.just("1.5Gbps"), "queue": st.integers(1, 99)}),
+                "link": st.fixed_dictionaries(
+                    {},
+                    optional={
+                        "rate": st.just("1.5Gbps"),
+                        "queue": st.integers(31, 99),
+                        "ecn_threshold": st.integers(1, 30),
+                    },
+                ),
                 "links": st.dictionaries(
                     st.sampled_from(["h1-s1", "h3-s1"]),
                     st.fixed_dictionaries({"delay": _DURATION}, optional={"mtu": st.integers(1088, 9000)}),
@@ -278,6 +285,7 @@ _SCENARIOS = st.fixed_dictionaries(
         ),
     },
     optional={
+        "clocks": st.fixed_dictionaries({}, optional={"offset": _DURATION, "drift": st.sampled_from(["3ppb", "9ppm"])}),
         "description": st.text(max_size=60),
         "seed": st.integers(0, 2**63 - 1),
         "faults": st.sampled_from(sorted(FAULT_KINDS)).flatmap(_fault).map(lambda fault: [fault]),
@@ -304,7 +312,7 @@ _SCENARIOS = st.fixed_dictionaries(
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(_SCENARIOS)
+@given(_SCENARIOS.map(lambda data: data | {"world": "simulated"} if "clocks" in data else data))
 def test_what_is_written_loads_back_to_the_equal_value(data):
     scenario = parse_scenario(yaml.safe_dump(data, allow_unicode=False), "made.yaml")
     again = parse_scenario(dump_scenario(scenario), "written.yaml")
