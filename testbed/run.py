@@ -134,9 +134,13 @@ def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
 
 
 def _point_latest(runs: Path, run_dir: Path) -> None:
-    """Replace `runs/latest` in one step, so that a reader never finds it missing."""
+    """Replace `runs/latest` in one step, so that a reader never finds it missing. Where links cannot be made (a file system or
+    a system without them) there is none: it is a convenience, and every command tells its run directory."""
     fresh = runs / f".latest-{os.getpid()}"
-    fresh.symlink_to(run_dir.name)
+    try:
+        fresh.symlink_to(run_dir.name)
+    except (OSError, NotImplementedError):
+        return
     fresh.replace(runs / "latest")
 
 

@@ -12,7 +12,7 @@ from switch_nodes.registry import create_program
 from testbed.cli.commands import COMMANDS
 from testbed.scenario import builtin_names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
-from testbed.scenario.schema import JobKeys, LinkKeys, RackKeys, ScenarioKeys, SwitchKeys, TransportKeys
+from testbed.scenario.schema import ClockKeys, JobKeys, LinkKeys, RackKeys, ScenarioKeys, SwitchKeys, TransportKeys
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.validate import key_names
 
@@ -34,6 +34,7 @@ def _section(heading: str) -> str:
         ("switch", key_names(SwitchKeys)),
         ("transport", key_names(TransportKeys)),
         ("job", key_names(JobKeys)),
+        ("clocks", key_names(ClockKeys)),
         ("faults", [*FAULT_KINDS, *key_names(MatchKeys), *OPCODE_GROUPS]),
         ("faults", sorted({key for kind in FAULT_KINDS.values() for key in key_names(kind.keys)})),
     ],

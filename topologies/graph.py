@@ -48,6 +48,9 @@ class LinkShape:
     """largest IP packet, bytes"""
     queue_packets: int = 1000
     """drop-tail limit of each direction's queue"""
+    ecn_threshold_packets: int | None = None
+    """a frame that is put into the queue while at least that many wait gets CE where its sender is ECN-capable (marking at
+    enqueue, as DCTCP's; RFC 8257, section 3.1); None: the queue never marks"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ __all__ = ["WorkerMachine"]
 class WorkerMachine:
     """Runs the iterations of a job one after the other, and answers its peers for as long as it is driven.
 
-    The traffic starts with the first call of `handle_timer`, which is due at once. The gradient of an iteration is ready
+    The traffic starts with the first call of `handle_timer`, which is due at `start_ns`. The gradient of an iteration is ready
     before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that no event
     carries a time from before the computation. Memory: the source's gradient, one result of the same size, and the
     receive slots of the collective.
@@ -28,7 +28,7 @@ class WorkerMachine:
     Raises ScenarioError when the configuration names no collective, or one that cannot do the arithmetic.
     """
 
-    def __init__(self, config: WorkerConfig, source: GradientSource) -> None:
+    def __init__(self, config: WorkerConfig, source: GradientSource, start_ns: int = 0) -> None:
         self._config, self._source = config, source
         self._endpoint = RcEndpoint()
         self._endpoint.add_qp(config.to_successor)
@@ -38,7 +38,7 @@ class WorkerMachine:
         self._gradient = source.gradient(0)
         self._result = np.empty(source.elements, source.dtype)
         self._result.fill(0)  # has the pages now, not while the clock runs
-        self._start_at: int | None = 0
+        self._start_at: int | None = start_ns
         self._waits = True
         self._running = False
         self._events: deque[Event] = deque()
@@ -47,7 +47,7 @@ class WorkerMachine:
         self.failed = False
         """the job cannot go on"""
         if not config.collective.receive_late_ns:
-            self._collective.open(0)
+            self._collective.open(start_ns)
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         self._endpoint.receive_frame(port, frame, now)

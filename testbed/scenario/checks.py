@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PROGRAMS
@@ -11,9 +12,20 @@ from testbed.scenario.units import format_size
 from topologies import LinkShape, Topology
 from workloads.wire import PSN_MODULUS
 
-__all__ = ["check_job", "check_mtu", "check_program", "check_switch_memory"]
+__all__ = ["check_clocks", "check_job", "check_mtu", "check_program", "check_switch_memory"]
 
 _SWITCH_MEMORY = 1 << 30
+
+
+def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
+    """In a world with real time every node reads the clock of the machine."""
+    if clocks != TRUE_CLOCKS and world != "simulated":
+        problems.add(
+            ("clocks",),
+            "only the simulated world has clocks of its own",
+            found=f"world {world}",
+            allowed="world: simulated (or --world simulated)",
+        )
 
 
 def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, transport: Transport) -> None:

@@ -10,13 +10,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator
 from pydantic_core import PydanticCustomError
 
 from testbed.scenario.problems import closest
-from testbed.scenario.units import UnitError, parse_duration, parse_probability, parse_rate, parse_size
+from testbed.scenario.units import UnitError, parse_drift, parse_duration, parse_probability, parse_rate, parse_size
 from topologies import DIRECTIONS, Direction
 
 __all__ = [
     "BandwidthKey",
     "BoolKey",
     "DirectionsKey",
+    "DriftKey",
     "DurationKey",
     "LinksKey",
     "ProbabilityKey",
@@ -63,6 +64,7 @@ DurationKey: TypeAlias = Annotated[int, _unit(parse_duration, most=_HOUR, bound=
 BandwidthKey: TypeAlias = Annotated[
     int, _unit(parse_rate, above_zero=True, most=400_000_000_000, bound="more than 0, at most 400Gbps")
 ]
+DriftKey: TypeAlias = Annotated[int, _unit(parse_drift, most=100_000_000, bound="at most 10%")]
 SizeKey: TypeAlias = Annotated[int, _unit(parse_size, above_zero=True, most=1 << 32, bound="4 bytes to 4GiB")]
 ProbabilityKey: TypeAlias = Annotated[float, _unit(parse_probability)]
 
@@ -81,11 +83,11 @@ def whole(low: int, high: int, meaning: str = "") -> PlainValidator:
     return PlainValidator(check)
 
 
-def whole_or(word: str, stands_for: int | None, low: int, high: int) -> PlainValidator:
+def whole_or(word: str, stands_for: int | None, low: int, high: int, meaning: str = "") -> PlainValidator:
     """A whole number, or `word` for `stands_for`."""
 
     def check(value: object) -> int | None:
-        allowed = f"{word}, or a whole number from {low} to {high}"
+        allowed = f"{word}, or a whole number from {low} to {high}{meaning}"
         if value == word:
             return stands_for
         if isinstance(value, bool) or not isinstance(value, int):

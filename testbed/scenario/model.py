@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from testbed.faults.model import Fault
+from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Topology
 
 __all__ = ["Job", "Scenario", "SwitchOptions", "Transport"]
@@ -80,6 +81,8 @@ class Scenario:
     transport: Transport = Transport()
     switch: SwitchOptions = SwitchOptions()
     job: Job = Job()
+    clocks: Clocks = TRUE_CLOCKS
+    """of the nodes; only the simulated world can set them"""
     faults: tuple[Fault, ...] = ()
     time_limit_ns: int = 60_000_000_000
     capture: bool = True

@@ -11,6 +11,7 @@ from testbed.scenario import names
 from testbed.scenario.fields import (
     BandwidthKey,
     BoolKey,
+    DriftKey,
     DurationKey,
     Section,
     SizeKey,
@@ -24,6 +25,7 @@ from topologies import MAX_HOSTS
 from workloads.wire import PSN_MASK
 
 __all__ = [
+    "ClockKeys",
     "JobKeys",
     "LinkKeys",
     "LinkOverrideKeys",
@@ -39,6 +41,7 @@ PROGRAM_FILE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
 
 Mtu = Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)")]
 Queue = Annotated[int, whole(1, 1_000_000, " (packets)")]
+EcnThreshold = Annotated[int | None, whole_or("none", None, 1, 999_999, " (packets)")]
 
 
 class ScenarioKeys(Section):
@@ -52,6 +55,7 @@ class ScenarioKeys(Section):
     switch: Any = None
     transport: Any = None
     job: Any = None
+    clocks: Any = None
     faults: Any = None
     time_limit: DurationKey = 60_000_000_000
     capture: BoolKey = True
@@ -66,6 +70,7 @@ class LinkKeys(Section):
     jitter: DurationKey = 0
     mtu: Mtu = 1500
     queue: Queue = 1000
+    ecn_threshold: EcnThreshold = None
 
 
 class LinkOverrideKeys(Section):
@@ -76,6 +81,7 @@ class LinkOverrideKeys(Section):
     jitter: DurationKey | None = None
     mtu: Mtu | None = None
     queue: Queue | None = None
+    ecn_threshold: EcnThreshold = None
 
 
 class RackKeys(Section):
@@ -83,6 +89,11 @@ class RackKeys(Section):
     hosts: Annotated[int, whole(2, MAX_HOSTS)]
     link: Any = None
     links: Any = None
+
+
+class ClockKeys(Section):
+    offset: DurationKey = 0
+    drift: DriftKey = 0
 
 
 class SwitchKeys(Section):

@@ -21,6 +21,7 @@ _SHAPE_FIELDS = {
     "jitter": "jitter_ns",
     "mtu": "mtu",
     "queue": "queue_packets",
+    "ecn_threshold": "ecn_threshold_packets",
 }
 """key of a link -> field of LinkShape"""
 
@@ -108,6 +109,12 @@ def _checked(problems: Problems, path: KeyPath, shape: LinkShape) -> LinkShape |
         found = f"delay {format_duration(shape.delay_ns)}, jitter {format_duration(shape.jitter_ns)}"
         problems.add((*path, "jitter"), "jitter exceeds the delay", found=found, allowed="0 to the delay")
         return None
+    threshold = shape.ecn_threshold_packets
+    if threshold is not None and threshold >= shape.queue_packets:
+        found = f"queue {shape.queue_packets}, ecn_threshold {threshold}"
+        problem = "the queue drops before it marks"
+        problems.add((*path, "ecn_threshold"), problem, found=found, allowed="less than the queue")
+        return None
     return shape
 
 
@@ -128,6 +135,7 @@ def _dump_shape(shape: LinkShape, base: LinkShape | None) -> dict[str, Any]:
         "jitter": format_duration(shape.jitter_ns),
         "mtu": shape.mtu,
         "queue": shape.queue_packets,
+        "ecn_threshold": "none" if shape.ecn_threshold_packets is None else shape.ecn_threshold_packets,
     }
     assert len(texts) == len(fields(shape))
     changed = {

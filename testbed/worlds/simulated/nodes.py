@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from switch_nodes.dataplane.tap import Tap
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
+from switch_nodes.tap import Tap
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
 from workloads.machine import Buffer, Event, FrameBatch, Machine

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.dataplane.tap import Tap
 from switch_nodes.registry import create_program
+from switch_nodes.tap import Tap
 from testbed.faults.link_filter import make_filters
 from testbed.history import Record
 from testbed.plan import Plan
@@ -19,6 +19,7 @@ from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.clock import ClockedMachine, NodeClock, draw_clocks
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
@@ -54,17 +55,22 @@ class Simulation:
         self.nodes: dict[str, Node] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
         self._actors = {node.name: index * _ACTOR_SPAN for index, node in enumerate(scenario.topology.nodes)}
+        self._clocks = draw_clocks(scenario.clocks, scenario.seed, self._actors)
         for worker in plan.workers:
             host = HostNode(
-                worker.name, self._actors[worker.name], self.agenda, partial(_make_worker, worker), self._tell
+                worker.name,
+                self._actors[worker.name],
+                self.agenda,
+                self._timed(worker.name, partial(_make_worker, worker, self._clocks.get(worker.name))),
+                self._tell,
             )
             self._hosts[worker.name] = self.nodes[worker.name] = host
         for config in plan.switches:
             ingress, egress = make_filters(plan, config.name, backend=BACKEND)
             tap = (taps or {}).get(config.name)
             self.nodes[config.name] = SwitchNode(
-                config.name, self._actors[config.name], self.agenda, partial(create, config), self._tell,
-                ingress, egress, tap,
+                config.name, self._actors[config.name], self.agenda, self._timed(config.name, partial(create, config)),
+                self._tell, ingress, egress, tap,
             )  # fmt: skip
         self._connect()
         self._troubles = Troubles(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
@@ -89,6 +95,11 @@ class Simulation:
                 break
             agenda.step()
         self._finish()
+
+    def _timed(self, node: str, make: Callable[[], FinishingMachine]) -> Callable[[], FinishingMachine]:
+        """`make`, of a Machine that lives by its node's clock."""
+        clock = self._clocks.get(node)
+        return make if clock is None else lambda: ClockedMachine(make(), clock)
 
     def _connect(self) -> None:
         for link in self._plan.scenario.topology.links:
@@ -117,6 +128,7 @@ class Simulation:
                         wire.bytes,
                         wire.last_at - wire.first_at,
                         wire.drops,
+                        wire.marks,
                     ),
                 )
         for name, node in self.nodes.items():
@@ -135,10 +147,10 @@ class Simulation:
                 self._open.add(back)
 
 
-def _make_worker(config: WorkerConfig) -> WorkerMachine:
+def _make_worker(config: WorkerConfig, clock: NodeClock | None) -> WorkerMachine:
     collective = config.collective
     source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    return WorkerMachine(config, source)
+    return WorkerMachine(config, source, clock.local(0) if clock else 0)
 
 
 def simulate(
