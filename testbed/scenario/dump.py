@@ -51,6 +51,7 @@ def dump_scenario(scenario: Scenario) -> str:
         "faults": [_dump_fault(fault, scenario.topology) for fault in scenario.faults],
         "time_limit": format_duration(scenario.time_limit_ns),
         "capture": scenario.capture,
+        "trace": scenario.trace,
         "expect": scenario.expect,
     }
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
