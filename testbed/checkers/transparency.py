@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.checkers.context import CheckContext
+from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.checkers.messages import message_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.rules_switch import Connection, SwitchRules
 from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
-from testbed.report.pcapng import Interface, read_capture
+from testbed.report.capture import FileCapture
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["skip_transparency", "transparency"]
@@ -27,12 +27,13 @@ def transparency(context: CheckContext) -> CheckResult:
     if not context.captures:
         return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
     violations, judged = Violations(), [0, 0, 0]
-    for path in context.captures:
+    for found in context.captures:
+        capture = FileCapture(found) if isinstance(found, Path) else found
         try:
             judge = _CaptureJudge(context, violations)
-            judge.run(path)
+            judge.run(capture)
         except (OSError, ValueError) as error:
-            return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {path.name} cannot be read: {error}")
+            return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {capture.name} cannot be read: {error}")
         judged = [a + b for a, b in zip(judged, judge.judged, strict=True)]
     if violations.total:
         rules = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
@@ -88,13 +89,12 @@ class _CaptureJudge:
         self.judged = [0, 0, 0]
         """frames, data packets that left, answers that left"""
 
-    def run(self, path: Path) -> None:
-        interfaces: list[Interface] = []
+    def run(self, capture: Capture) -> None:
         seen = Sighting(self._names)
-        for captured in read_capture(path, interfaces):
+        for interface, captured in capture.read():
             seen.number += 1
             seen.time_ns, seen.outgoing = captured.time_ns, captured.outgoing
-            seen.interface, seen.frame = interfaces[captured.interface].name, None
+            seen.interface, seen.frame = interface, None
             try:
                 frame = seen.frame = parse_frame(captured.frame)
             except MalformedFrame as error:

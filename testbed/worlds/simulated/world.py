@@ -29,16 +29,25 @@ from workloads.gradients import create_source
 from workloads.machine import Event, event_record
 from workloads.worker import WorkerMachine
 
-__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "simulate"]
+__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_worker", "simulate"]
 
 ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
+WorkerFactory = Callable[[WorkerConfig], FinishingMachine]
 
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
 
+def make_worker(config: WorkerConfig) -> WorkerMachine:
+    """The Machine of one host. Raises ScenarioError when the configuration names no collective."""
+    collective = config.collective
+    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
+    return WorkerMachine(config, source)
+
+
 class Simulation:
-    """One run of a plan. `create` makes the switches' programs; `taps` watch switches, by name."""
+    """One run of a plan. `create` makes the switches' programs, `employ` the hosts' workers; `taps` watch switches, by
+    name."""
 
     def __init__(
         self,
@@ -46,6 +55,7 @@ class Simulation:
         on_record: Callable[[Record], None],
         taps: Mapping[str, Tap] | None = None,
         create: ProgramFactory = create_program,
+        employ: WorkerFactory = make_worker,
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
@@ -55,9 +65,7 @@ class Simulation:
         self._wires: dict[tuple[str, Direction], Wire] = {}
         self._actors = {node.name: index * _ACTOR_SPAN for index, node in enumerate(scenario.topology.nodes)}
         for worker in plan.workers:
-            host = HostNode(
-                worker.name, self._actors[worker.name], self.agenda, partial(_make_worker, worker), self._tell
-            )
+            host = HostNode(worker.name, self._actors[worker.name], self.agenda, partial(employ, worker), self._tell)
             self._hosts[worker.name] = self.nodes[worker.name] = host
         for config in plan.switches:
             ingress, egress = make_filters(plan, config.name, backend=BACKEND)
@@ -135,18 +143,15 @@ class Simulation:
                 self._open.add(back)
 
 
-def _make_worker(config: WorkerConfig) -> WorkerMachine:
-    collective = config.collective
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    return WorkerMachine(config, source)
-
-
 def simulate(
-    plan: Plan, taps: Mapping[str, Tap] | None = None, create: ProgramFactory = create_program
+    plan: Plan,
+    taps: Mapping[str, Tap] | None = None,
+    create: ProgramFactory = create_program,
+    employ: WorkerFactory = make_worker,
 ) -> list[Record]:
     """The history of one run of the plan."""
     records: list[Record] = []
-    Simulation(plan, records.append, taps, create).run()
+    Simulation(plan, records.append, taps, create, employ).run()
     return records
 
 
