@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
-from testbed.faults.model import Corrupt, Kill
+from testbed.faults.model import Corrupt, Forge, Kill
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["credit_bound"]
@@ -44,7 +44,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
             posted[node] = message + 1
     faults = context.plan.scenario.faults
     forgetful = {fault.node for fault in faults if isinstance(fault, Kill)}
-    forged = any(isinstance(fault, Corrupt) and fault.repair_icrc for fault in faults)
+    forged = any(isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in faults)
     overruns = [
         record
         for record in context.events("PacketIgnored")

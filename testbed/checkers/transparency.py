@@ -10,7 +10,7 @@ from testbed.checkers.messages import message_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.rules_switch import Connection, SwitchRules
-from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
+from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
 from testbed.report.capture import FileCapture
 from testbed.verdict import CheckResult, Verdict
 
@@ -58,7 +58,7 @@ class _CaptureJudge:
         self._names = {host.ip: host.name for host in scenario.topology.hosts}
         self._layout = message_layout(context)
         self._window = plan.workers[0].collective.window_messages
-        self._corrupts = any(isinstance(fault, Corrupt) for fault in scenario.faults)
+        self._corrupts = any(isinstance(fault, Corrupt | Forge) for fault in scenario.faults)
         self._ranks = {connection.requests: connection.rank for connection in plan.connections}
         self._first = {connection.rank: connection.first_psn for connection in plan.connections}
         self._newest = {connection.rank: PsnClock(connection.first_psn) for connection in plan.connections}
@@ -71,7 +71,9 @@ class _CaptureJudge:
         self._by_requests: dict[Connection, ConnectionRules] = {}
         self._by_answers: dict[Connection, ConnectionRules] = {}
         # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
-        forged = any(isinstance(fault, Corrupt) and fault.repair_icrc for fault in scenario.faults)
+        forged = any(
+            isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
+        )
         reborn = any(isinstance(fault, Kill) and fault.window.stop_ns is not None for fault in scenario.faults)
         if not (forged or reborn):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)

@@ -15,6 +15,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     Fault,
+    Forge,
     LinkDown,
     Match,
     NodeFault,
@@ -139,6 +140,8 @@ def _dump_special(fault: PacketFault) -> dict[str, Any]:
         return {key: format_probability(share) for key, share in shares.items()}
     if isinstance(fault, Corrupt):
         return {"repair_icrc": fault.repair_icrc} | ({} if fault.bit is None else {"bit": fault.bit})
+    if isinstance(fault, Forge):
+        return {"what": fault.what, "before": fault.before, "delay": format_duration(fault.delay_ns)}
     if isinstance(fault, (Duplicate, Reorder)):
         return {"delay": format_duration(fault.delay_ns)}
     if isinstance(fault, Delay):
