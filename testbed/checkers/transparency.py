@@ -62,18 +62,21 @@ class _CaptureJudge:
         self._ranks = {connection.requests: connection.rank for connection in plan.connections}
         self._first = {connection.rank: connection.first_psn for connection in plan.connections}
         self._newest = {connection.rank: PsnClock(connection.first_psn) for connection in plan.connections}
-        plain = scenario.switch.program == "forward"
-        self._switch = SwitchRules(
-            violations,
-            aggregates=lambda connection: not plain and connection in self._ranks,
-            is_stale=self._is_stale,
-        )
-        self._by_requests: dict[Connection, ConnectionRules] = {}
-        self._by_answers: dict[Connection, ConnectionRules] = {}
         # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
         forged = any(
             isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
         )
+        edges = {connection[:2] for connection in self._ranks}
+        plain = scenario.switch.program == "forward"
+        self._switch = SwitchRules(
+            violations,
+            aggregates=lambda connection: (
+                not plain and (connection in self._ranks or (forged and connection[:2] in edges))
+            ),
+            is_stale=self._is_stale,
+        )
+        self._by_requests: dict[Connection, ConnectionRules] = {}
+        self._by_answers: dict[Connection, ConnectionRules] = {}
         reborn = any(isinstance(fault, Kill) and fault.window.stop_ns is not None for fault in scenario.faults)
         if not (forged or reborn):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
@@ -156,7 +159,9 @@ class _CaptureJudge:
     def _is_stale(self, connection: Connection, psn: int) -> bool:
         """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
         window it has the result of this one (protocol text, section 4b, rule E)."""
-        rank = self._ranks[connection]
+        rank = self._ranks.get(connection)
+        if rank is None:  # a forged connection has no receiver
+            return True
         receiver = (rank + 1) % len(self._first)
         own, theirs = self._newest[rank], self._newest[receiver]
         offset = own.absolute(psn) - PsnClock(self._first[rank]).latest

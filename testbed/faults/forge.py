@@ -16,7 +16,6 @@ from workloads.machine import Buffer
 from workloads.wire import (
     ICRC_BYTES,
     Aeth,
-    Bth,
     Nak,
     Opcode,
     Packet,
@@ -115,15 +114,15 @@ def _truncated(packet: Packet) -> bytes | None:
 
 def _padded(packet: Packet) -> Packet | None:
     """The last byte is called pad."""
-    return replace(packet, payload=bytes(packet.payload[:-1])) if _data(packet) and len(packet.payload) else None
+    return replace(packet, payload=bytes(packet.payload[:-1])) if _data(packet) and len(packet.payload) > INA_HEADER_BYTES else None
 
 
 def _shortened(packet: Packet) -> Packet | None:
-    return replace(packet, payload=bytes(packet.payload[:-4])) if _data(packet) and len(packet.payload) > 4 else None
+    return replace(packet, payload=bytes(packet.payload[:-4])) if _data(packet) and len(packet.payload) > INA_HEADER_BYTES + 4 else None
 
 
 def _changed(packet: Packet) -> Packet | None:
-    if not _data(packet) or not len(packet.payload):
+    if not _data(packet) or len(packet.payload) <= INA_HEADER_BYTES:
         return None
     payload = bytearray(packet.payload)
     payload[-1] ^= 1
@@ -239,8 +238,8 @@ DEADLY: Mapping[str, frozenset[Direction]] = {
     "restarted": _DOWN,
     "shortened": _DOWN,
     "padded": _DOWN,
-    "denied": _DOWN,
+    "denied": _UP | _DOWN,
     "nak_fatal": _DOWN,
 }
-"""where a forgery may end a queue pair: on the way to a host it is taken for the peer's own words; `stray` also takes its
-connection's place in the switch"""
+"""where a forgery may end a queue pair: on the way to a host it is taken for the peer's own words. On the way to a
+switch `stray` takes its connection's place, and the result travels under the memory key of `denied`"""

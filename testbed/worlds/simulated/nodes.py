@@ -149,6 +149,7 @@ class HostNode(Node):
             return None
         for port, frame in self.machine.frames_to_send(self._agenda.now):
             if port == next(iter(self.wires)):
+                self._arm()  # what leaves may start a timer, and nothing else may ever happen here
                 return bytes(frame)
             self.wires[port].send(bytes(frame))
         return None
