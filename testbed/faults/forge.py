@@ -114,11 +114,19 @@ def _truncated(packet: Packet) -> bytes | None:
 
 def _padded(packet: Packet) -> Packet | None:
     """The last byte is called pad."""
-    return replace(packet, payload=bytes(packet.payload[:-1])) if _data(packet) and len(packet.payload) > INA_HEADER_BYTES else None
+    return (
+        replace(packet, payload=bytes(packet.payload[:-1]))
+        if _data(packet) and len(packet.payload) > INA_HEADER_BYTES
+        else None
+    )
 
 
 def _shortened(packet: Packet) -> Packet | None:
-    return replace(packet, payload=bytes(packet.payload[:-4])) if _data(packet) and len(packet.payload) > INA_HEADER_BYTES + 4 else None
+    return (
+        replace(packet, payload=bytes(packet.payload[:-4]))
+        if _data(packet) and len(packet.payload) > INA_HEADER_BYTES + 4
+        else None
+    )
 
 
 def _changed(packet: Packet) -> Packet | None:
@@ -239,7 +247,7 @@ DEADLY: Mapping[str, frozenset[Direction]] = {
     "shortened": _DOWN,
     "padded": _DOWN,
     "denied": _UP | _DOWN,
-    "nak_fatal": _DOWN,
+    "nak_fatal": _UP | _DOWN,
 }
 """where a forgery may end a queue pair: on the way to a host it is taken for the peer's own words. On the way to a
 switch `stray` takes its connection's place, and the result travels under the memory key of `denied`"""
