@@ -41,3 +41,5 @@ class SwitchConfig:
     rings: tuple[RingConfig, ...] = ()
     release: str = "order"
     gate: str = "window"
+    trace: bool = False
+    """tell every step of the tables (FrameStepped, ConnectionStepped, SlotStepped)"""

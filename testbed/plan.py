@@ -64,6 +64,7 @@ def make_plan(scenario: Scenario) -> Plan:
             rnr_retry=transport.rnr_retry,
             rnr_timer_code=transport.rnr_timer_code,
             ack_every=transport.ack_every,
+            trace=scenario.trace,
         )
 
     workers = []
@@ -126,6 +127,7 @@ def _switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchCon
                 rings=(ring,) if scenario.switch.program != "forward" else (),
                 release=scenario.switch.release,
                 gate=scenario.switch.gate,
+                trace=scenario.trace,
             )
         )
     return tuple(configs)

@@ -33,6 +33,8 @@ class QpConfig:
     """unacknowledged PSNs at most"""
     retry7_infinite: bool = False
     """retry_count 7 never ends, as in rdma_rxe"""
+    trace: bool = False
+    """tell every step of the two tables (QpStepped)"""
 
 
 @dataclass(frozen=True, slots=True)

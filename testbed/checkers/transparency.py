@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.checkers.context import CheckContext
+from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.checkers.messages import message_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.rules_switch import Connection, SwitchRules
-from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
-from testbed.report.pcapng import Interface, read_capture
+from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
+from testbed.report.capture import FileCapture
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["skip_transparency", "transparency"]
@@ -27,12 +27,13 @@ def transparency(context: CheckContext) -> CheckResult:
     if not context.captures:
         return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
     violations, judged = Violations(), [0, 0, 0]
-    for path in context.captures:
+    for found in context.captures:
+        capture = FileCapture(found) if isinstance(found, Path) else found
         try:
             judge = _CaptureJudge(context, violations)
-            judge.run(path)
+            judge.run(capture)
         except (OSError, ValueError) as error:
-            return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {path.name} cannot be read: {error}")
+            return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {capture.name} cannot be read: {error}")
         judged = [a + b for a, b in zip(judged, judge.judged, strict=True)]
     if violations.total:
         rules = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
@@ -57,20 +58,25 @@ class _CaptureJudge:
         self._names = {host.ip: host.name for host in scenario.topology.hosts}
         self._layout = message_layout(context)
         self._window = plan.workers[0].collective.window_messages
-        self._corrupts = any(isinstance(fault, Corrupt) for fault in scenario.faults)
+        self._corrupts = any(isinstance(fault, Corrupt | Forge) for fault in scenario.faults)
         self._ranks = {connection.requests: connection.rank for connection in plan.connections}
         self._first = {connection.rank: connection.first_psn for connection in plan.connections}
         self._newest = {connection.rank: PsnClock(connection.first_psn) for connection in plan.connections}
+        # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
+        forged = any(
+            isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
+        )
+        edges = {connection[:2] for connection in self._ranks}
         plain = scenario.switch.program == "forward"
         self._switch = SwitchRules(
             violations,
-            aggregates=lambda connection: not plain and connection in self._ranks,
+            aggregates=lambda connection: (
+                not plain and (connection in self._ranks or (forged and connection[:2] in edges))
+            ),
             is_stale=self._is_stale,
         )
         self._by_requests: dict[Connection, ConnectionRules] = {}
         self._by_answers: dict[Connection, ConnectionRules] = {}
-        # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
-        forged = any(isinstance(fault, Corrupt) and fault.repair_icrc for fault in scenario.faults)
         reborn = any(isinstance(fault, Kill) and fault.window.stop_ns is not None for fault in scenario.faults)
         if not (forged or reborn):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
@@ -88,13 +94,12 @@ class _CaptureJudge:
         self.judged = [0, 0, 0]
         """frames, data packets that left, answers that left"""
 
-    def run(self, path: Path) -> None:
-        interfaces: list[Interface] = []
+    def run(self, capture: Capture) -> None:
         seen = Sighting(self._names)
-        for captured in read_capture(path, interfaces):
+        for interface, captured in capture.read():
             seen.number += 1
             seen.time_ns, seen.outgoing = captured.time_ns, captured.outgoing
-            seen.interface, seen.frame = interfaces[captured.interface].name, None
+            seen.interface, seen.frame = interface, None
             try:
                 frame = seen.frame = parse_frame(captured.frame)
             except MalformedFrame as error:
@@ -154,7 +159,9 @@ class _CaptureJudge:
     def _is_stale(self, connection: Connection, psn: int) -> bool:
         """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
         window it has the result of this one (protocol text, section 4b, rule E)."""
-        rank = self._ranks[connection]
+        rank = self._ranks.get(connection)
+        if rank is None:  # a forged connection has no receiver
+            return True
         receiver = (rank + 1) % len(self._first)
         own, theirs = self._newest[rank], self._newest[receiver]
         offset = own.absolute(psn) - PsnClock(self._first[rank]).latest

@@ -20,6 +20,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     EcnMark,
+    Forge,
     LinkDown,
     Loss,
     PacketFault,
@@ -34,6 +35,7 @@ __all__ = ["CRule", "NativeScreen", "c_rules", "load_filter"]
 
 _KINDS: dict[type[PacketFault], int] = {
     Loss: 1, Burst: 2, Drop: 3, Corrupt: 4, Duplicate: 5, Reorder: 6, Delay: 7, EcnMark: 8, LinkDown: 9,
+    Forge: 10,
 }  # fmt: skip
 _IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE = 1, 2, 4, 8, 16, 32
 _FOREVER = (1 << 63) - 1

@@ -15,6 +15,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     Fault,
+    Forge,
     LinkDown,
     Match,
     NodeFault,
@@ -55,6 +56,7 @@ def dump_scenario(scenario: Scenario) -> str:
         "faults": [_dump_fault(fault, scenario.topology) for fault in scenario.faults],
         "time_limit": format_duration(scenario.time_limit_ns),
         "capture": scenario.capture,
+        "trace": scenario.trace,
         "expect": scenario.expect,
     }
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
@@ -142,6 +144,8 @@ def _dump_special(fault: PacketFault) -> dict[str, Any]:
         return {key: format_probability(share) for key, share in shares.items()}
     if isinstance(fault, Corrupt):
         return {"repair_icrc": fault.repair_icrc} | ({} if fault.bit is None else {"bit": fault.bit})
+    if isinstance(fault, Forge):
+        return {"what": fault.what, "before": fault.before, "delay": format_duration(fault.delay_ns)}
     if isinstance(fault, (Duplicate, Reorder)):
         return {"delay": format_duration(fault.delay_ns)}
     if isinstance(fault, Delay):

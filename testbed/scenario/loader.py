@@ -106,6 +106,7 @@ class _Build:
             faults=tuple(fault for _, _, fault in faults),
             time_limit_ns=top.time_limit,
             capture=top.capture,
+            trace=top.trace,
             expect=top.expect,
             source=source,
         )

@@ -87,6 +87,8 @@ class Scenario:
     time_limit_ns: int = 60_000_000_000
     capture: bool = True
     """keep what passes every switch port, for the transparency checker; `--pcap` also writes it to files"""
+    trace: bool = False
+    """tell every step of the state machines of hosts and switches, for `tb timeline`"""
     expect: str = "pass"
     """the verdict that this scenario is made to show"""
     source: str = field(default="", compare=False)

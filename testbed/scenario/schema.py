@@ -59,6 +59,7 @@ class ScenarioKeys(Section):
     faults: Any = None
     time_limit: DurationKey = 60_000_000_000
     capture: BoolKey = True
+    trace: BoolKey = False
     expect: Annotated[str, choice(names.EXPECTATIONS)] = "pass"
 
 

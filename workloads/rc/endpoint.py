@@ -51,6 +51,8 @@ class RcEndpoint:
         self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
         self._addresses.add(envelope.src_ip)
         self._order.append(qp)
+        if config.trace:
+            self._fast = None  # only the reference tells its steps
         if self._fast is not None:
             self._fast.set_qps(self._order)
 

@@ -10,7 +10,7 @@ from collections import deque
 from ipaddress import ip_address
 
 from workloads.config import QpConfig
-from workloads.events import FrameRejected, QpFailed, Retransmission
+from workloads.events import FrameRejected, QpFailed, QpStepped, Retransmission
 from workloads.rc.message import OutMessage, RequestPacket
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
 from workloads.rc.tally import Counters, Outbox
@@ -41,6 +41,7 @@ class Requester:
 
     def __init__(self, config: QpConfig, counters: Counters, outbox: Outbox) -> None:
         self._config, self._counters, self._outbox = config, counters, outbox
+        self._traced = config.trace
         self.state = RequesterState.IDLE
         self.deadline: int | None = None
         self.una = self.nxt = self.max_nxt = self._posted_end = config.first_psn
@@ -213,6 +214,12 @@ class Requester:
                 self._fail(event, syndrome)
             else:
                 self._flush()
+        if self._traced:
+            self._tell_step(before, event)
+
+    def _tell_step(self, before: RequesterState, event: RequesterEvent) -> None:
+        names = before.name.lower(), event.name.lower(), self.state.name.lower()
+        self._outbox.events.append(QpStepped(self._config.qpn, "requester", *names, self.una & PSN_MASK))
 
     def _acknowledge(self, acknowledged: int) -> None:
         self.una = acknowledged

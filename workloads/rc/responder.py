@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 
 from workloads.config import QpConfig
-from workloads.events import NakSent, QpFailed, RnrNakSent
+from workloads.events import NakSent, QpFailed, QpStepped, RnrNakSent
 from workloads.rc.inbound import Inbound
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.responder_table import RESPONDER_TABLE, ResponderAction, ResponderEvent, ResponderState
@@ -73,6 +73,7 @@ class Responder:
 
     def __init__(self, config: QpConfig, regions: MemoryRegions, counters: Counters, outbox: Outbox) -> None:
         self._config, self._regions, self._counters, self._outbox = config, regions, counters, outbox
+        self._traced = config.trace
         self.state = ResponderState.EXPECT_FIRST
         self.expected = config.peer_first_psn & PSN_MASK
         self.msn = 0
@@ -110,7 +111,8 @@ class Responder:
             self._counters.duplicates_received += distance < 0
         else:
             event = self._judge(packet, OPCODES[packet.opcode])
-        self.state, actions = RESPONDER_TABLE[self.state, event]
+        before = self.state
+        self.state, actions = RESPONDER_TABLE[before, event]
         for action in actions:
             if action is ResponderAction.EXECUTE:
                 self._execute(packet)
@@ -123,6 +125,12 @@ class Responder:
                 self._acknowledge()
             else:
                 self._refuse(action, packet)
+        if self._traced:
+            self._tell_step(before, event)
+
+    def _tell_step(self, before: ResponderState, event: ResponderEvent) -> None:
+        names = before.name.lower(), event.name.lower(), self.state.name.lower()
+        self._outbox.events.append(QpStepped(self._config.qpn, "responder", *names, self.expected))
 
     def arrival(self) -> Arrival:
         """Where the next request goes."""

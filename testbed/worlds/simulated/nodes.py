@@ -149,6 +149,7 @@ class HostNode(Node):
             return None
         for port, frame in self.machine.frames_to_send(self._agenda.now):
             if port == next(iter(self.wires)):
+                self._arm()  # what leaves may start a timer, and nothing else may ever happen here
                 return bytes(frame)
             self.wires[port].send(bytes(frame))
         return None
@@ -174,6 +175,8 @@ class SwitchNode(Node):
     ) -> None:
         super().__init__(name, actor, agenda, make, tell)
         self._ingress, self._egress, self._tap = ingress, egress, tap
+        self._appointed: dict[int, int] = {}
+        """by actor of a filter: when the last frame that it holds back is due"""
 
     def arrive(self, port: int, frame: Buffer) -> None:
         found = self._ingress.get(port)
@@ -193,13 +196,14 @@ class SwitchNode(Node):
         self._tell_strikes(found)
         if not deliveries and self._tap is not None:
             self._tap.dropped(port, frame, now, outgoing, "filter")
+        # One actor per port and direction: the filter's order stands, other ports come in between.
+        actor = self._actor + 1 + 2 * port + outgoing
         for delivery in deliveries:
-            if delivery.at <= now:
+            if delivery.at <= now and self._appointed.get(actor, -1) < now:
                 go_on((port, delivery.frame))
-            else:
-                # One actor per port and direction: the filter's order stands, other ports come in between.
-                actor = self._actor + 1 + 2 * port + outgoing
-                self._agenda.at(delivery.at, actor, go_on, (port, delivery.frame))
+            else:  # or the one that is due right now and was not heard yet would be overtaken
+                self._appointed[actor] = max(delivery.at, self._appointed.get(actor, -1))
+                self._agenda.at(max(now, delivery.at), actor, go_on, (port, delivery.frame))
 
     def _enter(self, arrival: tuple[int, Buffer]) -> None:
         super().arrive(*arrival)

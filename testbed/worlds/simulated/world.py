@@ -19,7 +19,7 @@ from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.agenda import Agenda
-from testbed.worlds.simulated.clock import ClockedMachine, NodeClock, draw_clocks
+from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
@@ -30,16 +30,26 @@ from workloads.gradients import create_source
 from workloads.machine import Event, event_record
 from workloads.worker import WorkerMachine
 
-__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "simulate"]
+__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_worker", "simulate"]
 
 ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
+WorkerFactory = Callable[[WorkerConfig, int], FinishingMachine]
+"""(configuration, when the worker starts by its own clock in ns)"""
 
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
 
+def make_worker(config: WorkerConfig, start_ns: int = 0) -> WorkerMachine:
+    """The Machine of one host. Raises ScenarioError when the configuration names no collective."""
+    collective = config.collective
+    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
+    return WorkerMachine(config, source, start_ns)
+
+
 class Simulation:
-    """One run of a plan. `create` makes the switches' programs; `taps` watch switches, by name."""
+    """One run of a plan. `create` makes the switches' programs, `employ` the hosts' workers; `taps` watch switches, by
+    name."""
 
     def __init__(
         self,
@@ -47,6 +57,7 @@ class Simulation:
         on_record: Callable[[Record], None],
         taps: Mapping[str, Tap] | None = None,
         create: ProgramFactory = create_program,
+        employ: WorkerFactory = make_worker,
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
@@ -61,7 +72,7 @@ class Simulation:
                 worker.name,
                 self._actors[worker.name],
                 self.agenda,
-                self._timed(worker.name, partial(_make_worker, worker, self._clocks.get(worker.name))),
+                self._timed(worker.name, partial(employ, worker, self._start_of(worker.name))),
                 self._tell,
             )
             self._hosts[worker.name] = self.nodes[worker.name] = host
@@ -100,6 +111,11 @@ class Simulation:
         """`make`, of a Machine that lives by its node's clock."""
         clock = self._clocks.get(node)
         return make if clock is None else lambda: ClockedMachine(make(), clock)
+
+    def _start_of(self, node: str) -> int:
+        """When the traffic starts, by the node's clock."""
+        clock = self._clocks.get(node)
+        return 0 if clock is None else clock.local(0)
 
     def _connect(self) -> None:
         for link in self._plan.scenario.topology.links:
@@ -147,18 +163,15 @@ class Simulation:
                 self._open.add(back)
 
 
-def _make_worker(config: WorkerConfig, clock: NodeClock | None) -> WorkerMachine:
-    collective = config.collective
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    return WorkerMachine(config, source, clock.local(0) if clock else 0)
-
-
 def simulate(
-    plan: Plan, taps: Mapping[str, Tap] | None = None, create: ProgramFactory = create_program
+    plan: Plan,
+    taps: Mapping[str, Tap] | None = None,
+    create: ProgramFactory = create_program,
+    employ: WorkerFactory = make_worker,
 ) -> list[Record]:
     """The history of one run of the plan."""
     records: list[Record] = []
-    Simulation(plan, records.append, taps, create).run()
+    Simulation(plan, records.append, taps, create, employ).run()
     return records
 
 

@@ -48,6 +48,7 @@ faults:
   - {kind: kill, name: crash, node: h4, from: 3s}
 time_limit: 30s
 capture: false
+trace: true
 expect: fail
 """
 
@@ -64,6 +65,7 @@ def test_every_key_arrives_where_it_belongs():
     scenario = parse_scenario(_FULL, "full.yaml")
     transport, job = scenario.transport, scenario.job
     assert (scenario.seed, scenario.world, scenario.time_limit_ns) == (7, "simulated", 30 * 10**9)
+    assert scenario.trace
     assert (scenario.capture, scenario.expect, scenario.description) == (False, "fail", "every key once")
     assert dataclasses.astuple(scenario.link) == (200_000_000, 1_000_000, 100_000, 9000, 500, 65)
     assert scenario.topology.link("h2-s1").shape == dataclasses.replace(scenario.link, rate_bps=50_000_000)
