@@ -62,7 +62,7 @@ class Span:
     stop: int
     state: str
     """of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error; of a slot or message: open, done; of a
-    node or link: fault; of a message on its way: flight"""
+    node or link: fault; of an iteration: turn; of a message on its way: flight"""
     title: str
 
 
@@ -106,6 +106,8 @@ class Timeline:
     hosts: tuple[str, ...]
     """in ring order"""
     switches: tuple[str, ...]
+    iterations: list[Span]
+    """from the first host that began to the last that had the result"""
     faults: Lane
     """what befell nodes and links, and what no queue pair was struck by"""
     qps: list[Lane]

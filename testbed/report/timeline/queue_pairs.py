@@ -39,6 +39,7 @@ class QpReader:
         self._states: dict[tuple[str, str], tuple[int, str]] = {}
         """(since, state) of the table, from a trace"""
         self._posted: dict[tuple[str, int], int] = {}
+        self._iterations: dict[int, tuple[int, int]] = {}
         self._lasting: dict[tuple[str, str], tuple[int, int, str]] = {}
         """(fault, target) -> (first strike, newest strike, kind) of faults of nodes and links"""
 
@@ -50,6 +51,18 @@ class QpReader:
         read = getattr(self, f"_{record['event']}", None)
         if read is not None:
             read(record)
+
+    def sort(self) -> None:
+        """The end of an iteration is told after what came behind it."""
+        for lane in (*self._lanes.values(), self._faults):
+            lane.marks.sort(key=lambda mark: mark.t)
+
+    def iterations(self) -> list[Span]:
+        return [
+            Span(since, until, "turn", f"iteration {number}")
+            for number, (since, until) in sorted(self._iterations.items())
+            if until >= since
+        ]
 
     def close(self, stop: int) -> None:
         """End what still lasts."""
@@ -109,8 +122,12 @@ class QpReader:
 
     def _CollectiveStarted(self, record: Record) -> None:
         self._mark(record, "to", "turn", f"iteration {record['iteration']} begins")
+        since, until = self._iterations.get(record["iteration"], (record["t"], -1))
+        self._iterations[record["iteration"]] = min(since, record["t"]), until
 
     def _CollectiveCompleted(self, record: Record) -> None:
+        since, until = self._iterations.get(record["iteration"], (record["completed_ns"], -1))
+        self._iterations[record["iteration"]] = since, max(until, record["completed_ns"])
         lane = self._lanes.get((record["node"], "from"))
         if lane is not None:
             lane.marks.append(Mark(record["completed_ns"], "turn", f"iteration {record['iteration']} is whole"))

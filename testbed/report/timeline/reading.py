@@ -25,6 +25,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
         traced = traced or record["event"] in _STEPS
         queue_pairs.read(record)
         switches.read(record)
+    queue_pairs.sort()
     lanes = queue_pairs.lanes
     times = [lane.marks[-1].t for lane in (faults, *lanes) if lane.marks]
     times += [span.stop for lane in lanes for span in lane.spans[-1:]] + [fate.last for fate in switches.fates()]
@@ -34,6 +35,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
     return Timeline(
         hosts=names.hosts,
         switches=names.switches,
+        iterations=queue_pairs.iterations(),
         faults=faults,
         qps=lanes,
         messages=switches.fates(),

@@ -20,7 +20,9 @@ def ticks(start: int, stop: int, most: int) -> Iterator[tuple[int, str]]:
     step = 1
     while (stop - start) / step > most:
         step = step * 5 // 2 if str(step)[0] == "2" else step * 2
-    unit, name = (1_000_000_000, "s") if step >= 1_000_000_000 else (1_000_000, "ms") if step >= 10_000 else (1000, "us")
+    unit, name = (
+        (1_000_000_000, "s") if step >= 1_000_000_000 else (1_000_000, "ms") if step >= 10_000 else (1000, "us")
+    )
     first = -(-start // step) * step
     for t in range(first, stop + 1, step):
         yield t, f"{t / unit:g} {name}"

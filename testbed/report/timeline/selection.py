@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from testbed.report.timeline.model import Lane, Timeline
-from testbed.scenario.units import format_duration
+from testbed.report.timeline.scale import show_time
 from workloads.errors import ScenarioError
 
 __all__ = ["Selection", "select"]
@@ -37,6 +37,7 @@ def select(timeline: Timeline, wanted: Selection) -> Timeline:
         start=start,
         stop=stop,
         qps=[_cut(lane, start, stop) for lane in qps] if by_host or not by_slot else [],
+        iterations=[span for span in timeline.iterations if span.start <= stop and span.stop >= start],
         faults=_cut(timeline.faults, start, stop),
         messages=[fate for fate in timeline.messages if fate.first <= stop and (fate.gone or fate.last) >= start]
         if switches and not by_slot
@@ -52,12 +53,16 @@ def _range(timeline: Timeline, wanted: Selection) -> tuple[int, int]:
     stop = timeline.stop if wanted.stop is None else wanted.stop
     if start > timeline.stop:
         raise ScenarioError(
-            "nothing happened so late", key="--from", found=format_duration(start),
-            allowed=f"before {format_duration(timeline.stop)}, the last event",
+            "nothing happened so late", file="history", key="--from", found=show_time(start, start),
+            allowed=f"before {show_time(timeline.stop, timeline.stop)}, the last event",
         )  # fmt: skip
     if stop <= start and (wanted.start is not None or wanted.stop is not None):
         raise ScenarioError(
-            "an empty range", key="--to", found=format_duration(stop), allowed=f"more than {format_duration(start)}"
+            "an empty range",
+            file="history",
+            key="--to",
+            found=show_time(stop, stop),
+            allowed=f"more than {show_time(start, start)}",
         )
     return start, max(stop, start + 1)
 
@@ -67,7 +72,11 @@ def _queue_pairs(timeline: Timeline, wanted: Selection) -> list[Lane]:
     if wanted.host is not None:
         if wanted.host not in timeline.hosts:
             raise ScenarioError(
-                "no such host", key="--host", found=repr(wanted.host), allowed=", ".join(timeline.hosts) or "none"
+                "no such host",
+                file="history",
+                key="--host",
+                found=repr(wanted.host),
+                allowed=", ".join(timeline.hosts) or "none",
             )
         lanes = [lane for lane in lanes if lane.node == wanted.host]
     if wanted.qpn is not None:
@@ -75,7 +84,11 @@ def _queue_pairs(timeline: Timeline, wanted: Selection) -> list[Lane]:
         lanes = [lane for lane in lanes if lane.qpn == wanted.qpn]
         if not lanes:
             raise ScenarioError(
-                "no such queue pair", key="--qp", found=f"{wanted.qpn:#x}", allowed=", ".join(known) or "none is named"
+                "no such queue pair",
+                file="history",
+                key="--qp",
+                found=f"{wanted.qpn:#x}",
+                allowed=", ".join(known) or "none is named",
             )
     return lanes
 
@@ -83,13 +96,17 @@ def _queue_pairs(timeline: Timeline, wanted: Selection) -> list[Lane]:
 def _slot(timeline: Timeline, slot: int) -> list[Lane]:
     if not timeline.traced:
         raise ScenarioError(
-            "the history tells no slots", key="--slot", found=str(slot), allowed="a run with --set trace=true"
+            "the history tells no slots",
+            file="history",
+            key="--slot",
+            found=str(slot),
+            allowed="a run with --set trace=true",
         )
     lanes = [lane for lane in timeline.slots if lane.slot == slot]
     if not lanes:
         numbers = [lane.slot for lane in timeline.slots]
         allowed = f"{min(numbers)} .. {max(numbers)}, those that packets touched" if numbers else "none was touched"
-        raise ScenarioError("no such slot", key="--slot", found=str(slot), allowed=allowed)
+        raise ScenarioError("no such slot", file="history", key="--slot", found=str(slot), allowed=allowed)
     return lanes
 
 

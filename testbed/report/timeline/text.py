@@ -20,7 +20,9 @@ _LINES_PER_BIN = 5
 """a stretch that would take more is summed up in one line"""
 _FEW = 60
 """marks of a lane up to which ordinary steps are told one by one"""
-_MOST_LANES, _MOST_MESSAGES, _MOST_SLOTS = 16, 64, 8
+_MOST_LANES, _MOST_MESSAGES, _MOST_SLOTS, _MOST_DETAILS = 16, 64, 3, 4
+_PLAIN = ("post", "ACK", "result")
+"""labels of what goes on when all is well: they share lines, and say no more than the messages"""
 _WEIGHT = {kind: weight for weight, kind in enumerate(KINDS)}
 
 
@@ -61,11 +63,12 @@ def _tail(timeline: Timeline) -> Iterator[str]:
 
 
 def _overview(timeline: Timeline) -> Iterator[str]:
-    rows = [("faults", timeline.faults.marks)] if timeline.faults.marks else []
-    rows += [(lane.name, lane.marks) for lane in timeline.qps]
+    rows = [(lane.name, lane.marks) for lane in timeline.qps]
     rows += [(f"{switch} messages", marks) for switch, marks in timeline.switch_marks.items() if marks]
-    used = {mark.kind for _, marks in rows for mark in marks}
+    faults = timeline.faults
+    used = {mark.kind for _, marks in (("", faults.marks), *rows) for mark in marks}
     legend = [f"{kind.glyph} {kind.meaning}" for name, kind in KINDS.items() if name in used]
+    legend += ["# while a link or node is disturbed"] if faults.spans else []
     line = ""
     for entry in (*legend, ". nothing"):
         if len(line) + len(entry) + 3 > WIDTH:
@@ -74,12 +77,18 @@ def _overview(timeline: Timeline) -> Iterator[str]:
         line += ("   " if line else "") + entry
     yield line
     yield from _axis(timeline)
+    if faults.marks or faults.spans:
+        glyphs = list(_glyphs(faults.marks, timeline))
+        for span in faults.spans:
+            for at in range(_column(span.start, timeline), _column(span.stop, timeline) + 1):
+                glyphs[at] = "#" if glyphs[at] == "." else glyphs[at]
+        yield f"{'faults':{_NAME}}  {''.join(glyphs)}"
     for name, marks in rows:
         yield f"{name:{_NAME}}  {_glyphs(marks, timeline)}"
 
 
 def _column(t: int, timeline: Timeline) -> int:
-    return min(_COLUMNS - 1, (t - timeline.start) * _COLUMNS // (timeline.stop - timeline.start))
+    return max(0, min(_COLUMNS - 1, (t - timeline.start) * _COLUMNS // (timeline.stop - timeline.start)))
 
 
 def _axis(timeline: Timeline) -> Iterator[str]:
@@ -116,7 +125,7 @@ def _lane(lane: Lane, timeline: Timeline) -> Iterator[str]:
     if len(marks) > _FEW:
         marks = [mark for mark in marks if mark.kind != "step"]
     span = timeline.stop - timeline.start
-    quiet = span // 20
+    quiet = span // 10
     before = timeline.start
     for _, chunk in groupby(marks, key=lambda mark: (mark.t - timeline.start) * _BINS // span):
         for first, last, text in _tell(list(chunk)):
@@ -140,8 +149,7 @@ def _tell(marks: Sequence[Mark]) -> list[tuple[int, int, str]]:
     """lines of groups; harmless groups that follow each other share a line"""
     for _, found in groupby(marks, key=lambda mark: (mark.kind, mark.label)):
         group = list(found)
-        harmless = group[0].kind in ("post", "ack", "result")
-        if harmless and groups and groups[-1][-1][0].kind in ("post", "ack", "result"):
+        if group[0].label in _PLAIN and groups and groups[-1][-1][0].label in _PLAIN:
             groups[-1].append(group)
         else:
             groups.append([group])
@@ -159,12 +167,10 @@ def _sentence(line: Sequence[Sequence[Mark]]) -> str:
 
 
 def _group(marks: Sequence[Mark]) -> str:
-    first, last = marks[0], marks[-1]
-    times = f" {len(marks)}x" if len(marks) > 1 and first.kind not in ("post", "ack", "result") else ""
-    detail = f" {first.detail}" if first.detail else ""
-    if len(marks) > 1 and last.detail != first.detail:
-        detail += f" .. {last.detail}"
-    return f"{first.label}{times}{_numbers(marks)}{detail}"
+    times = f" {len(marks)}x" if len(marks) > 1 and marks[0].label not in _PLAIN else ""
+    details = list(dict.fromkeys(mark.detail for mark in marks if mark.detail))
+    detail = ", ".join(details) if len(details) <= _MOST_DETAILS else f"{details[0]} .. {details[-1]}"
+    return f"{marks[0].label}{times}{_numbers(marks)} {detail}".rstrip()
 
 
 def _numbers(marks: Sequence[Mark]) -> str:
@@ -172,7 +178,7 @@ def _numbers(marks: Sequence[Mark]) -> str:
     if not numbers:
         return ""
     low, high = min(numbers), max(numbers)
-    what = "" if marks[0].kind in ("post", "ack", "result") else " message"
+    what = "" if marks[0].label in _PLAIN else " message"
     return f"{what} {low}" if low == high else f"{what} {low}..{high}"
 
 
@@ -182,7 +188,7 @@ def _sums(marks: Sequence[Mark]) -> Iterator[str]:
     for mark in sorted(marks, key=lambda mark: _WEIGHT[mark.kind]):
         labels.setdefault(mark.label, []).append(mark)
     for label, found in labels.items():
-        times = "" if len(found) == 1 or found[0].kind in ("post", "ack", "result") else f"{len(found)}x "
+        times = "" if len(found) == 1 or label in _PLAIN else f"{len(found)}x "
         yield f"{times}{label}{_numbers(found)}"
 
 
@@ -192,7 +198,9 @@ def _messages(switch: str, fates: Sequence[MessageFate], timeline: Timeline) -> 
     end = "reclaimed" if timeline.traced else "all received"
     shown = fates
     if len(fates) > _MOST_MESSAGES:
-        worst = sorted(fates, key=lambda fate: (-sum(fate.counts.values()), fate.first - (fate.complete or timeline.stop)))
+        worst = sorted(
+            fates, key=lambda fate: (-sum(fate.counts.values()), fate.first - (fate.complete or timeline.stop))
+        )
         keep = {id(fate) for fate in worst[:_MOST_MESSAGES]}
         shown = [fate for fate in fates if id(fate) in keep]
     yield f"messages in {switch}"
