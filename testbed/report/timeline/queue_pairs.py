@@ -57,11 +57,15 @@ class QpReader:
         for lane in (*self._lanes.values(), self._faults):
             lane.marks.sort(key=lambda mark: mark.t)
 
-    def iterations(self) -> list[Span]:
+    def iterations(self, stop: int) -> list[Span]:
         return [
-            Span(since, until, "turn", f"iteration {number}")
+            Span(
+                since,
+                until if until >= 0 else stop,
+                "turn",
+                f"iteration {number}{'' if until >= 0 else ', not completed'}",
+            )
             for number, (since, until) in sorted(self._iterations.items())
-            if until >= since
         ]
 
     def close(self, stop: int) -> None:

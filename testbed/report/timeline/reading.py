@@ -35,7 +35,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
     return Timeline(
         hosts=names.hosts,
         switches=names.switches,
-        iterations=queue_pairs.iterations(),
+        iterations=queue_pairs.iterations(stop),
         faults=faults,
         qps=lanes,
         messages=switches.fates(),

@@ -13,7 +13,7 @@ __all__ = ["timeline_svg"]
 
 WIDTH, _LEFT, _RIGHT = 1280, 150, 16
 _TOP, _QP, _ROW, _SLOT, _GAP, _FLIGHTS = 82, 34, 18, 14, 10, 4
-_MOST_LANES, _MOST_ROWS, _MOST_SLOTS, _MOST_BARS = 64, 24, 16, 400
+_MOST_LANES, _MOST_ROWS, _MOST_SLOTS, _MOST_BARS = 64, 24, 16, 200
 _STATES = {
     "sending": ("#dbe9f8", "unacknowledged packets"),
     "retrying": ("#ffd9a8", "goes back, nothing new ACKed yet"),
@@ -137,7 +137,7 @@ def _head(canvas: _Canvas) -> None:
         canvas.label("iterations", _ROW)
         bare = len(turns) > _MOST_BARS
         for span in _merged(canvas, turns) if bare else turns:
-            canvas.bar(span, canvas.y + 3, _ROW - 6)
+            canvas.bar(span, canvas.y + 3, _ROW - 6, edge="#ffffff")
         canvas.y += _ROW
     lane = canvas.timeline.faults
     if not lane.marks and not lane.spans:

@@ -75,7 +75,8 @@ class SwitchReader:
 
     def _count(self, record: Record, what: str, kind: str, label: str) -> None:
         message, offset = record["message"], record["offset"]
-        if message in self._posted:
+        known = (record["node"], message) in self._live
+        if known or (message in self._posted and not self._traced):  # a trace tells when a message came in
             fate = self._fate(record, message)
             fate.counts[what] = fate.counts.get(what, 0) + 1
         sender = self._host(record["rank"])
