@@ -15,7 +15,6 @@ from testbed.worlds.simulated import simulate
 from tests.support.simulation import rack_links, rack_plan
 from topologies import DIRECTIONS
 
-
 PLAN = rack_plan(2, faults=(Loss("loss", rack_links(2), DIRECTIONS, rate=0.02),), job={"size_bytes": 40_000})
 
 
