@@ -166,7 +166,11 @@ class QpReader:
     def _NodeExited(self, record: Record) -> None:
         if record["status"] != 0:
             for side in ("to", "from"):
-                self._states.pop((record["node"], side), None)
+                since, state = self._states.pop((record["node"], side), (0, ""))
+                self._add_state((record["node"], side), since, record["t"], state)
+            for key in [key for key in self._posted if key[0] == record["node"]]:
+                title = f"message {key[1]}: lost with its sender"
+                self._lanes[key[0], "to"].spans.append(Span(self._posted.pop(key), record["t"], "flight", title))
             why = "killed" if record["expected"] else "died"
             self._faults.marks.append(Mark(record["t"], "fail", f"{record['node']} {why}", detail=record["output"]))
 

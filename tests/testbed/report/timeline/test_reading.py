@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -130,6 +131,13 @@ def test_what_a_killed_switch_held_is_lost() -> None:
     assert [(span.start, span.stop) for span in timeline.faults.spans] == [(3_000_000, 50_000_000)]
 
 
+def test_a_killed_sender_waits_for_nothing_any_more() -> None:
+    _, _, timeline = run(Kill("dead", "h2", Window(3_000_000, None)), trace=True)
+    lane = next(lane for lane in timeline.qps if lane.name == "h2 -> h3")
+    assert {span.state for span in lane.spans if span.stop == 3_000_000} == {"sending", "flight"}
+    assert all(span.stop <= 3_000_000 for span in lane.spans)
+
+
 def test_states_of_a_traced_sender_cover_what_it_waited_for() -> None:
     _, history, timeline = run(LOSS, trace=True)
     lane = timeline.qps[0]
@@ -137,7 +145,7 @@ def test_states_of_a_traced_sender_cover_what_it_waited_for() -> None:
     back = [record["t"] for record in of(history, "Retransmission") if record["node"] == lane.node]
     assert retrying
     assert {start for start, _ in retrying} <= set(back)
-    assert all(stop <= start for (_, stop), (start, _) in zip(retrying, retrying[1:], strict=False))
+    assert all(stop <= start for (_, stop), (start, _) in pairwise(retrying))
 
 
 def test_an_empty_history_is_an_empty_timeline() -> None:
