@@ -1,4 +1,4 @@
-"""A run as lanes over time, from its history alone: `build_timeline`, `select`, then `timeline_text` or `timeline_svg`."""
+"""A run as lanes over time, from its history: `build_timeline`, `select`, then `timeline_text` or `timeline_svg`."""
 
 from testbed.report.timeline.model import Timeline
 from testbed.report.timeline.reading import build_timeline

@@ -62,7 +62,7 @@ class Span:
     stop: int
     state: str
     """of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error; of a slot or message: open, done; of a
-    node or link: fault; of an iteration: turn; of a message on its way: flight"""
+    node or link: fault; of an iteration: turn; of a message under way: flight"""
     title: str
 
 

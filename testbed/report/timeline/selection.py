@@ -24,8 +24,8 @@ class Selection:
 
 
 def select(timeline: Timeline, wanted: Selection) -> Timeline:
-    """What of it is wanted. With a slot and neither host nor queue pair, only switches are shown; with a host or queue pair
-    and no slot, only those. Raises ScenarioError for what the history does not have."""
+    """What of it is wanted. With a slot and neither host nor queue pair, only switches are shown; with a host or
+    queue pair and no slot, only those. Raises ScenarioError for what the history does not have."""
     start, stop = _range(timeline, wanted)
     by_host, by_slot = wanted.host is not None or wanted.qpn is not None, wanted.slot is not None
     qps = _queue_pairs(timeline, wanted)
