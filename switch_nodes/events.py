@@ -67,8 +67,8 @@ class ResultReplayed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FrameStepped(Event):
-    """The frame table was asked (`SwitchConfig.trace`). Of all steps: names as in the tables, in lower case; told before
-    what the step leads to."""
+    """The frame table was asked (`SwitchConfig.trace`). Of all steps: names as in the tables, in lower case; told
+    before what the step leads to."""
 
     kind: str
     action: str

@@ -35,6 +35,7 @@ COMMANDS = {
     "doctor": Command("testbed.cli.host", "what this machine can do, and what will be used instead"),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
+    "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair and per slot"),
     "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
     "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
     "bench": Command("testbed.cli.running", "measure against a peer"),
