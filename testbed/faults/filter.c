@@ -101,7 +101,7 @@ struct filter *ina_filter_new(const struct ina_rule *rules, __u32 count, const _
     for (filter->flow_mask = 1; filter->flow_mask < 2ull * flow_count; filter->flow_mask = filter->flow_mask * 2 + 1)
         ;
     filter->flows = calloc(filter->flow_mask + 1, sizeof(*filter->flows));
-    filter->mask = 1023;
+    filter->mask = 127;
     filter->entries = calloc(filter->mask + 1, sizeof(*filter->entries));
     filter->rules = calloc(count ? count : 1, sizeof(*rules));
     if (!filter->entries || !filter->rules || !filter->flows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -118,8 +119,11 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
 def load_filter() -> ctypes.CDLL | None:
     """The compiled `filter.c`, with its signatures set; None when this machine cannot build it."""
     lib = load_library("fault_filter")
-    if lib is None:
-        return None
+    return None if lib is None else _signed(lib)
+
+
+@cache
+def _signed(lib: ctypes.CDLL) -> ctypes.CDLL:
     pointer, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
         "ina_sizeof_rule": (u32, ()),
