@@ -91,6 +91,20 @@ class FastNetReduceProgram(NetReduceProgram):
         )
         self._structs, self._pointer = structs, ctypes.addressof(self._struct)
 
+    @property
+    def compiled(self) -> tuple[int, int] | None:
+        """Addresses of the `struct netreduce_switch` and of its queue, for a compiled loop that calls `netreduce_absorb`
+        itself; None when the reference takes all frames."""
+        return None if self._gated else (self._pointer, self._queue.pointer)
+
+    def catch_up(self) -> None:
+        """Behind a compiled loop: collect what was counted and noted, and make room if it came back for that."""
+        self._settle()
+        state = self._struct
+        if state.why == _Why.ROOM:
+            state.why = _Why.DONE
+            self._queue.make_room(state.room_frames, state.room_bytes)
+
     def emit(self, port: int, frame: Buffer) -> None:
         self._queue.append(port, frame)
 

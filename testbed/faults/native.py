@@ -31,13 +31,15 @@ from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 
-__all__ = ["CRule", "NativeScreen", "c_rules", "load_filter"]
+__all__ = ["FOREVER", "MOST_ACTIVE", "CLink", "CRule", "NativeScreen", "c_rules", "load_filter"]
 
 _KINDS: dict[type[PacketFault], int] = {
     Loss: 1, Burst: 2, Drop: 3, Corrupt: 4, Duplicate: 5, Reorder: 6, Delay: 7, EcnMark: 8, LinkDown: 9,
 }  # fmt: skip
 _IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE = 1, 2, 4, 8, 16, 32
-_FOREVER = (1 << 63) - 1
+FOREVER = (1 << 63) - 1
+MOST_ACTIVE = 256
+"""faults of one link direction that `filter.c` can ask at a time"""
 _BIT_BY_HASH = 0xFFFFFFFF
 
 
@@ -65,6 +67,21 @@ class CRule(ctypes.Structure):
         ("copy_bit", ctypes.c_uint32),
         ("reserved", ctypes.c_uint32),
     )
+
+
+class CLink(ctypes.Structure):
+    """`struct ina_link` of link.h."""
+
+    _fields_ = (
+        ("filter", ctypes.c_void_p),
+        ("stream", ctypes.c_uint64),
+        ("delay_ns", ctypes.c_int64),
+        ("jitter_ns", ctypes.c_int64),
+        ("horizon", ctypes.c_int64),
+        ("heals_at", ctypes.c_int64),
+    )
+    horizon: int
+    heals_at: int
 
 
 class _CConnection(ctypes.Structure):
@@ -96,7 +113,7 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
         stream=stream_key(seed, fault.name, link, direction),
         chance=threshold(fault.rate),
         start_ns=fault.window.start_ns,
-        stop_ns=_FOREVER if fault.window.stop_ns is None else fault.window.stop_ns,
+        stop_ns=FOREVER if fault.window.stop_ns is None else fault.window.stop_ns,
         kind=_KINDS[type(fault)],
         conditions=conditions,
         attempt=match.attempt or 0,
@@ -159,6 +176,12 @@ class NativeScreen:
             raise MemoryError("no memory for a fault filter")
         self._free = weakref.finalize(self, lib.ina_filter_free, self._filter)
         self._arrays: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None
+
+    @property
+    def address(self) -> int:
+        """Of the `struct filter`."""
+        address: int = self._filter
+        return address
 
     def count(self, key: int) -> int:
         """Which occurrence of this identity it is, from 1."""

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.rc.memory import MemoryRegions
+from workloads.rc.message import OutMessage
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
-from workloads.rc.send_plan import address_of, make_plan
+from workloads.rc.send_plan import SendPlan, address_of, make_plan
 from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode
 
 __all__ = ["LANE_BYTES", "FastPath", "load_fast_path"]
@@ -73,7 +74,9 @@ class FastPath:
         self._lanes = bytearray(1)
         self._words = memoryview(bytearray())
         self._lanes_at = 0
-        self._regions, self._region_count = b"", 0
+        self._regions, self.region_count = b"", 0
+        self.regions_at = 0
+        """`struct rc_region[region_count]`"""
 
     def set_qps(self, qps: Sequence[QueuePair]) -> None:
         """All queue pairs of the endpoint. Those over IPv6 keep to the reference when they receive."""
@@ -97,7 +100,8 @@ class FastPath:
             for rkey, va, memory in regions
             if memory and 0 <= va < 1 << 64 and 0 <= rkey < 1 << 32
         ]
-        self._regions, self._region_count = b"".join(known), len(known)
+        self._regions, self.region_count = b"".join(known), len(known)
+        self.regions_at = address_of(self._regions) if known else 0
 
     def accept(self, batch: FrameBatch, row: int, now: int) -> int:
         """Receive rows from `row` on, up to the first one that is not the plain case; returns that row."""
@@ -111,7 +115,7 @@ class FastPath:
                 if qp.responder.touched:
                     self._refresh(qp.responder, at)
             after: int = self._accept(
-                frames, stride, lengths, row, count, self._lanes_at, len(pairs), self._regions, self._region_count
+                frames, stride, lengths, row, count, self._lanes_at, len(pairs), self._regions, self.region_count
             )
             if after == row:
                 return row
@@ -130,6 +134,36 @@ class FastPath:
             if after == count:
                 return after
             row = after
+
+    def refresh(self) -> int:
+        """Make all lanes say what requesters and responders say; returns the address of `struct rc_lane[]`, one for each
+        queue pair over IPv4 in the order of `set_qps`."""
+        for qp, at in self._pairs:
+            una = qp.requester.una
+            _SENT.pack_into(self._lanes, at + _SENT_AT, una & PSN_MASK, qp.requester.max_nxt - una)
+            if qp.responder.touched:
+                self._refresh(qp.responder, at)
+        return self._lanes_at
+
+    def carry_on(self, qp: QueuePair, taken: int, size: int, flags: int, queued: int) -> None:
+        """So many requests to `qp`, `size` bytes, were taken by its lane since `refresh`, the last one, at most, the end of
+        its message. The ACKs due are in the queue already, but for one of that last one."""
+        at = next(at for pair, at in self._pairs if pair is qp)
+        lanes, responder = self._lanes, qp.responder
+        _, va, rkey, length, imm, _ = _PLACED.unpack_from(lanes, at + _PLACED_AT)
+        expected, unacknowledged = _EXPECTED.unpack_from(lanes, at + _EXPECTED_AT)
+        if flags & _OPENED:
+            responder.open_write(rkey, va, length)
+        responder.placed(taken, size, expected, unacknowledged, (), queued)
+        if flags & _CLOSED:
+            responder.close_write(imm if flags & _WITH_IMM else None, flags & _CLOSE_ANSWERED != 0)
+
+    def plan_of(self, message: OutMessage, qp: QueuePair) -> SendPlan:
+        """The message as `rc_emit` wants it, made once."""
+        plan = message.plan
+        if plan is None:
+            plan = message.plan = make_plan(message, qp.writer)
+        return plan
 
     def _place(self, qp: QueuePair, at: int, taken: int, flags: int) -> None:
         """Requests to `qp` were taken."""
@@ -160,9 +194,7 @@ class FastPath:
         requester, row = qp.requester, batch.count
         free = batch.capacity - row
         message, index, packets, closes = requester.next_run(free if free < limit else limit)
-        plan = message.plan
-        if plan is None:
-            plan = message.plan = make_plan(message, qp.writer)
+        plan = self.plan_of(message, qp)
         frames, stride, lengths, ports = batch.addresses
         if plan.row_bytes > stride:
             raise ValueError(f"a frame of {plan.row_bytes} bytes does not fit a row of {stride}")

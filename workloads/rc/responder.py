@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -140,18 +140,26 @@ class Responder:
         assert memory is not None
         self._message = InMessage(True, memory, None)
 
-    def placed(self, packets: int, size: int, expected: int, unacknowledged: int, answers: Sequence[int]) -> None:
+    def placed(
+        self, packets: int, size: int, expected: int, unacknowledged: int, answers: Sequence[int], queued: int = 0
+    ) -> None:
         """So many packets in order, `size` bytes, lie where `arrival` or `open_write` said. Afterwards `expected` comes
-        next, and `unacknowledged` packets came since the last of `answers`, the PSNs for which an ACK was due."""
+        next, and `unacknowledged` packets came since the last of `answers`, the PSNs for which an ACK was due; `queued`
+        further ones are in the queue, or have left, already."""
         assert self._message is not None
         self.state = _PLACED
         self._message.offset += size
         self.expected, self._unacknowledged = expected, unacknowledged
         counters = self._counters
         counters.packets_received += packets
-        counters.acks_sent += len(answers)
+        counters.acks_sent += len(answers) + queued
         for psn in answers:
             self.answers.append(Answer(psn, ACK_UNLIMITED, self.msn))
+
+    def set_answers(self, answers: Iterable[tuple[int, int]]) -> None:
+        """What waits now, as (PSN, AETH)."""
+        self.answers.clear()
+        self.answers.extend(Answer(psn, aeth >> 24, aeth & PSN_MASK) for psn, aeth in answers)
 
     def close_write(self, imm: int | None, answer: bool) -> None:
         """The last of the `placed` packets was the end of its WRITE; with `answer` an ACK is due for it."""

@@ -197,9 +197,12 @@ class SwitchNode(Node):
             if delivery.at <= now:
                 go_on((port, delivery.frame))
             else:
-                # One actor per port and direction: the filter's order stands, other ports come in between.
-                actor = self._actor + 1 + 2 * port + outgoing
-                self._agenda.at(delivery.at, actor, go_on, (port, delivery.frame))
+                self._hold(delivery.at, port, delivery.frame, outgoing=outgoing)
+
+    def _hold(self, until: int, port: int, frame: bytes, *, outgoing: bool) -> None:
+        # One actor per port and direction: the filter's order stands, other ports come in between.
+        actor = self._actor + 1 + 2 * port + outgoing
+        self._agenda.at(until, actor, self._leave if outgoing else self._enter, (port, frame))
 
     def _enter(self, arrival: tuple[int, Buffer]) -> None:
         super().arrive(*arrival)
