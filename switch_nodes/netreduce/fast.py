@@ -26,6 +26,7 @@ _ARRAYS = (
 )  # fmt: skip
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "replayed", "duplicate", "bypassed", "forwarded")
+_NOTHING = [0] * len(_COUNTED)
 _DUPLICATE = DROP_REASONS[SlotAction.REFRESH]
 
 
@@ -134,10 +135,11 @@ class FastNetReduceProgram(NetReduceProgram):
 
     def _settle(self) -> None:
         """What the compiled loop counted and noted."""
-        for index, amount in enumerate(self._tallies):
-            if amount:
-                self.counters[_COUNTED[index]] += amount
-                self._tallies[index] = 0
+        tallies = self._tallies[:]
+        if any(tallies):
+            for name, amount in zip(_COUNTED, tallies, strict=True):
+                self.counters[name] += amount
+            self._tallies[:] = _NOTHING
         used = self._struct.log_used
         if used:
             self._struct.log_used = 0

@@ -145,16 +145,18 @@ class FastPath:
                 self._refresh(qp.responder, at)
         return self._lanes_at
 
-    def carry_on(self, qp: QueuePair, taken: int, size: int, flags: int, queued: int) -> None:
-        """So many requests to `qp`, `size` bytes, were taken by its lane since `refresh`, the last one, at most, the end of
-        its message. The ACKs due are in the queue already, but for one of that last one."""
-        at = next(at for pair, at in self._pairs if pair is qp)
+    def carry_on(self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int) -> None:
+        """The lane of that index took so many requests, `size` bytes, since `refresh`, the last one, at most, the end of its
+        message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that end."""
+        qp, at = self._pairs[index]
         lanes, responder = self._lanes, qp.responder
         _, va, rkey, length, imm, _ = _PLACED.unpack_from(lanes, at + _PLACED_AT)
         expected, unacknowledged = _EXPECTED.unpack_from(lanes, at + _EXPECTED_AT)
         if flags & _OPENED:
             responder.open_write(rkey, va, length)
-        responder.placed(taken, size, expected, unacknowledged, (), queued)
+        if taken:
+            responder.placed(taken, size, expected, unacknowledged, ())
+        responder.answered(queued, duplicates, unacknowledged)
         if flags & _CLOSED:
             responder.close_write(imm if flags & _WITH_IMM else None, flags & _CLOSE_ANSWERED != 0)
 

@@ -27,6 +27,42 @@ static enum rc_held_fate hear(struct rc_held *held, int32_t index, int32_t dista
     return RC_HELD_DONE;
 }
 
+static void answer(struct rc_held_qp *qp, uint32_t psn)
+{
+    uint32_t at = (qp->first + qp->waiting++) % RC_HELD_ANSWERS;
+    qp->answers[at] = (struct rc_held_answer){psn, qp->aeth};
+    qp->made++;
+}
+
+/* Bytes of the extension headers of SEND and WRITE requests, by opcode. */
+static const uint8_t extension_bytes[] = {0, 0, 0, 4, 0, 4, 16, 0, 0, 4, 16, 20};
+
+/* responder.py: on_request, for what is not the expected PSN: all that is told of it is a count. */
+static enum rc_held_fate out_of_order(struct rc_held *held, const uint8_t *frame, int32_t length)
+{
+    struct roce_view view;
+    if (roce_parse(frame, (size_t)length, &view) != ROCE_PLAIN || view.opcode >= sizeof extension_bytes
+        || view.end < EXT_AT + extension_bytes[view.opcode] + (uint32_t)view.pad + ICRC_BYTES)
+        return RC_HELD_PYTHON;
+    for (int32_t i = 0; i < held->qp_count; i++) {
+        struct rc_lane *lane = &held->lanes[i];
+        struct rc_held_qp *qp = &held->qps[i];
+        if (view.qpn != lane->qpn || view.src_ip != lane->src_ip || view.dst_ip != lane->dst_ip)
+            continue;
+        int32_t distance = psn_diff(view.psn, lane->psn);
+        if (!distance || qp->order == RC_REFUSES || (distance > 0 && qp->order != RC_GAP)
+            || !roce_icrc_is_valid(frame, view.end))
+            return RC_HELD_PYTHON;
+        if (distance < 0) {
+            qp->duplicates++;
+            lane->unacknowledged = 0;
+            answer(qp, psn_add(lane->psn, -1));
+        }
+        return RC_HELD_DONE;
+    }
+    return RC_HELD_PYTHON;
+}
+
 enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, int32_t length, int64_t now)
 {
     held->news = RC_NEWS_NONE;
@@ -36,7 +72,7 @@ enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, in
     if (held->sender >= 0)
         held->lanes[held->sender].in_flight = (int32_t)(held->max_nxt - held->una);
     if (!rc_accept(frame, (size_t)length, &length, 0, 1, held->lanes, held->qp_count, held->regions, held->region_count))
-        return RC_HELD_PYTHON;
+        return out_of_order(held, frame, length);
     for (int32_t i = 0; i < held->qp_count; i++) {
         struct rc_lane *lane = &held->lanes[i];
         struct rc_held_qp *qp = &held->qps[i];
@@ -47,16 +83,14 @@ enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, in
         qp->taken++;
         qp->placed += lane->placed;
         qp->flags |= lane->flags;
+        qp->order = RC_IN_ORDER;
         if (lane->flags & RC_CLOSED) { /* its answer has a new MSN */
             held->news = RC_NEWS_CLOSED;
             held->news_qp = i;
             return RC_HELD_NEWS;
         }
-        if (lane->answered) {
-            uint32_t at = (qp->first + qp->waiting++) % RC_HELD_ANSWERS;
-            qp->answers[at] = (struct rc_held_answer){lane->answers[0], qp->aeth};
-            qp->made++;
-        }
+        if (lane->answered)
+            answer(qp, lane->answers[0]);
         return RC_HELD_DONE;
     }
     return RC_HELD_DONE;

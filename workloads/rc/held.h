@@ -14,6 +14,13 @@ enum rc_held_fate {
     RC_HELD_NEWS = 3    /* something completes: see `news` */
 };
 
+/* Of a responder, as responder_table.py has it. */
+enum rc_held_order {
+    RC_REFUSES = 0, /* in error */
+    RC_IN_ORDER = 1,
+    RC_GAP = 2 /* a sequence NAK was sent for the expected PSN */
+};
+
 enum rc_held_news { RC_NEWS_NONE = 0, RC_NEWS_ACK = 1, RC_NEWS_CLOSED = 2 };
 
 struct rc_held_answer {
@@ -26,7 +33,8 @@ struct rc_held_qp {
     const uint8_t *octets; /* what its ACK frames begin with, and the iCRC's CRC-32 behind that */
     uint32_t octets_bytes;
     uint32_t state;
-    uint32_t aeth; /* of a positive answer now */
+    uint32_t aeth;  /* of a positive answer now */
+    uint32_t order; /* enum rc_held_order */
     /* Since it was handed over. */
     uint32_t acks;
     uint32_t taken; /* requests */
@@ -35,6 +43,7 @@ struct rc_held_qp {
     uint32_t first; /* the oldest of `answers` */
     uint32_t waiting;
     uint32_t left;  /* answers that were sent */
+    uint32_t duplicates;
     uint64_t placed; /* bytes */
     struct rc_held_answer answers[RC_HELD_ANSWERS];
 };

@@ -25,8 +25,8 @@ _MOST_ANSWERS = _ANSWERS // 2
 
 # `struct rc_held_qp`, part by part.
 _WRITER = struct.Struct("=QII")
-_SINCE = struct.Struct("=8IQ")
-"""aeth, ACKs, taken, flags, made, first, waiting, left; bytes placed"""
+_SINCE = struct.Struct("=10IQ")
+"""aeth, order, ACKs, taken, flags, made, first, waiting, left, duplicates; bytes placed"""
 _ANSWER = struct.Struct("=II")
 _SINCE_AT = _WRITER.size
 _ANSWERS_AT = _SINCE_AT + _SINCE.size
@@ -99,9 +99,9 @@ class HeldEndpoint:
 
     def _pack_pair(self, responder: Responder, at: int) -> None:
         answers = responder.answers
-        _SINCE.pack_into(
-            self._qps, at + _SINCE_AT, ACK_UNLIMITED << 24 | responder.msn, 0, 0, 0, 0, 0, len(answers), 0, 0
-        )
+        order = 0 if responder.refuses else 2 if responder.has_gap else 1
+        aeth = ACK_UNLIMITED << 24 | responder.msn
+        _SINCE.pack_into(self._qps, at + _SINCE_AT, aeth, order, 0, 0, 0, 0, 0, len(answers), 0, 0, 0)
         at += _ANSWERS_AT
         for psn, syndrome, msn in answers:
             _ANSWER.pack_into(self._qps, at, psn, syndrome << 24 | msn)
@@ -116,7 +116,9 @@ class HeldEndpoint:
         self._endpoint.set_turn(turn, turn_packets)
         for index, qp in enumerate(self._order):
             at = index * HELD_QP_BYTES
-            _, acks, taken, flags, made, first, waiting, left, placed = _SINCE.unpack_from(self._qps, at + _SINCE_AT)
+            _, _, acks, taken, flags, made, first, waiting, left, duplicates, placed = _SINCE.unpack_from(
+                self._qps, at + _SINCE_AT
+            )
             if index == self._sender:
                 qp.requester.went_on(sent, since, acks, una, None if deadline < 0 else deadline)
             elif acks:
@@ -124,8 +126,8 @@ class HeldEndpoint:
             if made or left:
                 places = (at + _ANSWERS_AT + (first + i) % _ANSWERS * _ANSWER.size for i in range(waiting))
                 qp.responder.set_answers(_ANSWER.unpack_from(self._qps, place) for place in places)
-            if taken:
-                self._fast.carry_on(qp, taken, placed, flags, made)
+            if taken or duplicates:
+                self._fast.carry_on(index, taken, placed, flags, made, duplicates)
         news, index, distance = _NEWS.unpack_from(self._memory, _NEWS_AT)
         if news == _NEWS_ACK:
             self._order[index].requester.on_acks(distance, 1, now)

@@ -140,21 +140,34 @@ class Responder:
         assert memory is not None
         self._message = InMessage(True, memory, None)
 
-    def placed(
-        self, packets: int, size: int, expected: int, unacknowledged: int, answers: Sequence[int], queued: int = 0
-    ) -> None:
+    def placed(self, packets: int, size: int, expected: int, unacknowledged: int, answers: Sequence[int]) -> None:
         """So many packets in order, `size` bytes, lie where `arrival` or `open_write` said. Afterwards `expected` comes
-        next, and `unacknowledged` packets came since the last of `answers`, the PSNs for which an ACK was due; `queued`
-        further ones are in the queue, or have left, already."""
+        next, and `unacknowledged` packets came since the last of `answers`, the PSNs for which an ACK was due."""
         assert self._message is not None
         self.state = _PLACED
         self._message.offset += size
         self.expected, self._unacknowledged = expected, unacknowledged
         counters = self._counters
         counters.packets_received += packets
-        counters.acks_sent += len(answers) + queued
+        counters.acks_sent += len(answers)
         for psn in answers:
             self.answers.append(Answer(psn, ACK_UNLIMITED, self.msn))
+
+    def answered(self, queued: int, duplicates: int, unacknowledged: int) -> None:
+        """So many ACKs were put into the queue, some of them for so many duplicates; so many packets came since."""
+        self._counters.acks_sent += queued
+        self._counters.duplicates_received += duplicates
+        self._unacknowledged = unacknowledged
+
+    @property
+    def refuses(self) -> bool:
+        """It failed: nothing is answered any more."""
+        return self.state is ResponderState.ERROR
+
+    @property
+    def has_gap(self) -> bool:
+        """A sequence NAK was sent for the expected PSN."""
+        return self.state is ResponderState.EXPECT_FIRST_GAP or self.state is ResponderState.IN_MESSAGE_GAP
 
     def set_answers(self, answers: Iterable[tuple[int, int]]) -> None:
         """What waits now, as (PSN, AETH)."""

@@ -207,7 +207,9 @@ class NativeSwitchNode(_Struct, SwitchNode):
         self._enter((port, frame))
 
     def tell_news(self) -> None:
-        self._tell_events()
+        machine, tell, name = self.machine, self._tell, self.name
+        while (event := machine.next_event()) is not None:
+            tell(name, event)
 
     def make_room(self) -> None:
         machine = self.machine
