@@ -95,7 +95,12 @@ class LinkFilter:
             return None
         if self._shared is None:
             self._shared = CLink(
-                self._native.address, self._link_stream, self._delay_ns, self._jitter_ns, self._horizon, self._heals_next()
+                self._native.address,
+                self._link_stream,
+                self._delay_ns,
+                self._jitter_ns,
+                self._horizon,
+                self._heals_next(),
             )
         return ctypes.addressof(self._shared)
 

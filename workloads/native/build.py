@@ -42,8 +42,13 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "switch_programs": ("switch_nodes/forward.c", "switch_nodes/netreduce/absorb.c"),
     "fault_filter": ("testbed/faults/filter.c",),
     "simulator": (
-        "testbed/worlds/simulated/native/agenda.c", "testbed/worlds/simulated/native/core.c", "workloads/rc/held.c",
-        "workloads/rc/fast.c", "switch_nodes/forward.c", "switch_nodes/netreduce/absorb.c", "testbed/faults/filter.c",
+        "testbed/worlds/simulated/native/agenda.c",
+        "testbed/worlds/simulated/native/core.c",
+        "workloads/rc/held.c",
+        "workloads/rc/fast.c",
+        "switch_nodes/forward.c",
+        "switch_nodes/netreduce/absorb.c",
+        "testbed/faults/filter.c",
     ),
 }
 """Library name -> C files, relative to the folder that holds the packages. Data only: nothing is imported from above."""

@@ -78,6 +78,11 @@ class Simulation:
         self._open = set(self._hosts)
         """workers that may still get somewhere"""
 
+    @property
+    def packet_hops(self) -> int:
+        """Frames that went over a wire so far, each wire counted."""
+        return sum(wire.frames for wire in self._wires.values())
+
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
         limit = self._plan.scenario.time_limit_ns

@@ -167,5 +167,7 @@ class NativeAgenda(Agenda):
     def check(self, fate: int) -> int:
         """What a function that keeps a frame returned. Raises InternalError when it could not."""
         if fate < 0:
-            raise InternalError("a frame is longer than any link or queue pair of the plan allows, or there is no memory")
+            raise InternalError(
+                "a frame is longer than any link or queue pair of the plan allows, or there is no memory"
+            )
         return fate

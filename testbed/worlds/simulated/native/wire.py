@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import WireStruct
