@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ _ARRAYS = (
 )  # fmt: skip
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "replayed", "duplicate", "bypassed", "forwarded")
-_NOTHING = [0] * len(_COUNTED)
+_NOTHING: list[Any] = [0] * len(_COUNTED)
 _DUPLICATE = DROP_REASONS[SlotAction.REFRESH]
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
@@ -56,20 +58,27 @@ def load_fast_path() -> FastPath | None:
     return None if library is None else FastPath(library)
 
 
+@cache
+def _functions(library: ctypes.CDLL) -> tuple[Any, Any, Any]:
+    """rc_accept, rc_emit, rc_answer."""
+    pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
+    word = ctypes.c_uint32
+    rows = (pointer, size, pointer, pointer, number, number)
+    accept, emit, answer = library.rc_accept, library.rc_emit, library.rc_answer
+    accept.argtypes = [pointer, size, pointer, number, number, pointer, number, octets, number]
+    accept.restype = ctypes.c_int
+    emit.argtypes = (*rows, octets, word, word, number, number, number)
+    emit.restype = ctypes.c_int
+    answer.argtypes = (*rows, octets, size, word, octets)
+    answer.restype = None
+    return accept, emit, answer
+
+
 class FastPath:
     """The fast path of one endpoint."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
-        word = ctypes.c_uint32
-        rows = (pointer, size, pointer, pointer, number, number)
-        self._accept, self._emit, self._answer = library.rc_accept, library.rc_emit, library.rc_answer
-        self._accept.argtypes = [pointer, size, pointer, number, number, pointer, number, octets, number]
-        self._accept.restype = ctypes.c_int
-        self._emit.argtypes = (*rows, octets, word, word, number, number, number)
-        self._emit.restype = ctypes.c_int
-        self._answer.argtypes = (*rows, octets, size, word, octets)
-        self._answer.restype = None
+        self._accept, self._emit, self._answer = _functions(library)
         self._pairs: list[tuple[QueuePair, int]] = []
         self._lanes = bytearray(1)
         self._words = memoryview(bytearray())
