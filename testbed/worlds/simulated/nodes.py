@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -20,6 +20,13 @@ _BACKLOG_FRAMES = 8192
 
 Tell = Callable[[str, Event], None]
 """(node, event)"""
+
+
+class Times(Protocol):
+    """Times in ns, by number."""
+
+    def __getitem__(self, number: int, /) -> int: ...
+    def __setitem__(self, number: int, time: int, /) -> None: ...
 
 
 class FinishingMachine(Machine, Protocol):
@@ -175,8 +182,8 @@ class SwitchNode(Node):
     ) -> None:
         super().__init__(name, actor, agenda, make, tell)
         self._ingress, self._egress, self._tap = ingress, egress, tap
-        self._appointed: dict[int, int] = {}
-        """by actor of a filter: when the last frame that it holds back is due"""
+        self._appointed: Times = defaultdict(lambda: -1)
+        """by 2 * port + outgoing: when the last frame that the filter there holds back is due"""
 
     def arrive(self, port: int, frame: Buffer) -> None:
         found = self._ingress.get(port)
@@ -196,14 +203,18 @@ class SwitchNode(Node):
         self._tell_strikes(found)
         if not deliveries and self._tap is not None:
             self._tap.dropped(port, frame, now, outgoing, "filter")
-        # One actor per port and direction: the filter's order stands, other ports come in between.
-        actor = self._actor + 1 + 2 * port + outgoing
+        side = 2 * port + outgoing
         for delivery in deliveries:
-            if delivery.at <= now and self._appointed.get(actor, -1) < now:
+            if delivery.at <= now and self._appointed[side] < now:
                 go_on((port, delivery.frame))
             else:  # or the one that is due right now and was not heard yet would be overtaken
-                self._appointed[actor] = max(delivery.at, self._appointed.get(actor, -1))
-                self._agenda.at(max(now, delivery.at), actor, go_on, (port, delivery.frame))
+                self._appointed[side] = max(delivery.at, self._appointed[side])
+                self._hold(max(now, delivery.at), port, delivery.frame, outgoing=outgoing)
+
+    def _hold(self, until: int, port: int, frame: bytes, *, outgoing: bool) -> None:
+        # One actor per port and direction: the filter's order stands, other ports come in between.
+        actor = self._actor + 1 + 2 * port + outgoing
+        self._agenda.at(until, actor, self._leave if outgoing else self._enter, (port, frame))
 
     def _enter(self, arrival: tuple[int, Buffer]) -> None:
         super().arrive(*arrival)

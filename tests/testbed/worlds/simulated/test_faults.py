@@ -10,6 +10,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     EcnMark,
+    Forge,
     Kill,
     LinkDown,
     Loss,
@@ -109,6 +110,12 @@ def marked(records, tap, clean):
     assert sum(frame[15] & 3 == 3 for _, _, frame in tap.arrived) == len(of(records, "FaultStruck"))
 
 
+def joined_by_strangers(records, tap, clean):
+    strangers = [frame for _, _, frame in tap.arrived if frame[26:30] == bytes((10, 255, 255, 254))]
+    assert len(strangers) == len(of(records, "FaultStruck"))
+    assert tap.lost == 0
+
+
 CASES = [
     (Loss("f", LINKS, window=WINDOW, rate=0.05), lost),
     (Burst("f", LINKS, window=WINDOW, rate=0.02, recover=0.5), lost),
@@ -118,6 +125,7 @@ CASES = [
     (Reorder("f", H1, UP, WINDOW, DATA, 0.1, delay_ns=MS // 5), overtaken),
     (Delay("f", H1, UP, WINDOW, DATA, delay_ns=2 * MS, jitter_ns=MS // 2), later),
     (EcnMark("f", H1, UP, WINDOW, DATA, 0.3), marked),
+    (Forge("f", H1, UP, WINDOW, DATA, 0.2, what="foreign"), joined_by_strangers),
     (LinkDown("f", H1, UP, Window(3 * MS, 5 * MS), count=2, period_ns=8 * MS), lost),
     (RateChange("f", H1, UP, WINDOW, 20_000_000), later),
     (Pause("f", "s1", WINDOW), later),
