@@ -18,7 +18,7 @@ RULES = {
     3: "a message is FIRST MIDDLE* LAST or ONLY, its packets have their sizes, RETH tells the sum of them",
     4: "an ACK acknowledges only what was delivered, never takes back, and the MSN never falls",
     5: "a NAK names the first missing PSN, once per gap, and that PSN is sent again",
-    6: "the switch originates no ACK, NAK or CNP, and alters none",
+    6: "the switch originates no ACK, NAK or CNP, alters none, and keeps no NAK to itself",
     7: "the switch sends a data packet no more often than it came, and changes only its payload and iCRC",
     8: "every copy of a result is the same",
     9: "no sender has more packets in flight than its window",

@@ -10,6 +10,7 @@ from testbed.checkers.messages import message_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.rules_switch import Connection, SwitchRules
+from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
 from testbed.report.capture import FileCapture
 from testbed.verdict import CheckResult, Verdict
@@ -74,6 +75,7 @@ class _CaptureJudge:
                 not plain and (connection in self._ranks or (forged and connection[:2] in edges))
             ),
             is_stale=self._is_stale,
+            plain_between=any(isinstance(fault, Forge) and fault.what in PLAIN for fault in scenario.faults),
         )
         self._by_requests: dict[Connection, ConnectionRules] = {}
         self._by_answers: dict[Connection, ConnectionRules] = {}
@@ -112,6 +114,7 @@ class _CaptureJudge:
                 else:
                     self._entered(frame, payload, captured.frame, seen, lost=bool(captured.comment))
         if not self._failed:
+            self._switch.finish()
             for rules in self._by_requests.values():
                 rules.finish()
         self.judged = [seen.number, self._switch.data_passed, self._switch.answers_passed]
@@ -130,7 +133,7 @@ class _CaptureJudge:
                 self._switch.damaged(raw)
             return
         if not lost:
-            self._switch.entered(frame, payload)
+            self._switch.entered(frame, payload, seen)
         if frame.role is Role.DATA:
             rules = self._by_requests.get(frame.connection)
             if rules is not None:

@@ -30,7 +30,7 @@ from workloads.wire import (
 )
 from workloads.wire.envelope import ETHERNET, encode_envelope
 
-__all__ = ["DEADLY", "FORGERIES", "Forgery", "forge"]
+__all__ = ["DEADLY", "FORGERIES", "PLAIN", "Forgery", "forge"]
 
 _STRANGER = {4: bytes([10, 255, 255, 254]), 16: bytes([0xFD]) + bytes(14) + b"\xfe"}
 _STRAY_QPN = 0x80_0000
@@ -175,7 +175,10 @@ def _old_plain(packet: Packet) -> Packet | None:
 
 
 def _old_data(packet: Packet) -> Packet | None:
-    return _with_bth(packet, psn=psn_add(packet.bth.psn, -_FAR // 2)) if _data(packet) else None
+    """Not the begin of a message: in front of the first one it would be the first."""
+    if not _data(packet) or packet.info.starts:
+        return None
+    return _with_bth(packet, psn=psn_add(packet.bth.psn, -_FAR // 2))
 
 
 def _misplaced(packet: Packet) -> Packet | None:
@@ -193,6 +196,13 @@ def _restarted(packet: Packet) -> Packet | None:
 
 def _denied(packet: Packet) -> Packet | None:
     return None if packet.reth is None else replace(packet, reth=replace(packet.reth, rkey=packet.reth.rkey ^ 1))
+
+
+def _unserved(packet: Packet) -> Packet | None:
+    """An RDMA READ request."""
+    if not _data(packet):
+        return None
+    return Packet(packet.envelope, replace(packet.bth, opcode=Opcode.READ_REQUEST), reth=Reth(0, 0, 4))
 
 
 def _ack_unsent(packet: Packet) -> Packet | None:
@@ -226,10 +236,11 @@ FORGERIES: Mapping[str, Forgery] = {
     "stray_bad": Forgery("on a connection that nobody has, with a length of 0 packets in the INA header", _stray_bad),
     "overrun": Forgery("on a connection that nobody has, a message far in the future", _overrun),
     "old_plain": Forgery("a first packet without INA header, far behind the connection's PSNs", _old_plain),
-    "old_data": Forgery("the same packet half as far behind", _old_data),
+    "old_data": Forgery("a packet inside a message, half as far behind", _old_data),
     "misplaced": Forgery("the opcode of the next place in a message", _misplaced),
     "restarted": Forgery("a new message in the middle of one", _restarted),
     "shortened": Forgery("the last four bytes cut off", _shortened),
+    "unserved": Forgery("an RDMA READ request instead", _unserved),
     "denied": Forgery("another memory key", _denied),
     "ack_unsent": Forgery("an answer about a PSN that was never sent", _ack_unsent),
     "ack_stale": Forgery("an answer about a PSN of long ago", _ack_stale),
@@ -247,7 +258,11 @@ DEADLY: Mapping[str, frozenset[Direction]] = {
     "shortened": _DOWN,
     "padded": _DOWN,
     "denied": _UP | _DOWN,
+    "unserved": _UP | _DOWN,
     "nak_fatal": _UP | _DOWN,
 }
 """where a forgery may end a queue pair: on the way to a host it is taken for the peer's own words. On the way to a
 switch `stray` takes its connection's place, and the result travels under the memory key of `denied`"""
+
+PLAIN = frozenset({"old_plain", "stray_plain"})
+"""behind these a switch takes what it does not know for plain traffic"""

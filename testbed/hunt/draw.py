@@ -11,8 +11,9 @@ from random import Random
 from typing import TypeVar
 
 from testbed.hunt.draw_faults import draw_faults
+from testbed.hunt.recipes import RECIPES
 from testbed.hunt.schedule import Schedule
-from testbed.hunt.survival import RESERVE, travel_ns
+from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
@@ -25,6 +26,8 @@ T = TypeVar("T")
 
 TRACE_EVERY = 8
 """one schedule of so many tells the steps of the tables"""
+_FOLLOWS_RECIPE = 0.6
+"""share of the traced ones"""
 _TIME_LIMIT_NS = 60_000_000_000
 _MOST_CONTRIBUTIONS = 64
 """packets of all hosts together, unless the dice want a large one"""
@@ -42,6 +45,10 @@ def draw_schedule(seed: int, number: int, base: Scenario | None = None, program:
     )
     if base is None:
         scenario = _with_timeout(draw, scenario)
+    if traced and base is None and draw.random() < _FOLLOWS_RECIPE:
+        cooked = draw.choice(RECIPES)(draw, scenario)
+        if may_fail(cooked) or not unsurvivable(cooked):
+            return Schedule(number, cooked)
     return Schedule(number, draw_faults(draw, scenario))
 
 

@@ -39,19 +39,21 @@ _KINDS = {
     "loss": 16, "burst": 8, "drop": 16, "corrupt": 9, "duplicate": 12, "reorder": 9, "delay": 5, "ecn_mark": 4,
     "link_down": 6, "rate_change": 4, "pause": 6, "kill": 3, "forge": 10,
 }  # fmt: skip
+_FORGE_TRACED = 60
 _ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
 """two of them could contradict each other"""
 _POISON = ("changed", "shortened")
 """harmless only behind the packet they were made of"""
-_UP_ONLY = ("bad_length", "overrun", "stray_bad", *_POISON)
+_UP_ONLY = ("bad_length", "reflected", "overrun", "stray_bad", *_POISON)
 _ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
 
 
 def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
-    """`scenario` with faults; what would not be survivable is left out again, unless a failure is all right anyway."""
+    """`scenario` with faults (of a traced one many are forged: what tells of steps should take them all); what would not be survivable is left out again, unless a failure is all right anyway."""
     kinds: list[str] = []
     for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
-        kind = draw.choices(list(_KINDS), list(_KINDS.values()))[0]
+        weights = {**_KINDS, "forge": _FORGE_TRACED} if scenario.trace else _KINDS
+        kind = draw.choices(list(weights), list(weights.values()))[0]
         if kind not in _ONCE or kind not in kinds:
             kinds.append(kind)
     kinds.sort(key=lambda kind: kind == "forge")  # last: what is lost before it is not forged (see _POISON)
