@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from testbed.faults.model import (
     Burst,
@@ -114,11 +115,17 @@ def draw_plan(seed: int) -> Plan:
         "receive_late_ns": dice.choice([0, 0, 0, 200_000]),
     }
     link = {
-        "rate_bps": dice.choice([100_000_000, 1_000_000_000, 333_333_333]),
+        "rate_bps": dice.choice([100_000_000, 1_000_000_000, 123_456_789]),
         "delay_ns": dice.choice([0, 0, 10_000, MS]),
         "jitter_ns": dice.choice([0, 0, 5000]),
         "queue_packets": dice.choice([1000, 1000, 12]),
     }
-    return rack_plan(
+    plan = rack_plan(
         draw.hosts, seed=seed, faults=faults, job=job, transport=transport, link=link, time_limit_ns=200 * MS
     )
+    window, every = dice.choice([(1 << 20, 64), (1 << 20, 5), (7, 64), (1, 64)])
+    workers = (
+        replace(worker, to_successor=replace(worker.to_successor, window_packets=window, ack_request_every=every))
+        for worker in plan.workers
+    )
+    return replace(plan, workers=tuple(workers))
