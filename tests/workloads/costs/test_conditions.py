@@ -95,5 +95,5 @@ def test_it_can_be_read():
     )
     assert str(state_condition(machines(32, 8, 1.26, 1e-6), 100e6)) == (
         "B_intra/B_inter 1.26 is not above the threshold 1.867; PN does not beat FR for this size, equal at alpha* = "
-        "60.19 us, equal at M* = 1.661e+06 B"
+        "60.19 us, equal at M* = 1.662e+06 B"
     )
