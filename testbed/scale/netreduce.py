@@ -45,7 +45,14 @@ def netreduce_on_rack(
 
 class _Run:
     def __init__(
-        self, links: Sequence[RackLink], size: int, framing: Framing, packets: int, window: int, credit: str, hello: bool
+        self,
+        links: Sequence[RackLink],
+        size: int,
+        framing: Framing,
+        packets: int,
+        window: int,
+        credit: str,
+        hello: bool,
     ) -> None:
         self._ranks, self._window, self._credit, self._ack = len(links), window, credit, framing.ack_bytes
         room = packets * framing.path_mtu - _INA_HEADER_BYTES
