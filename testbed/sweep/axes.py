@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from testbed.scenario.problems import KeyPath, Problems, closest, show
@@ -79,9 +79,7 @@ def _range(problems: Problems, path: KeyPath, value: dict[str, Any], parameter: 
         return None
     here, given = (*path, how[0]), value[how[0]]
     if how[0] == "step":
-        step = _one(problems, here, given, parameter) if given != 0 else 0
-        if step == 0:
-            problems.add(here, "out of range", found="0", allowed="more than 0")
+        step = _one(problems, here, given, replace(parameter, low=1))
         return Axis((stop - start) // step + 1, lambda: iter(range(start, stop + 1, step))) if step else None
     if how[0] == "points":
         if isinstance(given, bool) or not isinstance(given, int) or given < 2:

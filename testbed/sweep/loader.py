@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+import re
 from pathlib import Path
 from typing import Any
 
-from testbed.scenario.problems import Problems, closest, show
+from testbed.scenario.problems import Place, Problems, closest, show
 from testbed.scenario.yamlfile import parse_yaml, read_text
 from testbed.sweep.axes import Axis, read_axis
 from testbed.sweep.model import MAX_TASKS, MODELS, Sweep
@@ -17,6 +19,7 @@ __all__ = ["SWEEP_KEYS", "builtin_sweeps", "load_sweep", "parse_sweep"]
 
 SWEEP_KEYS = ("name", "description", "model", "algorithms", "parameters")
 
+_WORD = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z", re.ASCII)
 _TOP = Path(__file__).resolve().parents[2]
 _FOLDER = Path("playbooks") / "sweeps"
 
@@ -53,7 +56,7 @@ def parse_sweep(text: str, source: str, model: str | None = None) -> Sweep:
         )  # fmt: skip
     problems = Problems(source, places)
     if model is not None:
-        data["model"] = model
+        data["model"], places["model",] = model, Place("--model")
     sweep = _Build(problems, data).sweep(source)
     problems.raise_if_any()
     assert sweep is not None
@@ -72,9 +75,12 @@ class _Build:
         for key in ("name", "model", "algorithms", "parameters"):
             if data.get(key) is None:
                 problems.add((key,), "is missing" if key not in data else "has no value", allowed="a value")
-        for key in ("name", "description"):
-            if data.get(key) is not None and not isinstance(data[key], str):
-                problems.add((key,), "not text", found=show(data[key]), allowed="text")
+        name, text = data.get("name"), data.get("description")
+        if name is not None and (not isinstance(name, str) or not _WORD.match(name)):
+            allowed = "a-z, 0-9 and - inside, at most 63 characters"
+            problems.add(("name",), "not a name", found=show(name), allowed=allowed)
+        if text is not None and not isinstance(text, str):
+            problems.add(("description",), "not text", found=show(text), allowed="text")
         model, given = data.get("model"), data.get("parameters")
         if model is not None and (not isinstance(model, str) or model not in MODELS):
             problems.add(
@@ -92,10 +98,11 @@ class _Build:
         if axes is None or not algorithms or model is None or family is None:
             return None
         points = math.prod(axis.count for axis in axes.values())
-        if points * len(algorithms) > MAX_TASKS:
+        total = points * len(algorithms)
+        if total > MAX_TASKS:
             problems.add(
                 ("parameters",), "too many points",
-                found=f"{points:,} points x {len(algorithms)} algorithms = {points * len(algorithms):,}",
+                found=f"{points:,} points" + (f" x {len(algorithms)} algorithms = {total:,}" if total > points else ""),
                 allowed=f"at most {MAX_TASKS:,} in all", hint="shorten a list, or take a larger factor or step",
             )  # fmt: skip
         if problems:
@@ -121,7 +128,7 @@ class _Build:
                 here = f"{model} model of {'machines' if family == 'machines' else 'a rack'}"
                 self.problems.add(
                     ("algorithms", index), f"unknown algorithm of the {here}", found=show(name),
-                    allowed=", ".join(known) or "none", hint=closest(name, known),
+                    allowed=", ".join(_closest_first(name, known)) or "none", hint=closest(name, known),
                 )  # fmt: skip
             elif given.index(name) != index:
                 self.problems.add(("algorithms", index), "named twice", found=show(name), allowed="each once")
@@ -143,3 +150,7 @@ class _Build:
             if parameter.default is None and name not in given:
                 self.problems.add(("parameters", name), "is missing", allowed=f"{parameter.allowed}, or several")
         return axes if len(axes) == len(given) else None
+
+
+def _closest_first(name: object, known: tuple[str, ...]) -> list[str]:
+    return sorted(known, key=lambda word: -difflib.SequenceMatcher(None, str(name).lower(), word.lower()).ratio())
