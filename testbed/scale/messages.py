@@ -50,6 +50,9 @@ def run_messages(
     for index, item in enumerate(messages):
         queues[item.sender].append(index)
     trains = [framing.train(item.size_bytes) for item in messages]
+    ways = {pair: path(*pair) for item in messages for pair in _both(item)}
+    there = [ways[item.sender, item.receiver] for item in messages]
+    back = [ways[item.receiver, item.sender] for item in messages]
     here = [False] * len(messages)
     posted, acked = [0] * ranks, [0] * ranks
     starts = list(starts_ns) + [0.0] * (ranks - len(starts_ns))
@@ -71,8 +74,7 @@ def run_messages(
 
     def move(now: float, index: int, hop: int, last: float) -> None:
         nonlocal packet_hops
-        item, train = messages[index], trains[index]
-        way = path(item.sender, item.receiver)
+        train, way = trains[index], there[index]
         first, last = way[hop].carry(now, last, train)
         packet_hops += train.packets
         if hop + 1 == len(way):
@@ -83,8 +85,7 @@ def run_messages(
     def answer(now: float, index: int, hop: int) -> None:
         """The ACK for the end of a message enters a link; those for its middle cost room there."""
         nonlocal packet_hops
-        item, train = messages[index], trains[index]
-        way = path(item.receiver, item.sender)
+        train, way = trains[index], back[index]
         pipe = way[hop]
         if train.acks > 1:
             pipe.burden(now, (train.acks - 1) * ack)
@@ -119,3 +120,7 @@ def run_messages(
     for item in messages:
         sent[item.sender] += item.size_bytes
     return Outcome(done / 1e9, packet_hops, events, float(max(sent, default=0)))
+
+
+def _both(item: Message) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (item.sender, item.receiver), (item.receiver, item.sender)
