@@ -12,6 +12,7 @@ from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.units import format_duration, format_rate, format_size
+from testbed.sweep import builtin_sweeps, load_sweep
 
 __all__ = ["configure_list", "configure_validate", "run_list", "run_validate"]
 
@@ -28,6 +29,7 @@ _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "topologies": lambda: ((name, kind.meaning) for name, kind in TOPOLOGY_KINDS.items()),
     "programs": lambda: iter(PROGRAMS.items()),
     "collectives": lambda: iter(COLLECTIVES.items()),
+    "sweeps": lambda: ((name, load_sweep(name).description.partition("\n")[0]) for name in builtin_sweeps()),
     "faults": lambda: ((name, kind.meaning) for name, kind in FAULT_KINDS.items()),
 }
 
