@@ -214,6 +214,16 @@ class NewShape(LinkShape):
     colour: str = "black"
 
 
+class NewFault(Loss):
+    """Nor of this fault."""
+
+
+@needs_c
+@pytest.mark.parametrize(("kind", "expected"), [(Loss, NativeAgenda), (NewFault, Agenda)])
+def test_a_fault_that_the_loop_does_not_know(kind: type[Loss], expected: type[Agenda]) -> None:
+    assert type(choose_parts(rack_plan(2, faults=(kind("loss", rack_links(2)),))).agenda) is expected
+
+
 @needs_c
 def test_what_the_loop_does_not_know_is_for_the_reference() -> None:
     for colour, kind in (("black", NativeAgenda), ("red", Agenda)):
