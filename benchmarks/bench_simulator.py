@@ -161,6 +161,7 @@ _REASONS = {
     Why.ADMIT_OUT: "a fault decided, outgoing", Why.ARRIVE: "a frame by the reference",
     Why.SETTLE: "a host settled by the reference", Why.NEWS: "a message completed (take back, collective)",
     Why.TELL: "events of a switch", Why.WAKE: "alarms (digests, retransmission)", Why.ROOM: "room in a queue",
+    Why.RECORD_IN: "a tap", Why.RECORD_OUT: "a tap", Why.DROPPED: "a tap",
 }  # fmt: skip
 
 

@@ -80,6 +80,9 @@ def ipv4_checksum(header: Buffer) -> int:
     return ~total & 0xFFFF
 
 
+_V4 = struct.Struct("!6s6sHBBHHHBBH4s4sHHHH")
+"""Ethernet, IPv4 without options, UDP"""
+_IP, _CHECKSUM = ETHERNET.size, ETHERNET.size + 10
 _CHECKED = struct.Struct("!5H2x4H")
 _REMEMBERED = 4096
 _heads: dict[bytes, tuple[Envelope, int, int]] = {}
@@ -89,6 +92,22 @@ there, and nothing but these and the frame's length decides."""
 
 def encode_envelope(envelope: Envelope, transport_bytes: int) -> bytes:
     """Headers for `transport_bytes` of BTH .. iCRC. Raises WireError when a value does not fit."""
+    e, udp_bytes = envelope, transport_bytes + UDP.size
+    if len(e.src_ip) == len(e.dst_ip) == 4 and len(e.src_mac) == len(e.dst_mac) == 6:
+        try:
+            head = _V4.pack(
+                e.dst_mac, e.src_mac, _ETHERTYPE_IPV4, 0x45, e.tos, udp_bytes + IPV4.size, e.ident, e.flags_fragment,
+                e.ttl, _UDP, 0, e.src_ip, e.dst_ip, e.sport, ROCE_PORT, udp_bytes, e.udp_checksum,
+            )  # fmt: skip
+        except struct.error:
+            return _encode_envelope(envelope, transport_bytes)  # raises
+        checksum = ipv4_checksum(head[_IP : _IP + IPV4.size])
+        return head[:_CHECKSUM] + checksum.to_bytes(2, "big") + head[_CHECKSUM + 2 :]
+    return _encode_envelope(envelope, transport_bytes)
+
+
+def _encode_envelope(envelope: Envelope, transport_bytes: int) -> bytes:
+    """The same for any envelope, field by field."""
     e, udp_bytes = envelope, transport_bytes + UDP.size
     v4 = len(e.src_ip) == 4
     src, dst = int.from_bytes(e.src_ip, "big"), int.from_bytes(e.dst_ip, "big")

@@ -47,6 +47,7 @@ class NativeAgenda(Agenda):
             Why.CALL: self._call, Why.OFFER: self._offer, Why.PULL: self._pull, Why.ADMIT_IN: self._admit_in,
             Why.ADMIT_OUT: self._admit_out, Why.ARRIVE: self._arrive, Why.SETTLE: self._settle, Why.NEWS: self._news,
             Why.TELL: self._tell, Why.WAKE: self._wake, Why.ROOM: self._room,
+            Why.RECORD_IN: self._record_in, Why.RECORD_OUT: self._record_out, Why.DROPPED: self._dropped,
         }  # fmt: skip
 
     def at(self, time: int, actor: int, action: Callable[[Any], None], argument: Any = None) -> None:
@@ -163,6 +164,15 @@ class NativeAgenda(Agenda):
 
     def _room(self) -> None:
         self._switch().make_room()
+
+    def _record_in(self) -> None:
+        self._switch().record(self.core.port, self._frame(), outgoing=False)
+
+    def _record_out(self) -> None:
+        self._switch().record(self.core.port, self._frame(), outgoing=True)
+
+    def _dropped(self) -> None:
+        self._switch().dropped(self.core.port, self._frame(), self.core.number)
 
     def check(self, fate: int) -> int:
         """What a function that keeps a frame returned. Raises InternalError when it could not."""

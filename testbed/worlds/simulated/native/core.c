@@ -160,6 +160,10 @@ static int enter(struct sim_core *core, enum why *why)
     }
     node->frames_in++;
     node->bytes_in += length;
+    if (node->is_tapped) { /* it sees what was taken, and Python records what it takes itself */
+        *why = WHY_RECORD_IN;
+        return 0;
+    }
     sim_frame_free(core, frame);
     return core->stage != STAGE_NONE;
 }
@@ -177,30 +181,61 @@ static int is_held_back(const struct sim_core *core, const struct sim_node *node
     return 1;
 }
 
-/* nodes.py: SwitchNode._let_leave. Returns whether all of the queue has left. */
-static int drain(struct sim_core *core, struct sim_node *node)
+/* nodes.py: SwitchNode._leave. Returns whether no tap wants to hear of it. */
+static int leave(struct sim_core *core, const struct sim_node *node, int32_t port, int32_t frame, enum why *why)
+{
+    struct sim_wire *wire = node->wires[port];
+    int fits = core->lengths[frame] <= wire->longest;
+    if (node->is_tapped && (!fits || (wire->busy && wire->waiting >= wire->limit))) {
+        wire->drops++;
+        core->number = fits ? QUEUE_FULL : MISFIT;
+        core->port = port;
+        core->frame = frame;
+        *why = WHY_DROPPED;
+        return 0;
+    }
+    sim_send(core, wire, frame);
+    return 1;
+}
+
+/* nodes.py: SwitchNode._let_leave, up to the filter of the oldest frame that its program gave out. Returns whether Python is
+ * not needed before that. */
+static int drain(struct sim_core *core, struct sim_node *node, enum why *why)
 {
     struct frame_queue *queue = node->queue;
-    while (queue->first < queue->last) {
-        int64_t row = queue->first, at = core->now;
-        int32_t port = queue->port[row], length = queue->length[row], frame = sim_frame_new(core);
-        if (frame == NO_FRAME)
-            return 1;
-        memcpy(sim_frame_at(core, frame), queue->data + queue->start[row], (size_t)length);
-        core->lengths[frame] = length;
-        if (++queue->first == queue->last)
-            queue->first = queue->last = queue->used = 0;
-        struct ina_link *link = node->egress[port];
-        if (link && !ina_link_pass(link, sim_frame_at(core, frame), length, core->now, &at)) {
-            core->port = port;
-            core->frame = frame;
-            return 0;
-        }
-        if (!link || !is_held_back(core, node, port, 1, &at))
-            sim_send(core, node->wires[port], frame);
-        else
-            sim_push(core, at, node->actor + 2 + 2 * (uint64_t)port, EVENT_LEAVE, core->node, port, frame);
+    if (queue->first == queue->last) {
+        core->stage = STAGE_NONE;
+        *why = WHY_TELL;
+        return node->machine != NETREDUCE || !node->program->log_used;
     }
+    int64_t row = queue->first;
+    int32_t length = queue->length[row], frame = sim_frame_new(core);
+    if (frame == NO_FRAME)
+        return 1; /* the loop sees that it is broken */
+    memcpy(sim_frame_at(core, frame), queue->data + queue->start[row], (size_t)length);
+    core->lengths[frame] = length;
+    core->port = queue->port[row];
+    core->frame = frame;
+    if (++queue->first == queue->last)
+        queue->first = queue->last = queue->used = 0;
+    core->stage = STAGE_LEAVE;
+    *why = WHY_RECORD_OUT;
+    return !node->is_tapped;
+}
+
+/* The same, through the filter. */
+static int filter_out(struct sim_core *core, struct sim_node *node, enum why *why)
+{
+    int32_t port = core->port, frame = core->frame;
+    struct ina_link *link = node->egress[port];
+    int64_t at = core->now;
+    core->stage = STAGE_DRAIN;
+    *why = WHY_ADMIT_OUT;
+    if (link && !ina_link_pass(link, sim_frame_at(core, frame), core->lengths[frame], core->now, &at))
+        return 0;
+    if (!link || !is_held_back(core, node, port, 1, &at))
+        return leave(core, node, port, frame, why);
+    sim_push(core, at, node->actor + 2 + 2 * (uint64_t)port, EVENT_LEAVE, core->node, port, frame);
     return 1;
 }
 
@@ -221,8 +256,7 @@ static int begin_event(struct sim_core *core, enum why *why)
         core->stage = STAGE_ENTER;
         return 1;
     case EVENT_LEAVE:
-        sim_send(core, core->nodes[event.where]->wires[event.port], event.frame);
-        return 1;
+        return leave(core, core->nodes[event.where], event.port, event.frame, why);
     case EVENT_WAKE:
         *why = WHY_WAKE;
         return 0;
@@ -302,7 +336,7 @@ enum why sim_run(struct sim_core *core, int64_t limit)
             if (!core->events || core->heap[0].time > limit)
                 return WHY_DRY;
             if (!begin_event(core, &why))
-                return why;
+                return why == WHY_DROPPED ? show(core, core->frame, why) : why;
             break;
         case STAGE_PULL:
             if (!end_of_frame(core, &why)) {
@@ -320,14 +354,22 @@ enum why sim_run(struct sim_core *core, int64_t limit)
                 break;
             if (why == WHY_OFFER || why == WHY_ROOM)
                 return why;
+            if (why == WHY_RECORD_IN)
+                return show(core, core->frame, why);
             core->stage = STAGE_NONE;
             return why == WHY_ARRIVE ? show(core, core->frame, why) : why;
         case STAGE_DRAIN:
-            if (!drain(core, core->nodes[core->node]))
-                return show(core, core->frame, WHY_ADMIT_OUT);
-            core->stage = STAGE_NONE;
-            if (core->nodes[core->node]->machine == NETREDUCE && core->nodes[core->node]->program->log_used)
-                return WHY_TELL;
+            if (!drain(core, core->nodes[core->node], &why)) {
+                if (why == WHY_RECORD_OUT) { /* it goes on afterwards */
+                    core->data = sim_frame_at(core, core->frame);
+                    core->length = core->lengths[core->frame];
+                }
+                return why;
+            }
+            break;
+        case STAGE_LEAVE:
+            if (!filter_out(core, core->nodes[core->node], &why))
+                return show(core, core->frame, why);
             break;
         default:
             if (!kick(core, &why)) {

@@ -15,7 +15,7 @@ enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256 };
 enum kind { EVENT_CALL, EVENT_END, EVENT_WAKE, EVENT_ENTER, EVENT_LEAVE };
 
 /* What an event still has to do. */
-enum stage { STAGE_NONE, STAGE_PULL, STAGE_DELIVER, STAGE_ENTER, STAGE_DRAIN, STAGE_KICK };
+enum stage { STAGE_NONE, STAGE_PULL, STAGE_DELIVER, STAGE_ENTER, STAGE_DRAIN, STAGE_LEAVE, STAGE_KICK };
 
 /* Why sim_run came back: what Python has to do. */
 enum why {
@@ -31,7 +31,10 @@ enum why {
     WHY_TELL,      /* collect the events of the switch */
     WHY_WAKE,      /* the node's alarm */
     WHY_ROOM,      /* the switch's queue of frames, or its log, is full */
-    WHY_NO_MEMORY
+    WHY_NO_MEMORY,
+    WHY_RECORD_IN, /* the tap of the switch is to see the frame */
+    WHY_RECORD_OUT,
+    WHY_DROPPED /* the tap is to hear that the wire did not take it, `number` says why (enum sent) */
 };
 
 enum machine { BY_VERBS, HOST, NETREDUCE, FORWARD };
@@ -79,6 +82,8 @@ struct sim_node {
     int32_t alive;
     int32_t paused;
     int32_t is_held;
+    int32_t is_tapped;
+    int32_t unused;
 };
 
 struct sim_event {

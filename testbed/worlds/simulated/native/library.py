@@ -18,13 +18,14 @@ _POINTER, _I32, _I64, _U64, _OCTETS = ctypes.c_void_p, ctypes.c_int32, ctypes.c_
 class Stage(IntEnum):
     """`enum stage`"""
 
-    NONE, PULL, DELIVER, ENTER, DRAIN, KICK = range(6)
+    NONE, PULL, DELIVER, ENTER, DRAIN, LEAVE, KICK = range(7)
 
 
 class Why(IntEnum):
     """`enum why`"""
 
     DRY, CALL, OFFER, PULL, ADMIT_IN, ADMIT_OUT, ARRIVE, SETTLE, NEWS, TELL, WAKE, ROOM, NO_MEMORY = range(13)
+    RECORD_IN, RECORD_OUT, DROPPED = range(13, 16)
 
 
 class MachineKind(IntEnum):
@@ -67,7 +68,7 @@ class NodeStruct(ctypes.Structure):
         ("actor", _U64),
         *((name, _I64) for name in ("armed", "frames_in", "bytes_in", "forwarded")),
         *((name, _POINTER) for name in ("wires", "ingress", "egress", "appointed", "held", "program", "queue", "macs")),
-        *((name, _I32) for name in ("machine", "alive", "paused", "is_held")),
+        *((name, _I32) for name in ("machine", "alive", "paused", "is_held", "is_tapped", "unused")),
     )
     armed: int
     frames_in: int
@@ -85,6 +86,7 @@ class NodeStruct(ctypes.Structure):
     alive: int
     paused: int
     is_held: int
+    is_tapped: int
 
 
 class CoreStruct(ctypes.Structure):

@@ -15,6 +15,7 @@ from testbed.faults.link_filter import LinkFilter
 from testbed.faults.native import CLink
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import MachineKind, NodeStruct
+from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
 from workloads.machine import Buffer
 from workloads.rc.held import HeldEndpoint
@@ -132,7 +133,7 @@ class NativeHostNode(_Struct, HostNode):
 
 
 class NativeSwitchNode(_Struct, SwitchNode):
-    """A switch without a tap, whose program is one of the compiled ones, is driven by compiled code."""
+    """A switch whose program is one of the compiled ones is driven by compiled code; its tap is asked for each frame."""
 
     def __init__(
         self,
@@ -145,8 +146,8 @@ class NativeSwitchNode(_Struct, SwitchNode):
         egress: Mapping[int, FrameFilter],
         tap: Tap | None,
     ) -> None:
-        self.struct = NodeStruct(actor=actor, armed=-1)
-        self._native, self._number, self._tapped = agenda, -1, tap is not None
+        self.struct = NodeStruct(actor=actor, armed=-1, is_tapped=tap is not None)
+        self._native, self._number = agenda, -1
         self._links: list[CLink] = []
         super().__init__(name, actor, agenda, make, tell, ingress, egress, tap)
 
@@ -164,8 +165,6 @@ class NativeSwitchNode(_Struct, SwitchNode):
     def machine(self, machine: FinishingMachine) -> None:
         self._machine, struct = machine, self.struct
         struct.machine, struct.forwarded = MachineKind.BY_VERBS, 0
-        if self._tapped:
-            return
         if type(machine) is FastNetReduceProgram and machine.compiled is not None:
             struct.machine = MachineKind.NETREDUCE
             struct.program, struct.queue = machine.compiled
@@ -208,6 +207,15 @@ class NativeSwitchNode(_Struct, SwitchNode):
     def take(self, port: int, frame: bytes) -> None:
         self._enter((port, frame))
 
+    def record(self, port: int, frame: bytes, *, outgoing: bool) -> None:
+        """The tap sees a frame that the program took or gave."""
+        self._record(port, frame, outgoing=outgoing)
+
+    def dropped(self, port: int, frame: bytes, reason: int) -> None:
+        """The wire did not take a frame: `enum sent`."""
+        assert self._tap is not None
+        self._tap.dropped(port, frame, self._native.now, True, DROP_REASONS[reason])
+
     def tell_news(self) -> None:
         machine, tell, name = self.machine, self._tell, self.name
         while (event := machine.next_event()) is not None:
@@ -224,9 +232,6 @@ class NativeSwitchNode(_Struct, SwitchNode):
         super().finish()
 
     def _hold(self, until: int, port: int, frame: Buffer, *, outgoing: bool) -> None:
-        if self._tapped:
-            super()._hold(until, port, bytes(frame), outgoing=outgoing)
-            return
         native, data = self._native, bytes(frame)
         actor = self._actor + 1 + 2 * port + outgoing
         native.check(

@@ -6,6 +6,20 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
+from testbed.faults.model import (
+    Burst,
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    EcnMark,
+    Kill,
+    LinkDown,
+    Loss,
+    Pause,
+    RateChange,
+    Reorder,
+)
 from testbed.plan import Plan
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.native.agenda import NativeAgenda
@@ -25,6 +39,9 @@ _KNOWN_OF_SCENARIOS = frozenset(
         "time_limit_ns", "capture", "trace", "clocks", "expect", "source",
     }
 )  # fmt: skip
+_KNOWN_FAULTS = frozenset(
+    {Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, LinkDown, RateChange, Kill, Pause}
+)
 _HEADERS = 160
 """bytes of a request beside its payload, at most, and some more"""
 
@@ -43,7 +60,8 @@ class Parts:
 
 def choose_parts(plan: Plan, *, native: bool = True) -> Parts:
     """The compiled loop, unless `native` is false, this machine cannot build it, or the plan asks for something that it
-    does not know: a property of links, nodes or the scenario that was added later and is not at its default."""
+    does not know: a kind of fault, or a property of links, nodes or the scenario that was added later and is not at its
+    default."""
     library = load_core() if native and _is_known(plan) else None
     if library is None:
         return Parts(Agenda(plan.scenario.seed), HostNode, SwitchNode, Wire, _nothing)
@@ -59,6 +77,7 @@ def _is_known(plan: Plan) -> bool:
     scenario = plan.scenario
     return (
         _has_only(scenario, _KNOWN_OF_SCENARIOS)
+        and all(type(fault) in _KNOWN_FAULTS for fault in scenario.faults)
         and all(_has_only(node, _KNOWN_OF_NODES) for node in scenario.topology.nodes)
         and all(_has_only(link.shape, _KNOWN_OF_LINKS) for link in scenario.topology.links)
     )

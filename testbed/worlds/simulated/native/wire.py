@@ -10,9 +10,9 @@ from testbed.worlds.simulated.wire import Wire
 from topologies import LinkShape
 from workloads.machine import Buffer
 
-__all__ = ["NativeWire"]
+__all__ = ["DROP_REASONS", "NativeWire"]
 
-_REASONS = ("", "misfit", "queue")
+DROP_REASONS = ("", "misfit", "queue")
 """`enum sent`"""
 
 
@@ -33,7 +33,7 @@ class NativeWire(Wire):
 
     def send(self, frame: Buffer) -> str:
         native, data = self._native, bytes(frame)
-        return _REASONS[native.check(native.library.sim_wire_send(native.pointer, self.address, data, len(data)))]
+        return DROP_REASONS[native.check(native.library.sim_wire_send(native.pointer, self.address, data, len(data)))]
 
     def pull(self) -> None:
         """The wire is free: a frame of the host begins, if there is one."""

@@ -112,7 +112,7 @@ def test_built_in_scenarios(path: Path) -> None:
 @pytest.mark.parametrize("first", range(0, 60, 10))
 def test_random_plans(first: int) -> None:
     for seed in range(first, first + 10):
-        same(draw_plan(seed), tap=seed % 7 == 0)
+        same(draw_plan(seed), tap=seed % 3 == 0)
 
 
 def test_random_plans_have_what_they_are_for() -> None:
@@ -212,6 +212,16 @@ class NewShape(LinkShape):
     """A link with a property that the compiled loop never heard of."""
 
     colour: str = "black"
+
+
+class NewFault(Loss):
+    """Nor of this fault."""
+
+
+@needs_c
+@pytest.mark.parametrize(("kind", "expected"), [(Loss, NativeAgenda), (NewFault, Agenda)])
+def test_a_fault_that_the_loop_does_not_know(kind: type[Loss], expected: type[Agenda]) -> None:
+    assert type(choose_parts(rack_plan(2, faults=(kind("loss", rack_links(2)),))).agenda) is expected
 
 
 @needs_c
