@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
-from testbed.hunt.draw_faults import draw_faults
+from testbed.hunt.draw_faults import draw_faults, is_sensible
 from testbed.hunt.recipes import RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
@@ -47,7 +47,7 @@ def draw_schedule(seed: int, number: int, base: Scenario | None = None, program:
         scenario = _with_timeout(draw, scenario)
     if traced and base is None and draw.random() < _FOLLOWS_RECIPE:
         cooked = draw.choice(RECIPES)(draw, scenario)
-        if may_fail(cooked) or not unsurvivable(cooked):
+        if is_sensible(cooked) and (may_fail(cooked) or not unsurvivable(cooked)):
             return Schedule(number, cooked)
     return Schedule(number, draw_faults(draw, scenario))
 

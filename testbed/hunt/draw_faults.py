@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from testbed.faults.forge import DEADLY, FORGERIES
+from testbed.faults.healing import kind_of
 from testbed.faults.model import (
     Burst,
     Corrupt,
@@ -20,19 +21,22 @@ from testbed.faults.model import (
     LinkDown,
     Loss,
     Match,
+    PacketFault,
     Pause,
     RateChange,
     Reorder,
     Window,
 )
 from testbed.hunt.survival import allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
+from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.geometry import Geometry, geometry_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.problems import Problems
 from topologies import DIRECTIONS, Direction
 from workloads.rc.requester import rto_ns
 
-__all__ = ["draw_faults"]
+__all__ = ["draw_faults", "is_sensible"]
 
 _COUNTS = {0: 4, 1: 30, 2: 30, 3: 20, 4: 11, 5: 5}
 _KINDS = {
@@ -74,7 +78,19 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
         return not any(isinstance(other, Reorder | Duplicate | Kill) for other in others)
     if isinstance(fault, Pause | Kill) and any(isinstance(other, Pause | Kill) for other in others):
         return False
-    return not (isinstance(fault, Drop) and any(isinstance(o, Drop) and o.match == fault.match for o in others))
+    return is_sensible(replace(scenario, faults=(*others, fault)))
+
+
+def is_sensible(scenario: Scenario) -> bool:
+    """As a scenario file must be: no fault contradicts another, each can strike."""
+    problems, topology, job, transport = Problems("drawn", {}), scenario.topology, scenario.job, scenario.transport
+    check_conflicts(problems, [((), kind_of(item), item) for item in scenario.faults], topology)
+    sizes = geometry_of(job, transport)
+    for fault in scenario.faults:
+        check_window(problems, (), fault, scenario.time_limit_ns)
+        if isinstance(fault, PacketFault):
+            check_match(problems, (), fault.match, len(topology.hosts), job, transport, sizes)
+    return not problems
 
 
 class _Maker:

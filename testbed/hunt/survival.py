@@ -69,8 +69,9 @@ def may_fail(scenario: Scenario) -> str | None:
             return "a forged frame may end a queue pair"
     if transport.receive_late_ns and transport.rnr_retry != INFINITE_RNR_RETRY:
         return "receives come late, and the RNR budget is finite"
-    if transport.retry_count <= RESERVE and any(_disturbs(fault) for fault in scenario.faults):
-        return "the retry budget is too small for a loss"
+    waits = transport.receive_late_ns or scenario.job.straggle_rank is not None
+    if transport.retry_count <= RESERVE and (waits or any(_disturbs(fault) for fault in scenario.faults)):
+        return "the retry budget is too small for a loss or a wait"
     return None
 
 
