@@ -8,7 +8,7 @@ from typing import Any
 
 from testbed.faults.model import PacketFault
 from testbed.scenario.builtin import find_scenario
-from testbed.scenario.checks import check_job, check_mtu, check_program, check_switch_memory
+from testbed.scenario.checks import check_job, check_mtu, check_one_switch, check_program, check_switch_memory
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
@@ -75,6 +75,8 @@ class _Build:
         if job:
             given = self.data.get("job") or {}
             check_job(self.problems, hosts, job, set(given))
+        if topology and job:
+            check_one_switch(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
         if switch and transport and job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -29,7 +30,7 @@ def test_every_fabric_is_sound(topology: Topology) -> None:
     )
     # Ranks of one rack follow each other: each leaf begins where the one before ended.
     homes = [next(link.b for _, link, _ in topology.ports(host.name)) for host in topology.hosts]
-    assert sum(first != second for first, second in zip(homes, homes[1:], strict=False)) == len(set(homes)) - 1
+    assert sum(first != second for first, second in pairwise(homes)) == len(set(homes)) - 1
 
 
 def test_spine_leaf() -> None:
