@@ -165,7 +165,8 @@ def test_built_ins_load_plan_and_survive_being_written(name):
     assert scenario.name == name
     assert len(scenario.description) > 100
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
-    assert len(make_plan(scenario).workers) == 4
+    assert len(make_plan(scenario).workers) == len(scenario.topology.hosts)
+    assert len(scenario.topology.hosts) == 4 or len(scenario.topology.switches) > 1
     serial_ns = scenario.job.iterations * scenario.job.size_bytes * 8 * 10**9 // scenario.link.rate_bps
     assert serial_ns < 10**9 or name == "demo", "a built-in takes about two seconds, recovery included"
 
@@ -177,7 +178,8 @@ def test_the_loss_case_table_is_covered():
         "stale-duplicate", "network-duplicate", "reorder", "corruption", "psn-wrap", "rewind", "straggler",
         "straggler-too-late", "receiver-not-ready", "delayed-link", "link-flap", "switch-paused", "worker-paused",
         "dead-link", "switch-killed", "switch-restarted", "worker-killed", "rack", "rack-lossy", "rack-bursty",
-        "rack-int32", "rack-send", "rack-jumbo", "ring", "shift",
+        "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
+        "custom-topology-ring",
     }  # fmt: skip
     assert rows <= set(builtin_names())
     failing = {name for name in builtin_names() if load_scenario(name).expect == "fail"}
@@ -358,3 +360,45 @@ def test_lines_are_remembered():
     assert {path: place.line for path, place in places.items()} == {
         (): 1, ("a",): 1, ("a", "b"): 2, ("a", "c"): 3, ("a", "c", 0): 4, ("a", "c", 1): 5,
     }  # fmt: skip
+
+
+_FABRIC = "name: x\nswitch: {program: forward}\njob: {collective: ring}\ntopology:\n  "
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        "{kind: spine_leaf, leaves: 3, spines: 2, hosts_per_leaf: [1, 4, 2]}",
+        "{kind: spine_leaf, leaves: 2, spines: 3, hosts_per_leaf: 2, oversubscription: 1.5, uplink: {delay: 1ms, mtu: 9000}}",
+        "{kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: [2, 1], oversubscription: 3, links: {h1-leaf1: {queue: 7}}}",
+        "{kind: fat_tree, k: 4, link: {rate: 10Mbps}, uplink: {rate: 20Mbps}, core: {delay: 2ms}}",
+        "{kind: fat_tree, k: 2, core: {rate: 1Mbps}, links: {agg1-core1: {rate: 2Mbps}, h1-edge1: {delay: 1us}}}",
+        (
+            "{kind: custom, link: {delay: 1ms}, nodes: [{name: h1, role: host}, {name: s, role: core}, {name: n, role: host}], "
+            "links: [{ends: [s, h1]}, {ends: [n, s], delay: 0, rate: 5Mbps}]}"
+        ),
+    ],
+)
+def test_fabrics_survive_being_written(topology):
+    scenario = parse_scenario(_FABRIC + topology, "x.yaml")
+    assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
+
+
+def test_tiers_have_the_shape_of_the_one_below_but_for_what_they_change():
+    text = (
+        "{kind: fat_tree, k: 2, link: {rate: 10Mbps, delay: 1ms}, uplink: {rate: 20Mbps}, core: {delay: 3ms}, links: "
+    )
+    scenario = parse_scenario(_FABRIC + text + "{agg2-core1: {mtu: 2000}}}", "x.yaml")
+    shapes = {link.name: (link.shape.rate_bps, link.shape.delay_ns, link.shape.mtu) for link in scenario.topology.links}
+    assert shapes["h1-edge1"] == (10_000_000, 1_000_000, 1500)
+    assert shapes["edge1-agg1"] == (20_000_000, 1_000_000, 1500)
+    assert shapes["agg1-core1"] == (20_000_000, 3_000_000, 1500)
+    assert shapes["agg2-core1"] == (20_000_000, 3_000_000, 2000)
+
+
+def test_one_switch_of_ones_own_may_aggregate():
+    text = "name: x\ntopology: {kind: custom, nodes: [{name: a, role: host}, {name: tor, role: leaf}, {name: b, role: host}], "
+    plan = make_plan(parse_scenario(text + "links: [{ends: [b, tor]}, {ends: [a, tor]}]}", "x.yaml"))
+    (ring,) = plan.switches[0].rings
+    assert [(member.rank, member.port) for member in ring.members] == [(0, 1), (1, 0)]
+    assert [worker.name for worker in plan.workers] == ["a", "b"]
