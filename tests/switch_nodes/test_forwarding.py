@@ -142,6 +142,7 @@ def test_a_group_is_not_learnt_over() -> None:
     plain = Plain(groups=((B, (2, 3)),))
     plain.feed(1, frame(BROADCAST, B))
     assert plain.feed(0, frame(B, A, udp(9))) in ([2], [3])
+    assert B not in plain.program.macs.learnt
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from testbed.paths import data_flows
 from testbed.plan import make_plan
 from testbed.verdict import CheckResult, Verdict
 from tests.support.judged import altered, good_context, without
-from topologies import LinkShape, format_ip, spine_leaf
+from topologies import Cable, LinkShape, assemble, format_ip, host, spine_leaf, switch
 
 
 def struck(context, rank, psn, *, fault="loss-1", kind="loss", opcode=7, answers=False):
@@ -61,6 +61,16 @@ def test_bound_of_a_fabric_is_that_of_the_scarcest_link_on_the_way():
     unused = {link: shape for link, shape in unused.items() if link not in used}
     assert unused
     assert bound([2, 1], 3, shape, slow, unused) == pytest.approx(25e6 * 256 / 314 * 3 / 4)
+
+
+def test_connections_that_share_a_link_share_its_rate():
+    """Ranks alternate between two switches, so that two connections go each way between them."""
+    shape = LinkShape()
+    nodes = [*(host(number) for number in (1, 2, 3, 4)), switch("s1"), switch("s2")]
+    cables = [Cable(f"h{number}", f"s{2 - number % 2}", shape) for number in (1, 2, 3, 4)] + [Cable("s1", "s2", shape)]
+    plan = good_context(collective="shift", program="forward").plan
+    context = CheckContext(make_plan(replace(plan.scenario, topology=assemble("custom", nodes, cables))), ())
+    assert bound_bps(context) == pytest.approx(100e6 / 2 * 256 / 314)
 
 
 def test_unfinished_run_has_no_figures():

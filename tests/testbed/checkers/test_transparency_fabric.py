@@ -6,10 +6,13 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from testbed.checkers.context import CheckContext
+from testbed.checkers.rules import Violations
+from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.transparency import transparency
 from testbed.faults.model import Loss
 from testbed.paths import flow_path
@@ -19,7 +22,7 @@ from testbed.verdict import CheckResult, Verdict
 from tests.support.judged import Frames, good_capture, good_history, small_plan
 from topologies import LinkShape, spine_leaf
 from workloads.machine import FrameBatch
-from workloads.wire import decode_packet, encode_packet, replace_payload
+from workloads.wire import PSN_MODULUS, decode_packet, encode_packet, replace_payload
 
 NAK = 0x60
 
@@ -35,10 +38,14 @@ class Trip:
     """it is lost behind that many"""
 
 
+def plan_of(spines: int) -> Plan:
+    plain = small_plan(Loss("rain", rate=0.1), collective="shift", program="forward")
+    return make_plan(replace(plain.scenario, topology=spine_leaf([2, 1], spines, LinkShape())))
+
+
 @pytest.fixture
 def plan() -> Plan:
-    plain = small_plan(Loss("rain", rate=0.1), collective="shift", program="forward")
-    return make_plan(replace(plain.scenario, topology=spine_leaf([2, 1], 1, LinkShape())))
+    return plan_of(1)
 
 
 @pytest.fixture
@@ -100,6 +107,28 @@ def test_a_run_without_trouble(judge, trips: list[Trip]) -> None:
     # 11 packets and 5 answers on each connection; h1 -> h2 crosses one switch, the two others three each.
     assert "77 data packets left" in result.detail
     assert "35 answers left" in result.detail
+
+
+def test_a_spine_that_sees_answers_only_judges_no_host(tmp_path: Path) -> None:
+    plan = plan_of(3)
+    there = flow_path(plan, "h2", plan.workers[1].to_successor.envelope)
+    back = flow_path(plan, "h3", plan.workers[2].from_predecessor.envelope)
+    assert there[1][0] != back[2][0], "another seed, please"
+    trips = [Trip(step.port, step.frame, step.tag) for step in good_capture(plan) if not step.outgoing]
+    paths = captured(plan, trips, tmp_path, {})
+    assert transparency(CheckContext(plan, good_history(plan), tuple(paths))).verdict is Verdict.PASS
+
+
+def test_the_receivers_switch_follows_psns_around_their_wrap() -> None:
+    """Packets far apart: what is behind the newest must not pass for what is ahead of it."""
+    violations = Violations()
+    rules = ConnectionRules(violations, first_psn=7, path_mtu=256, window_packets=9, in_order=True, sees_sender=False)
+    for number in range(8):
+        rules.left(SimpleNamespace(psn=(7 + number * (PSN_MODULUS // 4)) % PSN_MODULUS))
+        nak = SimpleNamespace(psn=(6 + number * (PSN_MODULUS // 4)) % PSN_MODULUS, syndrome=NAK, msn=0)
+        rules.answered(nak, "here")
+    # There are holes, but something behind each of these PSNs has always left.
+    assert set(violations.counts) == {4}
 
 
 @pytest.mark.parametrize("switches", [0, 1, 2])

@@ -402,3 +402,9 @@ def test_one_switch_of_ones_own_may_aggregate():
     (ring,) = plan.switches[0].rings
     assert [(member.rank, member.port) for member in ring.members] == [(0, 1), (1, 0)]
     assert [worker.name for worker in plan.workers] == ["a", "b"]
+
+
+def test_a_host_stands_first_in_its_link():
+    text = "{kind: custom, nodes: [{name: a, role: host}, {name: t, role: leaf}, {name: b, role: host}, {name: u, role: leaf}], "
+    scenario = parse_scenario(_FABRIC + text + "links: [{ends: [t, a]}, {ends: [b, u]}, {ends: [u, t]}]}", "x.yaml")
+    assert [link.name for link in scenario.topology.links] == ["a-t", "b-u", "u-t"]
