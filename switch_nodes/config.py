@@ -38,12 +38,12 @@ class SwitchConfig:
     """ports are 0 .. ports-1"""
     macs: tuple[tuple[bytes, int], ...] = ()
     """static forwarding entries (MAC, port); others are learnt, unknown ones flooded"""
+    rings: tuple[RingConfig, ...] = ()
+    release: str = "order"
+    gate: str = "window"
     groups: tuple[tuple[bytes, tuple[int, ...]], ...] = ()
     """static entries with several equal ports: each flow takes one of them (`switch_nodes.flows`)"""
     flow_salt: int = 0
     """makes this switch's choices independent of other switches'"""
     flood_ports: tuple[int, ...] | None = None
     """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None: all"""
-    rings: tuple[RingConfig, ...] = ()
-    release: str = "order"
-    gate: str = "window"

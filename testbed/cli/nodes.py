@@ -33,8 +33,8 @@ examples:
   ip netns exec s1 ./tb switch --program forward --port s1-eth1 --port s1-eth2
   ip netns exec s1 ./tb switch --program netreduce --port s1-eth1 --port s1-eth2 --config rings.yaml
 
-FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, groups, flow_salt,
-flood_ports, rings, release, gate. JSON is YAML, so both will do.
+FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, rings, release, gate,
+groups, flow_salt, flood_ports. JSON is YAML, so both will do.
 """
     parser.add_argument("--program", required=True, metavar="P", help="`tb list programs`, or path.py:Class")
     parser.add_argument(

@@ -66,7 +66,7 @@ def test_groups(salt: int) -> None:
     macs = [bytes((2, *draw.randbytes(5))) for _ in range(24)]
     groups = tuple((mac, tuple(draw.sample(range(8), draw.randrange(1, 6)))) for mac in macs[:16])
     static = tuple((mac, draw.randrange(8)) for mac in macs[16:])
-    config = SwitchConfig("s1", "forward", 8, static, groups, salt, (0, 1, 2, 5))
+    config = SwitchConfig("s1", "forward", 8, static, groups=groups, flow_salt=salt, flood_ports=(0, 1, 2, 5))
     reference, fast = ForwardProgram(config), FastForwardProgram(config, LIBRARY)
     for _ in range(40):
         batch, out = FrameBatch.of(64, 200), FrameBatch.of(400, 200)
@@ -84,7 +84,7 @@ def test_groups(salt: int) -> None:
 def test_flows_of_ipv4_take_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LIBRARY is not None
     a, b = b"\2host1", b"\2host2"
-    fast = FastForwardProgram(SwitchConfig("s1", "forward", 3, ((a, 0),), ((b, (1, 2)),)), LIBRARY)
+    fast = FastForwardProgram(SwitchConfig("s1", "forward", 3, ((a, 0),), groups=((b, (1, 2)),)), LIBRARY)
     monkeypatch.setattr(fast, "receive_frame", None)
     batch = FrameBatch.of(64, 200)
     for _ in range(64):
