@@ -1,4 +1,4 @@
-"""The plain switch with a compiled fast path for frames between static entries; Python takes the others."""
+"""The plain switch with a compiled fast path for frames between static entries (groups for IPv4); Python takes the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FastForwardProgram(ForwardProgram):
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)
         self._queue = FrameQueue(library)
-        self._static = StaticMacs(self.macs.static)
+        self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt)
         self._rows, self._asked = library.forward_rows, ctypes.c_int32(0)
         self._asked_pointer = ctypes.addressof(self._asked)
 

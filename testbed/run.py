@@ -98,7 +98,9 @@ def run_scenario(
     (run_dir / "report.html").write_text(html_report(document, history), encoding="utf-8")
     for capture in facts.captures:
         if pcap:
-            split_by_link(capture, run_dir / "pcap")
+            # A link between two switches is in the captures of both.
+            folder = run_dir / "pcap"
+            split_by_link(capture, folder / capture.stem if len(plan.switches) > 1 else folder)
         else:
             capture.unlink()
     return RunResult(document, history, run_dir)

@@ -15,7 +15,7 @@ class Role(StrEnum):
 
 
 class Direction(StrEnum):
-    """Along a link: `up` from its first end to its second (host to switch), `down` the other way."""
+    """Along a link: `up` from its first end to its second (host to switch, leaf to spine), `down` the other way."""
 
     UP = "up"
     DOWN = "down"
@@ -33,6 +33,8 @@ class Node:
     """6 bytes; of a switch: all zeros (its ports have no address of their own)"""
     ip: bytes
     """4 bytes; of a switch: empty"""
+    part: str = ""
+    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core; empty: just a switch"""
 
 
 @dataclass(frozen=True, slots=True)

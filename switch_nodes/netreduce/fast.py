@@ -74,7 +74,7 @@ class FastNetReduceProgram(NetReduceProgram):
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)
         self._queue = FrameQueue(library)
-        self._static = StaticMacs(self.macs.static)
+        self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt)
         self._absorb = library.netreduce_absorb
         self._fast_rings = [ring for ring in self.rings.values() if len(ring.edges[0][0]) == 4]
         self._kept: list[np.ndarray] = []

@@ -19,7 +19,12 @@ class Capture(Protocol):
     """What one switch saw: `testbed.report.capture.FileCapture` or `MemoryTap`."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def switch(self) -> str: ...
 
     def read(self) -> Iterator[tuple[str, CapturedFrame]]:
         """(interface, frame) in the order in which the machine saw them. Raises OSError and ValueError for a capture that

@@ -46,11 +46,11 @@ class Violations:
 class Sighting:
     """Where and when a frame was seen; the text is made only when something is wrong with it."""
 
-    __slots__ = ("frame", "interface", "names", "number", "outgoing", "time_ns")
+    __slots__ = ("frame", "interface", "names", "number", "outgoing", "place", "time_ns")
 
-    def __init__(self, names: dict[bytes, str]) -> None:
-        self.names = names
-        """host names by IP address"""
+    def __init__(self, names: dict[bytes, str], place: str = "the switch") -> None:
+        self.names, self.place = names, place
+        """host names by IP address; the switch, for people"""
         self.number = 0
         self.time_ns = 0
         self.interface = ""
@@ -59,7 +59,7 @@ class Sighting:
 
     def __str__(self) -> str:
         text = f"frame {self.number} at {self.time_ns / 1e9:.6f} s, {'leaving' if self.outgoing else 'entering'} "
-        text += f"the switch on {self.interface}"
+        text += f"{self.place} on {self.interface}"
         if self.frame is None:
             return text
         source, dest, qpn = self.frame.connection

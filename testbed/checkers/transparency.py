@@ -14,6 +14,7 @@ from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
 from testbed.report.capture import FileCapture
 from testbed.verdict import CheckResult, Verdict
+from topologies import Topology
 
 __all__ = ["skip_transparency", "transparency"]
 
@@ -24,14 +25,16 @@ def skip_transparency(context: CheckContext) -> str | None:
 
 def transparency(context: CheckContext) -> CheckResult:
     """One pass over each capture, in the order in which the switch saw the frames. A frame that a fault took away before
-    the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it."""
+    the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it.
+
+    What a switch may do to packets is judged at every switch; what hosts may do, at the switches that they hang on."""
     if not context.captures:
         return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
     violations, judged = Violations(), [0, 0, 0]
     for found in context.captures:
         capture = FileCapture(found) if isinstance(found, Path) else found
         try:
-            judge = _CaptureJudge(context, violations)
+            judge = _CaptureJudge(context, violations, capture.switch)
             judge.run(capture)
         except (OSError, ValueError) as error:
             return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {capture.name} cannot be read: {error}")
@@ -53,9 +56,14 @@ def transparency(context: CheckContext) -> CheckResult:
 class _CaptureJudge:
     """One capture, one switch."""
 
-    def __init__(self, context: CheckContext, violations: Violations) -> None:
+    def __init__(self, context: CheckContext, violations: Violations, switch: str) -> None:
+        """Raises ValueError when there is no such switch."""
         plan, scenario = context.plan, context.plan.scenario
-        self._violations = violations
+        if switch not in {config.name for config in plan.switches}:
+            raise ValueError(f"the network has no switch {switch}")
+        several = len(plan.switches) > 1
+        here = {host.name for host in scenario.topology.hosts if _hangs_on(scenario.topology, host.name, switch)}
+        self._violations, self._place = violations, switch if several else "the switch"
         self._names = {host.ip: host.name for host in scenario.topology.hosts}
         self._layout = message_layout(context)
         self._window = plan.workers[0].collective.window_messages
@@ -83,13 +91,16 @@ class _CaptureJudge:
         if not (forged or reborn):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
             for connection in plan.connections:
-                worker = plan.workers[connection.rank]
+                worker, peer = plan.workers[connection.rank], plan.workers[(connection.rank + 1) % len(plan.workers)]
+                if not here & {worker.name, peer.name}:
+                    continue
                 rules = ConnectionRules(
                     violations,
                     first_psn=connection.first_psn,
                     path_mtu=worker.to_successor.path_mtu,
                     window_packets=_window_packets(context),
                     in_order=in_order,
+                    sees_sender=worker.name in here,
                 )
                 self._by_requests[connection.requests] = self._by_answers[connection.answers] = rules
         self._failed = bool(context.events("QpFailed", "WorkerFailed", "TimeLimitReached")) or not context.all_finished
@@ -97,7 +108,7 @@ class _CaptureJudge:
         """frames, data packets that left, answers that left"""
 
     def run(self, capture: Capture) -> None:
-        seen = Sighting(self._names)
+        seen = Sighting(self._names, self._place)
         for interface, captured in capture.read():
             seen.number += 1
             seen.time_ns, seen.outgoing = captured.time_ns, captured.outgoing
@@ -170,6 +181,10 @@ class _CaptureJudge:
         offset = own.absolute(psn) - PsnClock(self._first[rank]).latest
         reached = theirs.latest - PsnClock(self._first[receiver]).latest
         return self._layout.message_at(reached) >= self._layout.message_at(offset) + self._window
+
+
+def _hangs_on(topology: Topology, host: str, switch: str) -> bool:
+    return any(switch in (link.a, link.b) for _, link, _ in topology.ports(host))
 
 
 def _window_packets(context: CheckContext) -> int:

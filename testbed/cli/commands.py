@@ -34,6 +34,7 @@ COMMANDS = {
         "testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults, sweeps"
     ),
     "validate": Command("testbed.cli.catalogue", "check a scenario and show what it means; touches nothing"),
+    "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid"),
     "doctor": Command("testbed.cli.host", "what this machine can do, and what will be used instead"),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),

@@ -60,8 +60,8 @@ class PcapngTap:
 class MemoryTap:
     """As PcapngTap, but nothing is written: the frames are there as long as the tap is."""
 
-    def __init__(self, name: str, interfaces: Sequence[str]) -> None:
-        self.name = name
+    def __init__(self, switch: str, interfaces: Sequence[str]) -> None:
+        self.name = self.switch = switch
         self._interfaces = tuple(interfaces)
         self._frames: list[CapturedFrame] = []
 
@@ -82,10 +82,10 @@ class MemoryTap:
 
 
 class FileCapture:
-    """A capture that lies in a pcapng file."""
+    """A capture that lies in a pcapng file, `SWITCH.pcapng`."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.name = path, path.name
+        self.path, self.name, self.switch = path, path.name, path.stem
 
     def read(self) -> Iterator[tuple[str, CapturedFrame]]:
         """(interface, frame) in the order in which the machine saw them. Raises OSError and ValueError for a file that

@@ -44,7 +44,7 @@ from testbed.scenario.fields import (
     whole_or,
 )
 from testbed.scenario.problems import closest
-from topologies import DIRECTIONS, MAX_HOSTS, Direction
+from topologies import DIRECTIONS, MAX_RANKS, Direction
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, Opcode
 
 __all__ = ["ACK_OPCODES", "DATA_OPCODES", "FAULT_KINDS", "OPCODE_GROUPS", "FaultKind", "MatchKeys"]
@@ -83,7 +83,7 @@ class MatchKeys(Section):
     message: Annotated[int, whole(0, (1 << 31) - 1)] | None = None
     packet: Annotated[int | None, whole_or("last", -1, 0, 1023)] = None
     attempt: Annotated[int, whole(1, 1_000_000)] | None = None
-    rank: Annotated[int, whole(0, MAX_HOSTS - 1)] | None = None
+    rank: Annotated[int, whole(0, MAX_RANKS - 1)] | None = None
 
     def value(self) -> Match:
         opcodes, syndrome = self.opcode

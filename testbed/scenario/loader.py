@@ -8,7 +8,14 @@ from typing import Any
 
 from testbed.faults.model import PacketFault
 from testbed.scenario.builtin import find_scenario
-from testbed.scenario.checks import check_clocks, check_job, check_mtu, check_program, check_switch_memory
+from testbed.scenario.checks import (
+    check_clocks,
+    check_job,
+    check_mtu,
+    check_one_switch,
+    check_program,
+    check_switch_memory,
+)
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
@@ -77,6 +84,8 @@ class _Build:
         if job:
             given = self.data.get("job") or {}
             check_job(self.problems, hosts, job, set(given))
+        if topology and job:
+            check_one_switch(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
         if switch and transport and job:

@@ -13,24 +13,33 @@ from testbed.scenario.fields import (
     BoolKey,
     DriftKey,
     DurationKey,
+    NodeNameKey,
     Section,
     SizeKey,
     TextKey,
     WordKey,
     choice,
+    even,
+    number_above_zero,
     whole,
     whole_or,
+    whole_or_list,
 )
-from topologies import MAX_HOSTS
+from topologies import MAX_HOSTS, MAX_RANKS
 from workloads.wire import PSN_MASK
 
 __all__ = [
+    "CableKeys",
     "ClockKeys",
+    "CustomKeys",
+    "FatTreeKeys",
     "JobKeys",
     "LinkKeys",
     "LinkOverrideKeys",
+    "NodeKeys",
     "RackKeys",
     "ScenarioKeys",
+    "SpineLeafKeys",
     "StragglerKeys",
     "SwitchKeys",
     "TransportKeys",
@@ -97,6 +106,52 @@ class ClockKeys(Section):
     drift: DriftKey = 0
 
 
+class SpineLeafKeys(Section):
+    """`uplink`: what is different on the links from leaf to spine. Either it has a rate, or `oversubscription` gives one."""
+
+    kind: Annotated[str, choice(["spine_leaf"])]
+    leaves: Annotated[int, whole(2, 32)]
+    spines: Annotated[int, whole(1, 32)]
+    hosts_per_leaf: Annotated[int | tuple[int, ...], whole_or_list(1, 32)]
+    oversubscription: Annotated[float | None, number_above_zero(1000)] = None
+    link: Any = None
+    uplink: Any = None
+    links: Any = None
+
+
+class FatTreeKeys(Section):
+    """`uplink`: what is different from edge to aggregation; `core`: what is different again from there to the core."""
+
+    kind: Annotated[str, choice(["fat_tree"])]
+    k: Annotated[int, even(2, 6)]
+    link: Any = None
+    uplink: Any = None
+    core: Any = None
+    links: Any = None
+
+
+class CustomKeys(Section):
+    """Node by node, link by link; `link` holds what the links have in common."""
+
+    kind: Annotated[str, choice(["custom"])]
+    nodes: Any = Field(...)
+    link: Any = None
+    links: Any = Field(...)
+
+
+class NodeKeys(Section):
+    """`topology.nodes[n]` of a custom topology."""
+
+    name: NodeNameKey
+    role: Annotated[str, choice(names.NODE_ROLES)]
+
+
+class CableKeys(LinkOverrideKeys):
+    """`topology.links[n]` of a custom topology."""
+
+    ends: Any = Field(...)
+
+
 class SwitchKeys(Section):
     program: Annotated[str, choice(names.PROGRAMS, or_form=PROGRAM_FILE)] = "netreduce"
     release: Annotated[str, choice(names.RELEASES)] = "order"
@@ -116,7 +171,7 @@ class TransportKeys(Section):
 
 
 class StragglerKeys(Section):
-    rank: Annotated[int, whole(0, MAX_HOSTS - 1)]
+    rank: Annotated[int, whole(0, MAX_RANKS - 1)]
     delay: DurationKey
 
 

@@ -82,8 +82,8 @@ class LostContribution(NetReduceProgram):
 
 
 def _worker(change: Callable[[WorkerMachine], None]) -> Machines:
-    def employ(config: WorkerConfig) -> WorkerMachine:
-        worker = make_worker(config)
+    def employ(config: WorkerConfig, start_ns: int) -> WorkerMachine:
+        worker = make_worker(config, start_ns)
         change(worker)
         return worker
 

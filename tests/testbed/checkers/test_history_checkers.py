@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.slots import slots_private
 from testbed.faults.model import Corrupt, Drop, Kill, Loss, Match, Pause, RateChange, Window
+from testbed.plan import make_plan
 from testbed.verdict import Verdict
 from tests.support.judged import FakeSource, altered, good_context, good_totals, matches, without
+from topologies import spine_leaf
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
 
@@ -415,6 +418,26 @@ def test_queue_drops_that_a_rate_change_asked_for():
     slowed = good_context(RateChange("slow", links=("h1-s1",), rate_bps=10**6))
     history = altered(slowed.history, "PlaneStatistics", {"queue_drops": 4}, node="s1")
     assert judge_fidelity(changed(slowed, history)).verdict is PASS
+
+
+def test_queue_drops_where_the_scenario_sends_more_than_a_link_takes():
+    rack_context = good_context(collective="ring", program="forward")
+    shape = rack_context.plan.scenario.link
+    slow = replace(shape, rate_bps=shape.rate_bps // 4)
+    plan = make_plan(replace(rack_context.plan.scenario, topology=spine_leaf([2, 1], 1, shape, slow)))
+    shaped = {"t": 1, "node": "world", "event": "ShapingMeasured", "rate_bps": 25_000_000, "bytes": 100, "drops": 5,
+              "busy_ns": 1_000_000_000}  # fmt: skip
+
+    def judged(link, direction):
+        history = [*rack_context.history, {**shaped, "link": link, "direction": direction}]
+        return judge_fidelity(CheckContext(plan, history)).verdict
+
+    assert judged("leaf1-spine1", "up") is judged("leaf2-spine1", "down") is PASS
+    assert judged("h1-leaf1", "up") is judged("h3-leaf2", "down") is UNKNOWN
+    for node, verdict in (("leaf1", PASS), ("h1", UNKNOWN)):
+        refused = [{**record, "node": node, "queue_drops": 4} for record in rack_context.history
+                   if record["event"] == "PlaneStatistics"][:1]  # fmt: skip
+        assert judge_fidelity(CheckContext(plan, [*rack_context.history, *refused])).verdict is verdict
 
 
 def test_virtual_time_and_silence(good):

@@ -10,6 +10,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from testbed.faults.forge import FORGERIES
 from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, RateChange, Window
 from testbed.plan import make_plan
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario, parse_scenario
@@ -180,7 +181,8 @@ def test_built_ins_load_plan_and_survive_being_written(name):
     assert scenario.name == name
     assert len(scenario.description) > 100
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
-    assert len(make_plan(scenario).workers) == 4
+    assert len(make_plan(scenario).workers) == len(scenario.topology.hosts)
+    assert len(scenario.topology.hosts) == 4 or len(scenario.topology.switches) > 1
     serial_ns = scenario.job.iterations * scenario.job.size_bytes * 8 * 10**9 // scenario.link.rate_bps
     assert serial_ns < 10**9 or name == "demo", "a built-in takes about two seconds, recovery included"
 
@@ -192,7 +194,8 @@ def test_the_loss_case_table_is_covered():
         "stale-duplicate", "network-duplicate", "reorder", "corruption", "psn-wrap", "rewind", "straggler",
         "straggler-too-late", "receiver-not-ready", "delayed-link", "link-flap", "switch-paused", "worker-paused",
         "dead-link", "switch-killed", "switch-restarted", "worker-killed", "rack", "rack-lossy", "rack-bursty",
-        "rack-int32", "rack-send", "rack-jumbo", "ring", "shift",
+        "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
+        "custom-topology-ring",
     }  # fmt: skip
     assert rows <= set(builtin_names())
     failing = {name for name in builtin_names() if load_scenario(name).expect == "fail"}
@@ -251,6 +254,7 @@ _OWN_KEYS = {
     "reorder": {"delay": _DURATION, "rate": _SHARE},
     "delay": {"delay": _DURATION, "rate": _SHARE},
     "ecn_mark": {"rate": _SHARE},
+    "forge": {"what": st.sampled_from(sorted(FORGERIES)), "before": st.booleans(), "delay": _DURATION},
     "link_down": {},
     "rate_change": {"rate": st.builds(lambda n: f"{n}kbps", st.integers(1, 9999))},
     "kill": {"node": st.sampled_from(["h1", "s1"])},
