@@ -126,9 +126,6 @@ class VerbsEndpoint:
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         """As `RcEndpoint.post_send`."""
         qp = self._qps[qpn]
-        if qp.failed:
-            self._completions.append(SendCompleted(qpn, request.wr_id, _FLUSH))
-            return
         qp.packets += self._packets(qp, request)
         qp.sends.append(request)
         self._post_sends(qp)
@@ -185,12 +182,12 @@ class VerbsEndpoint:
     def _on_sent(self, qp: _QueuePair, entry: WorkCompletion) -> None:
         sent = qp.sent.popleft()
         qp.packets -= sent.packets
-        if entry.status == SUCCESS:
-            qp.acked_packets += sent.packets
-        else:
-            self._fail(qp, entry, psn_add(qp.config.first_psn, qp.acked_packets))
-        self._completions.append(SendCompleted(qp.config.qpn, sent.wr_id, entry.status))
         self._free.append(sent.buffer)
+        self._completions.append(SendCompleted(qp.config.qpn, sent.wr_id, entry.status))
+        if entry.status != SUCCESS:
+            self._fail(qp, entry, psn_add(qp.config.first_psn, qp.acked_packets))
+        else:
+            qp.acked_packets += sent.packets
         self._post_sends(qp)
 
     def _on_received(self, qp: _QueuePair, entry: WorkCompletion) -> None:
@@ -206,12 +203,8 @@ class VerbsEndpoint:
         if qp.failed:
             return
         qp.failed = True
-        self._events.append(QpFailed(qp.qpn, entry.status, psn, self._reason(qp, entry)))
-        while qp.sends:
-            request = qp.sends.popleft()
-            qp.packets -= self._packets(qp, request)
-            self._completions.append(SendCompleted(qp.config.qpn, request.wr_id, _FLUSH))
         qp.receives.clear()
+        self._events.append(QpFailed(qp.qpn, entry.status, psn, self._reason(qp, entry)))
 
     def _reason(self, qp: _QueuePair, entry: WorkCompletion) -> str:
         config, what = qp.config, "receive" if entry.receive else "message"
@@ -225,7 +218,13 @@ class VerbsEndpoint:
 
     def _post_sends(self, qp: _QueuePair) -> None:
         while qp.peer is not None and qp.sends and len(qp.sent) < self._nic.depth:
+            if qp.failed and qp.sent:
+                return  # what the device still has completes before what it never got
             request = qp.sends.popleft()
+            if qp.failed:
+                qp.packets -= self._packets(qp, request)
+                self._completions.append(SendCompleted(qp.config.qpn, request.wr_id, _FLUSH))
+                continue
             buffer, size = self._fill_buffer(request.segments)
             target = None
             if request.remote_va is not None:
@@ -263,7 +262,7 @@ class VerbsEndpoint:
         """Where `memory` lies: the whole object behind it is registered once, at the first request for a part of it."""
         owner = memory.obj
         known = self._known.get(id(owner))
-        region = known[1] if known else self._register(memoryview(owner).cast("B"), remote=False)  # type: ignore[arg-type]
+        region = known[1] if known else self._register(memoryview(owner).cast("B"), remote=False)
         return region, _address(memory) - region.address
 
     def _register(self, memory: memoryview, *, remote: bool) -> Region:

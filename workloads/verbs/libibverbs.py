@@ -6,8 +6,10 @@ import contextlib
 import errno
 import socket
 from collections.abc import Callable
+from functools import partial
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,9 +47,7 @@ def load_pyverbs() -> Any:
         raise HostCapabilityError(
             f"pyverbs ({error})", "`apt-get install rdma-core python3-pyverbs` supplies it"
         ) from error
-    import types
-
-    return types.SimpleNamespace(
+    return SimpleNamespace(
         addr=addr, cq=cq, device=device, e=enums, mr=mr, pd=pd, Error=pyverbs_error.PyverbsError, qp=qp, wr=wr
     )
 
@@ -155,7 +155,7 @@ class VerbsNic:
         found = []
         # Sends first: an ACK that frees a buffer counts before the result that may want to fill it.
         for queue, receive in ((self._send_cq, False), (self._receive_cq, True)):
-            _, entries = self._call("poll", lambda queue=queue: queue.poll(_POLL_AT_ONCE))
+            _, entries = self._call("poll", partial(queue.poll, _POLL_AT_ONCE))
             for entry in entries:
                 with_imm = receive and entry.wc_flags & self._v.e.IBV_WC_WITH_IMM
                 imm = socket.ntohl(entry.imm_data) if with_imm else None

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from workloads.config import WorkerConfig
 from workloads.gradients import GradientSource
 from workloads.machine import Event
 from workloads.verbs.endpoint import PeerNames, VerbsEndpoint
 from workloads.verbs.libibverbs import VerbsNic
+from workloads.verbs.names import VerbsNames
 from workloads.verbs.nic import Nic
 from workloads.worker import WorkerMachine
 
-__all__ = ["VerbsNames", "VerbsWorker"]
-
-
-@dataclass(frozen=True, slots=True)
-class VerbsNames:
-    """What a device chose for one worker, and peers and switch must know."""
-
-    send_qpn: int
-    """of the queue pair to the successor"""
-    recv_qpn: int
-    """of the queue pair from the predecessor"""
-    base_va: int
-    """where the receive ring begins; 0 with verb send"""
-    rkey: int
+__all__ = ["VerbsWorker"]
 
 
 class VerbsWorker:
