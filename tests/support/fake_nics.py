@@ -137,7 +137,8 @@ class Fabric:
         ready = [qp for qp in self.qps.values() if qp.sends and not qp.failed]
         if self.aggregate is not None:
             return self._reduce(ready)
-        return any([self._land(qp, qp.sends[0].data) for qp in ready])
+        moved = [self._land(qp, qp.sends[0].data) for qp in ready]
+        return any(moved)
 
     def _reduce(self, ready: list[FakeQp]) -> bool:
         """One message of every rank, when all are there, each under its own header."""
@@ -149,7 +150,8 @@ class Fabric:
         assert len({header.msg_id for header in headers}) == 1, "ranks run apart"
         rows = np.stack([np.frombuffer(qp.sends[0].data[INA_HEADER_BYTES:], np.uint8) for qp in ranked])
         total = fold(rows, self.aggregate).tobytes() if rows.shape[1] else b""
-        return all([self._land(qp, qp.sends[0].data[:INA_HEADER_BYTES] + total) for qp in ranked])
+        moved = [self._land(qp, qp.sends[0].data[:INA_HEADER_BYTES] + total) for qp in ranked]
+        return any(moved)
 
     def _land(self, qp: FakeQp, data: bytes) -> bool:
         there, message = self.peer(qp), qp.sends[0]
@@ -165,9 +167,7 @@ class Fabric:
             assert len(data) <= length
             there.nic.anywhere(address, len(data))[:] = data
         if message.imm is not None or message.target is None:
-            there.nic.completions.append(
-                WorkCompletion(there.number, wr_id, True, "SUCCESS", len(data), message.imm)
-            )
+            there.nic.completions.append(WorkCompletion(there.number, wr_id, True, "SUCCESS", len(data), message.imm))
         qp.sends.popleft()
         qp.nic.completions.append(WorkCompletion(qp.number, message.wr_id, False, "SUCCESS"))
         return True

@@ -62,8 +62,8 @@ class VerbsNic:
         gids = read_gids(device, port, sysfs)
         self._gid = choose_gid(gids, ip, device)
         v = self._v
-        self._context = self._call(f"open {device}", lambda: v.device.Context(name=device))
-        limits = self._call(f"query {device}", self._context.query_device)
+        self._context = self._call("open the device", lambda: v.device.Context(name=device))
+        limits = self._call("query the device", self._context.query_device)
         self.depth = min(_DEPTH, limits.max_qp_wr)
         self._mtu = _MTU_BYTES.get(
             self._call(f"query port {port}", lambda: self._context.query_port(port)).active_mtu, 0
@@ -194,7 +194,7 @@ class VerbsNic:
 def _refusal(device: str, what: str, error: Exception) -> HostCapabilityError:
     """What the kernel's answer means, and what to do about it."""
     code = getattr(error, "error_code", -1)
-    can = f"what it takes to {what} on {device} ({error})"
+    can = f"what it takes to {what} ({device}: {error})"
     if code in (errno.EACCES, errno.EPERM):
         return HostCapabilityError(can, "run as root, or get access to /dev/infiniband/uverbs*")
     if code == errno.ENOMEM and what.startswith("register"):

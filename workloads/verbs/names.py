@@ -35,7 +35,11 @@ def true_configs(workers: Sequence[WorkerConfig], names: Mapping[int, VerbsNames
     }
 
     def true(rank: int, worker: WorkerConfig) -> WorkerConfig:
-        own, successor, predecessor = known[rank], known[(rank + 1) % len(workers)], known[rank - 1 if rank else len(workers) - 1]
+        own, successor, predecessor = (
+            known[rank],
+            known[(rank + 1) % len(workers)],
+            known[rank - 1 if rank else len(workers) - 1],
+        )
 
         def qp(planned: QpConfig, mine: int, peer: int) -> QpConfig:
             return replace(planned, qpn=mine, peer_qpn=peer)

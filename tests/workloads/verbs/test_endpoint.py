@@ -108,7 +108,9 @@ def test_a_message_being_sent_is_not_overwritten_by_the_next():
     pair.connect()
     for number in range(3):
         pair.b.post_receive(QPN_B, ReceiveRequest(number))
-        pair.a.post_send(QPN_A, SendRequest(number, (bytes([65 + number]) * 600,), number, BASE + 600 * number, RKEY), 0)
+        pair.a.post_send(
+            QPN_A, SendRequest(number, (bytes([65 + number]) * 600,), number, BASE + 600 * number, RKEY), 0
+        )
     assert pair.a.outstanding_packets(QPN_A) == 9  # 600 bytes are 3 packets of 256
     buffers = {message.data for message in pair.fake_qp().sends}
     assert len(buffers) == 3

@@ -98,7 +98,10 @@ def test_a_soft_rank_keeps_its_planned_names_and_is_known_by_them():
     soft = plan.workers[1]
     assert (true[1].to_successor.qpn, true[1].collective.base_va) == (soft.to_successor.qpn, soft.collective.base_va)
     assert true[0].to_successor.peer_qpn == soft.from_predecessor.qpn
-    assert (true[0].collective.peer_base_va, true[0].collective.peer_rkey) == (soft.collective.base_va, soft.collective.rkey)
+    assert (true[0].collective.peer_base_va, true[0].collective.peer_rkey) == (
+        soft.collective.base_va,
+        soft.collective.rkey,
+    )
     assert true[1].to_successor.peer_qpn == names[2].recv_qpn
     assert true[1].from_predecessor.peer_qpn == names[0].send_qpn
     assert (true[1].collective.peer_base_va, true[1].collective.peer_rkey) == (names[2].base_va, names[2].rkey)
