@@ -1,0 +1,37 @@
+"""What every kind of case offers to the runner."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from testbed.interop.protocol import CaseRequest, CaseResult, Mailbox, QpNames
+
+__all__ = ["CancelSign", "Session"]
+
+
+class CancelSign:
+    """Whether the host wants this case to end; asks the folder at most every 20 ms."""
+
+    def __init__(self, mailbox: Mailbox, number: int) -> None:
+        self._mailbox, self._number, self._asked = mailbox, number, 0.0
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if now - self._asked < 0.02:
+            return False
+        self._asked = now
+        return self._mailbox.has(self._number, "cancel")
+
+
+class Session(Protocol):
+    """One case, made by the `open_session(request)` of its kind's module."""
+
+    @property
+    def names(self) -> tuple[QpNames, ...]: ...
+
+    def run(self, request: CaseRequest, cancelled: CancelSign) -> CaseResult:
+        """Until it is over, cancelled or its limit has passed."""
+        ...
+
+    def close(self) -> None: ...
