@@ -1,22 +1,24 @@
 """`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout.
 
 SIGTERM and SIGINT stop a node at its next wake-up; it then tells its statistics and ends with exit 0 (a worker that
-failed: 1).
+failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (tell the statistics so far); `docs/switch-node.md`.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.program import SwitchProgram
 from testbed.cli.nodeconfig import parse_node_config, read_node_config
 from testbed.cli.running import require_root
 from testbed.scenario.units import UnitError, parse_duration
@@ -34,7 +36,8 @@ examples:
   ip netns exec s1 ./tb switch --program netreduce --port s1-eth1 --port s1-eth2 --config rings.yaml
 
 FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, rings, release,
-gate. JSON is YAML, so both will do.
+gate. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1 tells the statistics so far, SIGTERM ends it.
+docs/switch-node.md has it all.
 """
     parser.add_argument("--program", required=True, metavar="P", help="`tb list programs`, or path.py:Class")
     parser.add_argument(
@@ -49,18 +52,56 @@ gate. JSON is YAML, so both will do.
 
 
 def run_switch(args: argparse.Namespace) -> int:
-    preset = {"program": args.program, "ports": len(args.ports)}
-    if args.config is None:
-        config = parse_node_config("name: switch", "--config", SwitchConfig, preset)
-    else:
-        config = read_node_config(args.config, SwitchConfig, preset)
-    _check_ports(config, str(args.config))
+    config = _switch_config(args)
     require_root("switch")
+    from switch_nodes.events import SwitchStarted
     from switch_nodes.registry import create_program
 
     program = create_program(config)
-    _drive(program, args.ports, backpressure=False, until=lambda now: False)
+    rings = tuple(ring.ring_id for ring in config.rings)
+    _drive(
+        program,
+        args.ports,
+        backpressure=False,
+        until=lambda now: False,
+        started=SwitchStarted(args.program, tuple(args.ports), rings),
+        on_signal={signal.SIGHUP: lambda: _reload(program, config, args), signal.SIGUSR1: lambda: _statistics(program)},
+    )
     return 0
+
+
+def _switch_config(args: argparse.Namespace) -> SwitchConfig:
+    preset = {"program": args.program, "ports": len(args.ports)}
+    if args.config is None:
+        return parse_node_config("name: switch", "--config", SwitchConfig, preset)
+    config = read_node_config(args.config, SwitchConfig, preset)
+    _check_ports(config, str(args.config))
+    return config
+
+
+def _reload(program: SwitchProgram, config: SwitchConfig, args: argparse.Namespace) -> Event | None:
+    """Install the rings that the file names now. A file that cannot be used is told; a running switch never dies of it."""
+    from switch_nodes.events import ConfigRefused
+    from switch_nodes.netreduce import NetReduceProgram
+
+    if not isinstance(program, NetReduceProgram) or args.config is None:
+        return ConfigRefused("only a switch with --program netreduce and --config can read its rings again")
+    try:
+        fresh = _switch_config(args)
+        for field in dataclasses.fields(fresh):
+            if field.name != "rings" and getattr(fresh, field.name) != getattr(config, field.name):
+                return ConfigRefused(f"{args.config}: {field.name}: only rings may change while the switch runs")
+        program.install(fresh.rings)
+    except ScenarioError as error:
+        return ConfigRefused(str(error))
+    return None
+
+
+def _statistics(program: SwitchProgram) -> Event | None:
+    from switch_nodes.events import SwitchStatistics
+    from switch_nodes.program import ProgramBase
+
+    return SwitchStatistics(dict(program.counters)) if isinstance(program, ProgramBase) else None
 
 
 def _check_ports(config: SwitchConfig, file: str) -> None:
@@ -114,18 +155,40 @@ def run_worker(args: argparse.Namespace) -> int:
     return 1 if machine.failed or not machine.finished else 0
 
 
-def _drive(machine: Any, interfaces: list[str], *, backpressure: bool, until: Callable[[int], bool]) -> None:
-    """Runs the machine until it is over or a signal came, then lets it tell its last facts."""
+def _drive(
+    machine: Any,
+    interfaces: list[str],
+    *,
+    backpressure: bool,
+    until: Callable[[int], bool],
+    started: Event | None = None,
+    on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
+) -> None:
+    """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
+    are received; `on_signal` happens between two turns of the loop, and its event is told."""
     from switch_nodes.dataplane import DataPlane
 
     origin = time.monotonic_ns()
+    actions = dict(on_signal or {})
 
     def tell(now: int, event: Event) -> None:
         record = {"t": now, **event_record(event)}
         sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
         sys.stdout.flush()
 
-    with _stop_on_signals() as stopped:
+    with _noted((signal.SIGTERM, signal.SIGINT, *actions)) as came:
+
+        def over() -> bool:
+            now = time.monotonic_ns() - origin
+            while came:
+                act = actions.get(signal.Signals(came.pop(0)))
+                if act is None:
+                    return True
+                event = act()
+                if event is not None:
+                    tell(now, event)
+            return until(now)
+
         try:
             plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell)
         except OSError as error:
@@ -133,17 +196,18 @@ def _drive(machine: Any, interfaces: list[str], *, backpressure: bool, until: Ca
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",
                 "`ip link` shows those that are there",
             ) from error
-        plane.run(origin, until=lambda: bool(stopped) or until(time.monotonic_ns() - origin))
+        if started is not None:
+            tell(time.monotonic_ns() - origin, started)
+        plane.run(origin, until=over)
     machine.finish(time.monotonic_ns() - origin)
     while (event := machine.next_event()) is not None:
         tell(time.monotonic_ns() - origin, event)
 
 
 @contextlib.contextmanager
-def _stop_on_signals() -> Iterator[list[int]]:
-    """A list that gets the number of each SIGTERM or SIGINT that comes."""
+def _noted(kinds: Sequence[signal.Signals]) -> Iterator[list[int]]:
+    """A list that gets the number of each of these signals that comes."""
     came: list[int] = []
-    kinds = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(kind, lambda number, _: came.append(number)) for kind in kinds]
     try:
         yield came
