@@ -36,6 +36,9 @@ COMMANDS = {
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
     "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
     "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
+    "interop": Command(
+        "testbed.cli.interop", "stock Linux RoCE endpoints in a virtual machine all-reduce through our switch"
+    ),
     "bench": Command("testbed.cli.running", "measure against a peer"),
     "test": Command("testbed.cli.testing", "linters, type checks and all tests"),
 }

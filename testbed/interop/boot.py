@@ -33,6 +33,7 @@ class BootedGuest:
     wires: Wires
     mailbox: Mailbox
     facts: GuestFacts
+    ledger: Ledger
     booted_s: float
     """from QEMU's start to the runner's first word"""
 
@@ -86,7 +87,7 @@ def boot_guest(image: Image, devices: int, run_dir: Path, say: Callable[[str], N
         assert facts is not None, "it was there"
         if len(facts.devices) != devices:
             raise InternalError(f"the guest has {len(facts.devices)} devices, not {devices}\n{machine.evidence()}")
-        yield BootedGuest(machine, ends, mailbox, facts, time.monotonic() - began)
+        yield BootedGuest(machine, ends, mailbox, facts, ledger, time.monotonic() - began)
         mailbox.put(None, "stop", {})
         if machine.end() != 0:
             raise InternalError(f"the guest did not end well\n{machine.evidence()}")

@@ -55,8 +55,8 @@ class WireIo(PythonIo):
     """PacketIo on wires. With backpressure always: a unix socket holds few datagrams (net.unix.max_dgram_qlen), so a switch
     that drops where its receiver is busy would lose frames that no fault asked for."""
 
-    def __init__(self, ports: Sequence[PortSocket]) -> None:
-        super().__init__(ports, backpressure=True)
+    def __init__(self, ports: Sequence[PortSocket], *, control: socket.socket | None = None) -> None:
+        super().__init__(ports, backpressure=True, control=control)
 
     def counters(self) -> IoCounters:
         return self._counters

@@ -41,10 +41,10 @@ class _AllReduce:
         limit, error = origin + int(request.limit_s * 1e9), ""
         while (at := time.monotonic_ns()) < limit and not cancelled():
             self._turn(at - origin)
-            if not request.options.get("linger") and all(
-                worker.finished or worker.failed for _, worker in self._workers
-            ):
-                break
+            if all(worker.finished or worker.failed for _, worker in self._workers):
+                if not request.options.get("linger"):
+                    break
+                cancelled.announce_done()
         else:
             waiting = [name for name, worker in self._workers if not worker.finished and not worker.failed]
             if waiting:

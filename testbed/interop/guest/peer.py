@@ -1,7 +1,8 @@
 """Case kind `peer`: one queue pair of a device against our own endpoint on the host.
 
-Options: `device`; `config`, a `PeerConfig`; `linger_s`, how long the queue pair still answers when this end is done. Facts:
-`PeerSide.report()`, and `failures`: each a list of the status and the detail of a `QpFailed`. Records: what the port counted.
+Options: `device`, and `config`, a `PeerConfig`. The queue pair answers until the host cancels, since its other end may be
+slower. Facts: `PeerSide.report()`, and `failures`: each a list of the status and the detail of a `QpFailed`. Records: what the
+port counted.
 """
 
 from __future__ import annotations
@@ -43,13 +44,12 @@ class _Peer:
         offset = true.peer_base_va - self._config.peer_base_va
         endpoint.connect(self._config.qp.qpn, PeerNames(true.qp.peer_qpn, true.peer_rkey, offset))
         self._side.start(0)
-        end_s, done = request.limit_s, False
-        while (now := time.monotonic_ns() - origin) < end_s * 1e9 and not cancelled():
+        while (now := time.monotonic_ns() - origin) < request.limit_s * 1e9 and not cancelled():
             endpoint.handle_timer(now)
             self._side.handle_timer(now)
             self._side.advance()
-            if self._side.done and not done:
-                done, end_s = True, now / 1e9 + float(request.options["linger_s"])
+            if self._side.done:
+                cancelled.announce_done()
             if not endpoint.has_news:
                 time.sleep(_SLEEP_S)
         failures = []
@@ -57,7 +57,7 @@ class _Peer:
             if isinstance(event, QpFailed):
                 failures.append([event.status, event.detail])
         records = [{"t": now, "node": self._device, **event_record(event)} for event in endpoint.statistics()]
-        error = "" if done else f"{self._device} was not done within {request.limit_s:g} s"
+        error = "" if self._side.done else f"{self._device} was not done within {request.limit_s:g} s"
         return CaseResult(error, tuple(records), {**self._side.report(), "failures": failures})
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ class CancelSign:
 
     def __init__(self, mailbox: Mailbox, number: int) -> None:
         self._mailbox, self._number, self._asked = mailbox, number, 0.0
+        self._announced = False
 
     def __call__(self) -> bool:
         now = time.monotonic()
@@ -22,6 +23,12 @@ class CancelSign:
             return False
         self._asked = now
         return self._mailbox.has(self._number, "cancel")
+
+    def announce_done(self) -> None:
+        """Tell the host that the work here is done, though the case goes on for the sake of peers. May be called again."""
+        if not self._announced:
+            self._announced = True
+            self._mailbox.put(self._number, "done", {})
 
 
 class Session(Protocol):
