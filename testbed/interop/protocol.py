@@ -10,6 +10,8 @@ Files in the folder, NNNN being the case's number in this boot:
 | `NNNN.opened.json` | guest | `Opened`: per worker the names that the device chose | the host amends its plan, sets up switch, rings and faults, starts to serve the wires |
 | `NNNN.start.json` | host | `CaseRequest` again, now with the true QPNs, keys and addresses of all ranks | the guest goes to RTR and RTS, posts receives, runs |
 | `NNNN.result.json` | guest | `CaseResult`: records as in a history, completion statuses, or what failed | the host judges |
+| `NNNN.connected.json` | guest | `{}`, kind `peer`: its queue pairs are in RTS | the host's endpoint starts |
+| `NNNN.failed.json` | guest | `{}`, kind `peer`: its queue pair failed | the host cancels a little later |
 | `NNNN.done.json` | guest | `{}`: its workers are done, and answer peers that live on the host (option `linger`) | the host cancels when its ranks are done as well |
 | `NNNN.cancel.json` | host | `{}` | the guest ends the case at once and writes its result |
 | `stop.json` | host | `{}` | the guest leaves its loop with status 0 and powers off |

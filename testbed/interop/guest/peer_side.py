@@ -1,5 +1,5 @@
-"""One end of a peer test: two endpoints, one queue pair each, messages of all sizes both ways. The same on our endpoint and
-on a device, since both have the same verbs.
+"""One end of a peer test: two endpoints, two queue pairs each (one to send, one to receive), messages of all sizes both
+ways. The same on our endpoint and on a device, since both have the same verbs.
 
 Each message has a place of its own in the receiver's memory, which is full of 0xEE before, also between the places: what was
 not delivered, or landed elsewhere, shows.
@@ -35,12 +35,13 @@ class PeerMessage:
 class PeerConfig:
     """One end. Names are planned ones until they are known, as with workers."""
 
-    qp: QpConfig
+    send_qp: QpConfig
+    receive_qp: QpConfig
     sends: tuple[PeerMessage, ...]
     receives: tuple[PeerMessage, ...]
     """what the other end sends, in order"""
     seed: int
-    """of what we send"""
+    """of what this end sends"""
     base_va: int
     rkey: int
     peer_base_va: int
@@ -59,7 +60,7 @@ class PeerSide:
     """Posts everything at the start; done when each send has ended and each receive that can end has."""
 
     def __init__(self, config: PeerConfig, endpoint: PeerEndpoint) -> None:
-        """The endpoint has the queue pair already. Registers memory."""
+        """The endpoint has the queue pairs already. Registers memory."""
         self._config, self._endpoint = config, endpoint
         self._memory = memoryview(bytearray([_FILL]) * memory_bytes(config.receives))
         endpoint.register_memory(config.rkey, config.base_va, self._memory)
@@ -83,7 +84,7 @@ class PeerSide:
         for number, (message, at) in enumerate(zip(self._config.sends, places, strict=True)):
             remote = self._config.peer_base_va + at if message.verb == "write" else None
             request = SendRequest(number, (self._kept[number],), message.imm, remote, self._config.peer_rkey)
-            self._endpoint.post_send(self._config.qp.qpn, request, now)
+            self._endpoint.post_send(self._config.send_qp.qpn, request, now)
 
     def get_timer(self) -> int | None:
         return self._receive_at
@@ -96,7 +97,7 @@ class PeerSide:
             if _takes_receive(message):
                 room = self._memory[at : at + max(0, message.size - self._config.receive_short)]
                 memory = room if message.verb == "send" else None
-                self._endpoint.post_receive(self._config.qp.qpn, ReceiveRequest(number, memory))
+                self._endpoint.post_receive(self._config.receive_qp.qpn, ReceiveRequest(number, memory))
 
     def advance(self) -> None:
         """Take what completed."""

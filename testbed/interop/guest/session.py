@@ -15,7 +15,7 @@ class CancelSign:
 
     def __init__(self, mailbox: Mailbox, number: int) -> None:
         self._mailbox, self._number, self._asked = mailbox, number, 0.0
-        self._announced = False
+        self._announced: set[str] = set()
 
     def __call__(self) -> bool:
         now = time.monotonic()
@@ -26,9 +26,13 @@ class CancelSign:
 
     def announce_done(self) -> None:
         """Tell the host that the work here is done, though the case goes on for the sake of peers. May be called again."""
-        if not self._announced:
-            self._announced = True
-            self._mailbox.put(self._number, "done", {})
+        self.announce("done")
+
+    def announce(self, what: str) -> None:
+        """Tell the host once that something has come about."""
+        if what not in self._announced:
+            self._announced.add(what)
+            self._mailbox.put(self._number, what, {})
 
 
 class Session(Protocol):
