@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
@@ -28,8 +29,9 @@ def device_names(sysfs: Path = SYSFS) -> tuple[str, ...]:
     return tuple(sorted(entry.name for entry in sysfs.iterdir())) if sysfs.is_dir() else ()
 
 
-def read_gids(device: str, port: int = 1, sysfs: Path = SYSFS) -> tuple[Gid, ...]:
-    """The filled entries, by index. Raises HostCapabilityError when there is no such device or port."""
+def read_gids(device: str, port: int = 1, sysfs: Path = SYSFS) -> Iterator[Gid]:
+    """The filled entries, by index, read as they are asked for: a table may have 1024 places. Raises HostCapabilityError when
+    there is no such device or port."""
     folder = sysfs / device / "ports" / str(port)
     if not folder.is_dir():
         here = ", ".join(device_names(sysfs)) or "none"
@@ -37,25 +39,25 @@ def read_gids(device: str, port: int = 1, sysfs: Path = SYSFS) -> tuple[Gid, ...
             f"port {port} of an RDMA device {device}",
             f"devices here: {here}; a software one: `modprobe rdma_rxe; rdma link add {device} type rxe netdev INTERFACE`",
         )
-    found = []
     for entry in sorted((folder / "gids").iterdir(), key=lambda path: int(path.name)):
         address = IPv6Address(entry.read_text().strip())
-        kind = _read(folder / "gid_attrs" / "types" / entry.name)
-        # Entries that are not in use read as zero, and their type cannot be read at all.
-        if int(address) and kind:
-            found.append(Gid(int(entry.name), address, kind, _read(folder / "gid_attrs" / "ndevs" / entry.name)))
-    return tuple(found)
+        # Places that are not in use read as zero, and their type cannot be read at all.
+        kind = _read(folder / "gid_attrs" / "types" / entry.name) if int(address) else ""
+        if kind:
+            yield Gid(int(entry.name), address, kind, _read(folder / "gid_attrs" / "ndevs" / entry.name))
 
 
-def choose_gid(gids: tuple[Gid, ...], ip: bytes, device: str) -> Gid:
+def choose_gid(gids: Iterable[Gid], ip: bytes, device: str) -> Gid:
     """The RoCE v2 entry of an address (4 or 16 bytes). Raises HostCapabilityError when there is none."""
     wanted = ip_address(ip)
     mapped = IPv6Address(b"\0" * 10 + b"\xff\xff" + ip) if len(ip) == 4 else wanted
+    seen = []
     for gid in gids:
         if gid.address == mapped and gid.kind == "RoCE v2":
             return gid
-    interface = next((gid.interface for gid in gids if gid.interface), "INTERFACE")
-    here = ", ".join(f"{gid.index}: {gid.address.ipv4_mapped or gid.address} ({gid.kind})" for gid in gids) or "none"
+        seen.append(gid)
+    interface = next((gid.interface for gid in seen if gid.interface), "INTERFACE")
+    here = ", ".join(f"{gid.index}: {gid.address.ipv4_mapped or gid.address} ({gid.kind})" for gid in seen) or "none"
     raise HostCapabilityError(
         f"a RoCE v2 GID for {wanted} on {device} (its table: {here})",
         f"`ip address add {wanted}/24 dev {interface}` makes one",

@@ -57,7 +57,8 @@ class PeerEndpoint(Verbs, Protocol):
 
 
 class PeerSide:
-    """Posts everything at the start; done when each send has ended and each receive that can end has."""
+    """Receives are posted when it is made, unless they are late; sends at the start. Done when each send has ended and each
+    receive that can end has."""
 
     def __init__(self, config: PeerConfig, endpoint: PeerEndpoint) -> None:
         """The endpoint has the queue pairs already. Registers memory."""
@@ -70,6 +71,8 @@ class PeerSide:
         self._sent: list[str] = []
         self._received: list[tuple[int | None, int]] = []
         self.failed = False
+        if config.receive_late_ns == 0:
+            self._post_receives()
 
     @property
     def done(self) -> bool:
@@ -77,9 +80,8 @@ class PeerSide:
         return self.failed or (len(self._sent) == len(self._config.sends) and len(self._received) >= self._wanted)
 
     def start(self, now: int) -> None:
-        if self._config.receive_late_ns >= 0:
+        if self._config.receive_late_ns > 0:
             self._receive_at = now + self._config.receive_late_ns
-            self.handle_timer(now)
         places = _places(self._config.sends)
         for number, (message, at) in enumerate(zip(self._config.sends, places, strict=True)):
             remote = self._config.peer_base_va + at if message.verb == "write" else None
@@ -90,10 +92,13 @@ class PeerSide:
         return self._receive_at
 
     def handle_timer(self, now: int) -> None:
-        if self._receive_at is None or self._receive_at > now:
-            return
-        self._receive_at = None
-        for number, (message, at) in enumerate(zip(self._config.receives, _places(self._config.receives), strict=True)):
+        if self._receive_at is not None and self._receive_at <= now:
+            self._receive_at = None
+            self._post_receives()
+
+    def _post_receives(self) -> None:
+        messages = self._config.receives
+        for number, (message, at) in enumerate(zip(messages, _places(messages), strict=True)):
             if _takes_receive(message):
                 room = self._memory[at : at + max(0, message.size - self._config.receive_short)]
                 memory = room if message.verb == "send" else None

@@ -29,9 +29,14 @@ def sysfs(tmp_path):
 
 
 def test_the_ipv4_entry_of_version_2_is_chosen(sysfs):
-    gids = read_gids("rxe0", sysfs=sysfs)
+    gids = list(read_gids("rxe0", sysfs=sysfs))
     assert [gid.index for gid in gids] == [0, 1, 2, 12]
     assert choose_gid(gids, bytes((10, 77, 0, 1)), "rxe0").index == 2
+
+
+def test_the_table_is_read_no_further_than_needed(sysfs):
+    (sysfs / "rxe0/ports/1/gids/3").write_text("what nobody reads")
+    assert choose_gid(read_gids("rxe0", sysfs=sysfs), bytes((10, 77, 0, 1)), "rxe0").index == 2
 
 
 def test_an_ipv6_address_is_its_own_gid(sysfs):
@@ -52,7 +57,7 @@ def test_another_address_is_refused_with_what_is_there(sysfs):
 @pytest.mark.parametrize(("device", "port"), [("rxe9", 1), ("rxe0", 2)])
 def test_no_such_device_or_port_is_refused_with_those_that_are(sysfs, device, port):
     with pytest.raises(HostCapabilityError) as caught:
-        read_gids(device, port, sysfs)
+        next(read_gids(device, port, sysfs))
     assert str(caught.value) == (
         f"this machine lacks port {port} of an RDMA device {device}; devices here: rxe0; a software one: `modprobe rdma_rxe; "
         f"rdma link add {device} type rxe netdev INTERFACE`"
@@ -62,4 +67,4 @@ def test_no_such_device_or_port_is_refused_with_those_that_are(sysfs, device, po
 def test_a_kernel_without_rdma_has_no_devices(tmp_path):
     assert device_names(tmp_path / "infiniband") == ()
     with pytest.raises(HostCapabilityError, match="devices here: none"):
-        read_gids("rxe0", sysfs=tmp_path / "infiniband")
+        next(read_gids("rxe0", sysfs=tmp_path / "infiniband"))
