@@ -57,10 +57,6 @@ class _Peer:
                 cancelled.announce_done()
             if not endpoint.has_news:
                 time.sleep(_SLEEP_S)
-        print(
-            f"  side done {self._side.done} failed {self._side.failed} at {(time.monotonic_ns() - origin) / 1e6:.0f} ms",
-            flush=True,
-        )
         failures = []
         while (event := endpoint.next_event()) is not None:
             if isinstance(event, QpFailed):
