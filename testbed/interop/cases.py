@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from testbed.interop.peercases import PEER_CASES, PeerCase
 from testbed.scenario.loader import parse_scenario
 from testbed.scenario.model import Scenario
 from workloads.errors import ScenarioError
@@ -202,12 +203,14 @@ _CONTROLS = (
     ),
 )
 
-CASES = (*_SHAPES, *_BY_IDENTITY, *_BY_CHANCE, *_PATIENCE, *_TRANSPARENCY, *_MIXED, *_PEERS, *_CONTROLS)
+CASES: tuple[Case | PeerCase, ...] = (
+    *_SHAPES, *_BY_IDENTITY, *_BY_CHANCE, *_PATIENCE, *_TRANSPARENCY, *_MIXED, *_PEERS, *PEER_CASES, *_CONTROLS,
+)  # fmt: skip
 
 
-def choose_cases(patterns: tuple[str, ...]) -> tuple[Case, ...]:
+def choose_cases(patterns: tuple[str, ...]) -> tuple[Case | PeerCase, ...]:
     """Cases whose id matches one of the shell patterns; all for no pattern. Raises ScenarioError for one that fits none."""
-    chosen: dict[str, Case] = {}
+    chosen: dict[str, Case | PeerCase] = {}
     for pattern in patterns or ("*",):
         fitting = [case for case in CASES if fnmatch.fnmatchcase(case.id, pattern)]
         if not fitting:
@@ -218,7 +221,7 @@ def choose_cases(patterns: tuple[str, ...]) -> tuple[Case, ...]:
     return tuple(case for case in CASES if case.id in chosen)
 
 
-def devices_of(cases: tuple[Case, ...]) -> int:
+def devices_of(cases: tuple[Case | PeerCase, ...]) -> int:
     """How many rxe devices the guest needs for them."""
     return max((case.hosts for case in cases), default=2)
 

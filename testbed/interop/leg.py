@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.history import write_history
-from testbed.interop.boot import boot_guest
+from testbed.history import Record, sort_history, write_history
+from testbed.interop.boot import BootedGuest, boot_guest
 from testbed.interop.casehost import run_case
 from testbed.interop.cases import Case, devices_of
 from testbed.interop.image.prepare import default_work_folder, prepare_image
 from testbed.interop.judging import CaseOutcome, judge_case
 from testbed.interop.packages import ensure_packages, package_version
+from testbed.interop.peercases import PeerCase
+from testbed.interop.peerhost import run_peer_case
+from testbed.interop.peerjudge import judge_peer
 from testbed.verdict import Verdict, merge
 
 __all__ = ["LegResult", "run_leg"]
@@ -52,7 +55,7 @@ class LegResult:
 
 
 def run_leg(
-    cases: Sequence[Case],
+    cases: Sequence[Case | PeerCase],
     *,
     seed: int = 1,
     repeat: int = 1,
@@ -80,9 +83,8 @@ def run_leg(
                 number += 1
                 folder = run_dir / f"{number:04d}-{case.id.replace('/', '-')}"
                 folder.mkdir()
-                run = run_case(guest, number, case, seed + turn, folder)
-                outcome = judge_case(run)
-                write_history(folder / "history.jsonl", run.history)
+                outcome, history = _run(guest, number, case, seed + turn, folder)
+                write_history(folder / "history.jsonl", history)
                 outcomes.append(outcome)
                 tell(outcome)
                 if keep is None:
@@ -91,6 +93,16 @@ def run_leg(
         environment["qemu"] = package_version("qemu-system-x86") or ""
         booted_s = guest.booted_s
     return LegResult(tuple(outcomes), environment, prepared_s, booted_s, time.monotonic() - began)
+
+
+def _run(
+    guest: BootedGuest, number: int, case: Case | PeerCase, seed: int, folder: Path
+) -> tuple[CaseOutcome, list[Record]]:
+    if isinstance(case, PeerCase):
+        peer = run_peer_case(guest, number, case, seed, folder)
+        return judge_peer(peer), sort_history(peer.records)
+    run = run_case(guest, number, case, seed, folder)
+    return judge_case(run), run.history
 
 
 def _forget(folder: Path) -> None:

@@ -47,6 +47,8 @@ class PeerCase:
     must_see: tuple[tuple[str, str], ...] = ()
     """(end, what it must have sent): nak, rnr, again (a PSN a second time)"""
     limit_s: float = 20.0
+    hosts: int = 1
+    """devices of the guest"""
 
 
 def _messages(verb: str, sizes: tuple[int, ...] = _SIZES, imm: str = "some") -> tuple[PeerMessage, ...]:
