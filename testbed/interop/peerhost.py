@@ -28,7 +28,7 @@ from workloads.machine import Buffer, Event, event_record
 from workloads.rc import RcEndpoint
 from workloads.wire import Envelope
 
-__all__ = ["PeerMachine", "PeerRun", "content_seed", "peer_configs", "run_peer_case"]
+__all__ = ["PeerMachine", "PeerRun", "case_filters", "content_seed", "peer_configs", "run_peer_case"]
 
 _OPEN_S, _GRACE_S, _LOOK_NS = 60.0, 10.0, 5_000_000
 _AFTER_FAILURE_NS = 500_000_000
@@ -148,7 +148,7 @@ def run_peer_case(guest: BootedGuest, number: int, case: PeerCase, seed: int, fo
     machine, records, capture = PeerMachine(true[SOFT]), list[Record](), folder / "peer.pcapng"
     tap = PcapngTap(capture, [LINK])
     guest.wires.drain()
-    ingress, egress = _filters(case, seed, true)
+    ingress, egress = case_filters(case, seed, true)
     plane = DataPlane(
         ArpAnswering(machine, _MAC, _IP), [], ingress=ingress, egress=egress, tap=tap, backpressure=True,
         on_event=lambda now, event: records.append({"t": now, "node": SOFT, **event_record(event)}),
@@ -212,7 +212,7 @@ def _packets(messages: tuple[PeerMessage, ...], mtu: int) -> tuple[int, ...]:
     return tuple(max(1, -(-message.size // mtu)) for message in messages)
 
 
-def _filters(
+def case_filters(
     case: PeerCase, seed: int, configs: dict[str, PeerConfig]
 ) -> tuple[dict[int, LinkFilter], dict[int, LinkFilter]]:
     """Ingress (from the device) and egress filters of our only port."""
