@@ -3,6 +3,7 @@ shows."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,10 +11,11 @@ import pytest
 from testbed.interop.guest.peer_side import PeerMessage, expected_memory, memory_bytes
 from testbed.interop.peercases import PEER_CASES, RXE, SOFT, PeerCase
 from testbed.interop.peerhost import PeerMachine, PeerRun, case_filters, content_seed, peer_configs
-from testbed.interop.peerjudge import judge_peer
+from testbed.interop.peerjudge import judge_peer, seen_frames
 from testbed.interop.protocol import QpNames, decode, encode
+from testbed.report.capture import PcapngTap
 from testbed.verdict import Verdict
-from workloads.machine import event_record
+from workloads.machine import FrameBatch, event_record
 
 MAC, IP = bytes.fromhex("02494e410001"), bytes((10, 77, 0, 2))
 DEVICE = QpNames(0x11, 0x12, 0x55_0000, 0x99)
@@ -146,3 +148,28 @@ def test_both_ends_draw_other_bytes_and_their_configurations_travel():
     assert configs[SOFT].send_qp.peer_qpn == DEVICE.recv_qpn
     assert configs[SOFT].peer_base_va == DEVICE.base_va
     assert configs[RXE].send_qp.first_psn == configs[SOFT].receive_qp.peer_first_psn
+
+
+def test_frames_are_counted_by_end_and_kind(tmp_path):
+    """From a capture as a run leaves it."""
+    path = tmp_path / "peer.pcapng"
+    tap, frames = PcapngTap(path, ["h1-soft"]), []
+    faults = next(case for case in PEER_CASES if case.id == "peer/loss-nak")
+    run(without_capture(faults), spoil=lambda end, frame: frames.append((end, frame)) or frame)
+    batch = FrameBatch.of(1, 4200)
+    for end, frame in frames:
+        batch.count = 0
+        batch.append(0, frame)
+        tap.record(batch, 0, 1, 0, end == SOFT)
+    batch.count = 0
+    batch.append(0, frames[0][1][:-1] + bytes([frames[0][1][-1] ^ 1]))
+    tap.record(batch, 0, 1, 0, False)
+    tap.close()
+    seen = seen_frames(PeerRun(faults, 1, "", capture=path))
+    sent = Counter(end for end, _ in frames)
+    for end in (RXE, SOFT):
+        kinds = ("data", "ack", "nak", "rnr")
+        assert sum(seen[end, kind] for kind in kinds) == sent[end] + (end == RXE)
+        assert seen[end, "nak"] == 1
+        assert 0 < seen[end, "again"] < seen[end, "data"]
+    assert (seen[RXE, "wrong_icrc"], seen[SOFT, "wrong_icrc"]) == (1, 0)
