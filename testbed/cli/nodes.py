@@ -117,11 +117,18 @@ def configure_worker(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
   ip netns exec h1 ./tb worker --config h1.yaml --port h1-eth0
+  ./tb worker --config h1.yaml --device mlx5_0 --exchange /mnt/job17
 
-FILE holds the fields of WorkerConfig (workloads/config.py). JSON is YAML, so both will do.
+FILE holds the fields of WorkerConfig (workloads/config.py). JSON is YAML, so both will do. With --device the endpoint is an
+RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
 """
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="what this worker is told")
-    parser.add_argument("--port", required=True, metavar="IFACE", help="the host's interface")
+    endpoint = parser.add_mutually_exclusive_group(required=True)
+    endpoint.add_argument("--port", metavar="IFACE", help="the host's interface, for an endpoint of our own")
+    endpoint.add_argument("--device", metavar="NAME", help="an RDMA device, as rxe0 or mlx5_0")
+    parser.add_argument(
+        "--exchange", type=Path, metavar="DIR", help="an empty folder that all ranks see; needed if any has --device"
+    )
     parser.add_argument(
         "--linger", type=_linger, default=2_000_000_000, metavar="TIME", help="answer peers that long when done (2s)"
     )
@@ -136,23 +143,49 @@ def _linger(text: str) -> int:
 
 def run_worker(args: argparse.Namespace) -> int:
     config = read_node_config(args.config, WorkerConfig)
-    require_root("worker")
+    if args.device is None:
+        require_root("worker")
+    elif args.exchange is None:
+        raise ScenarioError("is missing", file="tb worker", key="--exchange", allowed="a folder, with --device")
+    from testbed.cli.verbsnode import run_device_worker, true_names
     from workloads.gradients import create_source
+    from workloads.verbs.exchange import FolderExchange
+    from workloads.verbs.names import planned_names
     from workloads.worker import WorkerMachine
 
-    collective = config.collective
+    collective, exchange = config.collective, None
+    if args.exchange is not None:
+        exchange = FolderExchange(args.exchange, collective.ring_id, collective.rank)
     source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
+    if args.device is not None:
+        assert exchange is not None, "checked above"
+        with _noted((signal.SIGTERM, signal.SIGINT)) as came:
+            finished = run_device_worker(
+                config, args.device, source, exchange, tell=_tell, stopped=lambda: bool(came), linger_ns=args.linger
+            )
+        return 0 if finished else 1
+    if exchange is not None:
+        config = true_names(config, exchange, dataclasses.asdict(planned_names(config)))
+        exchange.publish("connected", {})
     machine = WorkerMachine(config, source)
     done_at: list[int] = []
 
     def over(now: int) -> bool:
         if not machine.finished and not machine.failed:
             return False
+        if not done_at and exchange is not None:
+            exchange.publish("done", {})
         done_at.append(now)
         return now - done_at[0] >= int(args.linger)
 
     _drive(machine, [args.port], backpressure=True, until=over)
     return 1 if machine.failed or not machine.finished else 0
+
+
+def _tell(now: int, event: Event) -> None:
+    record = {"t": now, **event_record(event)}
+    sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
 
 
 def _drive(
@@ -171,11 +204,6 @@ def _drive(
     origin = time.monotonic_ns()
     actions = dict(on_signal or {})
 
-    def tell(now: int, event: Event) -> None:
-        record = {"t": now, **event_record(event)}
-        sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
-        sys.stdout.flush()
-
     with _noted((signal.SIGTERM, signal.SIGINT, *actions)) as came:
 
         def over() -> bool:
@@ -186,22 +214,22 @@ def _drive(
                     return True
                 event = act()
                 if event is not None:
-                    tell(now, event)
+                    _tell(now, event)
             return until(now)
 
         try:
-            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell)
+            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=_tell)
         except OSError as error:
             raise HostCapabilityError(
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",
                 "`ip link` shows those that are there",
             ) from error
         if started is not None:
-            tell(time.monotonic_ns() - origin, started)
+            _tell(time.monotonic_ns() - origin, started)
         plane.run(origin, until=over)
     machine.finish(time.monotonic_ns() - origin)
     while (event := machine.next_event()) is not None:
-        tell(time.monotonic_ns() - origin, event)
+        _tell(time.monotonic_ns() - origin, event)
 
 
 @contextlib.contextmanager
