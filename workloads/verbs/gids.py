@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workloads.errors import HostCapabilityError
 
-__all__ = ["SYSFS", "Gid", "choose_gid", "device_names", "read_gids"]
+__all__ = ["SYSFS", "Gid", "choose_gid", "device_names", "gid_of", "read_gids"]
 
 SYSFS = Path("/sys/class/infiniband")
 
@@ -47,10 +47,14 @@ def read_gids(device: str, port: int = 1, sysfs: Path = SYSFS) -> Iterator[Gid]:
             yield Gid(int(entry.name), address, kind, _read(folder / "gid_attrs" / "ndevs" / entry.name))
 
 
+def gid_of(ip: bytes) -> IPv6Address:
+    """The GID that stands for an address of 4 or 16 bytes."""
+    return IPv6Address(b"\0" * 10 + b"\xff\xff" + ip if len(ip) == 4 else ip)
+
+
 def choose_gid(gids: Iterable[Gid], ip: bytes, device: str) -> Gid:
     """The RoCE v2 entry of an address (4 or 16 bytes). Raises HostCapabilityError when there is none."""
-    wanted = ip_address(ip)
-    mapped = IPv6Address(b"\0" * 10 + b"\xff\xff" + ip) if len(ip) == 4 else wanted
+    wanted, mapped = ip_address(ip), gid_of(ip)
     seen = []
     for gid in gids:
         if gid.address == mapped and gid.kind == "RoCE v2":

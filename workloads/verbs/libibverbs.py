@@ -7,7 +7,7 @@ import errno
 import socket
 from collections.abc import Callable
 from functools import partial
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ import numpy as np
 
 from workloads.config import QpConfig
 from workloads.errors import HostCapabilityError
-from workloads.verbs.gids import SYSFS, choose_gid, device_names, read_gids
+from workloads.verbs.gids import SYSFS, choose_gid, device_names, gid_of, read_gids
 from workloads.verbs.nic import Region, WorkCompletion
 
 __all__ = ["STATUS", "VerbsNic", "load_pyverbs"]
@@ -99,8 +99,7 @@ class VerbsNic:
 
     def connect(self, qpn: int, config: QpConfig, peer_qpn: int) -> None:
         v, envelope = self._v, config.envelope
-        peer = IPv6Address(b"\0" * 10 + b"\xff\xff" + envelope.dst_ip)
-        route = v.addr.GlobalRoute(dgid=v.addr.GID(peer.exploded), sgid_index=self._gid.index)
+        route = v.addr.GlobalRoute(dgid=v.addr.GID(gid_of(envelope.dst_ip).exploded), sgid_index=self._gid.index)
         route.hop_limit, route.traffic_class = 64, envelope.tos
         attributes = v.qp.QPAttr(port_num=self._port)
         attributes.path_mtu = next(code for code, size in _MTU_BYTES.items() if size == config.path_mtu)
