@@ -21,9 +21,14 @@ from workloads.verbs import Region, WorkCompletion
 @dataclass
 class _Message:
     wr_id: int
-    data: bytes
+    memory: memoryview
+    """of the sender: read when it is sent, not when it is posted"""
     imm: int | None
     target: tuple[int, int] | None
+
+    @property
+    def data(self) -> bytes:
+        return bytes(self.memory)
 
 
 @dataclass
@@ -67,7 +72,7 @@ class FakeNic:
         assert qp.peer is not None, "posted before RTS"
         assert len(qp.sends) < self.depth, "the send queue is full"
         self.counted["sent_pkts"] += 1
-        qp.sends.append(_Message(wr_id, bytes(self.bytes_at(region.lkey, region.address, length)), imm, target))
+        qp.sends.append(_Message(wr_id, self.bytes_at(region.lkey, region.address, length), imm, target))
 
     def post_receive(self, qpn, wr_id, region, offset, length):
         qp = self.fabric.qps[self.ip, qpn]

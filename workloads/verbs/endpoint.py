@@ -203,7 +203,6 @@ class VerbsEndpoint:
         if qp.failed:
             return
         qp.failed = True
-        qp.receives.clear()
         self._events.append(QpFailed(qp.qpn, entry.status, psn, self._reason(qp, entry)))
 
     def _reason(self, qp: _QueuePair, entry: WorkCompletion) -> str:
