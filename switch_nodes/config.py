@@ -27,6 +27,8 @@ class RingConfig:
     message_packets: int = 170
     window_messages: int = 2
     path_mtu: int = 1024
+    generation: int = 0
+    """means nothing to a packet; a ring that is installed again with another one starts anew, from message 0"""
 
 
 @dataclass(frozen=True, slots=True)

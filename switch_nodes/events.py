@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workloads.machine import Event
 
 __all__ = [
+    "ConfigRefused",
     "ConnectionStepped",
     "FrameStepped",
     "MessageAggregated",
@@ -14,10 +15,42 @@ __all__ = [
     "PacketIgnored",
     "PlaneStatistics",
     "ResultReplayed",
+    "RingsInstalled",
     "SlotStepped",
     "SlotsAtEnd",
+    "SwitchStarted",
     "SwitchStatistics",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchStarted(Event):
+    """`tb switch` receives on all its interfaces: what comes in from now on is handled."""
+
+    program: str
+    interfaces: tuple[str, ...]
+    """port 0 first"""
+    rings: tuple[int, ...]
+    """ids of those installed"""
+
+
+@dataclass(frozen=True, slots=True)
+class RingsInstalled(Event):
+    """The rings of a running switch were changed; frames from now on meet the new ones."""
+
+    installed: tuple[int, ...]
+    """ids that are new, or start anew"""
+    removed: tuple[int, ...]
+    """ids whose state is gone, those that start anew included"""
+    kept: tuple[int, ...]
+    """ids whose state did not change"""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRefused(Event):
+    """A running switch was told to read its configuration again, and goes on with the old one."""
+
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +141,7 @@ class SlotStepped(Event):
 
 @dataclass(frozen=True, slots=True)
 class SlotsAtEnd(Event):
-    """Told when the switch stops."""
+    """Told when the switch stops, or the ring is removed."""
 
     ring_id: int
     slots: int

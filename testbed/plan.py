@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from switch_nodes.config import RingConfig, RingMember, SwitchConfig
 from switch_nodes.flows import salt_of
@@ -17,7 +17,7 @@ from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerC
 from workloads.gradients import digits_elements
 from workloads.wire import PSN_MODULUS, Envelope
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "make_plan", "with_workers"]
 
 _BASE_VA = 0x10_0000_0000
 _RING_ID = 1
@@ -106,6 +106,12 @@ def make_plan(scenario: Scenario) -> Plan:
             )
         )
     return Plan(scenario, tuple(workers), _switches(scenario, arithmetic), _connections(tuple(workers)))
+
+
+def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:
+    """The same plan for workers whose queue pairs have other numbers, keys or addresses, since devices chose them: what
+    faults and checkers know of the connections follows."""
+    return replace(plan, workers=tuple(workers), connections=_connections(tuple(workers)))
 
 
 def _switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:

@@ -14,6 +14,7 @@ __all__ = [
     "MessagePosted",
     "MessageReceived",
     "NakSent",
+    "NicCounters",
     "QpFailed",
     "QpStepped",
     "RcStatistics",
@@ -115,6 +116,15 @@ class RcStatistics(Event):
     icrc_errors: int
     cnps_received: int = 0
     """congestion notifications; counted, not acted upon"""
+
+
+@dataclass(frozen=True, slots=True)
+class NicCounters(Event):
+    """What the port of an RDMA device counted while a worker used it; told when the worker stops."""
+
+    device: str
+    counters: dict[str, int]
+    """differences, by the names of the kernel (`hw_counters`); empty where it has none"""
 
 
 @dataclass(frozen=True, slots=True)

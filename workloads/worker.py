@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 
 from workloads.collectives.registry import create_collective
-from workloads.config import WorkerConfig
+from workloads.collectives.slots import Verbs
+from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
 from workloads.gradients import GradientSource
-from workloads.machine import Buffer, Event, FrameBatch
-from workloads.rc import SUCCESS, RcEndpoint, SendCompleted
+from workloads.machine import BatchMachine, Buffer, Event, FrameBatch
+from workloads.rc import SUCCESS, Completion, RcEndpoint, SendCompleted
 
-__all__ = ["WorkerMachine"]
+__all__ = ["WorkerEndpoint", "WorkerMachine"]
+
+
+class WorkerEndpoint(BatchMachine, Verbs, Protocol):
+    """What a worker asks of its endpoint: `RcEndpoint`, or `workloads.verbs.VerbsEndpoint`, whose frames a NIC handles."""
+
+    def add_qp(self, config: QpConfig) -> None: ...
+
+    def next_completion(self) -> Completion | None: ...
+
+    @property
+    def has_news(self) -> bool: ...
+
+    def statistics(self) -> Iterable[Event]: ...
 
 
 class WorkerMachine:
@@ -23,14 +38,16 @@ class WorkerMachine:
     The traffic starts with the first call of `handle_timer`, which is due at `start_ns`. The gradient of an iteration is ready
     before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that no event
     carries a time from before the computation. Memory: the source's gradient, one result of the same size, and the
-    receive slots of the collective.
+    receive slots of the collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
 
     Raises ScenarioError when the configuration names no collective, or one that cannot do the arithmetic.
     """
 
-    def __init__(self, config: WorkerConfig, source: GradientSource, start_ns: int = 0) -> None:
+    def __init__(
+        self, config: WorkerConfig, source: GradientSource, *, start_ns: int = 0, endpoint: WorkerEndpoint | None = None
+    ) -> None:
         self._config, self._source = config, source
-        self._endpoint = RcEndpoint()
+        self._endpoint: WorkerEndpoint = RcEndpoint() if endpoint is None else endpoint
         self._endpoint.add_qp(config.to_successor)
         self._endpoint.add_qp(config.from_predecessor)
         self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
@@ -64,7 +81,7 @@ class WorkerMachine:
         self._endpoint.fill_batch(batch, now)
 
     @property
-    def endpoint(self) -> RcEndpoint:
+    def endpoint(self) -> WorkerEndpoint:
         """For compiled code that holds it; whoever received for it calls `after_news`."""
         return self._endpoint
 

@@ -4,13 +4,13 @@ the Python reference takes, in order, every frame that the compiled loop hands b
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
-from switch_nodes.config import SwitchConfig
+from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import MessageAggregated, PacketIgnored, ResultReplayed
 from switch_nodes.frame_queue import FrameQueue, StaticMacs
 from switch_nodes.netreduce.program import NetReduceProgram
@@ -62,6 +62,8 @@ class SwitchStruct(ctypes.Structure):
         ("combine_length", _I64),
         ("combine_op", _U64),
     ]
+    rings: int | None
+    ring_count: int
     log_used: int
     room_frames: int
     room_bytes: int
@@ -76,22 +78,29 @@ class FastNetReduceProgram(NetReduceProgram):
         self._queue = FrameQueue(library)
         self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt)
         self._absorb = library.netreduce_absorb
-        self._fast_rings = [ring for ring in self.rings.values() if len(ring.edges[0][0]) == 4]
-        self._kept: list[np.ndarray] = []
-        structs = (RingStruct * len(self._fast_rings))(*map(self._ring_struct, self._fast_rings))
         self._tallies = (_I64 * len(_COUNTED))()
         self._log = np.zeros((_LOG_ROWS, _LOG_FIELDS), np.int64)
         self._struct = SwitchStruct(
-            rings=ctypes.addressof(structs),
             queue=self._queue.pointer,
             macs=self._static.pointer,
             counters=ctypes.addressof(self._tallies),
             log=self._log.ctypes.data,
             log_rows=_LOG_ROWS,
-            ring_count=len(structs),
             combine_length=-1,
         )
-        self._structs, self._pointer = structs, ctypes.addressof(self._struct)
+        self._pointer = ctypes.addressof(self._struct)
+        self._show_rings()
+
+    def install(self, rings: Sequence[RingConfig]) -> None:
+        super().install(rings)
+        self._show_rings()
+
+    def _show_rings(self) -> None:
+        """Hand the arrays of the installed rings to the compiled loop."""
+        self._fast_rings = [ring for ring in self.rings.values() if len(ring.edges[0][0]) == 4]
+        self._kept: list[np.ndarray] = []
+        self._structs = (RingStruct * len(self._fast_rings))(*map(self._ring_struct, self._fast_rings))
+        self._struct.rings, self._struct.ring_count = ctypes.addressof(self._structs), len(self._structs)
 
     @property
     def compiled(self) -> tuple[int, int] | None:

@@ -9,12 +9,13 @@ for it. What it does with a packet is decided by `tables`; here are the events a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from switch_nodes.config import SwitchConfig
+from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import (
     ConnectionStepped,
     FrameStepped,
@@ -22,6 +23,7 @@ from switch_nodes.events import (
     MessageInferred,
     PacketIgnored,
     ResultReplayed,
+    RingsInstalled,
     SlotsAtEnd,
     SlotStepped,
 )
@@ -90,16 +92,44 @@ class NetReduceProgram(ForwardProgram):
         self._gated = config.gate == "epsn"
         self._traced = config.trace
         self.rings: dict[int, Ring] = {}
-        for ring in config.rings:
-            if ring.ring_id in self.rings:
-                raise ScenarioError(f"switch {config.name}: ring {ring.ring_id} is installed twice")
-            self.rings[ring.ring_id] = self.ring_class(ring, config)
-        self.tables = {ring_id: self.table_class(ring) for ring_id, ring in self.rings.items()}
-        self.reader = FrameReader(self.rings.values())
+        self.tables: dict[int, ConnectionTable] = {}
         self.placement = Placement(self.tables)
+        self._set_rings(self._make_rings(config.rings))
         self._actions: dict[SlotAction, Callable[[Contribution, int], None]] = {
             action: getattr(self, action.value) for action in SlotAction if action is not SlotAction.CLEAR
         }
+
+    def install(self, rings: Sequence[RingConfig]) -> None:
+        """From now on these rings are installed, and no others. One that is there with the very same configuration keeps its
+        state; one that differs in anything, be it its generation, starts anew. Frames that were released leave. Raises
+        ScenarioError, and changes nothing, for rings that cannot be installed."""
+        fresh, before = self._make_rings(rings), dict(self.rings)
+        removed = [ring for ring in before.values() if fresh.get(ring.id) is not ring]
+        for ring in removed:
+            self._tell_slots(ring)
+        self._set_rings(fresh)
+        self.config = replace(self.config, rings=tuple(rings))
+        kept = tuple(ring_id for ring_id, ring in fresh.items() if before.get(ring_id) is ring)
+        installed = tuple(ring_id for ring_id in fresh if ring_id not in kept)
+        self.tell(RingsInstalled(installed, tuple(ring.id for ring in removed), kept))
+
+    def _make_rings(self, configs: Sequence[RingConfig]) -> dict[int, Ring]:
+        rings: dict[int, Ring] = {}
+        for config in configs:
+            if config.ring_id in rings:
+                raise ScenarioError(f"switch {self.config.name}: ring {config.ring_id} is installed twice")
+            there = self.rings.get(config.ring_id)
+            same = there is not None and there.config == config
+            rings[config.ring_id] = there if there is not None and same else self.ring_class(config, self.config)
+        return rings
+
+    def _set_rings(self, rings: dict[int, Ring]) -> None:
+        """In place: the placement looks into the same tables."""
+        self.rings.clear()
+        self.rings.update(rings)
+        self.tables.clear()
+        self.tables.update((ring_id, self.table_class(ring)) for ring_id, ring in rings.items())
+        self.reader = FrameReader(rings.values())
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         kind, edges, packet = self.reader.read(port, frame)
@@ -312,5 +342,8 @@ class NetReduceProgram(ForwardProgram):
 
     def finish(self, now: int) -> None:
         for ring in self.rings.values():
-            self.tell(SlotsAtEnd(ring.id, ring.slots, ring.open_slots, int(ring.cursor[Cursor.PEAK])))
+            self._tell_slots(ring)
         super().finish(now)
+
+    def _tell_slots(self, ring: Ring) -> None:
+        self.tell(SlotsAtEnd(ring.id, ring.slots, ring.open_slots, int(ring.cursor[Cursor.PEAK])))

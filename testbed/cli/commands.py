@@ -41,6 +41,9 @@ COMMANDS = {
     "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair and per slot"),
     "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
     "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
+    "interop": Command(
+        "testbed.cli.interop", "stock Linux RoCE endpoints in a virtual machine all-reduce through our switch"
+    ),
     "sweep": Command("testbed.cli.sweeping", "a grid of models and algorithms, in parallel; goes on where it stopped"),
     "bench": Command("testbed.cli.running", "measure against a peer"),
     "test": Command("testbed.cli.testing", "linters, type checks and all tests"),

@@ -1,22 +1,24 @@
 """`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout.
 
 SIGTERM and SIGINT stop a node at its next wake-up; it then tells its statistics and ends with exit 0 (a worker that
-failed: 1).
+failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (tell the statistics so far); `docs/switch-node.md`.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.program import SwitchProgram
 from testbed.cli.nodeconfig import parse_node_config, read_node_config
 from testbed.cli.running import require_root
 from testbed.scenario.units import UnitError, parse_duration
@@ -33,8 +35,9 @@ examples:
   ip netns exec s1 ./tb switch --program forward --port s1-eth1 --port s1-eth2
   ip netns exec s1 ./tb switch --program netreduce --port s1-eth1 --port s1-eth2 --config rings.yaml
 
-FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, rings, release, gate,
-groups, flow_salt, flood_ports. JSON is YAML, so both will do.
+FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, rings, release,
+gate, groups, flow_salt, flood_ports. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1 tells the statistics so far, SIGTERM ends it.
+docs/switch-node.md has it all.
 """
     parser.add_argument("--program", required=True, metavar="P", help="`tb list programs`, or path.py:Class")
     parser.add_argument(
@@ -49,18 +52,56 @@ groups, flow_salt, flood_ports. JSON is YAML, so both will do.
 
 
 def run_switch(args: argparse.Namespace) -> int:
-    preset = {"program": args.program, "ports": len(args.ports)}
-    if args.config is None:
-        config = parse_node_config("name: switch", "--config", SwitchConfig, preset)
-    else:
-        config = read_node_config(args.config, SwitchConfig, preset)
-    _check_ports(config, str(args.config))
+    config = _switch_config(args)
     require_root("switch")
+    from switch_nodes.events import SwitchStarted
     from switch_nodes.registry import create_program
 
     program = create_program(config)
-    _drive(program, args.ports, backpressure=False, until=lambda now: False)
+    rings = tuple(ring.ring_id for ring in config.rings)
+    _drive(
+        program,
+        args.ports,
+        backpressure=False,
+        until=lambda now: False,
+        started=SwitchStarted(args.program, tuple(args.ports), rings),
+        on_signal={signal.SIGHUP: lambda: _reload(program, config, args), signal.SIGUSR1: lambda: _statistics(program)},
+    )
     return 0
+
+
+def _switch_config(args: argparse.Namespace) -> SwitchConfig:
+    preset = {"program": args.program, "ports": len(args.ports)}
+    if args.config is None:
+        return parse_node_config("name: switch", "--config", SwitchConfig, preset)
+    config = read_node_config(args.config, SwitchConfig, preset)
+    _check_ports(config, str(args.config))
+    return config
+
+
+def _reload(program: SwitchProgram, config: SwitchConfig, args: argparse.Namespace) -> Event | None:
+    """Install the rings that the file names now. A file that cannot be used is told; a running switch never dies of it."""
+    from switch_nodes.events import ConfigRefused
+    from switch_nodes.netreduce import NetReduceProgram
+
+    if not isinstance(program, NetReduceProgram) or args.config is None:
+        return ConfigRefused("only a switch with --program netreduce and --config can read its rings again")
+    try:
+        fresh = _switch_config(args)
+        for field in dataclasses.fields(fresh):
+            if field.name != "rings" and getattr(fresh, field.name) != getattr(config, field.name):
+                return ConfigRefused(f"{args.config}: {field.name}: only rings may change while the switch runs")
+        program.install(fresh.rings)
+    except ScenarioError as error:
+        return ConfigRefused(str(error))
+    return None
+
+
+def _statistics(program: SwitchProgram) -> Event | None:
+    from switch_nodes.events import SwitchStatistics
+    from switch_nodes.program import ProgramBase
+
+    return SwitchStatistics(dict(program.counters)) if isinstance(program, ProgramBase) else None
 
 
 def _check_ports(config: SwitchConfig, file: str) -> None:
@@ -78,11 +119,18 @@ def configure_worker(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
   ip netns exec h1 ./tb worker --config h1.yaml --port h1-eth0
+  ./tb worker --config h1.yaml --device mlx5_0 --exchange /mnt/job17
 
-FILE holds the fields of WorkerConfig (workloads/config.py). JSON is YAML, so both will do.
+FILE holds the fields of WorkerConfig (workloads/config.py). JSON is YAML, so both will do. With --device the endpoint is an
+RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
 """
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="what this worker is told")
-    parser.add_argument("--port", required=True, metavar="IFACE", help="the host's interface")
+    endpoint = parser.add_mutually_exclusive_group(required=True)
+    endpoint.add_argument("--port", metavar="IFACE", help="the host's interface, for an endpoint of our own")
+    endpoint.add_argument("--device", metavar="NAME", help="an RDMA device, as rxe0 or mlx5_0")
+    parser.add_argument(
+        "--exchange", type=Path, metavar="DIR", help="an empty folder that all ranks see; needed if any has --device"
+    )
     parser.add_argument(
         "--linger", type=_linger, default=2_000_000_000, metavar="TIME", help="answer peers that long when done (2s)"
     )
@@ -97,18 +145,38 @@ def _linger(text: str) -> int:
 
 def run_worker(args: argparse.Namespace) -> int:
     config = read_node_config(args.config, WorkerConfig)
-    require_root("worker")
+    if args.device is None:
+        require_root("worker")
+    elif args.exchange is None:
+        raise ScenarioError("is missing", file="tb worker", key="--exchange", allowed="a folder, with --device")
+    from testbed.cli.verbsnode import run_device_worker, true_names
     from workloads.gradients import create_source
+    from workloads.verbs.exchange import FolderExchange
+    from workloads.verbs.names import planned_names
     from workloads.worker import WorkerMachine
 
-    collective = config.collective
+    collective, exchange = config.collective, None
+    if args.exchange is not None:
+        exchange = FolderExchange(args.exchange, collective.ring_id, collective.rank)
     source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
+    if args.device is not None:
+        assert exchange is not None, "checked above"
+        with _noted((signal.SIGTERM, signal.SIGINT)) as came:
+            finished = run_device_worker(
+                config, args.device, source, exchange, tell=_tell, stopped=lambda: bool(came), linger_ns=args.linger
+            )
+        return 0 if finished else 1
+    if exchange is not None:
+        config = true_names(config, exchange, dataclasses.asdict(planned_names(config)))
+        exchange.publish("connected", {})
     machine = WorkerMachine(config, source)
     done_at: list[int] = []
 
     def over(now: int) -> bool:
         if not machine.finished and not machine.failed:
             return False
+        if not done_at and exchange is not None:
+            exchange.publish("done", {})
         done_at.append(now)
         return now - done_at[0] >= int(args.linger)
 
@@ -116,36 +184,60 @@ def run_worker(args: argparse.Namespace) -> int:
     return 1 if machine.failed or not machine.finished else 0
 
 
-def _drive(machine: Any, interfaces: list[str], *, backpressure: bool, until: Callable[[int], bool]) -> None:
-    """Runs the machine until it is over or a signal came, then lets it tell its last facts."""
+def _tell(now: int, event: Event) -> None:
+    record = {"t": now, **event_record(event)}
+    sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+def _drive(
+    machine: Any,
+    interfaces: list[str],
+    *,
+    backpressure: bool,
+    until: Callable[[int], bool],
+    started: Event | None = None,
+    on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
+) -> None:
+    """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
+    are received; `on_signal` happens between two turns of the loop, and its event is told."""
     from switch_nodes.dataplane import DataPlane
 
     origin = time.monotonic_ns()
+    actions = dict(on_signal or {})
 
-    def tell(now: int, event: Event) -> None:
-        record = {"t": now, **event_record(event)}
-        sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
-        sys.stdout.flush()
+    with _noted((signal.SIGTERM, signal.SIGINT, *actions)) as came:
 
-    with _stop_on_signals() as stopped:
+        def over() -> bool:
+            now = time.monotonic_ns() - origin
+            while came:
+                act = actions.get(signal.Signals(came.pop(0)))
+                if act is None:
+                    return True
+                event = act()
+                if event is not None:
+                    _tell(now, event)
+            return until(now)
+
         try:
-            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell)
+            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=_tell)
         except OSError as error:
             raise HostCapabilityError(
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",
                 "`ip link` shows those that are there",
             ) from error
-        plane.run(origin, until=lambda: bool(stopped) or until(time.monotonic_ns() - origin))
+        if started is not None:
+            _tell(time.monotonic_ns() - origin, started)
+        plane.run(origin, until=over)
     machine.finish(time.monotonic_ns() - origin)
     while (event := machine.next_event()) is not None:
-        tell(time.monotonic_ns() - origin, event)
+        _tell(time.monotonic_ns() - origin, event)
 
 
 @contextlib.contextmanager
-def _stop_on_signals() -> Iterator[list[int]]:
-    """A list that gets the number of each SIGTERM or SIGINT that comes."""
+def _noted(kinds: Sequence[signal.Signals]) -> Iterator[list[int]]:
+    """A list that gets the number of each of these signals that comes."""
     came: list[int] = []
-    kinds = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(kind, lambda number, _: came.append(number)) for kind in kinds]
     try:
         yield came

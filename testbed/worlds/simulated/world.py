@@ -44,7 +44,7 @@ def make_worker(config: WorkerConfig, start_ns: int = 0) -> WorkerMachine:
     """The Machine of one host. Raises ScenarioError when the configuration names no collective."""
     collective = config.collective
     source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    return WorkerMachine(config, source, start_ns)
+    return WorkerMachine(config, source, start_ns=start_ns)
 
 
 class Simulation:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from switch_nodes.config import RingConfig, RingMember, SwitchConfig
+from switch_nodes.netreduce import NetReduceProgram
 from testbed.cli import main
 from testbed.cli.nodeconfig import parse_node_config
 from tests.support.fake_modules import install_fake
@@ -150,7 +151,11 @@ def plane(monkeypatch):
 
 
 def _facts(capsys):
-    return [json.loads(line)["number"] for line in capsys.readouterr().out.splitlines()]
+    return [fact["number"] for fact in _told(capsys) if fact["event"] == "_Fact"]
+
+
+def _told(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -162,6 +167,79 @@ def test_a_switch_runs_until_a_signal_and_tells_its_last_facts(plane, capsys, nu
     assert plane.rounds == 3
     assert plane.made == (("a", "b"), False)
     assert signal.getsignal(number) == before
+
+
+def _switch_that_is_told(plane, monkeypatch, tmp_path, acts):
+    """A real program under the stand-in plane; `acts` happen before the turns of these numbers, the last one stops it."""
+    install_fake(monkeypatch, "switch_nodes.registry", create_program=NetReduceProgram)
+    path = tmp_path / "s1.yaml"
+    path.write_text(_SWITCH, encoding="utf-8")
+    last = max(acts) + 2
+
+    def wake(machine, at):
+        if at in acts:
+            acts[at](path)
+        if at == last:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    plane.wake = staticmethod(wake)
+    assert main(["switch", "--program", "netreduce", "--port", "a", "--port", "b", "--config", str(path)]) == 0
+
+
+def _hang_up(path, change=("", "")):
+    path.write_text(_SWITCH.replace(*change), encoding="utf-8")
+    os.kill(os.getpid(), signal.SIGHUP)
+
+
+def test_a_harness_can_wait_for_the_line_that_tells_the_start(plane, monkeypatch, tmp_path, capsys):
+    _switch_that_is_told(plane, monkeypatch, tmp_path, {1: lambda path: None})
+    first = _told(capsys)[0]
+    assert {**first, "t": 0} == {
+        "t": 0, "event": "SwitchStarted", "program": "netreduce", "interfaces": ["a", "b"], "rings": [1],
+    }  # fmt: skip
+
+
+def test_sighup_installs_the_rings_that_the_file_names_then(plane, monkeypatch, tmp_path, capsys):
+    again = ("    window_messages: 4", "    window_messages: 4\n    generation: 2")
+    renamed = ("ring_id: 1", "ring_id: 5")
+    acts = {2: _hang_up, 4: lambda path: _hang_up(path, again), 6: lambda path: _hang_up(path, renamed)}
+    _switch_that_is_told(plane, monkeypatch, tmp_path, acts)
+    told = [record for record in _told(capsys) if record["event"] in ("RingsInstalled", "ConfigRefused")]
+    assert [(record["installed"], record["removed"], record["kept"]) for record in told] == [
+        ([], [], [1]), ([1], [1], []), ([5], [1], []),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (("release: asap", "release: order"), "{file}: release: only rings may change while the switch runs"),
+        (("ip: 10.77.0.3", "ip: 10.77.0.2"), "scenario: switch s1: ring 1: two members have the same address; found ['0a4d0002', '0a4d0002']; allowed: one each"),
+        (("port: 1}", "port: 2}"), "{file}: rings: no such port; found 2; allowed: 0 to 1 (one per --port)"),
+        (("rings:", "rungs:"), "{file}:3: rungs: unknown key; allowed: name, macs, rings, release, gate; did you mean 'rings'?"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_is_told_and_the_switch_goes_on(plane, monkeypatch, tmp_path, capsys, change, text):
+    _switch_that_is_told(plane, monkeypatch, tmp_path, {2: lambda path: _hang_up(path, change)})
+    told = _told(capsys)
+    (refused,) = [record for record in told if record["event"] == "ConfigRefused"]
+    assert refused["problem"] == text.format(file=tmp_path / "s1.yaml")
+    assert [record["ring_id"] for record in told if record["event"] == "SlotsAtEnd"] == [1]
+
+
+def test_a_switch_without_rings_says_that_there_is_nothing_to_read_again(plane, capsys):
+    signals = {2: signal.SIGHUP, 4: signal.SIGTERM}
+    plane.wake = staticmethod(lambda machine, at: os.kill(os.getpid(), signals[at]) if at in signals else None)
+    assert main(["switch", "--program", "forward", "--port", "a"]) == 0
+    problems = [record["problem"] for record in _told(capsys) if record["event"] == "ConfigRefused"]
+    assert problems == ["only a switch with --program netreduce and --config can read its rings again"]
+
+
+def test_sigusr1_tells_the_statistics_so_far(plane, monkeypatch, tmp_path, capsys):
+    acts = {2: lambda path: os.kill(os.getpid(), signal.SIGUSR1)}
+    _switch_that_is_told(plane, monkeypatch, tmp_path, acts)
+    told = [record["event"] for record in _told(capsys)]
+    assert told == ["SwitchStarted", "SwitchStatistics", "SlotsAtEnd", "SwitchStatistics"]
 
 
 def test_a_missing_interface_is_told(plane, capsys):

@@ -18,6 +18,7 @@ from testbed.worlds.simulated.native.library import MachineKind, NodeStruct
 from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
 from workloads.machine import Buffer
+from workloads.rc import RcEndpoint
 from workloads.rc.held import HeldEndpoint
 from workloads.worker import WorkerMachine
 
@@ -79,7 +80,7 @@ class NativeHostNode(_Struct, HostNode):
     @machine.setter
     def machine(self, machine: FinishingMachine) -> None:
         self._machine, self._held = machine, None
-        if type(machine) is WorkerMachine:
+        if type(machine) is WorkerMachine and type(machine.endpoint) is RcEndpoint:
             self._held = machine.endpoint.hold()
         self.struct.is_held = 0
         self.struct.held = None if self._held is None else self._held.address

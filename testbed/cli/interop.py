@@ -1,0 +1,102 @@
+"""`tb interop`: unmodified rdma_rxe endpoints of a stock kernel all-reduce through our switch node."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed.cli.console import Console
+
+if TYPE_CHECKING:
+    from testbed.interop.judging import CaseOutcome
+
+__all__ = ["configure_interop", "run_interop"]
+
+
+def configure_interop(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  sudo ./tb interop                              all cases; the first call fetches a kernel (70 MB) and QEMU
+  sudo ./tb interop --cases 'loss/*' --repeat 3
+  ./tb interop --list                            the cases
+  ./tb interop --cases shape/mtu-4096 --keep     with histories, captures and the guest's logs in runs/
+
+Root is needed only to install missing Debian packages, and for the default state folder.
+"""
+    parser.add_argument(
+        "--cases", action="append", default=[], metavar="PATTERN", help="as 'loss/*'; may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--repeat", type=_count, default=1, metavar="N", help="all of them N times in one guest, other seeds"
+    )
+    parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="of the first round (default: 1)")
+    parser.add_argument("--list", action="store_true", dest="listing", help="show the cases and end")
+    parser.add_argument("--keep", action="store_true", help="keep histories, captures and logs in runs/interop-TIME")
+    parser.add_argument(
+        "--json", action="store_true", help="print the result as JSON alone on stdout; all else on stderr"
+    )
+
+
+def run_interop(args: argparse.Namespace) -> int:
+    from testbed.interop.cases import choose_cases
+
+    cases = choose_cases(tuple(args.cases))
+    if args.listing:
+        for case in cases:
+            print(case.id)
+        return 0
+    from testbed.interop.leg import run_leg
+
+    console = Console.of(args)
+    keep = Path.cwd() / "runs" / f"interop-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}" if args.keep else None
+
+    def say(text: str) -> None:
+        if console.verbosity >= 0:
+            console.stream.write(f"{text}\n")
+            console.stream.flush()
+
+    # A signal that ends us must end the guest as well: in order, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, _interrupt)
+    result = run_leg(
+        cases, seed=args.seed, repeat=args.repeat, say=say, tell=lambda outcome: say(_line(outcome)), keep=keep
+    )
+    wrong = [outcome.case for outcome in result.outcomes if outcome.verdict != "pass"]
+    say(
+        f"{result.verdict}: {len(result.outcomes) - len(wrong)} of {len(result.outcomes)} cases passed in "
+        f"{result.total_s:.1f} s (prepared {result.prepared_s:.1f} s, booted {result.booted_s:.1f} s)"
+    )
+    if wrong:
+        say("not passed: " + ", ".join(dict.fromkeys(wrong)))
+    if keep is not None:
+        say(f"Run directory: {keep}")
+    if args.json:
+        print(json.dumps(result.as_json(), indent=2))
+    return result.verdict.exit_code
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _line(outcome: CaseOutcome) -> str:
+    traffic = outcome.traffic
+    sent = f"{traffic.data_packets:6d} packets, {traffic.retransmissions:5d} again" if traffic else " " * 28
+    text = f"{outcome.verdict!s:7} {outcome.case:32} {outcome.strikes:5d} strikes {sent} {outcome.seconds:6.2f} s"
+    return f"{text}  {outcome.detail}" if outcome.detail else text
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 1000:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to 1000")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    from testbed.cli.running import _seed as parse
+
+    return parse(text)

@@ -1,0 +1,27 @@
+"""Our Python code for the guest: the packages that the worker needs, copied, so that the guest sees nothing else of ours."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+__all__ = ["STAGED_PACKAGES", "stage_code"]
+
+STAGED_PACKAGES = ("workloads", "testbed/__init__.py", "testbed/interop/__init__.py", "testbed/interop/protocol.py",
+                   "testbed/interop/guest", "topologies")  # fmt: skip
+"""what `testbed.interop.guest` imports"""
+
+
+def stage_code(top: Path, target: Path) -> None:
+    """Make `target` anew from the checkout `top`: Python sources and scripts, no caches and no compiled code (it is built for
+    the host's processor)."""
+    if target.exists():
+        shutil.rmtree(target)
+    ignore = shutil.ignore_patterns("__pycache__", "*.so", "*.c", "*.h")
+    for name in STAGED_PACKAGES:
+        source, copy = top / name, target / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=ignore)
+        else:
+            shutil.copy2(source, copy)
