@@ -216,7 +216,7 @@ def test_sighup_installs_the_rings_that_the_file_names_then(plane, monkeypatch, 
         (("release: asap", "release: order"), "{file}: release: only rings may change while the switch runs"),
         (("ip: 10.77.0.3", "ip: 10.77.0.2"), "scenario: switch s1: ring 1: two members have the same address; found ['0a4d0002', '0a4d0002']; allowed: one each"),
         (("port: 1}", "port: 2}"), "{file}: rings: no such port; found 2; allowed: 0 to 1 (one per --port)"),
-        (("rings:", "rungs:"), "{file}:3: rungs: unknown key; allowed: name, macs, rings, release, gate; did you mean 'rings'?"),
+        (("rings:", "rungs:"), "{file}:3: rungs: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports; did you mean 'rings'?"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_told_and_the_switch_goes_on(plane, monkeypatch, tmp_path, capsys, change, text):
