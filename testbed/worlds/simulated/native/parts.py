@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from typing import Any
 
 from testbed.faults.model import (
@@ -84,13 +85,18 @@ def _is_known(plan: Plan) -> bool:
 
 
 def _has_only(value: Any, known: frozenset[str]) -> bool:
-    for item in fields(value):
-        if item.name in known:
-            continue
-        default = item.default if item.default_factory is MISSING else item.default_factory()
-        if getattr(value, item.name) != default:
-            return False
-    return True
+    kind: Any = type(value)
+    return all(getattr(value, name) == default for name, default in _unknown(kind, known))
+
+
+@cache
+def _unknown(kind: Any, known: frozenset[str]) -> tuple[tuple[str, Any], ...]:
+    """(name, default) of each field that is not among `known`."""
+    return tuple(
+        (item.name, item.default if item.default_factory is MISSING else item.default_factory())
+        for item in fields(kind)
+        if item.name not in known
+    )
 
 
 def _nothing(*_: object) -> None:
