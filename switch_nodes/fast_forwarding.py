@@ -23,6 +23,18 @@ class FastForwardProgram(ForwardProgram):
         self._rows, self._asked = library.forward_rows, ctypes.c_int32(0)
         self._asked_pointer = ctypes.addressof(self._asked)
 
+    @property
+    def compiled(self) -> tuple[int, int]:
+        """Addresses of the queue and of the static entries, for a compiled loop that calls `forward_rows` itself."""
+        return self._queue.pointer, self._static.pointer
+
+    def catch_up(self, forwarded: int, room: int) -> None:
+        """Behind a compiled loop, which forwarded so many frames and wants room for one of `room` bytes (0: for none)."""
+        if forwarded:
+            self.count("forwarded", forwarded)
+        if room:
+            self._queue.make_room(1, room)
+
     def emit(self, port: int, frame: Buffer) -> None:
         self._queue.append(port, frame)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
@@ -27,10 +28,14 @@ _SIGNATURES: dict[str, tuple[list[object], object]] = {
 def switch_library() -> ctypes.CDLL | None:
     """The compiled switch programs, or None (`workloads.native.build.native_status` says why)."""
     library = load_library("switch_programs")
-    if library is not None:
-        for name, (arguments, result) in _SIGNATURES.items():
-            function = getattr(library, name)
-            function.argtypes, function.restype = arguments, result
+    return None if library is None else _signed(library)
+
+
+@cache
+def _signed(library: ctypes.CDLL) -> ctypes.CDLL:
+    for name, (arguments, result) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, result
     return library
 
 
@@ -81,7 +86,7 @@ class StaticMacs:
 class FrameQueue:
     """First in, first out; frames of any length. Grows as needed, and is empty most of the time."""
 
-    def __init__(self, library: ctypes.CDLL, capacity: int = 1 << 21, rows: int = 2048) -> None:
+    def __init__(self, library: ctypes.CDLL, capacity: int = 1 << 18, rows: int = 256) -> None:
         self._fill = library.queue_fill
         self.struct = QueueStruct()
         self.pointer = ctypes.addressof(self.struct)

@@ -55,8 +55,7 @@ class WorkerMachine:
 
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
         self._endpoint.receive_batch(batch, now)
-        if self._endpoint.has_news:
-            self._advance(now)
+        self.after_news(now)
 
     def frames_to_send(self, now: int) -> Iterable[tuple[int, Buffer]]:
         return self._endpoint.frames_to_send(now)
@@ -64,12 +63,23 @@ class WorkerMachine:
     def fill_batch(self, batch: FrameBatch, now: int) -> None:
         self._endpoint.fill_batch(batch, now)
 
+    @property
+    def endpoint(self) -> RcEndpoint:
+        """For compiled code that holds it; whoever received for it calls `after_news`."""
+        return self._endpoint
+
+    def after_news(self, now: int) -> None:
+        """The endpoint received something: go on with what it completed, if anything."""
+        if self._endpoint.has_news:
+            self._advance(now)
+
     def get_timer(self) -> int | None:
-        first = self._start_at
-        timer = self._endpoint.get_timer()
-        if timer is not None and (first is None or timer < first):
-            first = timer
-        timer = self._collective.get_timer()
+        first, timer = self.own_timer(), self._endpoint.get_timer()
+        return first if timer is None or (first is not None and first < timer) else timer
+
+    def own_timer(self) -> int | None:
+        """As `get_timer`, but for the endpoint's."""
+        first, timer = self._start_at, self._collective.get_timer()
         return first if timer is None or (first is not None and first < timer) else timer
 
     def handle_timer(self, now: int) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ _ARRAYS = (
 )  # fmt: skip
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "replayed", "duplicate", "bypassed", "forwarded")
+_NOTHING: list[Any] = [0] * len(_COUNTED)
 _DUPLICATE = DROP_REASONS[SlotAction.REFRESH]
 
 
@@ -91,6 +93,20 @@ class FastNetReduceProgram(NetReduceProgram):
         )
         self._structs, self._pointer = structs, ctypes.addressof(self._struct)
 
+    @property
+    def compiled(self) -> tuple[int, int] | None:
+        """Addresses of the `struct netreduce_switch` and of its queue, for a compiled loop that calls `netreduce_absorb`
+        itself; None when the reference takes all frames."""
+        return None if self._gated else (self._pointer, self._queue.pointer)
+
+    def catch_up(self) -> None:
+        """Behind a compiled loop: collect what was counted and noted, and make room if it came back for that."""
+        self._settle()
+        state = self._struct
+        if state.why == _Why.ROOM:
+            state.why = _Why.DONE
+            self._queue.make_room(state.room_frames, state.room_bytes)
+
     def emit(self, port: int, frame: Buffer) -> None:
         self._queue.append(port, frame)
 
@@ -120,10 +136,11 @@ class FastNetReduceProgram(NetReduceProgram):
 
     def _settle(self) -> None:
         """What the compiled loop counted and noted."""
-        for index, amount in enumerate(self._tallies):
-            if amount:
-                self.counters[_COUNTED[index]] += amount
-                self._tallies[index] = 0
+        tallies = self._tallies[:]
+        if any(tallies):
+            for name, amount in zip(_COUNTED, tallies, strict=True):
+                self.counters[name] += amount
+            self._tallies[:] = _NOTHING
         used = self._struct.log_used
         if used:
             self._struct.log_used = 0

@@ -143,6 +143,36 @@ class Requester:
         self._counters.acks_received += count
         self._progress(self.una + distance + 1, now)
 
+    @property
+    def may_send(self) -> bool:
+        """Its state lets it send new packets, and hear ACKs while it does."""
+        return self.state is RequesterState.SENDING or self.state is RequesterState.RETRYING
+
+    @property
+    def next_message(self) -> OutMessage | None:
+        """The message that holds `nxt`."""
+        return self._messages[self._cursor] if self._cursor < len(self._messages) else None
+
+    def standing(self) -> tuple[int, int, int, int, int, int, int, int]:
+        """(una, nxt, max_nxt, end of what is posted, end of the oldest message, window, RTO or 0, deadline or -1)."""
+        return (
+            self.una, self.nxt, self.max_nxt, self._posted_end, self._messages[0].end if self._messages else self.una,
+            self._window, self._rto or 0, -1 if self.deadline is None else self.deadline,
+        )  # fmt: skip
+
+    def went_on(self, sent: int, since_ack_request: int, acks: int, una: int, deadline: int | None) -> None:
+        """Compiled code sent `sent` packets of `next_message` and heard so many ACKs, up to `una` and no message's end."""
+        if sent:
+            self.sent(self._messages[self._cursor], sent, since_ack_request, 0)
+        self._counters.acks_received += acks
+        if una != self.una:
+            self._step(RequesterEvent.ACK_SOME, 0, acknowledged=una)
+        self.deadline = deadline
+
+    def heard_stale(self, acks: int) -> None:
+        """So many ACKs that say nothing new."""
+        self._counters.acks_received += acks
+
     def _progress(self, acknowledged: int, now: int) -> None:
         """Everything in front of `acknowledged` arrived; nothing new if that is not in front of `una`."""
         if acknowledged <= self.una:

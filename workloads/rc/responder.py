@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -160,6 +160,27 @@ class Responder:
         counters.acks_sent += len(answers)
         for psn in answers:
             self.answers.append(Answer(psn, ACK_UNLIMITED, self.msn))
+
+    def answered(self, queued: int, duplicates: int, unacknowledged: int) -> None:
+        """So many ACKs were put into the queue, some of them for so many duplicates; so many packets came since."""
+        self._counters.acks_sent += queued
+        self._counters.duplicates_received += duplicates
+        self._unacknowledged = unacknowledged
+
+    @property
+    def refuses(self) -> bool:
+        """It failed: nothing is answered any more."""
+        return self.state is ResponderState.ERROR
+
+    @property
+    def has_gap(self) -> bool:
+        """A sequence NAK was sent for the expected PSN."""
+        return self.state is ResponderState.EXPECT_FIRST_GAP or self.state is ResponderState.IN_MESSAGE_GAP
+
+    def set_answers(self, answers: Iterable[tuple[int, int]]) -> None:
+        """What waits now, as (PSN, AETH)."""
+        self.answers.clear()
+        self.answers.extend(Answer(psn, aeth >> 24, aeth & PSN_MASK) for psn, aeth in answers)
 
     def close_write(self, imm: int | None, answer: bool) -> None:
         """The last of the `placed` packets was the end of its WRITE; with `answer` an ACK is due for it."""

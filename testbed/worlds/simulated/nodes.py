@@ -175,8 +175,7 @@ class SwitchNode(Node):
     ) -> None:
         super().__init__(name, actor, agenda, make, tell)
         self._ingress, self._egress, self._tap = ingress, egress, tap
-        self._appointed: dict[int, int] = {}
-        """by actor of a filter: when the last frame that it holds back is due"""
+        self._last_due: dict[tuple[int, bool], int] = {}
 
     def arrive(self, port: int, frame: Buffer) -> None:
         found = self._ingress.get(port)
@@ -196,14 +195,24 @@ class SwitchNode(Node):
         self._tell_strikes(found)
         if not deliveries and self._tap is not None:
             self._tap.dropped(port, frame, now, outgoing, "filter")
-        # One actor per port and direction: the filter's order stands, other ports come in between.
-        actor = self._actor + 1 + 2 * port + outgoing
         for delivery in deliveries:
-            if delivery.at <= now and self._appointed.get(actor, -1) < now:
+            if delivery.at <= now and self._due(port, outgoing) < now:
                 go_on((port, delivery.frame))
             else:  # or the one that is due right now and was not heard yet would be overtaken
-                self._appointed[actor] = max(delivery.at, self._appointed.get(actor, -1))
-                self._agenda.at(max(now, delivery.at), actor, go_on, (port, delivery.frame))
+                self._note_due(port, max(delivery.at, self._due(port, outgoing)), outgoing)
+                self._hold(max(now, delivery.at), port, delivery.frame, outgoing=outgoing)
+
+    def _due(self, port: int, outgoing: bool) -> int:
+        """When the last frame is due that the filter of a port holds back; -1: it held none."""
+        return self._last_due.get((port, outgoing), -1)
+
+    def _note_due(self, port: int, time: int, outgoing: bool) -> None:
+        self._last_due[port, outgoing] = time
+
+    def _hold(self, until: int, port: int, frame: bytes, *, outgoing: bool) -> None:
+        # One actor per port and direction: the filter's order stands, other ports come in between.
+        actor = self._actor + 1 + 2 * port + outgoing
+        self._agenda.at(until, actor, self._leave if outgoing else self._enter, (port, frame))
 
     def _enter(self, arrival: tuple[int, Buffer]) -> None:
         super().arrive(*arrival)

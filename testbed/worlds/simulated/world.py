@@ -18,8 +18,8 @@ from testbed.plan import Plan
 from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
-from testbed.worlds.simulated.agenda import Agenda
-from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode
+from testbed.worlds.simulated.native import choose_parts
+from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
@@ -47,7 +47,7 @@ def make_worker(config: WorkerConfig) -> WorkerMachine:
 
 class Simulation:
     """One run of a plan. `create` makes the switches' programs, `employ` the hosts' workers; `taps` watch switches, by
-    name."""
+    name. `native=False` keeps the compiled loop out (the reference run of tests)."""
 
     def __init__(
         self,
@@ -56,30 +56,39 @@ class Simulation:
         taps: Mapping[str, Tap] | None = None,
         create: ProgramFactory = create_program,
         employ: WorkerFactory = make_worker,
+        *,
+        native: bool = True,
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
-        self.agenda = Agenda(scenario.seed)
+        parts = choose_parts(plan, native=native)
+        self.agenda = parts.agenda
         self._hosts: dict[str, HostNode] = {}
         self.nodes: dict[str, Node] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
         self._actors = {node.name: index * _ACTOR_SPAN for index, node in enumerate(scenario.topology.nodes)}
         for worker in plan.workers:
-            host = HostNode(worker.name, self._actors[worker.name], self.agenda, partial(employ, worker), self._tell)
+            host = parts.host(worker.name, self._actors[worker.name], self.agenda, partial(employ, worker), self._tell)
             self._hosts[worker.name] = self.nodes[worker.name] = host
         for config in plan.switches:
             ingress, egress = make_filters(plan, config.name, backend=BACKEND)
             tap = (taps or {}).get(config.name)
-            self.nodes[config.name] = SwitchNode(
+            self.nodes[config.name] = parts.switch(
                 config.name, self._actors[config.name], self.agenda, partial(create, config), self._tell,
                 ingress, egress, tap,
             )  # fmt: skip
-        self._connect()
+        self._connect(parts.wire)
+        parts.connect(scenario.topology, self.nodes, self._wires)
         self._troubles = Troubles(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
         for number, fault in enumerate(scenario.faults):
             self._troubles.plan(fault, (len(self._actors) + 1) * _ACTOR_SPAN + number)
         self._open = set(self._hosts)
         """workers that may still get somewhere"""
+
+    @property
+    def packet_hops(self) -> int:
+        """Frames that went over a wire so far, each wire counted."""
+        return sum(wire.frames for wire in self._wires.values())
 
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
@@ -89,23 +98,18 @@ class Simulation:
         self._tell("world", TrafficStarted(len(self.nodes)))
         for name, node in self.nodes.items():
             self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
-        agenda = self.agenda
-        while self._open:
-            time = agenda.next_time()
-            if time is None or time > limit:
-                self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
-                break
-            agenda.step()
+        if not self.agenda.run(limit, lambda: self._open):
+            self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
         self._finish()
 
-    def _connect(self) -> None:
+    def _connect(self, wire_type: type[Wire]) -> None:
         for link in self._plan.scenario.topology.links:
             ends = {Direction.UP: ((link.a, link.a_port), (link.b, link.b_port))}
             ends[Direction.DOWN] = ends[Direction.UP][::-1]
             for direction in DIRECTIONS:
                 (sender, out_port), (receiver, in_port) = ends[direction]
                 actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
-                wire = Wire(self.agenda, actor, link.shape)
+                wire = wire_type(self.agenda, actor, link.shape)
                 wire.deliver = partial(self.nodes[receiver].arrive, in_port)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
