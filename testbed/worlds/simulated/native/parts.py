@@ -14,6 +14,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     EcnMark,
+    Forge,
     Kill,
     LinkDown,
     Loss,
@@ -41,7 +42,7 @@ _KNOWN_OF_SCENARIOS = frozenset(
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset(
-    {Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, LinkDown, RateChange, Kill, Pause}
+    {Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, Forge, LinkDown, RateChange, Kill, Pause}
 )
 _HEADERS = 160
 """bytes of a request beside its payload, at most, and some more"""
