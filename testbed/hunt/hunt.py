@@ -153,16 +153,16 @@ def _check_base(base: Scenario) -> None:
     if rto is None:
         raise refuse("no timeout is set, so one lost packet may stop it", "transport.timeout", "0", "1 to 31")
     calm = replace(base, faults=())
-    if travel_ns(calm) > rto // 4:
+    if travel_ns(calm) > rto:
         raise refuse(
-            f"a full window takes up to {format_duration(travel_ns(calm))} there and back, more than a quarter of the "
-            f"timeout of {format_duration(rto)}: timeouts would strike without any fault",
+            f"a full window takes up to {format_duration(travel_ns(calm))} there and back, more than the timeout "
+            f"of {format_duration(rto)}: timeouts would strike without any fault",
             "transport.timeout", str(transport.timeout_code), "a larger one, a smaller window or faster links",
         )  # fmt: skip
-    if not allowance_ns(base):
+    if not allowance_ns(calm):
         raise refuse(
-            f"recovery may take {RESERVE} retries, and faults need some beside", "transport.retry_count",
-            str(transport.retry_count), f"{RESERVE + 1} to 7",
+            "its retries do not outlast recovery, which may take three of them or more", "transport.retry_count",
+            str(transport.retry_count), f"{RESERVE + 1} to 7, or a larger timeout",
         )  # fmt: skip
 
 

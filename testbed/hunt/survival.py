@@ -14,8 +14,8 @@ at the QP of rank A with p the oldest that is not acknowledged.
 3. The result of p is released to A's receiver at once or when the head comes to it; a later one that went first makes a
    gap, whose NAK A may ignore (it is RETRYING): one timeout more.
 
-So A makes progress within 2 R + 3 T, which is less than 3 R where T <= R / 4, and progress fills its budget up. It fails only
-if disturbance lasts longer than (c - 3) R with no progress in between. What disturbs, and for how long:
+So A makes progress within 2 R + 3 T (3 R are reserved at least), and progress fills its budget up. It fails only if
+disturbance lasts longer than (c - 3) R, or (c - 2) R - 3 T where that is less, with no progress in between. What disturbs, and for how long:
 
 - faults that take packets away act in windows that end (a pause, a slow link too): from the begin of the
   first one to the end of the last;
@@ -88,7 +88,7 @@ def travel_ns(scenario: Scenario) -> int:
     slowest = min(link.shape.rate_bps for link in topology.links)
     slowest = min([slowest, *(fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange))])
     frame = packet_bytes(scenario.transport)[0] + _ETHERNET
-    serial = 2 * packets * (frame + _ACK_BYTES) * 8 * 1_000_000_000 // slowest
+    serial = packets * (frame + _ACK_BYTES) * 8 * 1_000_000_000 // slowest
     line = 4 * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
     held = 4 * sum(_hold_ns(fault) for fault in scenario.faults)
     return serial + line + held
@@ -127,9 +127,10 @@ def disturbance_ns(scenario: Scenario) -> int | None:
 
 
 def allowance_ns(scenario: Scenario) -> int:
-    """(c - 3) R."""
+    """For how long progress may be kept up and all ends well."""
     transport = scenario.transport
-    return max(0, transport.retry_count - RESERVE) * (rto_ns(transport.timeout_code) or 0)
+    rto, retries = rto_ns(transport.timeout_code) or 0, transport.retry_count
+    return max(0, min((retries - RESERVE) * rto, (retries - RESERVE + 1) * rto - 3 * travel_ns(scenario)))
 
 
 def unsurvivable(scenario: Scenario) -> str | None:
@@ -137,13 +138,12 @@ def unsurvivable(scenario: Scenario) -> str | None:
     rto = rto_ns(scenario.transport.timeout_code)
     if rto is None:
         return "no timeout is set, so a lost packet may wait for ever"
-    if travel_ns(scenario) > rto // 4:
-        return (
-            f"a window takes up to {travel_ns(scenario)} ns there and back, more than a quarter of the RTO of {rto} ns"
-        )
+    travel = travel_ns(scenario)
+    if travel > rto:
+        return f"a window takes up to {travel} ns there and back, more than the RTO of {rto} ns"
     disturbed, allowed = disturbance_ns(scenario), allowance_ns(scenario)
     if disturbed is None:
         return "a fault that takes packets away has no end"
     if disturbed > allowed:
-        return f"faults may hold up progress for {disturbed} ns; (retry_count - {RESERVE}) timeouts are {allowed} ns"
+        return f"faults may hold up progress for {disturbed} ns; the retries outlast {allowed} ns"
     return None

@@ -81,9 +81,14 @@ class LostContribution(NetReduceProgram):
         return ranks, payloads
 
 
+class BrokenWorker(WorkerMachine):
+    """Of a class of its own, so that no compiled loop takes its place."""
+
+
 def _worker(change: Callable[[WorkerMachine], None]) -> Machines:
     def employ(config: WorkerConfig, start_ns: int) -> WorkerMachine:
         worker = make_worker(config, start_ns)
+        worker.__class__ = BrokenWorker
         change(worker)
         return worker
 

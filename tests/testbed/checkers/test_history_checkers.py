@@ -444,3 +444,26 @@ def test_virtual_time_and_silence(good):
     assert judge_fidelity(changed(good, without(good.history, "PlaneStatistics"))).verdict is UNKNOWN
     virtual = altered(without(good.history, "PlaneStatistics"), "NodeStarted", {"backend": "virtual"})
     assert judge_fidelity(changed(good, virtual)).verdict is PASS
+
+
+def restarted(history, node, at):
+    """The history, with `node` starting anew before the record `at`, and all that it told before told again behind it."""
+    before = [record for record in history[:at] if record["node"] == node]
+    life = {"t": history[at]["t"], "node": node, "event": "NodeExited", "status": -9, "expected": True, "output": ""}
+    return [*history[:at], life, *before, *history[at:]]
+
+
+def test_a_switch_that_starts_anew_may_sum_again(good):
+    at = max(n for n, record in enumerate(good.history) if record["event"] == "MessageAggregated")
+    again = restarted(good.history, "s1", at)
+    assert exactly_once(changed(good, again)).verdict is Verdict.PASS
+    without_death = [record for record in again if record.get("status") != -9]
+    assert exactly_once(changed(good, without_death)).verdict is Verdict.FAIL
+
+
+def test_a_worker_that_starts_anew_starts_without_credit_used(good):
+    at = next(n for n, r in enumerate(good.history) if r["event"] == "MessagePosted" and r["message"] == 2)
+    again = restarted(good.history, "h1", at)
+    assert credit_bound(changed(good, again)).verdict is Verdict.PASS
+    without_death = [record for record in again if record.get("status") != -9]
+    assert credit_bound(changed(good, without_death)).verdict is Verdict.FAIL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from typing import Any
 
 from testbed.faults.model import (
@@ -13,6 +14,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     EcnMark,
+    Forge,
     Kill,
     LinkDown,
     Loss,
@@ -40,7 +42,7 @@ _KNOWN_OF_SCENARIOS = frozenset(
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset(
-    {Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, LinkDown, RateChange, Kill, Pause}
+    {Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, Forge, LinkDown, RateChange, Kill, Pause}
 )
 _HEADERS = 160
 """bytes of a request beside its payload, at most, and some more"""
@@ -84,13 +86,18 @@ def _is_known(plan: Plan) -> bool:
 
 
 def _has_only(value: Any, known: frozenset[str]) -> bool:
-    for item in fields(value):
-        if item.name in known:
-            continue
-        default = item.default if item.default_factory is MISSING else item.default_factory()
-        if getattr(value, item.name) != default:
-            return False
-    return True
+    kind: Any = type(value)
+    return all(getattr(value, name) == default for name, default in _unknown(kind, known))
+
+
+@cache
+def _unknown(kind: Any, known: frozenset[str]) -> tuple[tuple[str, Any], ...]:
+    """(name, default) of each field that is not among `known`."""
+    return tuple(
+        (item.name, item.default if item.default_factory is MISSING else item.default_factory())
+        for item in fields(kind)
+        if item.name not in known
+    )
 
 
 def _nothing(*_: object) -> None:
