@@ -27,7 +27,7 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
-from testbed.hunt.survival import allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
+from testbed.hunt.survival import LOSES, allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.geometry import Geometry, geometry_of
@@ -74,8 +74,9 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
     """Beside the faults that are there."""
     others = scenario.faults
     if isinstance(fault, Forge) and fault.what in _POISON:
-        # The packet must reach its slot first: nothing may hold it back longer than its forgery, nor empty the slot.
-        return not any(isinstance(other, Reorder | Duplicate | Kill) for other in others)
+        # The switch must have taken the packet first: so it comes, comes in order, and behind a FIRST that was not lost
+        # (else it may be dropped, and its forgery be taken an instant later, when another rank has announced the message).
+        return not any(isinstance(other, (*LOSES, Reorder, Duplicate, Kill)) for other in others)
     if isinstance(fault, Pause | Kill) and any(isinstance(other, Pause | Kill) for other in others):
         return False
     return is_sensible(replace(scenario, faults=(*others, fault)))

@@ -94,9 +94,13 @@ def acks_lost_then_fatal(draw: Random, scenario: Scenario) -> Scenario:
 def strange_requests(draw: Random, scenario: Scenario) -> Scenario:
     """To receivers, in gaps too: a packet of each place in a message where it does not belong."""
     what = draw.choice(("misplaced", "restarted", "shortened", "denied", "unserved", "unserved"))
-    rate = draw.choice((0.05, 0.2, 0.5))
+    rate = draw.choice((0.05, 0.2, 0.5, 1.0))
     forge = Forge("forge-2", _links(scenario), _DOWN, what=what, before=True, rate=rate, match=_attempt(draw))
-    lost = Loss("loss-1", _links(scenario), _DOWN, _soon(draw, scenario), _DATA, draw.choice((0.1, 0.3, 0.5)))
+    lost: Fault = Loss("loss-1", _links(scenario), _DOWN, _soon(draw, scenario), _DATA, draw.choice((0.1, 0.3, 0.5)))
+    if draw.random() < 0.6:  # the first or the last of a message: what is behind it makes the gap
+        where = replace(_DATA, packet=draw.choice((0, -1, -1)), attempt=1)
+        lost = Drop("drop-1", _links(scenario), _DOWN, match=where)
+        scenario = replace(scenario, job=replace(scenario.job, window_messages=draw.choice((2, 3, 4))))
     after = Forge(
         "forge-3", _links(scenario), _DOWN, what=draw.choice(("unserved", "ack_unsent")), before=True, rate=0.5
     )
@@ -124,6 +128,9 @@ def plain_between(draw: Random, scenario: Scenario) -> Scenario:
 def strays(draw: Random, scenario: Scenario) -> Scenario:
     """Late copies on connections that nobody has."""
     later = draw.randint(1, 4 * travel_ns(scenario))
+    if draw.random() < 0.4:
+        first = _forge(draw, scenario, "forge-1", "stray_plain", _UP, before=True)
+        return _with(scenario, first, _forge(draw, scenario, "forge-2", draw.choice(("stray_bad", "stray_plain")), _UP))
     stray = _forge(draw, scenario, "forge-1", "stray", _UP, delay_ns=later)
     plain = _forge(draw, scenario, "forge-2", draw.choice(("stray_plain", "stray_bad", "overrun")), _UP)
     return _with(scenario, stray, plain)
@@ -133,9 +140,11 @@ def changed_while_waiting(draw: Random, scenario: Scenario) -> Scenario:
     """Copies with another payload, of packets that wait for an earlier one."""
     job = replace(scenario.job, message_packets=draw.choice((2, 3, 4)))
     scenario = replace(scenario, job=job, switch=replace(scenario.switch, release="order"))
-    rank = draw.randrange(len(_links(scenario)))
-    lost = Drop("drop-1", _links(scenario), _UP, match=replace(_DATA, packet=0, source_rank=rank, attempt=1))
-    changed = Forge("forge-2", _links(scenario), _UP, what="changed", rate=draw.choice((0.5, 1.0)))
+    # Of another rank than the loser: the switch has taken each of its packets when the forgery of it comes.
+    loser, other = draw.sample(range(len(_links(scenario))), 2)
+    lost = Drop("drop-1", _links(scenario), _UP, match=replace(_DATA, packet=0, source_rank=loser, attempt=1))
+    match = replace(_DATA, source_rank=other)
+    changed = Forge("forge-2", _links(scenario), _UP, match=match, what="changed", rate=draw.choice((0.5, 1.0)))
     return _with(scenario, lost, changed)
 
 

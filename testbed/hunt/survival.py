@@ -51,11 +51,12 @@ from testbed.scenario.model import Scenario
 from workloads.rc.requester import INFINITE_RNR_RETRY, rto_ns
 from workloads.wire import RNR_TIMER_NS
 
-__all__ = ["RESERVE", "allowance_ns", "disturbance_ns", "may_fail", "travel_ns", "unsurvivable"]
+__all__ = ["LOSES", "RESERVE", "allowance_ns", "disturbance_ns", "may_fail", "travel_ns", "unsurvivable"]
 
 RESERVE = 3
 """timeouts that recovery may take once all is quiet"""
-_LOSES = (Loss, Burst, Drop, Corrupt, LinkDown)
+LOSES = (Loss, Burst, Drop, Corrupt, LinkDown)
+"""faults that take packets away"""
 _ETHERNET, _ACK_BYTES = 14, 62
 
 
@@ -78,7 +79,7 @@ def may_fail(scenario: Scenario) -> str | None:
 def _disturbs(fault: Fault) -> bool:
     if isinstance(fault, Forge):
         return fault.what in ("nak_again", "rnr_again")
-    return isinstance(fault, (*_LOSES, Pause, RateChange, Reorder, Duplicate, Delay))
+    return isinstance(fault, (*LOSES, Pause, RateChange, Reorder, Duplicate, Delay))
 
 
 def travel_ns(scenario: Scenario) -> int:
@@ -110,9 +111,9 @@ def disturbance_ns(scenario: Scenario) -> int | None:
         if isinstance(fault, Forge) and fault.what in ("nak_again", "rnr_again"):
             extra += rto
         attempts = isinstance(fault, PacketFault) and fault.match.attempt is not None
-        if isinstance(fault, _LOSES) and attempts:
+        if isinstance(fault, LOSES) and attempts:
             extra += rto * len(fault.directions)
-        elif isinstance(fault, (*_LOSES, Pause, RateChange)):
+        elif isinstance(fault, (*LOSES, Pause, RateChange)):
             end = heals_at(fault)
             if end is None:
                 return None
