@@ -143,11 +143,11 @@ _BY_CHANCE = (
 )
 _PATIENCE = (
     Case("patience/receiver-not-ready", transport={"verb": "send", "receive_late": "30ms", "rnr_timer": 16}),
-    Case("patience/straggler", job={"straggler": {"rank": 2, "delay": "1500ms"}}),
+    Case("patience/straggler", job={"straggler": {"rank": 2, "delay": "1200ms"}}),
     Case(
         "patience/straggler-too-late",
         transport={"timeout": 14, "retry_count": 2},
-        job={"straggler": {"rank": 2, "delay": "3s"}},
+        job={"straggler": {"rank": 2, "delay": "1500ms"}},
         must_fail="liveness",
     ),
 )
