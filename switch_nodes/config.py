@@ -43,3 +43,11 @@ class SwitchConfig:
     rings: tuple[RingConfig, ...] = ()
     release: str = "order"
     gate: str = "window"
+    trace: bool = False
+    """tell every step of the tables (FrameStepped, ConnectionStepped, SlotStepped)"""
+    groups: tuple[tuple[bytes, tuple[int, ...]], ...] = ()
+    """static entries with several equal ports: each flow takes one of them (`switch_nodes.flows`)"""
+    flow_salt: int = 0
+    """makes this switch's choices independent of other switches'"""
+    flood_ports: tuple[int, ...] | None = None
+    """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None: all"""

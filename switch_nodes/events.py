@@ -8,12 +8,15 @@ from workloads.machine import Event
 
 __all__ = [
     "ConfigRefused",
+    "ConnectionStepped",
+    "FrameStepped",
     "MessageAggregated",
     "MessageInferred",
     "PacketIgnored",
     "PlaneStatistics",
     "ResultReplayed",
     "RingsInstalled",
+    "SlotStepped",
     "SlotsAtEnd",
     "SwitchStarted",
     "SwitchStatistics",
@@ -93,6 +96,47 @@ class ResultReplayed(Event):
     rank: int
     message: int
     offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameStepped(Event):
+    """The frame table was asked (`SwitchConfig.trace`). Of all steps: names as in the tables, in lower case; told
+    before what the step leads to."""
+
+    kind: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionStepped(Event):
+    """The connection table was asked."""
+
+    ring_id: int
+    rank: int
+    qpn: int
+    """destination of the packet"""
+    state: str
+    cause: str
+    """event of the table"""
+    next: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlotStepped(Event):
+    """The slot table was asked."""
+
+    ring_id: int
+    slot: int
+    message: int
+    """that the packet belongs to; RECLAIM: that the slot served"""
+    offset: int
+    rank: int
+    """-1 for RECLAIM"""
+    state: str
+    cause: str
+    """event of the table"""
+    next: str
 
 
 @dataclass(frozen=True, slots=True)

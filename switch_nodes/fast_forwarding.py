@@ -1,4 +1,4 @@
-"""The plain switch with a compiled fast path for frames between static entries; Python takes the others."""
+"""The plain switch with a compiled fast path for frames between static entries (groups for IPv4); Python takes the others."""
 
 from __future__ import annotations
 
@@ -19,9 +19,21 @@ class FastForwardProgram(ForwardProgram):
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)
         self._queue = FrameQueue(library)
-        self._static = StaticMacs(self.macs.static)
+        self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt)
         self._rows, self._asked = library.forward_rows, ctypes.c_int32(0)
         self._asked_pointer = ctypes.addressof(self._asked)
+
+    @property
+    def compiled(self) -> tuple[int, int]:
+        """Addresses of the queue and of the static entries, for a compiled loop that calls `forward_rows` itself."""
+        return self._queue.pointer, self._static.pointer
+
+    def catch_up(self, forwarded: int, room: int) -> None:
+        """Behind a compiled loop, which forwarded so many frames and wants room for one of `room` bytes (0: for none)."""
+        if forwarded:
+            self.count("forwarded", forwarded)
+        if room:
+            self._queue.make_room(1, room)
 
     def emit(self, port: int, frame: Buffer) -> None:
         self._queue.append(port, frame)

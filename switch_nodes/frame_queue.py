@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from functools import cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from workloads.native.build import load_library
 __all__ = ["FrameQueue", "StaticMacs", "switch_library"]
 
 _POINTER, _I32, _I64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
+_FIRST_GROUP = -2
 _SIGNATURES: dict[str, tuple[list[object], object]] = {
     "frame_queue_size": ([], ctypes.c_size_t),
     "mac_table_size": ([], ctypes.c_size_t),
@@ -27,10 +30,14 @@ _SIGNATURES: dict[str, tuple[list[object], object]] = {
 def switch_library() -> ctypes.CDLL | None:
     """The compiled switch programs, or None (`workloads.native.build.native_status` says why)."""
     library = load_library("switch_programs")
-    if library is not None:
-        for name, (arguments, result) in _SIGNATURES.items():
-            function = getattr(library, name)
-            function.argtypes, function.restype = arguments, result
+    return None if library is None else _signed(library)
+
+
+@cache
+def _signed(library: ctypes.CDLL) -> ctypes.CDLL:
+    for name, (arguments, result) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, result
     return library
 
 
@@ -58,13 +65,24 @@ class QueueStruct(ctypes.Structure):
 class MacStruct(ctypes.Structure):
     """struct mac_table"""
 
-    _fields_ = [("mac", _POINTER), ("port", _POINTER), ("bits", _I32), ("unused", _I32)]
+    _fields_ = [
+        *((name, _POINTER) for name in ("mac", "port", "group_start", "group_port")),
+        ("salt", ctypes.c_uint64),
+        ("bits", _I32),
+        ("unused", _I32),
+    ]
 
 
 class StaticMacs:
-    """The static forwarding entries as an open-addressing table; at most half full."""
+    """The static forwarding entries as an open-addressing table, at most half full, and the groups behind it."""
 
-    def __init__(self, macs: Mapping[bytes, int]) -> None:
+    def __init__(
+        self, static: Mapping[bytes, int], groups: Mapping[bytes, tuple[int, ...]] | None = None, salt: int = 0
+    ) -> None:
+        equal = tuple((groups or {}).values())
+        macs = {**static, **{mac: _FIRST_GROUP - index for index, mac in enumerate(groups or ())}}
+        self._group_start = np.array([0, *accumulate(map(len, equal))], np.int32)
+        self._group_port = np.array([port for ports in equal for port in ports], np.int32)
         bits = max(4, (2 * len(macs) + 1).bit_length())
         self._mac = np.full(1 << bits, np.iinfo(np.uint64).max, np.uint64)
         self._port = np.zeros(1 << bits, np.int32)
@@ -74,14 +92,15 @@ class StaticMacs:
             while self._mac[at] != np.iinfo(np.uint64).max:
                 at = (at + 1) % len(self._mac)
             self._mac[at], self._port[at] = key, port
-        self.struct = MacStruct(self._mac.ctypes.data, self._port.ctypes.data, bits, 0)
+        arrays = (self._mac, self._port, self._group_start, self._group_port)
+        self.struct = MacStruct(*(array.ctypes.data for array in arrays), salt, bits, 0)
         self.pointer = ctypes.addressof(self.struct)
 
 
 class FrameQueue:
     """First in, first out; frames of any length. Grows as needed, and is empty most of the time."""
 
-    def __init__(self, library: ctypes.CDLL, capacity: int = 1 << 21, rows: int = 2048) -> None:
+    def __init__(self, library: ctypes.CDLL, capacity: int = 1 << 18, rows: int = 256) -> None:
         self._fill = library.queue_fill
         self.struct = QueueStruct()
         self.pointer = ctypes.addressof(self.struct)

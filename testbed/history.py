@@ -22,7 +22,7 @@ def sort_history(records: Iterable[Record]) -> list[Record]:
 
 
 def write_history(path: Path, records: Iterable[Record]) -> None:
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("w", encoding="utf-8", newline="\n") as file:  # the same bytes on every system
         for record in records:
             file.write(json.dumps(record, separators=(",", ":")) + "\n")
 

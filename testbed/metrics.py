@@ -8,6 +8,7 @@ from typing import Any
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Corrupt
 from testbed.history import Record
+from testbed.paths import data_flows
 from testbed.verdict import CheckResult, Verdict
 from topologies import format_ip
 from workloads.wire import OPCODES, Opcode
@@ -23,11 +24,13 @@ _ETHERNET, _IP, _UDP, _BTH, _ICRC = 14, 20, 8, 12, 4
 
 def bound_bps(context: CheckContext) -> float:
     """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
-    bytes. In a ring all-reduce each gradient crosses a link 2(P-1)/P times (protocol text, section 1)."""
+    bytes; the rate of a link that several connections share is divided among them. In a ring all-reduce each gradient
+    crosses a link 2(P-1)/P times (protocol text, section 1)."""
     worker = context.plan.workers[0]
     payload = worker.to_successor.path_mtu
     frame = _ETHERNET + _IP + _UDP + _BTH + payload + _ICRC
-    rate = min(link.shape.rate_bps for link in context.plan.scenario.topology.links)
+    topology, shared = context.plan.scenario.topology, data_flows(context.plan)
+    rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
     bound = rate * payload / frame
     if worker.collective.kind == "ring":
         size = worker.collective.size

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from switch_nodes.config import RingConfig, RingMember, SwitchConfig
+from switch_nodes.flows import salt_of
 from testbed.faults.connections import Connection
 from testbed.scenario.model import Scenario
+from topologies import Node
+from topologies.routing import next_hops, spanning_ports
 from workloads.collectives.registry import message_packets
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
@@ -65,6 +68,7 @@ def make_plan(scenario: Scenario) -> Plan:
             rnr_retry=transport.rnr_retry,
             rnr_timer_code=transport.rnr_timer_code,
             ack_every=transport.ack_every,
+            trace=scenario.trace,
         )
 
     workers = []
@@ -111,31 +115,42 @@ def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:
 
 
 def _switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
-    topology, configs = scenario.topology, []
+    topology = scenario.topology
+    ways, trees = next_hops(topology), spanning_ports(topology)
+    alone = len(topology.switches) == 1
+    configs = []
     for switch in topology.switches:
-        ports = list(topology.ports(switch.name))
-        port_of = {link.a: port for port, link, _ in ports}
-        members = tuple(RingMember(rank, host.ip, port_of[host.name]) for rank, host in enumerate(topology.hosts))
-        ring = RingConfig(
-            _RING_ID,
-            members,
-            arithmetic,
-            scenario.job.message_packets,
-            scenario.job.window_messages,
-            scenario.transport.path_mtu,
-        )
+        towards = {host: ways[switch.name, host.name] for host in topology.hosts if (switch.name, host.name) in ways}
+        # Where there are several switches, none of them sees a whole ring.
+        rings = (_ring(scenario, arithmetic, towards),) if alone and scenario.switch.program != "forward" else ()
         configs.append(
             SwitchConfig(
                 name=switch.name,
                 program=scenario.switch.program,
-                ports=len(ports),
-                macs=tuple((host.mac, port_of[host.name]) for host in topology.hosts),
-                rings=(ring,) if scenario.switch.program != "forward" else (),
+                ports=len(list(topology.ports(switch.name))),
+                macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
+                groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
+                flow_salt=salt_of(switch.name),
+                flood_ports=None if alone else trees[switch.name],
+                rings=rings,
                 release=scenario.switch.release,
                 gate=scenario.switch.gate,
+                trace=scenario.trace,
             )
         )
     return tuple(configs)
+
+
+def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node, tuple[int, ...]]) -> RingConfig:
+    """All hosts, at the one switch."""
+    return RingConfig(
+        _RING_ID,
+        tuple(RingMember(rank, host.ip, ports[0]) for rank, (host, ports) in enumerate(towards.items())),
+        arithmetic,
+        scenario.job.message_packets,
+        scenario.job.window_messages,
+        scenario.transport.path_mtu,
+    )
 
 
 def _connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:

@@ -98,7 +98,9 @@ def run_scenario(
     (run_dir / "report.html").write_text(html_report(document, history), encoding="utf-8")
     for capture in facts.captures:
         if pcap:
-            split_by_link(capture, run_dir / "pcap")
+            # A link between two switches is in the captures of both.
+            folder = run_dir / "pcap"
+            split_by_link(capture, folder / capture.stem if len(plan.switches) > 1 else folder)
         else:
             capture.unlink()
     return RunResult(document, history, run_dir)
@@ -134,9 +136,13 @@ def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
 
 
 def _point_latest(runs: Path, run_dir: Path) -> None:
-    """Replace `runs/latest` in one step, so that a reader never finds it missing."""
+    """Replace `runs/latest` in one step, so that a reader never finds it missing. Where links cannot be made (a file system or
+    a system without them) there is none: it is a convenience, and every command tells its run directory."""
     fresh = runs / f".latest-{os.getpid()}"
-    fresh.symlink_to(run_dir.name)
+    try:
+        fresh.symlink_to(run_dir.name)
+    except (OSError, NotImplementedError):
+        return
     fresh.replace(runs / "latest")
 
 

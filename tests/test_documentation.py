@@ -12,7 +12,17 @@ from switch_nodes.registry import create_program
 from testbed.cli.commands import COMMANDS
 from testbed.scenario import builtin_names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
-from testbed.scenario.schema import JobKeys, LinkKeys, RackKeys, ScenarioKeys, SwitchKeys, TransportKeys
+from testbed.scenario.names import NODE_ROLES
+from testbed.scenario.schema import (
+    CableKeys,
+    ClockKeys,
+    JobKeys,
+    LinkKeys,
+    NodeKeys,
+    ScenarioKeys,
+    SwitchKeys,
+    TransportKeys,
+)
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.validate import key_names
 
@@ -30,10 +40,13 @@ def _section(heading: str) -> str:
     ("heading", "keys"),
     [
         ("Top level", key_names(ScenarioKeys)),
-        ("topology", [*key_names(RackKeys), *key_names(LinkKeys), *TOPOLOGY_KINDS]),
+        ("topology", [*key_names(LinkKeys), *TOPOLOGY_KINDS]),
+        ("topology", sorted({key for kind in TOPOLOGY_KINDS.values() for key in key_names(kind.keys)})),
+        ("topology", [*key_names(NodeKeys), *key_names(CableKeys), *NODE_ROLES]),
         ("switch", key_names(SwitchKeys)),
         ("transport", key_names(TransportKeys)),
         ("job", key_names(JobKeys)),
+        ("clocks", key_names(ClockKeys)),
         ("faults", [*FAULT_KINDS, *key_names(MatchKeys), *OPCODE_GROUPS]),
         ("faults", sorted({key for kind in FAULT_KINDS.values() for key in key_names(kind.keys)})),
     ],
@@ -44,7 +57,7 @@ def test_every_key_is_explained(heading, keys):
 
 def test_the_examples_of_scenario_files_load():
     texts = re.findall(r"```yaml\n(name: .*?)```", _SCENARIO + _README, re.DOTALL)
-    assert len(texts) >= 2
+    assert len(texts) >= 3
     for text in texts:
         parse_scenario(text, "example.yaml")
 

@@ -1,22 +1,44 @@
-"""Pure graphs: which nodes there are, how they are linked, and their addresses."""
+"""Pure graphs: which nodes there are, how they are linked, their addresses, and the ways through (`topologies.routing`)."""
 
-from topologies.addressing import MAX_HOSTS, PREFIX_LENGTH, format_ip, format_mac, host_ip, host_mac
+from topologies.addressing import (
+    MAX_HOSTS,
+    MAX_PORTS,
+    MAX_RANKS,
+    MAX_SWITCHES,
+    PREFIX_LENGTH,
+    format_ip,
+    format_mac,
+    host_ip,
+    host_mac,
+)
+from topologies.assembly import Cable, assemble, host, switch
+from topologies.fat_tree import fat_tree
 from topologies.graph import DIRECTIONS, Direction, Link, LinkShape, Node, Role, Topology
 from topologies.rack import rack
+from topologies.spine_leaf import spine_leaf
 
 __all__ = [
     "DIRECTIONS",
     "MAX_HOSTS",
+    "MAX_PORTS",
+    "MAX_RANKS",
+    "MAX_SWITCHES",
     "PREFIX_LENGTH",
+    "Cable",
     "Direction",
     "Link",
     "LinkShape",
     "Node",
     "Role",
     "Topology",
+    "assemble",
+    "fat_tree",
     "format_ip",
     "format_mac",
+    "host",
     "host_ip",
     "host_mac",
     "rack",
+    "spine_leaf",
+    "switch",
 ]

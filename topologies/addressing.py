@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_HOSTS", "PREFIX_LENGTH", "format_ip", "format_mac", "host_ip", "host_mac"]
+__all__ = [
+    "MAX_HOSTS",
+    "MAX_PORTS",
+    "MAX_RANKS",
+    "MAX_SWITCHES",
+    "PREFIX_LENGTH",
+    "format_ip",
+    "format_mac",
+    "host_ip",
+    "host_mac",
+]
 
 MAX_HOSTS = 32
-"""what a rack holds here; a NetReduce header counts at most 64 ranks"""
+"""what a rack holds here"""
+MAX_RANKS = 64
+"""hosts of a whole fabric: a NetReduce header counts at most 64 ranks"""
+MAX_PORTS = 64
+"""of one switch"""
+MAX_SWITCHES = 64
+"""of a fabric"""
 PREFIX_LENGTH = 16
 
 

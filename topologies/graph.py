@@ -15,7 +15,7 @@ class Role(StrEnum):
 
 
 class Direction(StrEnum):
-    """Along a link: `up` from its first end to its second (host to switch), `down` the other way."""
+    """Along a link: `up` from its first end to its second (host to switch, leaf to spine), `down` the other way."""
 
     UP = "up"
     DOWN = "down"
@@ -33,6 +33,8 @@ class Node:
     """6 bytes; of a switch: all zeros (its ports have no address of their own)"""
     ip: bytes
     """4 bytes; of a switch: empty"""
+    part: str = ""
+    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core; empty: just a switch"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,9 @@ class LinkShape:
     """largest IP packet, bytes"""
     queue_packets: int = 1000
     """drop-tail limit of each direction's queue"""
+    ecn_threshold_packets: int | None = None
+    """a frame that is put into the queue while at least that many wait gets CE where its sender is ECN-capable (marking at
+    enqueue, as DCTCP's; RFC 8257, section 3.1); None: the queue never marks"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ __all__ = [
     "NakSent",
     "NicCounters",
     "QpFailed",
+    "QpStepped",
     "RcStatistics",
     "Retransmission",
     "RnrNakSent",
@@ -36,6 +37,23 @@ class QpFailed(Event):
     """oldest unacknowledged PSN"""
     detail: str
     """for a person: what was tried how often, towards whom"""
+
+
+@dataclass(frozen=True, slots=True)
+class QpStepped(Event):
+    """A half of a queue pair looked into its table (`QpConfig.trace`). Told after what the step itself told."""
+
+    qpn: int
+    side: str
+    """requester, responder"""
+    state: str
+    """before; names as in the table, in lower case"""
+    cause: str
+    """event of the table"""
+    next: str
+    """state behind the step, which may be the same"""
+    psn: int
+    """behind the step: of a requester the oldest unacknowledged PSN, of a responder the expected one"""
 
 
 @dataclass(frozen=True, slots=True)

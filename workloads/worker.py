@@ -35,7 +35,7 @@ class WorkerEndpoint(BatchMachine, Verbs, Protocol):
 class WorkerMachine:
     """Runs the iterations of a job one after the other, and answers its peers for as long as it is driven.
 
-    The traffic starts with the first call of `handle_timer`, which is due at once. The gradient of an iteration is ready
+    The traffic starts with the first call of `handle_timer`, which is due at `start_ns`. The gradient of an iteration is ready
     before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that no event
     carries a time from before the computation. Memory: the source's gradient, one result of the same size, and the
     receive slots of the collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
@@ -43,7 +43,9 @@ class WorkerMachine:
     Raises ScenarioError when the configuration names no collective, or one that cannot do the arithmetic.
     """
 
-    def __init__(self, config: WorkerConfig, source: GradientSource, endpoint: WorkerEndpoint | None = None) -> None:
+    def __init__(
+        self, config: WorkerConfig, source: GradientSource, *, start_ns: int = 0, endpoint: WorkerEndpoint | None = None
+    ) -> None:
         self._config, self._source = config, source
         self._endpoint: WorkerEndpoint = RcEndpoint() if endpoint is None else endpoint
         self._endpoint.add_qp(config.to_successor)
@@ -53,7 +55,7 @@ class WorkerMachine:
         self._gradient = source.gradient(0)
         self._result = np.empty(source.elements, source.dtype)
         self._result.fill(0)  # has the pages now, not while the clock runs
-        self._start_at: int | None = 0
+        self._start_at: int | None = start_ns
         self._waits = True
         self._running = False
         self._events: deque[Event] = deque()
@@ -62,7 +64,7 @@ class WorkerMachine:
         self.failed = False
         """the job cannot go on"""
         if not config.collective.receive_late_ns:
-            self._collective.open(0)
+            self._collective.open(start_ns)
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         self._endpoint.receive_frame(port, frame, now)
@@ -70,8 +72,7 @@ class WorkerMachine:
 
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
         self._endpoint.receive_batch(batch, now)
-        if self._endpoint.has_news:
-            self._advance(now)
+        self.after_news(now)
 
     def frames_to_send(self, now: int) -> Iterable[tuple[int, Buffer]]:
         return self._endpoint.frames_to_send(now)
@@ -79,12 +80,23 @@ class WorkerMachine:
     def fill_batch(self, batch: FrameBatch, now: int) -> None:
         self._endpoint.fill_batch(batch, now)
 
+    @property
+    def endpoint(self) -> WorkerEndpoint:
+        """For compiled code that holds it; whoever received for it calls `after_news`."""
+        return self._endpoint
+
+    def after_news(self, now: int) -> None:
+        """The endpoint received something: go on with what it completed, if anything."""
+        if self._endpoint.has_news:
+            self._advance(now)
+
     def get_timer(self) -> int | None:
-        first = self._start_at
-        timer = self._endpoint.get_timer()
-        if timer is not None and (first is None or timer < first):
-            first = timer
-        timer = self._collective.get_timer()
+        first, timer = self.own_timer(), self._endpoint.get_timer()
+        return first if timer is None or (first is not None and first < timer) else timer
+
+    def own_timer(self) -> int | None:
+        """As `get_timer`, but for the endpoint's."""
+        first, timer = self._start_at, self._collective.get_timer()
         return first if timer is None or (first is not None and first < timer) else timer
 
     def handle_timer(self, now: int) -> None:

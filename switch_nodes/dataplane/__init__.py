@@ -2,6 +2,6 @@
 
 from switch_nodes.dataplane.pacing import Pacer, moderation_ns
 from switch_nodes.dataplane.plane import DataPlane, open_io
-from switch_nodes.dataplane.tap import Tap
+from switch_nodes.tap import Tap
 
 __all__ = ["DataPlane", "Pacer", "Tap", "moderation_ns", "open_io"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from switch_nodes.dataplane.deliveries import DelayedFrames
-from switch_nodes.dataplane.tap import Tap
 from switch_nodes.filters import FrameFilter
+from switch_nodes.tap import Tap
 from workloads.machine import Event, FrameBatch
 
 __all__ = ["PortFilters"]

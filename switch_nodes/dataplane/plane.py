@@ -17,9 +17,9 @@ from switch_nodes.dataplane.pacing import Pacer
 from switch_nodes.dataplane.packet_io import Fate, PacketIo, Rows
 from switch_nodes.dataplane.python_io import PythonIo
 from switch_nodes.dataplane.sockets import open_ports
-from switch_nodes.dataplane.tap import Tap
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
+from switch_nodes.tap import Tap
 from workloads.machine import BatchMachine, Event, FrameBatch, Machine
 
 __all__ = ["DataPlane", "open_io"]

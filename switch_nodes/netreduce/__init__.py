@@ -11,7 +11,7 @@ __all__ = ["FastNetReduceProgram", "NetReduceProgram", "create_netreduce"]
 
 
 def create_netreduce(config: SwitchConfig) -> NetReduceProgram:
-    """With the compiled fast path where it can be built. Raises ScenarioError for a configuration that cannot be
-    installed."""
-    library = switch_library()
+    """With the compiled fast path where it can be built, unless steps are to be told. Raises ScenarioError for a
+    configuration that cannot be installed."""
+    library = None if config.trace else switch_library()
     return NetReduceProgram(config) if library is None else FastNetReduceProgram(config, library)

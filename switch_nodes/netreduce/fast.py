@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ _ARRAYS = (
 )  # fmt: skip
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "replayed", "duplicate", "bypassed", "forwarded")
+_NOTHING: list[Any] = [0] * len(_COUNTED)
 _DUPLICATE = DROP_REASONS[SlotAction.REFRESH]
 
 
@@ -74,7 +76,7 @@ class FastNetReduceProgram(NetReduceProgram):
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)
         self._queue = FrameQueue(library)
-        self._static = StaticMacs(self.macs.static)
+        self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt)
         self._absorb = library.netreduce_absorb
         self._tallies = (_I64 * len(_COUNTED))()
         self._log = np.zeros((_LOG_ROWS, _LOG_FIELDS), np.int64)
@@ -99,6 +101,20 @@ class FastNetReduceProgram(NetReduceProgram):
         self._kept: list[np.ndarray] = []
         self._structs = (RingStruct * len(self._fast_rings))(*map(self._ring_struct, self._fast_rings))
         self._struct.rings, self._struct.ring_count = ctypes.addressof(self._structs), len(self._structs)
+
+    @property
+    def compiled(self) -> tuple[int, int] | None:
+        """Addresses of the `struct netreduce_switch` and of its queue, for a compiled loop that calls `netreduce_absorb`
+        itself; None when the reference takes all frames."""
+        return None if self._gated else (self._pointer, self._queue.pointer)
+
+    def catch_up(self) -> None:
+        """Behind a compiled loop: collect what was counted and noted, and make room if it came back for that."""
+        self._settle()
+        state = self._struct
+        if state.why == _Why.ROOM:
+            state.why = _Why.DONE
+            self._queue.make_room(state.room_frames, state.room_bytes)
 
     def emit(self, port: int, frame: Buffer) -> None:
         self._queue.append(port, frame)
@@ -129,10 +145,11 @@ class FastNetReduceProgram(NetReduceProgram):
 
     def _settle(self) -> None:
         """What the compiled loop counted and noted."""
-        for index, amount in enumerate(self._tallies):
-            if amount:
-                self.counters[_COUNTED[index]] += amount
-                self._tallies[index] = 0
+        tallies = self._tallies[:]
+        if any(tallies):
+            for name, amount in zip(_COUNTED, tallies, strict=True):
+                self.counters[name] += amount
+            self._tallies[:] = _NOTHING
         used = self._struct.log_used
         if used:
             self._struct.log_used = 0

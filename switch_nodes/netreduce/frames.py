@@ -10,8 +10,9 @@ from switch_nodes.netreduce.tables import FrameKind
 from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
 from workloads.machine import Buffer
-from workloads.wire import ICRC_BYTES, OPCODES, Bth, OpcodeInfo, Packet, WireError, decode_packet, icrc_of
+from workloads.wire import ICRC_BYTES, OPCODES, Bth, OpcodeInfo, Packet, WireError, icrc_of
 from workloads.wire.envelope import ETHERNET, decode_envelope
+from workloads.wire.packet import decode_transport
 
 __all__ = ["DataPacket", "Edge", "FrameReader", "elements_at", "elements_fit"]
 
@@ -77,7 +78,7 @@ class FrameReader:
             return FrameKind.OTHER, (), None
         if found is None or bth is None:
             return FrameKind.OTHER, (), None
-        envelope, _, end = found
+        envelope, at, end = found
         info = OPCODES.get(bth.opcode)
         if info is None or not info.is_request or bth.opcode not in _RC_OPCODES:
             return FrameKind.NOT_DATA, (), None
@@ -91,10 +92,8 @@ class FrameReader:
         if icrc_of(view[ETHERNET.size : end - ICRC_BYTES]) != bytes(view[end - ICRC_BYTES : end]):
             return FrameKind.BAD_ICRC, edges_here, None
         try:
-            packet = decode_packet(frame)
+            packet = decode_transport(frame, envelope, bth, at, end)
         except WireError:
-            packet = None
-        if packet is None:
             return FrameKind.MALFORMED, edges_here, None
         payload_at = end - ICRC_BYTES - bth.pad - len(packet.payload)
         return FrameKind.DATA, edges_here, DataPacket(frame, port, packet, payload_at, edges_here)

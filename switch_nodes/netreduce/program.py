@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import (
+    ConnectionStepped,
+    FrameStepped,
     MessageAggregated,
     MessageInferred,
     PacketIgnored,
     ResultReplayed,
     RingsInstalled,
     SlotsAtEnd,
+    SlotStepped,
 )
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce.connections import ConnectionTable
@@ -87,6 +90,7 @@ class NetReduceProgram(ForwardProgram):
             raise ScenarioError("unknown gate", key="switch.gate", found=config.gate, allowed=", ".join(GATES))
         self._early = RELEASE_POLICIES[config.release]
         self._gated = config.gate == "epsn"
+        self._traced = config.trace
         self.rings: dict[int, Ring] = {}
         self.tables: dict[int, ConnectionTable] = {}
         self.placement = Placement(self.tables)
@@ -130,6 +134,8 @@ class NetReduceProgram(ForwardProgram):
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         kind, edges, packet = self.reader.read(port, frame)
         action = FRAME_TABLE[kind]
+        if self._traced:
+            self.tell(FrameStepped(kind.name.lower(), action.name.lower()))
         if edges:
             self.count("data_in")
         if action is FrameAction.BYPASS:
@@ -147,6 +153,9 @@ class NetReduceProgram(ForwardProgram):
     def _receive_data(self, packet: DataPacket) -> None:
         place = self.placement.place(packet)
         state, action = CONNECTION_TABLE[place.state, place.event]
+        if self._traced:
+            names = (item.name.lower() for item in (place.state, place.event, state, action))
+            self.tell(ConnectionStepped(place.edge.ring.id, place.edge.rank, packet.qpn, *names))
         if action is FrameAction.AGGREGATE or action is FrameAction.INFER:
             self._aggregate(packet, place)
         elif action is FrameAction.BYPASS:
@@ -166,7 +175,10 @@ class NetReduceProgram(ForwardProgram):
                 self._ignore(place.edge, place.message, place.offset, _AHEAD)
                 return
             self._note_message(packet, place)
-        _, action = SLOT_TABLE[self.slot_state(ring, slot), event]
+        state = self.slot_state(ring, slot)
+        after, action = SLOT_TABLE[state, event]
+        if self._traced:
+            self._tell_slot(ring, slot, place.message, place.edge.rank, state, event, after)
         if action in DROP_REASONS:
             self._ignore(place.edge, place.message, place.offset, DROP_REASONS[action])
         self._actions[action](contribution, slot)
@@ -293,6 +305,9 @@ class NetReduceProgram(ForwardProgram):
 
     def clear(self, ring: Ring, slot: int) -> None:
         """The slot serves the message 2N later."""
+        if self._traced:
+            state, event = self.slot_state(ring, slot), SlotEvent.RECLAIM
+            self._tell_slot(ring, slot, int(ring.tag[slot]), -1, state, event, SLOT_TABLE[state, event][0])
         if ring.bitmap[slot]:
             ring.occupy(-1)
         ring.tag[slot] += ring.banks
@@ -314,6 +329,12 @@ class NetReduceProgram(ForwardProgram):
         size = len(c.header)
         c.ring.header[slot, c.rank, :size] = np.frombuffer(c.header, np.uint8)
         c.ring.header_length[slot, c.rank] = size
+
+    def _tell_slot(
+        self, ring: Ring, slot: int, message: int, rank: int, state: SlotState, event: SlotEvent, after: SlotState
+    ) -> None:
+        names = (item.name.lower() for item in (state, event, after))
+        self.tell(SlotStepped(ring.id, slot, message, slot % ring.message_packets, rank, *names))
 
     def _ignore(self, edge: Edge, message: int, offset: int, reason: str) -> None:
         self.count(reason)

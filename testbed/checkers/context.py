@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from testbed.history import Record
 from testbed.plan import Plan
+from testbed.report.pcapng import CapturedFrame
 
-__all__ = ["CheckContext"]
+__all__ = ["Capture", "CheckContext"]
+
+
+class Capture(Protocol):
+    """What one switch saw: `testbed.report.capture.FileCapture` or `MemoryTap`."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def switch(self) -> str: ...
+
+    def read(self) -> Iterator[tuple[str, CapturedFrame]]:
+        """(interface, frame) in the order in which the machine saw them. Raises OSError and ValueError for a capture that
+        cannot be read."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -20,8 +39,8 @@ class CheckContext:
     plan: Plan
     history: Sequence[Record]
     """in the order of `testbed.history.sort_history`"""
-    captures: tuple[Path, ...] = ()
-    """pcapng files, one per switch"""
+    captures: tuple[Path | Capture, ...] = ()
+    """one per switch; a path is that of a pcapng file"""
 
     @cached_property
     def _by_event(self) -> dict[str, list[Record]]:

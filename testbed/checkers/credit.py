@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
-from testbed.faults.model import Corrupt, Kill
+from testbed.faults.model import Corrupt, Forge, Kill
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["credit_bound"]
@@ -21,14 +21,17 @@ def credit_bound(context: CheckContext) -> CheckResult:
     received = dict.fromkeys(context.workers, 0)
     acked = dict.fromkeys(context.workers, 0)
     posted = dict.fromkeys(context.workers, 0)
-    wrong, most = [], 0
+    wrong, most, total = [], 0, 0
     for record in context.history:
         node, event = record["node"], record["event"]
         if event == "MessageReceived" and node in received:
             received[node] += 1
         elif event == "MessageAcked" and node in acked:
             acked[node] += 1
+        elif event == "NodeExited" and node in posted:  # one that starts anew starts from nothing
+            received[node] = acked[node] = posted[node] = 0
         elif event == "MessagePosted" and node in posted:
+            total += 1
             message = record["message"]
             credit = {"received": received[node], "acked": acked[node]}.get(
                 collective.credit, min(received[node], acked[node])
@@ -44,7 +47,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
             posted[node] = message + 1
     faults = context.plan.scenario.faults
     forgetful = {fault.node for fault in faults if isinstance(fault, Kill)}
-    forged = any(isinstance(fault, Corrupt) and fault.repair_icrc for fault in faults)
+    forged = any(isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in faults)
     overruns = [
         record
         for record in context.events("PacketIgnored")
@@ -57,7 +60,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
     if wrong:
         detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
         return CheckResult("credit_bound", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
-    if not any(posted.values()):
+    if not total:
         return CheckResult("credit_bound", Verdict.UNKNOWN, "no worker told that it posted a message")
-    detail = f"{sum(posted.values())} messages posted, never more than {most} of {window} in flight per worker"
+    detail = f"{total} messages posted, never more than {most} of {window} in flight per worker"
     return CheckResult("credit_bound", Verdict.PASS, detail)

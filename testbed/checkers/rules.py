@@ -18,7 +18,7 @@ RULES = {
     3: "a message is FIRST MIDDLE* LAST or ONLY, its packets have their sizes, RETH tells the sum of them",
     4: "an ACK acknowledges only what was delivered, never takes back, and the MSN never falls",
     5: "a NAK names the first missing PSN, once per gap, and that PSN is sent again",
-    6: "the switch originates no ACK, NAK or CNP, and alters none",
+    6: "the switch originates no ACK, NAK or CNP, alters none, and keeps no NAK to itself",
     7: "the switch sends a data packet no more often than it came, and changes only its payload and iCRC",
     8: "every copy of a result is the same",
     9: "no sender has more packets in flight than its window",
@@ -46,11 +46,11 @@ class Violations:
 class Sighting:
     """Where and when a frame was seen; the text is made only when something is wrong with it."""
 
-    __slots__ = ("frame", "interface", "names", "number", "outgoing", "time_ns")
+    __slots__ = ("frame", "interface", "names", "number", "outgoing", "place", "time_ns")
 
-    def __init__(self, names: dict[bytes, str]) -> None:
-        self.names = names
-        """host names by IP address"""
+    def __init__(self, names: dict[bytes, str], place: str = "the switch") -> None:
+        self.names, self.place = names, place
+        """host names by IP address; the switch, for people"""
         self.number = 0
         self.time_ns = 0
         self.interface = ""
@@ -59,7 +59,7 @@ class Sighting:
 
     def __str__(self) -> str:
         text = f"frame {self.number} at {self.time_ns / 1e9:.6f} s, {'leaving' if self.outgoing else 'entering'} "
-        text += f"the switch on {self.interface}"
+        text += f"{self.place} on {self.interface}"
         if self.frame is None:
             return text
         source, dest, qpn = self.frame.connection

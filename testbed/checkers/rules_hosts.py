@@ -20,12 +20,23 @@ class _Sent(NamedTuple):
 
 
 class ConnectionRules:
-    """One connection: data one way, answers the other."""
+    """One connection: data one way, answers the other, as the switch sees them that the sender, the receiver or both hang
+    on. At the sender's, delivered means on its way to the receiver; the receiver's knows what was delivered, but not all
+    that was sent."""
 
     def __init__(
-        self, violations: Violations, *, first_psn: int, path_mtu: int, window_packets: int, in_order: bool
+        self,
+        violations: Violations,
+        *,
+        first_psn: int,
+        path_mtu: int,
+        window_packets: int,
+        in_order: bool,
+        sees_sender: bool = True,
     ) -> None:
-        """`in_order`: no fault of the scenario reorders or repeats packets before they enter the switch."""
+        """`in_order`: no fault of the scenario reorders or repeats packets before they enter the switch. `sees_sender`:
+        the sender hangs on this switch, so that all it sends is seen; without it `sent` and `answer_left` say nothing."""
+        self._sees_sender = sees_sender
         self._violations, self._path_mtu, self._window, self._in_order = violations, path_mtu, window_packets, in_order
         self._clock = PsnClock(first_psn)
         first = self._clock.latest
@@ -49,6 +60,8 @@ class ConnectionRules:
 
     def sent(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
         """The sender put data on the wire (a fault may have taken it before the switch)."""
+        if not self._sees_sender:
+            return
         psn = self._clock.absolute(frame.psn)
         self._owed.pop(psn, None)
         now = _Sent(frame.opcode, frame.extensions, payload, frame.payload_bytes, frame.reth_length)
@@ -105,6 +118,8 @@ class ConnectionRules:
     def left(self, frame: RoceFrame) -> None:
         """Data left the switch towards the receiver."""
         psn = self._clock.absolute(frame.psn)
+        if not self._sees_sender:
+            self._clock.note(psn)
         self._open_naks.discard(psn)
         self._highest_left = max(self._highest_left, psn)
         if psn >= self._next_left:
@@ -121,7 +136,7 @@ class ConnectionRules:
         covers = psn + 1 if is_ack(syndrome) else psn
         if covers > self._next_left:
             what = f"acknowledges up to PSN {(covers - 1) & PSN_MASK}"
-            if covers > self._next_sent and covers <= self._highest_left + 1:
+            if self._sees_sender and self._next_sent < covers <= self._highest_left + 1:
                 hole = self._next_sent & PSN_MASK
                 self._violations.add(2, seen, f"{what}, but PSN {hole} was never seen to be sent")
             else:
@@ -146,7 +161,7 @@ class ConnectionRules:
 
     def answer_left(self, frame: RoceFrame, seen: Sighting) -> None:
         """An answer left the switch towards the sender."""
-        if frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
+        if self._sees_sender and frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
             self._owed.setdefault(self._clock.absolute(frame.psn), str(seen))
 
     def answer_lost(self, frame: RoceFrame) -> None:

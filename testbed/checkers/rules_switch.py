@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from testbed.checkers.frames import RoceFrame, Role
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
-from workloads.wire import opcode_name
+from workloads.wire import Nak, opcode_name
 
 __all__ = ["SwitchRules"]
 
@@ -44,12 +44,17 @@ class SwitchRules:
         *,
         aggregates: Callable[[Connection], bool],
         is_stale: Callable[[Connection, int], bool],
+        plain_between: bool = False,
     ) -> None:
-        """`aggregates`: whether results may replace payloads on a connection. `is_stale(connection, psn)`: whether the
+        """`plain_between`: messages without INA header may stand between those that are summed, so that a packet whose
+        message is unknown may pass as it came. `aggregates`: whether results may replace payloads on a connection. `is_stale(connection, psn)`: whether the
         receiver provably has that packet's result, so that the packet may pass as it came."""
         self._violations, self._aggregates, self._is_stale = violations, aggregates, is_stale
+        self._plain_between = plain_between
         self._flows: dict[Connection, _Flow] = {}
         self._others: dict[bytes, tuple[list[int], Counter[str]]] = {}
+        self._naks: dict[bytes, str] = {}
+        """NAKs that entered, by what may not change, and where"""
         self._damaged: Counter[bytes] = Counter()
         self.answers_passed = self.data_passed = 0
 
@@ -62,10 +67,12 @@ class SwitchRules:
         behind it throws the frame away."""
         return raw in self._damaged
 
-    def entered(self, frame: RoceFrame, payload: int) -> None:
+    def entered(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
         """`payload`: hash of the payload."""
         if frame.role is not Role.DATA:
             self._others.setdefault(frame.constant, ([0], Counter()))[0][0] += 1
+            if frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
+                self._naks.setdefault(frame.constant, str(seen))
             return
         flow = self._flows.get(frame.connection)
         if flow is None:
@@ -81,6 +88,13 @@ class SwitchRules:
             passage.heads += (frame.head,)
         if payload not in passage.payloads:
             passage.payloads += (payload,)
+
+    def finish(self) -> None:
+        """The run ended without a failure: every NAK that entered went on."""
+        for constant, where in self._naks.items():
+            (entered,), left = self._others[constant]
+            if left.total() < entered:
+                self._violations.add(6, where, f"that NAK entered {entered} times and left {left.total()} times")
 
     def left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting) -> None:
         if not frame.icrc_valid:
@@ -120,6 +134,8 @@ class SwitchRules:
         if not self._aggregates(frame.connection):
             if payload not in passage.payloads:
                 self._violations.add(7, seen, "its payload changed, and nothing is aggregated on this connection")
+        elif self._plain_between and payload in passage.payloads:
+            return
         elif passage.result is None:
             passage.result = payload
         elif payload != passage.result and not (

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.checkers.context import CheckContext
+from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.checkers.messages import message_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.rules_switch import Connection, SwitchRules
-from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
-from testbed.report.pcapng import Interface, read_capture
+from testbed.faults.forge import PLAIN
+from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
+from testbed.report.capture import FileCapture
 from testbed.verdict import CheckResult, Verdict
+from topologies import Topology
 
 __all__ = ["skip_transparency", "transparency"]
 
@@ -23,16 +25,19 @@ def skip_transparency(context: CheckContext) -> str | None:
 
 def transparency(context: CheckContext) -> CheckResult:
     """One pass over each capture, in the order in which the switch saw the frames. A frame that a fault took away before
-    the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it."""
+    the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it.
+
+    What a switch may do to packets is judged at every switch; what hosts may do, at the switches that they hang on."""
     if not context.captures:
         return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
     violations, judged = Violations(), [0, 0, 0]
-    for path in context.captures:
+    for found in context.captures:
+        capture = FileCapture(found) if isinstance(found, Path) else found
         try:
-            judge = _CaptureJudge(context, violations)
-            judge.run(path)
+            judge = _CaptureJudge(context, violations, capture.switch)
+            judge.run(capture)
         except (OSError, ValueError) as error:
-            return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {path.name} cannot be read: {error}")
+            return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {capture.name} cannot be read: {error}")
         judged = [a + b for a, b in zip(judged, judge.judged, strict=True)]
     if violations.total:
         rules = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
@@ -51,50 +56,63 @@ def transparency(context: CheckContext) -> CheckResult:
 class _CaptureJudge:
     """One capture, one switch."""
 
-    def __init__(self, context: CheckContext, violations: Violations) -> None:
+    def __init__(self, context: CheckContext, violations: Violations, switch: str) -> None:
+        """Raises ValueError when there is no such switch."""
         plan, scenario = context.plan, context.plan.scenario
-        self._violations = violations
+        if switch not in {config.name for config in plan.switches}:
+            raise ValueError(f"the network has no switch {switch}")
+        several = len(plan.switches) > 1
+        here = {host.name for host in scenario.topology.hosts if _hangs_on(scenario.topology, host.name, switch)}
+        self._violations, self._place = violations, switch if several else "the switch"
         self._names = {host.ip: host.name for host in scenario.topology.hosts}
         self._layout = message_layout(context)
         self._window = plan.workers[0].collective.window_messages
-        self._corrupts = any(isinstance(fault, Corrupt) for fault in scenario.faults)
+        self._corrupts = any(isinstance(fault, Corrupt | Forge) for fault in scenario.faults)
         self._ranks = {connection.requests: connection.rank for connection in plan.connections}
         self._first = {connection.rank: connection.first_psn for connection in plan.connections}
         self._newest = {connection.rank: PsnClock(connection.first_psn) for connection in plan.connections}
+        # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
+        forged = any(
+            isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
+        )
+        edges = {connection[:2] for connection in self._ranks}
         plain = scenario.switch.program == "forward"
         self._switch = SwitchRules(
             violations,
-            aggregates=lambda connection: not plain and connection in self._ranks,
+            aggregates=lambda connection: (
+                not plain and (connection in self._ranks or (forged and connection[:2] in edges))
+            ),
             is_stale=self._is_stale,
+            plain_between=any(isinstance(fault, Forge) and fault.what in PLAIN for fault in scenario.faults),
         )
         self._by_requests: dict[Connection, ConnectionRules] = {}
         self._by_answers: dict[Connection, ConnectionRules] = {}
-        # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
-        forged = any(isinstance(fault, Corrupt) and fault.repair_icrc for fault in scenario.faults)
         reborn = any(isinstance(fault, Kill) and fault.window.stop_ns is not None for fault in scenario.faults)
         if not (forged or reborn):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
             for connection in plan.connections:
-                worker = plan.workers[connection.rank]
+                worker, peer = plan.workers[connection.rank], plan.workers[(connection.rank + 1) % len(plan.workers)]
+                if not here & {worker.name, peer.name}:
+                    continue
                 rules = ConnectionRules(
                     violations,
                     first_psn=connection.first_psn,
                     path_mtu=worker.to_successor.path_mtu,
                     window_packets=_window_packets(context),
                     in_order=in_order,
+                    sees_sender=worker.name in here,
                 )
                 self._by_requests[connection.requests] = self._by_answers[connection.answers] = rules
         self._failed = bool(context.events("QpFailed", "WorkerFailed", "TimeLimitReached")) or not context.all_finished
         self.judged = [0, 0, 0]
         """frames, data packets that left, answers that left"""
 
-    def run(self, path: Path) -> None:
-        interfaces: list[Interface] = []
-        seen = Sighting(self._names)
-        for captured in read_capture(path, interfaces):
+    def run(self, capture: Capture) -> None:
+        seen = Sighting(self._names, self._place)
+        for interface, captured in capture.read():
             seen.number += 1
             seen.time_ns, seen.outgoing = captured.time_ns, captured.outgoing
-            seen.interface, seen.frame = interfaces[captured.interface].name, None
+            seen.interface, seen.frame = interface, None
             try:
                 frame = seen.frame = parse_frame(captured.frame)
             except MalformedFrame as error:
@@ -107,6 +125,7 @@ class _CaptureJudge:
                 else:
                     self._entered(frame, payload, captured.frame, seen, lost=bool(captured.comment))
         if not self._failed:
+            self._switch.finish()
             for rules in self._by_requests.values():
                 rules.finish()
         self.judged = [seen.number, self._switch.data_passed, self._switch.answers_passed]
@@ -125,7 +144,7 @@ class _CaptureJudge:
                 self._switch.damaged(raw)
             return
         if not lost:
-            self._switch.entered(frame, payload)
+            self._switch.entered(frame, payload, seen)
         if frame.role is Role.DATA:
             rules = self._by_requests.get(frame.connection)
             if rules is not None:
@@ -154,12 +173,18 @@ class _CaptureJudge:
     def _is_stale(self, connection: Connection, psn: int) -> bool:
         """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
         window it has the result of this one (protocol text, section 4b, rule E)."""
-        rank = self._ranks[connection]
+        rank = self._ranks.get(connection)
+        if rank is None:  # a forged connection has no receiver
+            return True
         receiver = (rank + 1) % len(self._first)
         own, theirs = self._newest[rank], self._newest[receiver]
         offset = own.absolute(psn) - PsnClock(self._first[rank]).latest
         reached = theirs.latest - PsnClock(self._first[receiver]).latest
         return self._layout.message_at(reached) >= self._layout.message_at(offset) + self._window
+
+
+def _hangs_on(topology: Topology, host: str, switch: str) -> bool:
+    return any(switch in (link.a, link.b) for _, link, _ in topology.ports(host))
 
 
 def _window_packets(context: CheckContext) -> int:

@@ -12,6 +12,8 @@ from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.units import format_duration, format_rate, format_size
+from testbed.scenario.validate import key_names
+from testbed.sweep import builtin_sweeps, load_sweep
 
 __all__ = ["configure_list", "configure_validate", "run_list", "run_validate"]
 
@@ -23,11 +25,18 @@ def _scenarios() -> Iterator[tuple[str, str]]:
         yield name, first if scenario.expect == "pass" else f"{first} (expect: {scenario.expect})"
 
 
+def _topologies() -> Iterator[tuple[str, str]]:
+    for name, kind in TOPOLOGY_KINDS.items():
+        keys = [key for key in key_names(kind.keys) if key != "kind"]
+        yield name, f"{kind.meaning}; keys: {', '.join(keys)}"
+
+
 _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "scenarios": _scenarios,
-    "topologies": lambda: ((name, kind.meaning) for name, kind in TOPOLOGY_KINDS.items()),
+    "topologies": _topologies,
     "programs": lambda: iter(PROGRAMS.items()),
     "collectives": lambda: iter(COLLECTIVES.items()),
+    "sweeps": lambda: ((name, load_sweep(name).description.partition("\n")[0]) for name in builtin_sweeps()),
     "faults": lambda: ((name, kind.meaning) for name, kind in FAULT_KINDS.items()),
 }
 
@@ -71,7 +80,9 @@ def _summary(scenario: Scenario) -> Iterator[str]:
     hosts = len(scenario.topology.hosts)
     yield f"{scenario.name}: valid ({scenario.source})"
     yield f"  world     {scenario.world}, seed {scenario.seed}, at most {format_duration(scenario.time_limit_ns)}"
-    yield f"  network   {scenario.topology.kind} of {hosts} hosts, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
+    switches = len(scenario.topology.switches)
+    above = f" and {switches} switches" if switches > 1 else ""
+    yield f"  network   {scenario.topology.kind} of {hosts} hosts{above}, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
     size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
     yield f"  job       {job.collective}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
     sizes = geometry_of(job, transport)

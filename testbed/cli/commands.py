@@ -29,16 +29,22 @@ class Command:
 COMMANDS = {
     "demo": Command("testbed.cli.running", "train a real model over a lossy rack, and judge every sum bit for bit"),
     "run": Command("testbed.cli.running", "run a scenario and say pass, fail or unknown"),
-    "list": Command("testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults"),
+    "hunt": Command("testbed.cli.hunting", "search thousands of drawn fault schedules for one that breaks a rule"),
+    "list": Command(
+        "testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults, sweeps"
+    ),
     "validate": Command("testbed.cli.catalogue", "check a scenario and show what it means; touches nothing"),
+    "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid"),
     "doctor": Command("testbed.cli.host", "what this machine can do, and what will be used instead"),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
+    "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair and per slot"),
     "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
     "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
     "interop": Command(
         "testbed.cli.interop", "stock Linux RoCE endpoints in a virtual machine all-reduce through our switch"
     ),
+    "sweep": Command("testbed.cli.sweeping", "a grid of models and algorithms, in parallel; goes on where it stopped"),
     "bench": Command("testbed.cli.running", "measure against a peer"),
     "test": Command("testbed.cli.testing", "linters, type checks and all tests"),
 }

@@ -64,7 +64,8 @@ class _Reader:
         for key in data:
             if key not in known:
                 place = "given on the command line" if key in preset else "unknown key"
-                self.problems.add((*path, key), place, allowed=", ".join(known), hint=closest(key, known))
+                hint = None if key in preset else closest(key, known)
+                self.problems.add((*path, key), place, allowed=", ".join(known), hint=hint)
                 good = False
         for field in fields:
             here = (*path, field.name)

@@ -29,7 +29,7 @@ __all__ = [
 
 def require_root(command: str, *, simulated_helps: bool = False) -> None:
     """Raises HostCapabilityError when we are not root: network namespaces and packet sockets need it."""
-    if os.geteuid() != 0:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:  # other systems have no such thing
         other = " (or add --world simulated, which needs no root)" if simulated_helps else ""
         raise HostCapabilityError(
             "root: network namespaces and packet sockets need it", f"try: sudo ./tb {command}{other}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from testbed.faults.alter import flip_bit, mark_ce
 from testbed.faults.decide import Purpose, below, burst_is_bad, draw, threshold
+from testbed.faults.forge import forge
 from testbed.faults.identity import NOT_ROCE, Identity
 from testbed.faults.model import (
     Burst,
@@ -19,6 +20,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     EcnMark,
+    Forge,
     LinkDown,
     Loss,
     PacketFault,
@@ -43,7 +45,7 @@ class Seen:
 class Copy:
     frame: bytes
     number: int = 0
-    """0: the packet that came; else one bit for each Duplicate that it came from, so that the number of a copy does not depend
+    """0: the packet that came; else one bit for each Duplicate or Forge that it came from, so that the number of a copy does not depend
     on the fate of its siblings"""
     delay_ns: int = 0
     """in order: later frames wait behind it"""
@@ -59,8 +61,8 @@ def copy_bits(faults: Iterable[PacketFault]) -> list[int]:
     """For each fault of a link direction, in order, the bit of the copies it makes; 0 for those that make none."""
     bits, duplicates = [], 0
     for fault in faults:
-        bits.append(1 << duplicates % COPY_BITS if isinstance(fault, Duplicate) else 0)
-        duplicates += isinstance(fault, Duplicate)
+        bits.append(1 << duplicates % COPY_BITS if isinstance(fault, Duplicate | Forge) else 0)
+        duplicates += isinstance(fault, Duplicate | Forge)
     return bits
 
 
@@ -133,6 +135,17 @@ def _ecn_mark(fault: PacketFault, stream: int, seen: Seen, copy: Copy, _: int) -
     return None if marked is None else (replace(copy, frame=marked),)
 
 
+def _forge(fault: PacketFault, stream: int, seen: Seen, copy: Copy, bit: int) -> tuple[Copy, ...] | None:
+    assert isinstance(fault, Forge)
+    if seen.identity.opcode == NOT_ROCE or not _strikes(fault, stream, seen, copy):
+        return None
+    frame = forge(fault.what, copy.frame)
+    if frame is None:
+        return None
+    forged = replace(copy, frame=frame, number=copy.number | bit, held_ns=copy.held_ns + fault.delay_ns)
+    return (forged, copy) if fault.before else (copy, forged)
+
+
 ACTS: Mapping[type[PacketFault], Act] = {
     Loss: _lose,
     Burst: _burst,
@@ -142,5 +155,6 @@ ACTS: Mapping[type[PacketFault], Act] = {
     Reorder: _reorder,
     Delay: _delay,
     EcnMark: _ecn_mark,
+    Forge: _forge,
     LinkDown: _link_down,
 }

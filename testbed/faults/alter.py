@@ -19,6 +19,10 @@ _IP_AT, _BTH_BYTES = 14, 12
 _BTH_UNPROTECTED = 4
 """BTH byte with FECN, BECN and reserved bits: outside of the iCRC, so that damage there would not be seen"""
 _ECT, _CE = (1, 2), 3
+_ETHERTYPE_AT = 12
+_IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"
+_IP_LEAST = {_IPV4: 20, _IPV6: 40}
+"""bytes of the shortest header"""
 
 
 def flip_bit(frame: Buffer, identity: Identity, number: int, *, repair_icrc: bool) -> bytes:
@@ -45,9 +49,12 @@ def flip_bit(frame: Buffer, identity: Identity, number: int, *, repair_icrc: boo
 
 def mark_ce(frame: Buffer) -> bytes | None:
     """The frame with Congestion Experienced set (RFC 3168) and a right IPv4 header checksum (updated by RFC 1624, so that a
-    wrong one stays wrong); None when its sender is not ECN-capable or it is marked already."""
+    wrong one stays wrong); None when it holds no IP packet, its sender is not ECN-capable, or it is marked already."""
     data = bytearray(frame)
-    if data[_IP_AT] >> 4 == 4:
+    kind = bytes(data[_ETHERTYPE_AT:_IP_AT])
+    if len(data) < _IP_AT + _IP_LEAST.get(kind, len(data)):
+        return None
+    if kind == _IPV4:
         tos = data[_IP_AT + 1]
         if tos & 3 not in _ECT:
             return None

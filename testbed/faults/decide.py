@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from enum import IntEnum
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,11 +80,13 @@ def absorb(state: int, word: int) -> int:
     return finalise((state ^ word) + _GAMMA & MASK64)
 
 
+@lru_cache(1024)
 def name_id(name: str) -> int:
     """64 bits for a name (BLAKE2b, little-endian)."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
+@lru_cache(1024)
 def stream_key(seed: int, fault: str, link: str, direction: Direction) -> int:
     """Key of one fault on one direction of one link."""
     state = absorb(0, seed & MASK64)

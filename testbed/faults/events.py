@@ -16,7 +16,7 @@ class FaultStruck(Event):
     fault: str
     """its name"""
     kind: str
-    """loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, link_down, rate_change, kill, pause"""
+    """loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, forge, link_down, rate_change, kill, pause"""
     backend: str
     """user (the ports of our switch), ebpf, netem, netlink, signal, virtual"""
     target: str

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "link.h"
 #include "rules.h"
 
 struct entry {
@@ -101,7 +102,7 @@ struct filter *ina_filter_new(const struct ina_rule *rules, __u32 count, const _
     for (filter->flow_mask = 1; filter->flow_mask < 2ull * flow_count; filter->flow_mask = filter->flow_mask * 2 + 1)
         ;
     filter->flows = calloc(filter->flow_mask + 1, sizeof(*filter->flows));
-    filter->mask = 1023;
+    filter->mask = 127;
     filter->entries = calloc(filter->mask + 1, sizeof(*filter->entries));
     filter->rules = calloc(count ? count : 1, sizeof(*rules));
     if (!filter->entries || !filter->rules || !filter->flows)
@@ -150,49 +151,96 @@ static int may_strike(const struct ina_rule *rule, const struct ina_packet *pack
     return ina_burst_loses(rule, packet, occurrence, 0, bad);
 }
 
+struct active {
+    const struct ina_rule *rules[256];
+    __u32 count;
+    __u32 asks_connection;
+};
+
+static void find_active(const struct filter *filter, __s64 now, struct active *active)
+{
+    __u32 i;
+
+    active->count = active->asks_connection = 0;
+    for (i = 0; i < filter->rule_count && active->count < 256; i++)
+        if (ina_rule_acts(&filter->rules[i], now)) {
+            active->rules[active->count++] = &filter->rules[i];
+            active->asks_connection |= filter->rules[i].conditions & (INA_IF_OFFSET | INA_IF_RANK);
+        }
+}
+
+/* Whether no fault can touch the frame: it is counted then, else it waits for Python. */
+static int passes_by(struct filter *filter, const struct active *active, const __u8 *frame, __u32 size,
+                     struct ina_packet *packet, __u32 *occurrence)
+{
+    const struct ina_connection *connection;
+    __u8 head[INA_HEAD_V6];
+    struct entry *entry;
+    int touched;
+    __u32 i;
+
+    if (size >= INA_HEAD_V6) {
+        touched = !ina_parse(frame, size, packet);
+    } else {
+        memset(head, 0, sizeof(head));
+        memcpy(head, frame, size);
+        touched = !ina_parse(head, size, packet);
+    }
+    if (touched)
+        ina_not_roce(packet, crc32(0, frame, size), size);
+    entry = find(filter, packet->key);
+    touched = !entry || entry->waiting;
+    connection = active->asks_connection ? connection_of(filter, packet->flow) : NULL;
+    for (i = 0; i < active->count && !touched; i++)
+        touched = may_strike(active->rules[i], packet, entry->count + 1, connection);
+    if (!entry)
+        return 0;
+    if (touched) {
+        entry->waiting++;
+        return 0;
+    }
+    *occurrence = ++entry->count;
+    return 1;
+}
+
 /* passes[i] for rows start .. count-1 of `frames` (rows of `stride` bytes); a row that passes is counted. */
 void ina_filter_screen(struct filter *filter, const __u8 *frames, __u64 stride, const __s32 *lengths, __u32 start,
                        __u32 count, __s64 now, __u8 *passes)
 {
-    const struct ina_rule *active[256];
-    const struct ina_connection *connection;
-    __u32 active_count = 0, asks_connection = 0, row, i;
+    struct ina_packet packet;
+    struct active active;
+    __u32 row, occurrence;
 
-    for (i = 0; i < filter->rule_count && active_count < 256; i++)
-        if (ina_rule_acts(&filter->rules[i], now)) {
-            active[active_count++] = &filter->rules[i];
-            asks_connection |= filter->rules[i].conditions & (INA_IF_OFFSET | INA_IF_RANK);
-        }
-    for (row = start; row < count; row++) {
-        const __u8 *frame = frames + row * stride;
-        __u8 head[INA_HEAD_V6];
-        struct ina_packet packet;
-        struct entry *entry;
-        __u32 size = lengths[row];
-        int touched = 0;
+    find_active(filter, now, &active);
+    for (row = start; row < count; row++)
+        passes[row - start] = passes_by(filter, &active, frames + row * stride, lengths[row], &packet, &occurrence);
+}
 
-        if (size >= INA_HEAD_V6) {
-            touched = !ina_parse(frame, size, &packet);
-        } else {
-            memset(head, 0, sizeof(head));
-            memcpy(head, frame, size);
-            touched = !ina_parse(head, size, &packet);
-        }
-        if (touched)
-            ina_not_roce(&packet, crc32(0, frame, size), size);
-        entry = find(filter, packet.key);
-        touched = !entry || entry->waiting;
-        connection = asks_connection ? connection_of(filter, packet.flow) : NULL;
-        for (i = 0; i < active_count && !touched; i++)
-            touched = may_strike(active[i], &packet, entry->count + 1, connection);
-        passes[row - start] = !touched;
-        if (entry) {
-            if (touched)
-                entry->waiting++;
-            else
-                entry->count++;
-        }
-    }
+/* acts.py: jittered */
+static __s64 jittered(__s64 delay, __s64 jitter, __u64 number)
+{
+    __s64 moved = delay - jitter + (__s64)((unsigned __int128)number * (__u64)(2 * jitter + 1) >> 64);
+
+    return moved > 0 ? moved : 0;
+}
+
+int ina_link_pass(struct ina_link *link, const uint8_t *frame, int32_t length, int64_t now, int64_t *at)
+{
+    struct ina_packet packet;
+    struct active active;
+    __s64 late = link->delay_ns;
+    __u32 occurrence;
+
+    if (now >= link->heals_at)
+        return 0;
+    find_active(link->filter, now, &active);
+    if (!passes_by(link->filter, &active, frame, (__u32)length, &packet, &occurrence))
+        return 0;
+    if (link->jitter_ns)
+        late = jittered(late, link->jitter_ns, ina_draw(link->stream, packet.key, occurrence, 0, INA_JITTER));
+    *at = now + late > link->horizon ? now + late : link->horizon;
+    link->horizon = *at;
+    return 1;
 }
 
 /* For the test that compares Python, C and eBPF. `at` has five words for each identity: flow, packet word, occurrence, copy,

@@ -6,6 +6,7 @@ touch; it may send a frame to `admit` for nothing, never the other way round. Bo
 
 from __future__ import annotations
 
+import ctypes
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from testbed.faults.healing import heals_at, is_active, kind_of
 from testbed.faults.identity import IdentityReader, flow_text
 from testbed.faults.matching import ConnectionTable, matches
 from testbed.faults.model import Delay, Match, PacketFault
-from testbed.faults.native import NativeScreen, c_rules, load_filter
+from testbed.faults.native import FOREVER, MOST_ACTIVE, CLink, NativeScreen, c_rules, load_filter
 from testbed.plan import Plan
 from topologies import Direction, Link
 from workloads.errors import InternalError
@@ -85,9 +86,38 @@ class LinkFilter:
         lib = load_filter() if native else None
         self._native = lib and NativeScreen(lib, c_rules(faults, seed, link, direction), table)
         self._occurrences: dict[int, int] = {}
+        self._shared: CLink | None = None
+
+    def share(self) -> int | None:
+        """Address of a `struct ina_link` by which compiled code passes frames that no fault can touch (`ina_link_pass`);
+        all others are for `admit`, in their turn. None where the C core does not run or cannot hold all faults."""
+        if self._native is None or len(self._rules) > MOST_ACTIVE:
+            return None
+        if self._shared is None:
+            self._shared = CLink(
+                self._native.address,
+                self._link_stream,
+                self._delay_ns,
+                self._jitter_ns,
+                self._horizon,
+                self._heals_next(),
+            )
+        return ctypes.addressof(self._shared)
 
     def admit(self, frame: Buffer, now: int) -> tuple[Delivery, ...]:
         """As FrameFilter.admit; deliveries in the order of their times."""
+        shared = self._shared
+        if shared is None:
+            return self._admit(frame, now)
+        self._horizon = shared.horizon
+        deliveries = self._admit(frame, now)
+        shared.horizon, shared.heals_at = self._horizon, self._heals_next()
+        return deliveries
+
+    def _heals_next(self) -> int:
+        return self._heal[-1][0] if self._heal else FOREVER
+
+    def _admit(self, frame: Buffer, now: int) -> tuple[Delivery, ...]:
         if self._heal and now >= self._heal[-1][0]:
             self._tell_healed(now)
         identity = self._reader.read(frame)

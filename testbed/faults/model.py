@@ -15,6 +15,7 @@ __all__ = [
     "Duplicate",
     "EcnMark",
     "Fault",
+    "Forge",
     "Kill",
     "LinkDown",
     "Loss",
@@ -135,6 +136,18 @@ class EcnMark(PacketFault):
 
 
 @dataclass(frozen=True, slots=True)
+class Forge(PacketFault):
+    """A frame that is made of the packet, and that no host sends, comes beside it."""
+
+    what: str = "foreign"
+    """a key of `testbed.faults.forge.FORGERIES`"""
+    before: bool = False
+    """it comes right before the packet; else behind"""
+    delay_ns: int = 0
+    """how much later it comes"""
+
+
+@dataclass(frozen=True, slots=True)
 class LinkDown(PacketFault):
     """Everything on the link is lost during the window, `count` times with `period_ns` from start to start (flap)."""
 
@@ -168,4 +181,4 @@ class Pause(NodeFault):
     """The node stands still during the window."""
 
 
-PACKET_FAULTS = (Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, LinkDown)
+PACKET_FAULTS = (Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, Forge, LinkDown)

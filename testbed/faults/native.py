@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     EcnMark,
+    Forge,
     LinkDown,
     Loss,
     PacketFault,
@@ -30,13 +32,16 @@ from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 
-__all__ = ["CRule", "NativeScreen", "c_rules", "load_filter"]
+__all__ = ["FOREVER", "MOST_ACTIVE", "CLink", "CRule", "NativeScreen", "c_rules", "load_filter"]
 
 _KINDS: dict[type[PacketFault], int] = {
     Loss: 1, Burst: 2, Drop: 3, Corrupt: 4, Duplicate: 5, Reorder: 6, Delay: 7, EcnMark: 8, LinkDown: 9,
+    Forge: 10,
 }  # fmt: skip
 _IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE = 1, 2, 4, 8, 16, 32
-_FOREVER = (1 << 63) - 1
+FOREVER = (1 << 63) - 1
+MOST_ACTIVE = 256
+"""faults of one link direction that `filter.c` can ask at a time"""
 _BIT_BY_HASH = 0xFFFFFFFF
 
 
@@ -64,6 +69,21 @@ class CRule(ctypes.Structure):
         ("copy_bit", ctypes.c_uint32),
         ("reserved", ctypes.c_uint32),
     )
+
+
+class CLink(ctypes.Structure):
+    """`struct ina_link` of link.h."""
+
+    _fields_ = (
+        ("filter", ctypes.c_void_p),
+        ("stream", ctypes.c_uint64),
+        ("delay_ns", ctypes.c_int64),
+        ("jitter_ns", ctypes.c_int64),
+        ("horizon", ctypes.c_int64),
+        ("heals_at", ctypes.c_int64),
+    )
+    horizon: int
+    heals_at: int
 
 
 class _CConnection(ctypes.Structure):
@@ -95,7 +115,7 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
         stream=stream_key(seed, fault.name, link, direction),
         chance=threshold(fault.rate),
         start_ns=fault.window.start_ns,
-        stop_ns=_FOREVER if fault.window.stop_ns is None else fault.window.stop_ns,
+        stop_ns=FOREVER if fault.window.stop_ns is None else fault.window.stop_ns,
         kind=_KINDS[type(fault)],
         conditions=conditions,
         attempt=match.attempt or 0,
@@ -118,8 +138,11 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
 def load_filter() -> ctypes.CDLL | None:
     """The compiled `filter.c`, with its signatures set; None when this machine cannot build it."""
     lib = load_library("fault_filter")
-    if lib is None:
-        return None
+    return None if lib is None else _signed(lib)
+
+
+@cache
+def _signed(lib: ctypes.CDLL) -> ctypes.CDLL:
     pointer, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
         "ina_sizeof_rule": (u32, ()),
@@ -155,6 +178,12 @@ class NativeScreen:
             raise MemoryError("no memory for a fault filter")
         self._free = weakref.finalize(self, lib.ina_filter_free, self._filter)
         self._arrays: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None
+
+    @property
+    def address(self) -> int:
+        """Of the `struct filter`."""
+        address: int = self._filter
+        return address
 
     def count(self, key: int) -> int:
         """Which occurrence of this identity it is, from 1."""

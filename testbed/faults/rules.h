@@ -16,6 +16,7 @@ enum ina_kind {
     INA_DELAY = 7,
     INA_ECN_MARK = 8,
     INA_LINK_DOWN = 9,
+    INA_FORGE = 10,
 };
 
 enum ina_condition {

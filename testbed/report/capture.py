@@ -1,18 +1,29 @@
-"""The tap of a switch's data plane, and one file per link for people."""
+"""The taps of a switch's data plane, into a file or into memory, and one file per link for people."""
 
 from __future__ import annotations
 
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from testbed.report.pcapng import EPB, IDB, SHB, PcapngWriter, complete_length, interface_of, read_blocks
+from testbed.report.pcapng import (
+    EPB,
+    IDB,
+    SHB,
+    CapturedFrame,
+    Interface,
+    PcapngWriter,
+    complete_length,
+    interface_of,
+    read_blocks,
+    read_capture,
+)
 from workloads.machine import Buffer, FrameBatch
 
-__all__ = ["DROPPED", "PcapngTap", "split_by_link"]
+__all__ = ["DROPPED", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
 
 DROPPED = "dropped: "
 """how the comment of a frame starts that a fault took away; the fault's reason follows"""
@@ -44,6 +55,44 @@ class PcapngTap:
 
     def close(self) -> None:
         self._file.close()
+
+
+class MemoryTap:
+    """As PcapngTap, but nothing is written: the frames are there as long as the tap is."""
+
+    def __init__(self, switch: str, interfaces: Sequence[str]) -> None:
+        self.name = self.switch = switch
+        self._interfaces = tuple(interfaces)
+        self._frames: list[CapturedFrame] = []
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        for row in range(start, stop):
+            self._frames.append(CapturedFrame(int(batch.ports[row]), now, outgoing, bytes(batch.row(row)), ""))
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), DROPPED + reason))
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def read(self) -> Iterator[tuple[str, CapturedFrame]]:
+        """As `FileCapture.read`."""
+        for frame in self._frames:
+            yield self._interfaces[frame.interface], frame
+
+
+class FileCapture:
+    """A capture that lies in a pcapng file, `SWITCH.pcapng`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name, self.switch = path, path.name, path.stem
+
+    def read(self) -> Iterator[tuple[str, CapturedFrame]]:
+        """(interface, frame) in the order in which the machine saw them. Raises OSError and ValueError for a file that
+        cannot be read."""
+        interfaces: list[Interface] = []
+        for frame in read_capture(self.path, interfaces):
+            yield interfaces[frame.interface].name, frame
 
 
 def split_by_link(path: Path, out_dir: Path) -> tuple[Path, ...]:

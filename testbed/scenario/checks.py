@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PROGRAMS
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.problems import Problems
+from testbed.scenario.problems import KeyPath, Problems
 from testbed.scenario.units import format_size
 from topologies import LinkShape, Topology
 from workloads.wire import PSN_MODULUS
 
-__all__ = ["check_job", "check_mtu", "check_program", "check_switch_memory"]
+__all__ = [
+    "check_clocks",
+    "check_job",
+    "check_mtu",
+    "check_one_switch",
+    "check_program",
+    "check_switch_memory",
+]
 
 _SWITCH_MEMORY = 1 << 30
+
+
+def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
+    """In a world with real time every node reads the clock of the machine."""
+    if clocks != TRUE_CLOCKS and world != "simulated":
+        problems.add(
+            ("clocks",),
+            "only the simulated world has clocks of its own",
+            found=f"world {world}",
+            allowed="world: simulated (or --world simulated)",
+        )
 
 
 def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, transport: Transport) -> None:
     """Every link must carry the largest packet whole: RoCE v2 is never fragmented."""
     need, sum_text = packet_bytes(transport)
 
-    def tell(path: tuple[str, ...], mtu: int) -> None:
+    def tell(path: KeyPath, mtu: int) -> None:
         problems.add(
             path,
             f"one packet of path_mtu {transport.path_mtu} does not fit",
@@ -30,9 +49,10 @@ def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, transpor
 
     if shape.mtu < need and any(link.shape.mtu == shape.mtu for link in topology.links):
         tell(("topology", "link", "mtu"), shape.mtu)
-    for link in topology.links:
+    for index, link in enumerate(topology.links):
         if link.shape.mtu < need and link.shape.mtu != shape.mtu:
-            tell(("topology", "links", link.name, "mtu"), link.shape.mtu)
+            place = index if topology.kind == "custom" else link.name
+            tell(("topology", "links", place, "mtu"), link.shape.mtu)
 
 
 def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
@@ -57,6 +77,18 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
             f"collective {job.collective} does not run over program {switch.program}",
             allowed=f"switch.program: {wanted}",
             hint="or another job.collective",
+        )
+
+
+def check_one_switch(problems: Problems, topology: Topology, job: Job) -> None:
+    """A sum is made in one place: with several switches, only the hosts can do that."""
+    switches = len(topology.switches)
+    if job.collective == "netreduce" and switches > 1:
+        problems.add(
+            ("job", "collective"),
+            "netreduce sums in one switch",
+            found=f"{switches} switches in the {topology.kind} topology",
+            allowed="a topology with one switch (kind: rack), or collective ring or shift with switch.program: forward",
         )
 
 

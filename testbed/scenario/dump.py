@@ -15,6 +15,7 @@ from testbed.faults.model import (
     Drop,
     Duplicate,
     Fault,
+    Forge,
     LinkDown,
     Match,
     NodeFault,
@@ -26,7 +27,7 @@ from testbed.faults.model import (
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.model import Job, Scenario, Transport
 from testbed.scenario.topology_kinds import dump_topology
-from testbed.scenario.units import format_duration, format_probability, format_rate, format_size
+from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate, format_size
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.wire import opcode_name
 
@@ -48,9 +49,14 @@ def dump_scenario(scenario: Scenario) -> str:
         },
         "transport": _dump_transport(scenario.transport),
         "job": _dump_job(scenario.job),
+        "clocks": {
+            "offset": format_duration(scenario.clocks.offset_ns),
+            "drift": format_drift(scenario.clocks.drift_ppb),
+        },
         "faults": [_dump_fault(fault, scenario.topology) for fault in scenario.faults],
         "time_limit": format_duration(scenario.time_limit_ns),
         "capture": scenario.capture,
+        "trace": scenario.trace,
         "expect": scenario.expect,
     }
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
@@ -138,6 +144,8 @@ def _dump_special(fault: PacketFault) -> dict[str, Any]:
         return {key: format_probability(share) for key, share in shares.items()}
     if isinstance(fault, Corrupt):
         return {"repair_icrc": fault.repair_icrc} | ({} if fault.bit is None else {"bit": fault.bit})
+    if isinstance(fault, Forge):
+        return {"what": fault.what, "before": fault.before, "delay": format_duration(fault.delay_ns)}
     if isinstance(fault, (Duplicate, Reorder)):
         return {"delay": format_duration(fault.delay_ns)}
     if isinstance(fault, Delay):

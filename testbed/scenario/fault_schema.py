@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator
 
+from testbed.faults.forge import FORGERIES
 from testbed.faults.model import (
     Burst,
     Corrupt,
@@ -16,6 +17,7 @@ from testbed.faults.model import (
     Duplicate,
     EcnMark,
     Fault,
+    Forge,
     Kill,
     LinkDown,
     Loss,
@@ -36,12 +38,13 @@ from testbed.scenario.fields import (
     Section,
     TextKey,
     WordKey,
+    choice,
     refuse,
     whole,
     whole_or,
 )
 from testbed.scenario.problems import closest
-from topologies import DIRECTIONS, MAX_HOSTS, Direction
+from topologies import DIRECTIONS, MAX_RANKS, Direction
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, Opcode
 
 __all__ = ["ACK_OPCODES", "DATA_OPCODES", "FAULT_KINDS", "OPCODE_GROUPS", "FaultKind", "MatchKeys"]
@@ -80,7 +83,7 @@ class MatchKeys(Section):
     message: Annotated[int, whole(0, (1 << 31) - 1)] | None = None
     packet: Annotated[int | None, whole_or("last", -1, 0, 1023)] = None
     attempt: Annotated[int, whole(1, 1_000_000)] | None = None
-    rank: Annotated[int, whole(0, MAX_HOSTS - 1)] | None = None
+    rank: Annotated[int, whole(0, MAX_RANKS - 1)] | None = None
 
     def value(self) -> Match:
         opcodes, syndrome = self.opcode
@@ -145,6 +148,12 @@ class _ReorderKeys(_PacketFaultKeys):
 class _DelayKeys(_PacketFaultKeys):
     delay: DurationKey
     jitter: DurationKey = 0
+
+
+class _ForgeKeys(_PacketFaultKeys):
+    what: Annotated[str, choice(FORGERIES)]
+    before: BoolKey = False
+    delay: DurationKey = 0
 
 
 class _LinkDownKeys(_LinkFaultKeys):
@@ -223,6 +232,11 @@ FAULT_KINDS: dict[str, FaultKind] = {
         "packets come later, in order", _DelayKeys, _packet(Delay, delay_ns="delay", jitter_ns="jitter")
     ),
     "ecn_mark": FaultKind("CE is set in the IP header", _PacketFaultKeys, _packet(EcnMark)),
+    "forge": FaultKind(
+        "a frame that no host sends comes beside the packet",
+        _ForgeKeys,
+        _packet(Forge, what="what", before="before", delay_ns="delay"),
+    ),
     "link_down": FaultKind("everything on the link is lost for a while; repeated: a flap", _LinkDownKeys, _link_down),
     "rate_change": FaultKind("the link has another rate for a while", _RateChangeKeys, _rate_change),
     "kill": FaultKind("a node dies, and perhaps starts anew with empty state", _KillKeys, _node(Kill)),

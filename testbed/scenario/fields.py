@@ -10,24 +10,29 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator
 from pydantic_core import PydanticCustomError
 
 from testbed.scenario.problems import closest
-from testbed.scenario.units import UnitError, parse_duration, parse_probability, parse_rate, parse_size
+from testbed.scenario.units import UnitError, parse_drift, parse_duration, parse_probability, parse_rate, parse_size
 from topologies import DIRECTIONS, Direction
 
 __all__ = [
     "BandwidthKey",
     "BoolKey",
     "DirectionsKey",
+    "DriftKey",
     "DurationKey",
     "LinksKey",
+    "NodeNameKey",
     "ProbabilityKey",
     "Section",
     "SizeKey",
     "TextKey",
     "WordKey",
     "choice",
+    "even",
+    "number_above_zero",
     "refuse",
     "whole",
     "whole_or",
+    "whole_or_list",
 ]
 
 
@@ -63,6 +68,7 @@ DurationKey: TypeAlias = Annotated[int, _unit(parse_duration, most=_HOUR, bound=
 BandwidthKey: TypeAlias = Annotated[
     int, _unit(parse_rate, above_zero=True, most=400_000_000_000, bound="more than 0, at most 400Gbps")
 ]
+DriftKey: TypeAlias = Annotated[int, _unit(parse_drift, most=100_000_000, bound="at most 10%")]
 SizeKey: TypeAlias = Annotated[int, _unit(parse_size, above_zero=True, most=1 << 32, bound="4 bytes to 4GiB")]
 ProbabilityKey: TypeAlias = Annotated[float, _unit(parse_probability)]
 
@@ -81,11 +87,59 @@ def whole(low: int, high: int, meaning: str = "") -> PlainValidator:
     return PlainValidator(check)
 
 
-def whole_or(word: str, stands_for: int | None, low: int, high: int) -> PlainValidator:
+def even(low: int, high: int) -> PlainValidator:
+    """An even number from `low` to `high`."""
+
+    def check(value: object) -> int:
+        allowed = f"an even number from {low} to {high}"
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise refuse("not a whole number", allowed)
+        if value % 2:
+            raise refuse("an odd number", allowed)
+        if not low <= value <= high:
+            raise refuse("out of range", allowed)
+        return value
+
+    return PlainValidator(check)
+
+
+def number_above_zero(most: int) -> PlainValidator:
+    """A whole or decimal number above 0, or None."""
+
+    def check(value: object) -> float | None:
+        allowed = f"a number above 0, at most {most}, as 4 or 1.5"
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise refuse("not a number", allowed)
+        if not 0 < value <= most:
+            raise refuse("out of range", allowed)
+        return float(value)
+
+    return PlainValidator(check)
+
+
+def whole_or_list(low: int, high: int) -> PlainValidator:
+    """A whole number from `low` to `high`, or a list of such numbers, which becomes a tuple."""
+
+    def check(value: object) -> int | tuple[int, ...]:
+        allowed = f"a whole number from {low} to {high}, or a list of them, as [4, 2]"
+        given = value if isinstance(value, list) else [value]
+        items = [item for item in given if isinstance(item, int) and not isinstance(item, bool)]
+        if not given or len(items) != len(given):
+            raise refuse("neither a whole number nor a list of them", allowed)
+        if not all(low <= item <= high for item in items):
+            raise refuse("out of range", allowed)
+        return tuple(items) if isinstance(value, list) else items[0]
+
+    return PlainValidator(check)
+
+
+def whole_or(word: str, stands_for: int | None, low: int, high: int, meaning: str = "") -> PlainValidator:
     """A whole number, or `word` for `stands_for`."""
 
     def check(value: object) -> int | None:
-        allowed = f"{word}, or a whole number from {low} to {high}"
+        allowed = f"{word}, or a whole number from {low} to {high}{meaning}"
         if value == word:
             return stands_for
         if isinstance(value, bool) or not isinstance(value, int):
@@ -127,6 +181,17 @@ def _word(value: object) -> object:
     return value
 
 
+_NODE_NAME = re.compile(r"[a-z][a-z0-9]{0,9}\Z", re.ASCII)
+_RESERVED = ("world",)
+"""who tells facts about the whole run"""
+
+
+def _node_name(value: object) -> object:
+    if not isinstance(value, str) or not _NODE_NAME.match(value) or value in _RESERVED:
+        raise refuse("not a name of a node", "a letter, then a-z and 0-9, at most 10 characters; not world")
+    return value
+
+
 def _bool(value: object) -> object:
     if not isinstance(value, bool):
         raise refuse("neither true nor false", "true, false")
@@ -139,7 +204,9 @@ def _directions(value: object) -> tuple[Direction, ...]:
     if isinstance(value, str) and value in list(Direction):
         return (Direction(value),)
     words = ["up", "down", "both"]
-    raise refuse("unknown value", "up (from the host to the switch), down, both", closest(value, words))
+    raise refuse(
+        "unknown value", "up (from the host to the switch, or to the switch above), down, both", closest(value, words)
+    )
 
 
 def _links(value: object) -> tuple[str, ...] | None:
@@ -156,6 +223,7 @@ def _links(value: object) -> tuple[str, ...] | None:
 
 TextKey: TypeAlias = Annotated[str, BeforeValidator(_text)]
 WordKey: TypeAlias = Annotated[str, BeforeValidator(_word)]
+NodeNameKey: TypeAlias = Annotated[str, BeforeValidator(_node_name)]
 BoolKey: TypeAlias = Annotated[bool, BeforeValidator(_bool)]
 DirectionsKey: TypeAlias = Annotated[tuple[Direction, ...], PlainValidator(_directions)]
 LinksKey: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_links)]

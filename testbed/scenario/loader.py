@@ -8,14 +8,22 @@ from typing import Any
 
 from testbed.faults.model import PacketFault
 from testbed.scenario.builtin import find_scenario
-from testbed.scenario.checks import check_job, check_mtu, check_program, check_switch_memory
+from testbed.scenario.checks import (
+    check_clocks,
+    check_job,
+    check_mtu,
+    check_one_switch,
+    check_program,
+    check_switch_memory,
+)
+from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
-from testbed.scenario.schema import JobKeys, ScenarioKeys, StragglerKeys, SwitchKeys, TransportKeys
+from testbed.scenario.schema import ClockKeys, JobKeys, ScenarioKeys, StragglerKeys, SwitchKeys, TransportKeys
 from testbed.scenario.topology_kinds import load_topology
 from testbed.scenario.validate import key_names, validate_section
 from testbed.scenario.yamlfile import parse_yaml, read_text
@@ -68,6 +76,7 @@ class _Build:
             load_topology(self.problems, self.data["topology"]) if self.data.get("topology") is not None else None
         )
         switch, transport, job = self._switch(), self._transport(), self._job()
+        clocks = self._clocks()
         faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None)
         hosts = len(topology[0].hosts) if topology else None
         if topology and transport:
@@ -75,6 +84,8 @@ class _Build:
         if job:
             given = self.data.get("job") or {}
             check_job(self.problems, hosts, job, set(given))
+        if topology and job:
+            check_one_switch(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
         if switch and transport and job:
@@ -82,9 +93,13 @@ class _Build:
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
         if topology:
             check_conflicts(self.problems, faults, topology[0])
+        if top and clocks:
+            check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:
             self.problems.add(("time_limit",), "out of range", found="0", allowed="more than 0, at most 60min")
         if top is None or topology is None or switch is None or transport is None or job is None:
+            return None
+        if clocks is None:
             return None
         return Scenario(
             name=top.name,
@@ -96,9 +111,11 @@ class _Build:
             transport=transport,
             switch=switch,
             job=job,
+            clocks=clocks,
             faults=tuple(fault for _, _, fault in faults),
             time_limit_ns=top.time_limit,
             capture=top.capture,
+            trace=top.trace,
             expect=top.expect,
             source=source,
         )
@@ -128,6 +145,13 @@ class _Build:
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
         )
+
+    def _clocks(self) -> Clocks | None:
+        value = self.data.get("clocks")
+        if value is None:
+            return TRUE_CLOCKS
+        keys = validate_section(self.problems, ("clocks",), value, ClockKeys, "clocks")
+        return None if keys is None else Clocks(keys.offset, keys.drift)
 
     def _job(self) -> Job | None:
         value = self.data.get("job")

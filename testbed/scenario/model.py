@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from testbed.faults.model import Fault
+from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Topology
 
 __all__ = ["Job", "Scenario", "SwitchOptions", "Transport"]
@@ -80,10 +81,14 @@ class Scenario:
     transport: Transport = Transport()
     switch: SwitchOptions = SwitchOptions()
     job: Job = Job()
+    clocks: Clocks = TRUE_CLOCKS
+    """of the nodes; only the simulated world can set them"""
     faults: tuple[Fault, ...] = ()
     time_limit_ns: int = 60_000_000_000
     capture: bool = True
     """keep what passes every switch port, for the transparency checker; `--pcap` also writes it to files"""
+    trace: bool = False
+    """tell every step of the state machines of hosts and switches, for `tb timeline`"""
     expect: str = "pass"
     """the verdict that this scenario is made to show"""
     source: str = field(default="", compare=False)

@@ -8,6 +8,7 @@ __all__ = [
     "DTYPES",
     "EXPECTATIONS",
     "GATES",
+    "NODE_ROLES",
     "OPS",
     "PATH_MTUS",
     "PROGRAMS",
@@ -40,6 +41,16 @@ DTYPES = {
     "int32sat": "exact, then clamped once",
 }
 OPS = {"sum": "fold in rank order", "max": "largest", "xor": "bitwise"}
+NODE_ROLES = {
+    "host": "a worker; its rank is its place among the hosts",
+    "switch": "a switch",
+    "leaf": "a switch that hosts hang on",
+    "spine": "a switch above leaves",
+    "edge": "a switch that hosts hang on, in a fat tree",
+    "aggregation": "a switch above edges",
+    "core": "a switch above all",
+}
+"""of a custom topology; all but `host` behave as one and differ in drawings"""
 VERBS = {"write": "RDMA WRITE with immediate", "send": "SEND with immediate"}
 CREDITS = {
     "both": "a message may go when message m-N has come back and its own m-N is acknowledged",

@@ -11,24 +11,35 @@ from testbed.scenario import names
 from testbed.scenario.fields import (
     BandwidthKey,
     BoolKey,
+    DriftKey,
     DurationKey,
+    NodeNameKey,
     Section,
     SizeKey,
     TextKey,
     WordKey,
     choice,
+    even,
+    number_above_zero,
     whole,
     whole_or,
+    whole_or_list,
 )
-from topologies import MAX_HOSTS
+from topologies import MAX_HOSTS, MAX_RANKS
 from workloads.wire import PSN_MASK
 
 __all__ = [
+    "CableKeys",
+    "ClockKeys",
+    "CustomKeys",
+    "FatTreeKeys",
     "JobKeys",
     "LinkKeys",
     "LinkOverrideKeys",
+    "NodeKeys",
     "RackKeys",
     "ScenarioKeys",
+    "SpineLeafKeys",
     "StragglerKeys",
     "SwitchKeys",
     "TransportKeys",
@@ -39,6 +50,7 @@ PROGRAM_FILE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
 
 Mtu = Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)")]
 Queue = Annotated[int, whole(1, 1_000_000, " (packets)")]
+EcnThreshold = Annotated[int | None, whole_or("none", None, 1, 999_999, " (packets)")]
 
 
 class ScenarioKeys(Section):
@@ -52,9 +64,11 @@ class ScenarioKeys(Section):
     switch: Any = None
     transport: Any = None
     job: Any = None
+    clocks: Any = None
     faults: Any = None
     time_limit: DurationKey = 60_000_000_000
     capture: BoolKey = True
+    trace: BoolKey = False
     expect: Annotated[str, choice(names.EXPECTATIONS)] = "pass"
 
 
@@ -66,6 +80,7 @@ class LinkKeys(Section):
     jitter: DurationKey = 0
     mtu: Mtu = 1500
     queue: Queue = 1000
+    ecn_threshold: EcnThreshold = None
 
 
 class LinkOverrideKeys(Section):
@@ -76,6 +91,7 @@ class LinkOverrideKeys(Section):
     jitter: DurationKey | None = None
     mtu: Mtu | None = None
     queue: Queue | None = None
+    ecn_threshold: EcnThreshold = None
 
 
 class RackKeys(Section):
@@ -83,6 +99,57 @@ class RackKeys(Section):
     hosts: Annotated[int, whole(2, MAX_HOSTS)]
     link: Any = None
     links: Any = None
+
+
+class ClockKeys(Section):
+    offset: DurationKey = 0
+    drift: DriftKey = 0
+
+
+class SpineLeafKeys(Section):
+    """`uplink`: what is different on the links from leaf to spine. Either it has a rate, or `oversubscription` gives one."""
+
+    kind: Annotated[str, choice(["spine_leaf"])]
+    leaves: Annotated[int, whole(2, 32)]
+    spines: Annotated[int, whole(1, 32)]
+    hosts_per_leaf: Annotated[int | tuple[int, ...], whole_or_list(1, 32)]
+    oversubscription: Annotated[float | None, number_above_zero(1000)] = None
+    link: Any = None
+    uplink: Any = None
+    links: Any = None
+
+
+class FatTreeKeys(Section):
+    """`uplink`: what is different from edge to aggregation; `core`: what is different again from there to the core."""
+
+    kind: Annotated[str, choice(["fat_tree"])]
+    k: Annotated[int, even(2, 6)]
+    link: Any = None
+    uplink: Any = None
+    core: Any = None
+    links: Any = None
+
+
+class CustomKeys(Section):
+    """Node by node, link by link; `link` holds what the links have in common."""
+
+    kind: Annotated[str, choice(["custom"])]
+    nodes: Any = Field(...)
+    link: Any = None
+    links: Any = Field(...)
+
+
+class NodeKeys(Section):
+    """`topology.nodes[n]` of a custom topology."""
+
+    name: NodeNameKey
+    role: Annotated[str, choice(names.NODE_ROLES)]
+
+
+class CableKeys(LinkOverrideKeys):
+    """`topology.links[n]` of a custom topology."""
+
+    ends: Any = Field(...)
 
 
 class SwitchKeys(Section):
@@ -104,7 +171,7 @@ class TransportKeys(Section):
 
 
 class StragglerKeys(Section):
-    rank: Annotated[int, whole(0, MAX_HOSTS - 1)]
+    rank: Annotated[int, whole(0, MAX_RANKS - 1)]
     delay: DurationKey
 
 

@@ -12,10 +12,12 @@ from fractions import Fraction
 
 __all__ = [
     "UnitError",
+    "format_drift",
     "format_duration",
     "format_probability",
     "format_rate",
     "format_size",
+    "parse_drift",
     "parse_duration",
     "parse_probability",
     "parse_rate",
@@ -24,6 +26,7 @@ __all__ = [
 
 _RATE_UNITS = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9}
 _TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
+_DRIFT_UNITS = {"ppb": 1, "ppm": 10**3, "%": 10**7}
 _SIZE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 _NUMBER = re.compile(
@@ -80,6 +83,11 @@ def parse_duration(value: object) -> int:
     return _quantity(value, _TIME_UNITS, "a duration", "a number with ns, us, ms, s or min, as 2ms", "nanoseconds")
 
 
+def parse_drift(value: object) -> int:
+    """10^-9 of the time that passes: `100ppm`, `50ppb`, `1%`. Zero needs no unit."""
+    return _quantity(value, _DRIFT_UNITS, "a drift", "a number with ppb, ppm or %, as 100ppm", "ppb")
+
+
 def parse_size(value: object) -> int:
     """Bytes: `4MB` (10^6), `4MiB` (2^20), or a plain whole number of bytes."""
     allowed = "bytes, or a number with B, kB, MB, GB (powers of 1000), KiB, MiB or GiB (powers of 1024), as 4MB"
@@ -113,6 +121,10 @@ def format_rate(rate_bps: int) -> str:
 def format_duration(duration_ns: int) -> str:
     units = {unit: scale for unit, scale in _TIME_UNITS.items() if unit != "min"}
     return _format(duration_ns, units)
+
+
+def format_drift(drift_ppb: int) -> str:
+    return _format(drift_ppb, _DRIFT_UNITS)
 
 
 def format_size(size_bytes: int) -> str:

@@ -54,6 +54,8 @@ class ShapingMeasured(Event):
     busy_ns: int
     """from the first to the last packet as far as known, else the whole run"""
     drops: int
+    marks: int = 0
+    """frames that got CE because the queue was longer than its ECN threshold"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,51 @@ def test_random_frames(hosts: int) -> None:
     assert fast.counters == reference.counters
 
 
+def ip_frame(draw: random.Random) -> bytes:
+    """Ethertype and what follows: IPv4 with options, fragments, protocols with and without ports, cut anywhere; IPv6; noise."""
+    words = draw.choice((5, 5, 5, 6, 15, 3))
+    head = bytearray(draw.randbytes(4 * max(words, 5)))
+    head[0] = draw.choice((4, 4, 4, 5)) << 4 | words
+    head[6:8] = draw.choice((bytes(2), b"\x40\0", b"\x20\0", b"\0\x09"))
+    head[9] = draw.choice((6, 17, 17, 1))
+    packet = draw.choice((b"\x08\0", b"\x08\0", b"\x08\0", b"\x86\xdd", b"\x08\6")) + bytes(head) + draw.randbytes(40)
+    return packet[: draw.randrange(2, len(packet))] if draw.random() < 0.2 else packet
+
+
+@pytest.mark.parametrize("salt", [0, 0xDEADBEEF, (1 << 64) - 1])
+def test_groups(salt: int) -> None:
+    assert LIBRARY is not None
+    draw = random.Random(salt)
+    macs = [bytes((2, *draw.randbytes(5))) for _ in range(24)]
+    groups = tuple((mac, tuple(draw.sample(range(8), draw.randrange(1, 6)))) for mac in macs[:16])
+    static = tuple((mac, draw.randrange(8)) for mac in macs[16:])
+    config = SwitchConfig("s1", "forward", 8, static, groups=groups, flow_salt=salt, flood_ports=(0, 1, 2, 5))
+    reference, fast = ForwardProgram(config), FastForwardProgram(config, LIBRARY)
+    for _ in range(40):
+        batch, out = FrameBatch.of(64, 200), FrameBatch.of(400, 200)
+        for _ in range(64):
+            two = [draw.choice(macs) if draw.random() < 0.95 else draw.randbytes(6) for _ in range(2)]
+            batch.append(draw.randrange(8), b"".join(two) + ip_frame(draw))
+            reference.receive_frame(int(batch.ports[batch.count - 1]), batch.row(batch.count - 1), 0)
+        fast.receive_batch(batch, 0)
+        fast.fill_batch(out, 0)
+        got = [(int(out.ports[row]), bytes(out.row(row))) for row in range(out.count)]
+        assert got == [(port, bytes(frame)) for port, frame in reference.frames_to_send(0)]
+    assert fast.counters == reference.counters
+
+
+def test_flows_of_ipv4_take_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LIBRARY is not None
+    a, b = b"\2host1", b"\2host2"
+    fast = FastForwardProgram(SwitchConfig("s1", "forward", 3, ((a, 0),), groups=((b, (1, 2)),)), LIBRARY)
+    monkeypatch.setattr(fast, "receive_frame", None)
+    batch = FrameBatch.of(64, 200)
+    for _ in range(64):
+        batch.append(0, b + a + b"\x08\0\x45" + random.Random(batch.count).randbytes(60))
+    fast.receive_batch(batch, 0)
+    assert {port for port, _ in fast.frames_to_send(0)} == {1, 2}
+
+
 def test_queue_is_first_in_first_out_and_grows() -> None:
     assert LIBRARY is not None
     draw = random.Random(1)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from switch_nodes.config import SwitchConfig
@@ -13,8 +15,8 @@ def frame(destination: bytes, source: bytes, body: bytes = b"\x08\x00" + bytes(4
 
 
 class Plain:
-    def __init__(self, *macs: tuple[bytes, int], ports: int = 4) -> None:
-        self.program = ForwardProgram(SwitchConfig("s1", "forward", ports, macs))
+    def __init__(self, *macs: tuple[bytes, int], ports: int = 4, **more: Any) -> None:
+        self.program = ForwardProgram(SwitchConfig("s1", "forward", ports, macs, **more))
 
     def feed(self, port: int, data: bytes) -> list[int]:
         self.program.receive_frame(port, data, 0)
@@ -103,3 +105,56 @@ def test_an_entry_for_a_port_that_does_not_exist() -> None:
     assert str(caught.value) == (
         "scenario: switch s1: MAC 02:00:00:00:00:01 is behind a port that does not exist; found 4; allowed: 0 .. 3"
     )
+
+
+def udp(sport: int, more: bytes = b"") -> bytes:
+    ip = bytes.fromhex("4500 0030 0000 4000 4011 0000 0a4d0002 0a4d0003".replace(" ", ""))
+    return b"\x08\x00" + ip + sport.to_bytes(2, "big") + bytes.fromhex("12b7 001c 0000".replace(" ", "")) + more
+
+
+def test_a_flow_takes_one_port_of_its_group_and_the_flows_take_all() -> None:
+    plain = Plain((A, 0), groups=((B, (1, 3)),), flow_salt=5)
+    taken = {}
+    for sport in range(0xC000, 0xC040):
+        taken[sport] = plain.feed(0, frame(B, A, udp(sport)))
+        assert plain.feed(0, frame(B, A, udp(sport, b"more"))) == taken[sport]
+    assert {tuple(ports) for ports in taken.values()} == {(1,), (3,)}
+    assert plain.program.counters["flooded"] == 0
+
+
+def test_floods_stay_on_the_tree() -> None:
+    plain = Plain((A, 0), groups=((B, (2, 3)),), flood_ports=(0, 1, 2))
+    assert plain.feed(0, frame(BROADCAST, A)) == [1, 2]
+    assert plain.feed(2, frame(X, A)) == [0, 1]
+    assert plain.feed(3, frame(BROADCAST, A)) == []
+    assert plain.program.counters["filtered"] == 1
+
+
+def test_nothing_is_learnt_beside_the_tree() -> None:
+    plain = Plain((A, 0), flood_ports=(0, 1, 2))
+    plain.feed(3, frame(A, X))
+    assert plain.feed(0, frame(X, A)) == [1, 2]
+    plain.feed(1, frame(A, X))
+    assert plain.feed(0, frame(X, A)) == [1]
+
+
+def test_a_group_is_not_learnt_over() -> None:
+    plain = Plain(groups=((B, (2, 3)),))
+    plain.feed(1, frame(BROADCAST, B))
+    assert plain.feed(0, frame(B, A, udp(9))) in ([2], [3])
+    assert B not in plain.program.macs.learnt
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"groups": ((B, (1, 4)),)}, "switch s1: MAC 02:00:00:00:00:02 is behind a port that does not exist; found 4; allowed: 0 .. 3"),
+        ({"groups": ((B, ()),)}, "switch s1: the group of MAC 02:00:00:00:00:02 leads nowhere"),
+        ({"groups": ((A, (1, 2)),)}, "switch s1: the group of MAC 02:00:00:00:00:01 also has an entry of its own"),
+        ({"flood_ports": (0, 9)}, "switch s1: floods go to a port that does not exist; found 9; allowed: 0 .. 3"),
+    ],
+)  # fmt: skip
+def test_entries_that_no_frame_could_follow(more: dict[str, Any], text: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Plain((A, 0), **more)
+    assert str(caught.value) == f"scenario: {text}"

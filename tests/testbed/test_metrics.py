@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Corrupt, LinkDown, Loss
 from testbed.metrics import bound_bps, fault_table, metrics
+from testbed.paths import data_flows
+from testbed.plan import make_plan
 from testbed.verdict import CheckResult, Verdict
 from tests.support.judged import altered, good_context, without
-from topologies import format_ip
+from topologies import Cable, LinkShape, assemble, format_ip, host, spine_leaf, switch
 
 
 def struck(context, rank, psn, *, fault="loss-1", kind="loss", opcode=7, answers=False):
@@ -39,6 +43,34 @@ def test_bound_follows_from_framing():
     assert bound_bps(good_context()) == pytest.approx(100e6 * 256 / 314)
     ring = good_context(collective="ring", program="forward")
     assert bound_bps(ring) == pytest.approx(100e6 * 256 / 314 * 3 / 4)
+
+
+def test_bound_of_a_fabric_is_that_of_the_scarcest_link_on_the_way():
+    """Uplinks of a quarter of the rate, one connection each; a link that no data takes bounds nothing."""
+    shape = LinkShape()
+    slow, idle = replace(shape, rate_bps=25_000_000), replace(shape, rate_bps=1)
+    plan = good_context(collective="ring", program="forward").plan
+
+    def bound(*args):
+        return bound_bps(CheckContext(make_plan(replace(plan.scenario, topology=spine_leaf(*args))), ()))
+
+    assert bound([2, 1], 1, shape, slow) == pytest.approx(25e6 * 256 / 314 * 3 / 4)
+    context = CheckContext(make_plan(replace(plan.scenario, topology=spine_leaf([2, 1], 3, shape, slow))), ())
+    used = {link for link, _ in data_flows(context.plan)}
+    unused = {f"leaf{leaf}-spine{spine}": idle for leaf in (1, 2) for spine in (1, 2, 3)}
+    unused = {link: shape for link, shape in unused.items() if link not in used}
+    assert unused
+    assert bound([2, 1], 3, shape, slow, unused) == pytest.approx(25e6 * 256 / 314 * 3 / 4)
+
+
+def test_connections_that_share_a_link_share_its_rate():
+    """Ranks alternate between two switches, so that two connections go each way between them."""
+    shape = LinkShape()
+    nodes = [*(host(number) for number in (1, 2, 3, 4)), switch("s1"), switch("s2")]
+    cables = [Cable(f"h{number}", f"s{2 - number % 2}", shape) for number in (1, 2, 3, 4)] + [Cable("s1", "s2", shape)]
+    plan = good_context(collective="shift", program="forward").plan
+    context = CheckContext(make_plan(replace(plan.scenario, topology=assemble("custom", nodes, cables))), ())
+    assert bound_bps(context) == pytest.approx(100e6 / 2 * 256 / 314)
 
 
 def test_unfinished_run_has_no_figures():

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, Transport
-from topologies import LinkShape, rack
+from topologies import LinkShape, fat_tree, rack, spine_leaf
 
 
 def plan_of(hosts: int = 4, seed: int = 1, **changes: object) -> Plan:
@@ -64,3 +64,27 @@ def test_a_connection_names_requests_and_answers() -> None:
         assert connection.requests == (qp.envelope.src_ip, qp.envelope.dst_ip, qp.peer_qpn)
         assert connection.answers == (qp.envelope.dst_ip, qp.envelope.src_ip, qp.qpn)
         assert connection.first_psn == qp.first_psn
+
+
+def test_a_leaf_reaches_its_own_hosts_by_one_port_and_all_others_by_every_spine() -> None:
+    topology = spine_leaf([2, 1], 3, LinkShape())
+    switches = {config.name: config for config in plan_of(topology=topology).switches}
+    h1, h2, h3 = (host.mac for host in topology.hosts)
+    leaf, spine = switches["leaf1"], switches["spine2"]
+    assert (leaf.macs, leaf.groups) == (((h1, 0), (h2, 1)), ((h3, (2, 3, 4)),))
+    assert (spine.macs, spine.groups) == (((h1, 0), (h2, 0), (h3, 1)), ())
+    # The tree begins at spine3; the other spines hang on leaf1.
+    assert (leaf.ports, leaf.flood_ports, spine.flood_ports) == (5, (0, 1, 2, 3, 4), (0,))
+    assert switches["leaf2"].flood_ports == (0, 3)
+    assert len({config.flow_salt for config in switches.values()}) == len(switches)
+    assert {config.rings for config in switches.values()} == {()}
+
+
+def test_one_switch_floods_everywhere_and_needs_no_groups() -> None:
+    (switch,) = plan_of(3).switches
+    assert (switch.flood_ports, switch.groups) == (None, ())
+
+
+def test_the_connections_of_a_fabric_are_those_of_a_rack() -> None:
+    """What connections draw from the seed does not depend on what lies between the hosts."""
+    assert plan_of(topology=fat_tree(4, LinkShape())).connections == plan_of(16).connections

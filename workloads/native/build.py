@@ -41,6 +41,15 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "rc_fast": ("workloads/rc/fast.c",),
     "switch_programs": ("switch_nodes/forward.c", "switch_nodes/netreduce/absorb.c"),
     "fault_filter": ("testbed/faults/filter.c",),
+    "simulator": (
+        "testbed/worlds/simulated/native/agenda.c",
+        "testbed/worlds/simulated/native/core.c",
+        "workloads/rc/held.c",
+        "workloads/rc/fast.c",
+        "switch_nodes/forward.c",
+        "switch_nodes/netreduce/absorb.c",
+        "testbed/faults/filter.c",
+    ),
 }
 """Library name -> C files, relative to the folder that holds the packages. Data only: nothing is imported from above."""
 
@@ -68,7 +77,7 @@ class NativeStatus:
     detail: str
 
 
-_loaded: dict[tuple[str, tuple[str, ...], tuple[str, ...]], ctypes.CDLL | None] = {}
+_loaded: dict[tuple[str, tuple[str, ...] | None, tuple[str, ...]], ctypes.CDLL | None] = {}
 _status: dict[str, NativeStatus] = {}
 
 
@@ -81,9 +90,9 @@ def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Seq
     if os.environ.get("INA_NATIVE") == "0":
         _status[name] = NativeStatus(False, "switched off by INA_NATIVE=0")
         return None
-    paths = [Path(path) for path in sources] if sources is not None else [_ROOT / path for path in LIBRARIES[name]]
-    key = (name, tuple(map(str, paths)), tuple(flags))
+    key = (name, None if sources is None else tuple(map(str, sources)), tuple(flags))
     if key not in _loaded:
+        paths = [_ROOT / path for path in LIBRARIES[name]] if sources is None else [Path(path) for path in sources]
         try:
             path, library = _build(name, paths, tuple(flags))
         except _Unavailable as error:

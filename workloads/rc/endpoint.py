@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
 from workloads.config import QpConfig
 from workloads.events import FrameRejected, RcStatistics
 from workloads.machine import Buffer, Event, FrameBatch
 from workloads.rc.fast import load_fast_path
+from workloads.rc.held import HeldEndpoint
 from workloads.rc.inbound import FrameReader
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.queue_pair import QueuePair
@@ -51,6 +52,8 @@ class RcEndpoint:
         self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
         self._addresses.add(envelope.src_ip)
         self._order.append(qp)
+        if config.trace:
+            self._fast = None  # only the reference tells its steps
         if self._fast is not None:
             self._fast.set_qps(self._order)
 
@@ -74,6 +77,27 @@ class RcEndpoint:
     def outstanding_packets(self, qpn: int) -> int:
         """PSNs of messages posted to `qpn` that are not acknowledged yet, sent or not."""
         return self._qps[qpn].requester.outstanding
+
+    @property
+    def queue_pairs(self) -> Sequence[QueuePair]:
+        """In the order of `add_qp`."""
+        return self._order
+
+    @property
+    def turn(self) -> tuple[int, int, int]:
+        """(queue pair whose turn it is, request packets that it sent in it, how many it may send)"""
+        return self._turn, self._turn_packets, _TURN_PACKETS
+
+    def set_turn(self, turn: int, packets: int) -> None:
+        """The first two of `turn`."""
+        self._turn, self._turn_packets = turn, packets
+
+    def hold(self) -> HeldEndpoint | None:
+        """The means to hand this endpoint, with the queue pairs that it has now, to compiled code; None where there is none
+        or a queue pair is not over IPv4."""
+        if self._fast is None or any(len(qp.config.envelope.src_ip) != 4 for qp in self._order):
+            return None
+        return HeldEndpoint(self, self._fast)
 
     def next_completion(self) -> Completion | None:
         """The oldest completion not yet asked for."""

@@ -10,13 +10,16 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.rc.memory import MemoryRegions
+from workloads.rc.message import OutMessage
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
-from workloads.rc.send_plan import address_of, make_plan
+from workloads.rc.send_plan import SendPlan, address_of, make_plan
 from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode
 
 __all__ = ["LANE_BYTES", "FastPath", "load_fast_path"]
@@ -55,25 +58,34 @@ def load_fast_path() -> FastPath | None:
     return None if library is None else FastPath(library)
 
 
+@cache
+def _functions(library: ctypes.CDLL) -> tuple[Any, Any, Any]:
+    """rc_accept, rc_emit, rc_answer."""
+    pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
+    word = ctypes.c_uint32
+    rows = (pointer, size, pointer, pointer, number, number)
+    accept, emit, answer = library.rc_accept, library.rc_emit, library.rc_answer
+    accept.argtypes = [pointer, size, pointer, number, number, pointer, number, octets, number]
+    accept.restype = ctypes.c_int
+    emit.argtypes = (*rows, octets, word, word, number, number, number)
+    emit.restype = ctypes.c_int
+    answer.argtypes = (*rows, octets, size, word, octets)
+    answer.restype = None
+    return accept, emit, answer
+
+
 class FastPath:
     """The fast path of one endpoint."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
-        word = ctypes.c_uint32
-        rows = (pointer, size, pointer, pointer, number, number)
-        self._accept, self._emit, self._answer = library.rc_accept, library.rc_emit, library.rc_answer
-        self._accept.argtypes = [pointer, size, pointer, number, number, pointer, number, octets, number]
-        self._accept.restype = ctypes.c_int
-        self._emit.argtypes = (*rows, octets, word, word, number, number, number)
-        self._emit.restype = ctypes.c_int
-        self._answer.argtypes = (*rows, octets, size, word, octets)
-        self._answer.restype = None
+        self._accept, self._emit, self._answer = _functions(library)
         self._pairs: list[tuple[QueuePair, int]] = []
         self._lanes = bytearray(1)
         self._words = memoryview(bytearray())
         self._lanes_at = 0
-        self._regions, self._region_count = b"", 0
+        self._regions, self.region_count = b"", 0
+        self.regions_at = 0
+        """`struct rc_region[region_count]`"""
 
     def set_qps(self, qps: Sequence[QueuePair]) -> None:
         """All queue pairs of the endpoint. Those over IPv6 keep to the reference when they receive."""
@@ -97,7 +109,8 @@ class FastPath:
             for rkey, va, memory in regions
             if memory and 0 <= va < 1 << 64 and 0 <= rkey < 1 << 32
         ]
-        self._regions, self._region_count = b"".join(known), len(known)
+        self._regions, self.region_count = b"".join(known), len(known)
+        self.regions_at = address_of(self._regions) if known else 0
 
     def accept(self, batch: FrameBatch, row: int, now: int) -> int:
         """Receive rows from `row` on, up to the first one that is not the plain case; returns that row."""
@@ -111,7 +124,7 @@ class FastPath:
                 if qp.responder.touched:
                     self._refresh(qp.responder, at)
             after: int = self._accept(
-                frames, stride, lengths, row, count, self._lanes_at, len(pairs), self._regions, self._region_count
+                frames, stride, lengths, row, count, self._lanes_at, len(pairs), self._regions, self.region_count
             )
             if after == row:
                 return row
@@ -130,6 +143,38 @@ class FastPath:
             if after == count:
                 return after
             row = after
+
+    def refresh(self) -> int:
+        """Make all lanes say what requesters and responders say; returns the address of `struct rc_lane[]`, one for each
+        queue pair over IPv4 in the order of `set_qps`."""
+        for qp, at in self._pairs:
+            una = qp.requester.una
+            _SENT.pack_into(self._lanes, at + _SENT_AT, una & PSN_MASK, qp.requester.max_nxt - una)
+            if qp.responder.touched:
+                self._refresh(qp.responder, at)
+        return self._lanes_at
+
+    def carry_on(self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int) -> None:
+        """The lane of that index took so many requests, `size` bytes, since `refresh`, the last one, at most, the end of its
+        message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that end."""
+        qp, at = self._pairs[index]
+        lanes, responder = self._lanes, qp.responder
+        _, va, rkey, length, imm, _ = _PLACED.unpack_from(lanes, at + _PLACED_AT)
+        expected, unacknowledged = _EXPECTED.unpack_from(lanes, at + _EXPECTED_AT)
+        if flags & _OPENED:
+            responder.open_write(rkey, va, length)
+        if taken:
+            responder.placed(taken, size, expected, unacknowledged, ())
+        responder.answered(queued, duplicates, unacknowledged)
+        if flags & _CLOSED:
+            responder.close_write(imm if flags & _WITH_IMM else None, flags & _CLOSE_ANSWERED != 0)
+
+    def plan_of(self, message: OutMessage, qp: QueuePair) -> SendPlan:
+        """The message as `rc_emit` wants it, made once."""
+        plan = message.plan
+        if plan is None:
+            plan = message.plan = make_plan(message, qp.writer)
+        return plan
 
     def _place(self, qp: QueuePair, at: int, taken: int, flags: int) -> None:
         """Requests to `qp` were taken."""
@@ -160,9 +205,7 @@ class FastPath:
         requester, row = qp.requester, batch.count
         free = batch.capacity - row
         message, index, packets, closes = requester.next_run(free if free < limit else limit)
-        plan = message.plan
-        if plan is None:
-            plan = message.plan = make_plan(message, qp.writer)
+        plan = self.plan_of(message, qp)
         frames, stride, lengths, ports = batch.addresses
         if plan.row_bytes > stride:
             raise ValueError(f"a frame of {plan.row_bytes} bytes does not fit a row of {stride}")

@@ -10,7 +10,7 @@ from collections import deque
 from ipaddress import ip_address
 
 from workloads.config import QpConfig
-from workloads.events import FrameRejected, QpFailed, Retransmission
+from workloads.events import FrameRejected, QpFailed, QpStepped, Retransmission
 from workloads.rc.message import OutMessage, RequestPacket
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
 from workloads.rc.tally import Counters, Outbox
@@ -41,6 +41,7 @@ class Requester:
 
     def __init__(self, config: QpConfig, counters: Counters, outbox: Outbox) -> None:
         self._config, self._counters, self._outbox = config, counters, outbox
+        self._traced = config.trace
         self.state = RequesterState.IDLE
         self.deadline: int | None = None
         self.una = self.nxt = self.max_nxt = self._posted_end = config.first_psn
@@ -142,6 +143,36 @@ class Requester:
         self._counters.acks_received += count
         self._progress(self.una + distance + 1, now)
 
+    @property
+    def may_send(self) -> bool:
+        """Its state lets it send new packets, and hear ACKs while it does."""
+        return self.state is RequesterState.SENDING or self.state is RequesterState.RETRYING
+
+    @property
+    def next_message(self) -> OutMessage | None:
+        """The message that holds `nxt`."""
+        return self._messages[self._cursor] if self._cursor < len(self._messages) else None
+
+    def standing(self) -> tuple[int, int, int, int, int, int, int, int]:
+        """(una, nxt, max_nxt, end of what is posted, end of the oldest message, window, RTO or 0, deadline or -1)."""
+        return (
+            self.una, self.nxt, self.max_nxt, self._posted_end, self._messages[0].end if self._messages else self.una,
+            self._window, self._rto or 0, -1 if self.deadline is None else self.deadline,
+        )  # fmt: skip
+
+    def went_on(self, sent: int, since_ack_request: int, acks: int, una: int, deadline: int | None) -> None:
+        """Compiled code sent `sent` packets of `next_message` and heard so many ACKs, up to `una` and no message's end."""
+        if sent:
+            self.sent(self._messages[self._cursor], sent, since_ack_request, 0)
+        self._counters.acks_received += acks
+        if una != self.una:
+            self._step(RequesterEvent.ACK_SOME, 0, acknowledged=una)
+        self.deadline = deadline
+
+    def heard_stale(self, acks: int) -> None:
+        """So many ACKs that say nothing new."""
+        self._counters.acks_received += acks
+
     def _progress(self, acknowledged: int, now: int) -> None:
         """Everything in front of `acknowledged` arrived; nothing new if that is not in front of `una`."""
         if acknowledged <= self.una:
@@ -213,6 +244,12 @@ class Requester:
                 self._fail(event, syndrome)
             else:
                 self._flush()
+        if self._traced:
+            self._tell_step(before, event)
+
+    def _tell_step(self, before: RequesterState, event: RequesterEvent) -> None:
+        names = before.name.lower(), event.name.lower(), self.state.name.lower()
+        self._outbox.events.append(QpStepped(self._config.qpn, "requester", *names, self.una & PSN_MASK))
 
     def _acknowledge(self, acknowledged: int) -> None:
         self.una = acknowledged

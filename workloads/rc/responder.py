@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
 
 from workloads.config import QpConfig
-from workloads.events import NakSent, QpFailed, RnrNakSent
+from workloads.events import NakSent, QpFailed, QpStepped, RnrNakSent
 from workloads.rc.inbound import Inbound
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.responder_table import RESPONDER_TABLE, ResponderAction, ResponderEvent, ResponderState
@@ -73,6 +73,7 @@ class Responder:
 
     def __init__(self, config: QpConfig, regions: MemoryRegions, counters: Counters, outbox: Outbox) -> None:
         self._config, self._regions, self._counters, self._outbox = config, regions, counters, outbox
+        self._traced = config.trace
         self.state = ResponderState.EXPECT_FIRST
         self.expected = config.peer_first_psn & PSN_MASK
         self.msn = 0
@@ -110,7 +111,8 @@ class Responder:
             self._counters.duplicates_received += distance < 0
         else:
             event = self._judge(packet, OPCODES[packet.opcode])
-        self.state, actions = RESPONDER_TABLE[self.state, event]
+        before = self.state
+        self.state, actions = RESPONDER_TABLE[before, event]
         for action in actions:
             if action is ResponderAction.EXECUTE:
                 self._execute(packet)
@@ -123,6 +125,12 @@ class Responder:
                 self._acknowledge()
             else:
                 self._refuse(action, packet)
+        if self._traced:
+            self._tell_step(before, event)
+
+    def _tell_step(self, before: ResponderState, event: ResponderEvent) -> None:
+        names = before.name.lower(), event.name.lower(), self.state.name.lower()
+        self._outbox.events.append(QpStepped(self._config.qpn, "responder", *names, self.expected))
 
     def arrival(self) -> Arrival:
         """Where the next request goes."""
@@ -152,6 +160,27 @@ class Responder:
         counters.acks_sent += len(answers)
         for psn in answers:
             self.answers.append(Answer(psn, ACK_UNLIMITED, self.msn))
+
+    def answered(self, queued: int, duplicates: int, unacknowledged: int) -> None:
+        """So many ACKs were put into the queue, some of them for so many duplicates; so many packets came since."""
+        self._counters.acks_sent += queued
+        self._counters.duplicates_received += duplicates
+        self._unacknowledged = unacknowledged
+
+    @property
+    def refuses(self) -> bool:
+        """It failed: nothing is answered any more."""
+        return self.state is ResponderState.ERROR
+
+    @property
+    def has_gap(self) -> bool:
+        """A sequence NAK was sent for the expected PSN."""
+        return self.state is ResponderState.EXPECT_FIRST_GAP or self.state is ResponderState.IN_MESSAGE_GAP
+
+    def set_answers(self, answers: Iterable[tuple[int, int]]) -> None:
+        """What waits now, as (PSN, AETH)."""
+        self.answers.clear()
+        self.answers.extend(Answer(psn, aeth >> 24, aeth & PSN_MASK) for psn, aeth in answers)
 
     def close_write(self, imm: int | None, answer: bool) -> None:
         """The last of the `placed` packets was the end of its WRITE; with `answer` an ACK is due for it."""

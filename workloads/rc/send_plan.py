@@ -46,6 +46,6 @@ def make_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:
     )
 
 
-def address_of(view: memoryview | bytearray) -> int:
+def address_of(view: memoryview | bytearray | bytes) -> int:
     """Of a view that may be read-only; it stays the same as long as the view is there."""
     return int(np.frombuffer(view, np.uint8).__array_interface__["data"][0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 
 from workloads.events import RcStatistics
 from workloads.machine import Event
@@ -30,7 +30,10 @@ class Counters:
     cnps_received: int = 0
 
     def statistics(self, qpn: int) -> RcStatistics:
-        return RcStatistics(qpn, **asdict(self))
+        return RcStatistics(qpn, **{name: getattr(self, name) for name in _NAMES})
+
+
+_NAMES = tuple(item.name for item in fields(Counters))
 
 
 @dataclass(slots=True)

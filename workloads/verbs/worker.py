@@ -36,7 +36,7 @@ class VerbsWorker:
         self._nic = open_nic(device, config.to_successor.envelope.src_ip)
         try:
             self._endpoint = VerbsEndpoint(self._nic)
-            self._machine = WorkerMachine(config, source, self._endpoint)
+            self._machine = WorkerMachine(config, source, endpoint=self._endpoint)
         except BaseException:
             self._nic.close()
             raise

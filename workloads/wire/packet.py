@@ -11,7 +11,15 @@ from workloads.wire.icrc import ICRC_BYTES, icrc_of
 from workloads.wire.layout import WireError
 from workloads.wire.opcodes import OPCODES, OpcodeInfo, opcode_name
 
-__all__ = ["EXTENSIONS", "Packet", "decode_packet", "encode_packet", "icrc_is_valid", "replace_payload"]
+__all__ = [
+    "EXTENSIONS",
+    "Packet",
+    "decode_packet",
+    "decode_transport",
+    "encode_packet",
+    "icrc_is_valid",
+    "replace_payload",
+]
 
 EXTENSIONS: dict[str, type[Header]] = {
     "deth": Deth, "reth": Reth, "atomic": AtomicEth, "aeth": Aeth, "atomic_ack": AtomicAckEth, "imm": ImmDt,
@@ -72,7 +80,11 @@ def decode_packet(frame: Buffer) -> Packet | None:
     if found is None:
         return None
     envelope, at, end = found
-    bth = Bth.decode(memoryview(frame)[:end], at)
+    return decode_transport(frame, envelope, Bth.decode(memoryview(frame)[:end], at), at, end)
+
+
+def decode_transport(frame: Buffer, envelope: Envelope, bth: Bth, at: int, end: int) -> Packet:
+    """The rest of `decode_packet`: `bth` stands at byte `at`, the iCRC ends at `end`. Raises WireError as that does."""
     at += Bth.LAYOUT.size
     info = OPCODES.get(bth.opcode)
     if info is None:

@@ -30,7 +30,7 @@ class _Commands:
         for number, command in enumerate(request.options["commands"]):
             if number:
                 time.sleep(float(request.options.get("gap_s", 0.5)))
-            output = open(f"/tmp/command.{number}", "w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+            output: TextIO = open(f"/tmp/command.{number}", "w+", encoding="utf-8", errors="replace")  # noqa: SIM115
             outputs.append(output)
             self._running.append(
                 subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, text=True)
@@ -44,10 +44,10 @@ class _Commands:
             time.sleep(0.02)
         statuses = [process.poll() for process in self._running]
         texts = []
-        for output in outputs:
-            output.seek(0)
-            texts.append(output.read()[-8000:])
-            output.close()
+        for file in outputs:
+            file.seek(0)
+            texts.append(file.read()[-8000:])
+            file.close()
         return CaseResult("" if ended else "the last command did not end", (), {"statuses": statuses, "outputs": texts})
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ import platform
 import secrets
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.history import Record
 from testbed.ledger import Ledger, state_dir
 from testbed.plan import Plan
+from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.control import make_record
 from testbed.worlds.emulated.fleet import Fleet, Phase
@@ -26,7 +28,7 @@ from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
 from topologies import DIRECTIONS, Role
-from workloads.errors import HostCapabilityError
+from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event
 
 __all__ = ["NEEDS", "EmulatedWorld"]
@@ -53,9 +55,10 @@ class EmulatedWorld:
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """Records come in the order in which they arrive; sort them by time. Call it before you start threads: it forks.
 
-        Raises HostCapabilityError before anything is made, or when the kernel refuses a part of the network;
+        Raises ScenarioError or HostCapabilityError before anything is made, or when the kernel refuses a part of the network;
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
+        _refuse(plan)
         require(NEEDS)
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
@@ -78,6 +81,7 @@ class _Run:
         self._finished: set[str] = set()
         self._failed: set[str] = set()
         self._dead: set[str] = set()
+        self._lives: Counter[str] = Counter()
         """killed by the scenario and not to come back"""
         self._backends: set[str] = set()
         self._give_up_ns = _NEVER
@@ -129,7 +133,9 @@ class _Run:
         self._tell(TrafficStarted(len(self._topology.nodes)))
 
     def _launch(self, name: str) -> None:
-        task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir)
+        lives = self._lives[name]
+        self._lives[name] += 1
+        task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir, lives)
         self._fleet.launch(task, self._network.pid(name))
 
     def _drive(self) -> None:
@@ -246,6 +252,19 @@ class _Run:
             "shaping": "htb",
             "faults": "user space ports of the switches; signals; netlink",
         }
+
+
+def _refuse(plan: Plan) -> None:
+    """What no machine can give this world."""
+    if plan.scenario.clocks != TRUE_CLOCKS:
+        raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
+    marking = [link.name for link in plan.scenario.topology.links if link.shape.ecn_threshold_packets is not None]
+    if marking:
+        raise HostCapabilityError(
+            f"a link queue that marks from a length on (topology.link.ecn_threshold, asked for on {', '.join(marking)}): "
+            "below HTB lies a pfifo of the kernel, which drops and never marks",
+            "run it with --world simulated, or mark by chance with a fault of kind ecn_mark",
+        )
 
 
 def _open_ledger(run_dir: Path) -> Ledger:

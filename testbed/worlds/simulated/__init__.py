@@ -1,5 +1,5 @@
 """The simulated world."""
 
-from testbed.worlds.simulated.world import SimulatedWorld, Simulation, simulate
+from testbed.worlds.simulated.world import SimulatedWorld, Simulation, make_worker, simulate
 
-__all__ = ["SimulatedWorld", "Simulation", "simulate"]
+__all__ = ["SimulatedWorld", "Simulation", "make_worker", "simulate"]

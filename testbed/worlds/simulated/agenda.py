@@ -30,6 +30,15 @@ class Agenda:
         self._made += 1
         heapq.heappush(self._heap, (time, tie, self._made, action, argument))
 
+    def run(self, limit: int, goes_on: Callable[[], object]) -> bool:
+        """Keep appointments while `goes_on()`. False when there is none left that is not after `limit`."""
+        while goes_on():
+            time = self.next_time()
+            if time is None or time > limit:
+                return False
+            self.step()
+        return True
+
     def next_time(self) -> int | None:
         return self._heap[0][0] if self._heap else None
 

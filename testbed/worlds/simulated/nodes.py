@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from switch_nodes.dataplane.tap import Tap
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
+from switch_nodes.tap import Tap
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
 from workloads.machine import Buffer, Event, FrameBatch, Machine
@@ -20,6 +20,13 @@ _BACKLOG_FRAMES = 8192
 
 Tell = Callable[[str, Event], None]
 """(node, event)"""
+
+
+class Times(Protocol):
+    """Times in ns, by number."""
+
+    def __getitem__(self, number: int, /) -> int: ...
+    def __setitem__(self, number: int, time: int, /) -> None: ...
 
 
 class FinishingMachine(Machine, Protocol):
@@ -149,6 +156,7 @@ class HostNode(Node):
             return None
         for port, frame in self.machine.frames_to_send(self._agenda.now):
             if port == next(iter(self.wires)):
+                self._arm()  # what leaves may start a timer, and nothing else may ever happen here
                 return bytes(frame)
             self.wires[port].send(bytes(frame))
         return None
@@ -174,6 +182,8 @@ class SwitchNode(Node):
     ) -> None:
         super().__init__(name, actor, agenda, make, tell)
         self._ingress, self._egress, self._tap = ingress, egress, tap
+        self._appointed: Times = defaultdict(lambda: -1)
+        """by 2 * port + outgoing: when the last frame that the filter there holds back is due"""
 
     def arrive(self, port: int, frame: Buffer) -> None:
         found = self._ingress.get(port)
@@ -193,13 +203,18 @@ class SwitchNode(Node):
         self._tell_strikes(found)
         if not deliveries and self._tap is not None:
             self._tap.dropped(port, frame, now, outgoing, "filter")
+        side = 2 * port + outgoing
         for delivery in deliveries:
-            if delivery.at <= now:
+            if delivery.at <= now and self._appointed[side] < now:
                 go_on((port, delivery.frame))
-            else:
-                # One actor per port and direction: the filter's order stands, other ports come in between.
-                actor = self._actor + 1 + 2 * port + outgoing
-                self._agenda.at(delivery.at, actor, go_on, (port, delivery.frame))
+            else:  # or the one that is due right now and was not heard yet would be overtaken
+                self._appointed[side] = max(delivery.at, self._appointed[side])
+                self._hold(max(now, delivery.at), port, delivery.frame, outgoing=outgoing)
+
+    def _hold(self, until: int, port: int, frame: bytes, *, outgoing: bool) -> None:
+        # One actor per port and direction: the filter's order stands, other ports come in between.
+        actor = self._actor + 1 + 2 * port + outgoing
+        self._agenda.at(until, actor, self._leave if outgoing else self._enter, (port, frame))
 
     def _enter(self, arrival: tuple[int, Buffer]) -> None:
         super().arrive(*arrival)

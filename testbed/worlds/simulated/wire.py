@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from testbed.faults.alter import mark_ce
 from testbed.worlds.simulated.agenda import Agenda
 from topologies import LinkShape
 from workloads.machine import Buffer
@@ -22,6 +23,7 @@ class Wire:
     def __init__(self, agenda: Agenda, actor: int, shape: LinkShape) -> None:
         self._agenda, self._actor = agenda, actor
         self.rate_bps, self._limit = shape.rate_bps, shape.queue_packets
+        self._marks_from = shape.queue_packets if shape.ecn_threshold_packets is None else shape.ecn_threshold_packets
         self._longest = shape.mtu + _ETHERNET_BYTES
         self.deliver: Callable[[Buffer], None] = _nowhere
         """where frames arrive"""
@@ -30,13 +32,13 @@ class Wire:
         self._queue: deque[Buffer] = deque()
         self._busy = False
         self._remainder = 0
-        self.frames = self.bytes = self.drops = 0
+        self.frames = self.bytes = self.drops = self.marks = 0
         self.first_at = self.last_at = 0
         """when the first frame began and the last one ended"""
 
     def send(self, frame: Buffer) -> str:
-        """Put a frame into the queue; or drop it and say why: `queue` when as many as the link allows wait already,
-        `misfit` when it is longer than the MTU."""
+        """Put a frame into the queue, with CE when so many wait that the link marks; or drop it and say why: `queue` when as
+        many as the link allows wait already, `misfit` when it is longer than the MTU."""
         if len(frame) > self._longest:
             self.drops += 1
             return "misfit"
@@ -46,6 +48,9 @@ class Wire:
             self.drops += 1
             return "queue"
         else:
+            if len(self._queue) >= self._marks_from and (marked := mark_ce(frame)) is not None:
+                frame = marked
+                self.marks += 1
             self._queue.append(frame)
         return ""
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.dataplane.tap import Tap
 from switch_nodes.registry import create_program
+from switch_nodes.tap import Tap
 from testbed.faults.link_filter import make_filters
 from testbed.history import Record
 from testbed.plan import Plan
 from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
-from testbed.worlds.simulated.agenda import Agenda
-from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node, SwitchNode
+from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
+from testbed.worlds.simulated.native import choose_parts
+from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
@@ -29,16 +31,26 @@ from workloads.gradients import create_source
 from workloads.machine import Event, event_record
 from workloads.worker import WorkerMachine
 
-__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "simulate"]
+__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_worker", "simulate"]
 
 ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
+WorkerFactory = Callable[[WorkerConfig, int], FinishingMachine]
+"""(configuration, when the worker starts by its own clock in ns)"""
 
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
 
+def make_worker(config: WorkerConfig, start_ns: int = 0) -> WorkerMachine:
+    """The Machine of one host. Raises ScenarioError when the configuration names no collective."""
+    collective = config.collective
+    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
+    return WorkerMachine(config, source, start_ns=start_ns)
+
+
 class Simulation:
-    """One run of a plan. `create` makes the switches' programs; `taps` watch switches, by name."""
+    """One run of a plan. `create` makes the switches' programs, `employ` the hosts' workers; `taps` watch switches, by
+    name. `native=False` keeps the compiled loop out (the reference run of tests)."""
 
     def __init__(
         self,
@@ -46,32 +58,47 @@ class Simulation:
         on_record: Callable[[Record], None],
         taps: Mapping[str, Tap] | None = None,
         create: ProgramFactory = create_program,
+        employ: WorkerFactory = make_worker,
+        *,
+        native: bool = True,
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
-        self.agenda = Agenda(scenario.seed)
+        parts = choose_parts(plan, native=native)
+        self.agenda = parts.agenda
         self._hosts: dict[str, HostNode] = {}
         self.nodes: dict[str, Node] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
         self._actors = {node.name: index * _ACTOR_SPAN for index, node in enumerate(scenario.topology.nodes)}
+        self._clocks = draw_clocks(scenario.clocks, scenario.seed, self._actors)
         for worker in plan.workers:
-            host = HostNode(
-                worker.name, self._actors[worker.name], self.agenda, partial(_make_worker, worker), self._tell
+            host = parts.host(
+                worker.name,
+                self._actors[worker.name],
+                self.agenda,
+                self._timed(worker.name, self._hire(employ, worker)),
+                self._tell,
             )
             self._hosts[worker.name] = self.nodes[worker.name] = host
         for config in plan.switches:
             ingress, egress = make_filters(plan, config.name, backend=BACKEND)
             tap = (taps or {}).get(config.name)
-            self.nodes[config.name] = SwitchNode(
-                config.name, self._actors[config.name], self.agenda, partial(create, config), self._tell,
-                ingress, egress, tap,
+            self.nodes[config.name] = parts.switch(
+                config.name, self._actors[config.name], self.agenda, self._timed(config.name, partial(create, config)),
+                self._tell, ingress, egress, tap,
             )  # fmt: skip
-        self._connect()
+        self._connect(parts.wire)
+        parts.connect(scenario.topology, self.nodes, self._wires)
         self._troubles = Troubles(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
         for number, fault in enumerate(scenario.faults):
             self._troubles.plan(fault, (len(self._actors) + 1) * _ACTOR_SPAN + number)
         self._open = set(self._hosts)
         """workers that may still get somewhere"""
+
+    @property
+    def packet_hops(self) -> int:
+        """Frames that went over a wire so far, each wire counted."""
+        return sum(wire.frames for wire in self._wires.values())
 
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
@@ -81,23 +108,29 @@ class Simulation:
         self._tell("world", TrafficStarted(len(self.nodes)))
         for name, node in self.nodes.items():
             self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
-        agenda = self.agenda
-        while self._open:
-            time = agenda.next_time()
-            if time is None or time > limit:
-                self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
-                break
-            agenda.step()
+        if not self.agenda.run(limit, lambda: self._open):
+            self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
         self._finish()
 
-    def _connect(self) -> None:
+    def _timed(self, node: str, make: Callable[[], FinishingMachine]) -> Callable[[], FinishingMachine]:
+        """`make`, of a Machine that lives by its node's clock."""
+        clock = self._clocks.get(node)
+        return make if clock is None else lambda: ClockedMachine(make(), clock)
+
+    def _hire(self, employ: WorkerFactory, config: WorkerConfig) -> Callable[[], FinishingMachine]:
+        """`employ` for each life of a worker in turn; it starts with the traffic, by its node's clock."""
+        clock, lives = self._clocks.get(config.name), count()
+        start_ns = 0 if clock is None else clock.local(0)
+        return lambda: employ(config.reborn(next(lives)), start_ns)
+
+    def _connect(self, wire_type: type[Wire]) -> None:
         for link in self._plan.scenario.topology.links:
             ends = {Direction.UP: ((link.a, link.a_port), (link.b, link.b_port))}
             ends[Direction.DOWN] = ends[Direction.UP][::-1]
             for direction in DIRECTIONS:
                 (sender, out_port), (receiver, in_port) = ends[direction]
                 actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
-                wire = Wire(self.agenda, actor, link.shape)
+                wire = wire_type(self.agenda, actor, link.shape)
                 wire.deliver = partial(self.nodes[receiver].arrive, in_port)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
@@ -117,6 +150,7 @@ class Simulation:
                         wire.bytes,
                         wire.last_at - wire.first_at,
                         wire.drops,
+                        wire.marks,
                     ),
                 )
         for name, node in self.nodes.items():
@@ -135,18 +169,15 @@ class Simulation:
                 self._open.add(back)
 
 
-def _make_worker(config: WorkerConfig) -> WorkerMachine:
-    collective = config.collective
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    return WorkerMachine(config, source)
-
-
 def simulate(
-    plan: Plan, taps: Mapping[str, Tap] | None = None, create: ProgramFactory = create_program
+    plan: Plan,
+    taps: Mapping[str, Tap] | None = None,
+    create: ProgramFactory = create_program,
+    employ: WorkerFactory = make_worker,
 ) -> list[Record]:
     """The history of one run of the plan."""
     records: list[Record] = []
-    Simulation(plan, records.append, taps, create).run()
+    Simulation(plan, records.append, taps, create, employ).run()
     return records
 
 

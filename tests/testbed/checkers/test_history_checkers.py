@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.slots import slots_private
 from testbed.faults.model import Corrupt, Drop, Kill, Loss, Match, Pause, RateChange, Window
+from testbed.plan import make_plan
 from testbed.verdict import Verdict
 from tests.support.judged import FakeSource, altered, good_context, good_totals, matches, without
+from topologies import spine_leaf
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
 
@@ -417,7 +420,50 @@ def test_queue_drops_that_a_rate_change_asked_for():
     assert judge_fidelity(changed(slowed, history)).verdict is PASS
 
 
+def test_queue_drops_where_the_scenario_sends_more_than_a_link_takes():
+    rack_context = good_context(collective="ring", program="forward")
+    shape = rack_context.plan.scenario.link
+    slow = replace(shape, rate_bps=shape.rate_bps // 4)
+    plan = make_plan(replace(rack_context.plan.scenario, topology=spine_leaf([2, 1], 1, shape, slow)))
+    shaped = {"t": 1, "node": "world", "event": "ShapingMeasured", "rate_bps": 25_000_000, "bytes": 100, "drops": 5,
+              "busy_ns": 1_000_000_000}  # fmt: skip
+
+    def judged(link, direction):
+        history = [*rack_context.history, {**shaped, "link": link, "direction": direction}]
+        return judge_fidelity(CheckContext(plan, history)).verdict
+
+    assert judged("leaf1-spine1", "up") is judged("leaf2-spine1", "down") is PASS
+    assert judged("h1-leaf1", "up") is judged("h3-leaf2", "down") is UNKNOWN
+    for node, verdict in (("leaf1", PASS), ("h1", UNKNOWN)):
+        refused = [{**record, "node": node, "queue_drops": 4} for record in rack_context.history
+                   if record["event"] == "PlaneStatistics"][:1]  # fmt: skip
+        assert judge_fidelity(CheckContext(plan, [*rack_context.history, *refused])).verdict is verdict
+
+
 def test_virtual_time_and_silence(good):
     assert judge_fidelity(changed(good, without(good.history, "PlaneStatistics"))).verdict is UNKNOWN
     virtual = altered(without(good.history, "PlaneStatistics"), "NodeStarted", {"backend": "virtual"})
     assert judge_fidelity(changed(good, virtual)).verdict is PASS
+
+
+def restarted(history, node, at):
+    """The history, with `node` starting anew before the record `at`, and all that it told before told again behind it."""
+    before = [record for record in history[:at] if record["node"] == node]
+    life = {"t": history[at]["t"], "node": node, "event": "NodeExited", "status": -9, "expected": True, "output": ""}
+    return [*history[:at], life, *before, *history[at:]]
+
+
+def test_a_switch_that_starts_anew_may_sum_again(good):
+    at = max(n for n, record in enumerate(good.history) if record["event"] == "MessageAggregated")
+    again = restarted(good.history, "s1", at)
+    assert exactly_once(changed(good, again)).verdict is Verdict.PASS
+    without_death = [record for record in again if record.get("status") != -9]
+    assert exactly_once(changed(good, without_death)).verdict is Verdict.FAIL
+
+
+def test_a_worker_that_starts_anew_starts_without_credit_used(good):
+    at = next(n for n, r in enumerate(good.history) if r["event"] == "MessagePosted" and r["message"] == 2)
+    again = restarted(good.history, "h1", at)
+    assert credit_bound(changed(good, again)).verdict is Verdict.PASS
+    without_death = [record for record in again if record.get("status") != -9]
+    assert credit_bound(changed(good, without_death)).verdict is Verdict.FAIL

@@ -500,3 +500,11 @@ def test_foreign_connection_passes_unchanged_only(judge, plan, steps, frames):
 def test_other_protocols_do_not_matter(judge, steps):
     arp = b"\xff" * 12 + b"\x08\x06" + bytes(46)
     assert judge(inserted(steps, 9, Step(True, 1, arp, ("arp", 0, 0)))).verdict is Verdict.PASS
+
+
+def test_a_nak_that_the_switch_keeps_to_itself(judge, steps, frames):
+    """Nobody else knows of it: the timeout repairs what it asked for."""
+    at = index_of(steps, "data", 0, 4, outgoing=False)
+    entered, _ = passing_answer(0, 3, frames.answer(0, 3, NAK, msn=2), ("nak", 0, 3))
+    detail = broken(judge(inserted(steps, at, entered)), 6, also=(4, 5))
+    assert "that NAK entered 1 times and left 0 times" in " ".join(judge(inserted(steps, at, entered)).evidence), detail

@@ -126,7 +126,7 @@ def expected(stream: int, rows: np.ndarray) -> np.ndarray:
 
 
 def test_the_vector_form_is_the_reference() -> None:
-    rows = identities(300)
+    rows = identities(20_000)
     ours = [draw(11, identity_key(int(f), int(w)), int(n), int(c), int(p)) for f, w, n, c, p in rows]
     assert expected(11, rows).tolist() == ours
     keys = absorb_many(rows[:, 0], rows[:, 1])

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.utils import RawPcapNgReader
 
-from testbed.report.capture import PcapngTap, split_by_link
+from testbed.report.capture import FileCapture, MemoryTap, PcapngTap, split_by_link
 from testbed.report.pcapng import CapturedFrame, Interface, complete_length, read_capture
 from tests.support.judged import good_capture, small_plan, write_capture
 from workloads.machine import FrameBatch
@@ -166,3 +166,16 @@ def test_not_a_pcapng(tmp_path):
     path.write_bytes(b"\xd4\xc3\xb2\xa1" + bytes(20))
     with pytest.raises(ValueError, match="is no pcapng file"):
         list(read_capture(path))
+
+
+def test_a_tap_in_memory_tells_what_one_in_a_file_tells(tmp_path):
+    taps = MemoryTap("s1", ["a", "b"]), PcapngTap(tmp_path / "s1.pcapng", ["a", "b"])
+    for tap in taps:
+        batch = FrameBatch.of(2, 64)
+        batch.append(1, b"x" * 60)
+        batch.append(0, b"y" * 20)
+        tap.record(batch, 0, 2, 7, True)
+        tap.dropped(1, b"z" * 30, 9, False, "filter")
+        tap.close()
+    assert list(taps[0].read()) == list(FileCapture(taps[1].path).read())
+    assert [name for name, _ in taps[0].read()] == ["b", "a", "b"]

@@ -10,9 +10,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from testbed.faults.forge import FORGERIES
 from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, RateChange, Window
 from testbed.plan import make_plan
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario, parse_scenario
+from testbed.scenario.clocks import Clocks
 from testbed.scenario.fault_schema import DATA_OPCODES, FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.yamlfile import parse_yaml
@@ -30,20 +32,24 @@ world: simulated
 topology:
   kind: rack
   hosts: 4
-  link: {rate: 200Mbps, delay: 1ms, jitter: 100us, mtu: 9000, queue: 500}
+  link: {rate: 200Mbps, delay: 1ms, jitter: 100us, mtu: 9000, queue: 500, ecn_threshold: 65}
   links:
     h2-s1: {rate: 50Mbps}
+    h3-s1: {ecn_threshold: none}
+    h4-s1: {ecn_threshold: 20}
 switch: {program: netreduce, release: asap, gate: epsn}
 transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9, ack_every: 4,
             start_psn: 0xfffffc, receive_late: 2ms}
 job: {collective: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
       window_messages: 3, credit: received, hello: false, straggler: {rank: 2, delay: 100ms}}
+clocks: {offset: 500ms, drift: 100ppm}
 faults:
   - {kind: loss, links: [h1-s1], direction: up, rate: 1%, from: 1ms, until: 2s,
      match: {opcode: nak, psn_offset: 3, message: 1, packet: last, attempt: 2, rank: 0}}
   - {kind: kill, name: crash, node: h4, from: 3s}
 time_limit: 30s
 capture: false
+trace: true
 expect: fail
 """
 
@@ -60,10 +66,14 @@ def test_every_key_arrives_where_it_belongs():
     scenario = parse_scenario(_FULL, "full.yaml")
     transport, job = scenario.transport, scenario.job
     assert (scenario.seed, scenario.world, scenario.time_limit_ns) == (7, "simulated", 30 * 10**9)
+    assert scenario.trace
     assert (scenario.capture, scenario.expect, scenario.description) == (False, "fail", "every key once")
-    assert dataclasses.astuple(scenario.link) == (200_000_000, 1_000_000, 100_000, 9000, 500)
+    assert dataclasses.astuple(scenario.link) == (200_000_000, 1_000_000, 100_000, 9000, 500, 65)
     assert scenario.topology.link("h2-s1").shape == dataclasses.replace(scenario.link, rate_bps=50_000_000)
     assert scenario.topology.link("h1-s1").shape == scenario.link
+    thresholds = [scenario.topology.link(name).shape.ecn_threshold_packets for name in ("h2-s1", "h3-s1", "h4-s1")]
+    assert thresholds == [65, None, 20]
+    assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
     assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn")
     assert dataclasses.astuple(transport) == (4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000)
     assert dataclasses.astuple(job) == (
@@ -118,7 +128,13 @@ def test_overrides_change_what_the_file_says():
     scenario = parse_scenario(
         _FULL,
         "full.yaml",
-        ["transport.verb=write", "faults.crash.from=4s", "faults[0].rate=2%", "topology.links.h3-s1.delay=2ms"],
+        [
+            "transport.verb=write",
+            "faults.crash.from=4s",
+            "faults[0].rate=2%",
+            "topology.links.h3-s1.delay=2ms",
+            "clocks={}",
+        ],
         seed=9,
         world="emulated",
     )
@@ -165,7 +181,8 @@ def test_built_ins_load_plan_and_survive_being_written(name):
     assert scenario.name == name
     assert len(scenario.description) > 100
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
-    assert len(make_plan(scenario).workers) == 4
+    assert len(make_plan(scenario).workers) == len(scenario.topology.hosts)
+    assert len(scenario.topology.hosts) == 4 or len(scenario.topology.switches) > 1
     serial_ns = scenario.job.iterations * scenario.job.size_bytes * 8 * 10**9 // scenario.link.rate_bps
     assert serial_ns < 10**9 or name == "demo", "a built-in takes about two seconds, recovery included"
 
@@ -177,7 +194,8 @@ def test_the_loss_case_table_is_covered():
         "stale-duplicate", "network-duplicate", "reorder", "corruption", "psn-wrap", "rewind", "straggler",
         "straggler-too-late", "receiver-not-ready", "delayed-link", "link-flap", "switch-paused", "worker-paused",
         "dead-link", "switch-killed", "switch-restarted", "worker-killed", "rack", "rack-lossy", "rack-bursty",
-        "rack-int32", "rack-send", "rack-jumbo", "ring", "shift",
+        "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
+        "custom-topology-ring",
     }  # fmt: skip
     assert rows <= set(builtin_names())
     failing = {name for name in builtin_names() if load_scenario(name).expect == "fail"}
@@ -236,6 +254,7 @@ _OWN_KEYS = {
     "reorder": {"delay": _DURATION, "rate": _SHARE},
     "delay": {"delay": _DURATION, "rate": _SHARE},
     "ecn_mark": {"rate": _SHARE},
+    "forge": {"what": st.sampled_from(sorted(FORGERIES)), "before": st.booleans(), "delay": _DURATION},
     "link_down": {},
     "rate_change": {"rate": st.builds(lambda n: f"{n}kbps", st.integers(1, 9999))},
     "kill": {"node": st.sampled_from(["h1", "s1"])},
@@ -256,7 +275,14 @@ _SCENARIOS = st.fixed_dictionaries(
         "topology": st.fixed_dictionaries(
             {"kind": st.just("rack"), "hosts": st.integers(4, 32)},
             optional={
-                "link": st.fixed_dictionaries({}, optional={"rate": st.just("1.5Gbps"), "queue": st.integers(1, 99)}),
+                "link": st.fixed_dictionaries(
+                    {},
+                    optional={
+                        "rate": st.just("1.5Gbps"),
+                        "queue": st.integers(31, 99),
+                        "ecn_threshold": st.integers(1, 30),
+                    },
+                ),
                 "links": st.dictionaries(
                     st.sampled_from(["h1-s1", "h3-s1"]),
                     st.fixed_dictionaries({"delay": _DURATION}, optional={"mtu": st.integers(1088, 9000)}),
@@ -265,6 +291,7 @@ _SCENARIOS = st.fixed_dictionaries(
         ),
     },
     optional={
+        "clocks": st.fixed_dictionaries({}, optional={"offset": _DURATION, "drift": st.sampled_from(["3ppb", "9ppm"])}),
         "description": st.text(max_size=60),
         "seed": st.integers(0, 2**63 - 1),
         "faults": st.sampled_from(sorted(FAULT_KINDS)).flatmap(_fault).map(lambda fault: [fault]),
@@ -291,7 +318,7 @@ _SCENARIOS = st.fixed_dictionaries(
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(_SCENARIOS)
+@given(_SCENARIOS.map(lambda data: data | {"world": "simulated"} if "clocks" in data else data))
 def test_what_is_written_loads_back_to_the_equal_value(data):
     scenario = parse_scenario(yaml.safe_dump(data, allow_unicode=False), "made.yaml")
     again = parse_scenario(dump_scenario(scenario), "written.yaml")

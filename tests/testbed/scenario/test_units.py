@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from testbed.scenario.units import (
     UnitError,
+    format_drift,
     format_duration,
     format_probability,
     format_rate,
     format_size,
+    parse_drift,
     parse_duration,
     parse_probability,
     parse_rate,
@@ -36,6 +38,11 @@ from testbed.scenario.units import (
         (parse_duration, "1min", 60 * 10**9),
         (parse_duration, "0.1s", 10**8),
         (parse_duration, 0, 0),
+        (parse_drift, "100ppm", 100_000),
+        (parse_drift, "50ppb", 50),
+        (parse_drift, "0.5ppm", 500),
+        (parse_drift, "1%", 10_000_000),
+        (parse_drift, 0, 0),
         (parse_size, "4MB", 4_000_000),
         (parse_size, "4MiB", 4 << 20),
         (parse_size, "1GiB", 1 << 30),
@@ -98,6 +105,7 @@ def test_whole_quantities_survive_being_written(number):
     assert parse_rate(format_rate(number)) == number
     assert parse_duration(format_duration(number)) == number
     assert parse_size(format_size(number)) == number
+    assert parse_drift(format_drift(number)) == number
 
 
 @given(st.floats(0, 1))
@@ -109,12 +117,13 @@ def test_written_quantities_are_short():
     assert format_rate(100_000_000) == "100Mbps"
     assert format_duration(1_500_000_000) == "1500ms"
     assert format_size(4 << 20) == "4MiB"
+    assert format_drift(150_000) == "150ppm"
     assert format_probability(0.01) == "1%"
     assert format_probability(1.0) == "100%"
 
 
 @given(st.one_of(st.text(max_size=20), st.integers(), st.floats(), st.none(), st.booleans(), st.lists(st.integers())))
 def test_nothing_but_unit_errors_comes_out(value):
-    for parse in (parse_rate, parse_duration, parse_size, parse_probability):
+    for parse in (parse_rate, parse_duration, parse_size, parse_drift, parse_probability):
         with contextlib.suppress(UnitError):
             assert parse(value) >= 0

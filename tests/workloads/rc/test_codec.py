@@ -31,6 +31,7 @@ from workloads.wire import (
     encode_packet,
     icrc_is_valid,
 )
+from workloads.wire import envelope as envelope_module
 from workloads.wire.packet import EXTENSIONS as ORDER
 
 V4 = Envelope(bytes(5) + b"\1", bytes(5) + b"\2", bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)), sport=0xD234, tos=2)
@@ -121,5 +122,5 @@ def test_memories_are_bounded() -> None:
         frame = writer.write(0x04, 0, False, b"", bytes(size))
         reader.read(encode_packet(Packet(replace(V4, ident=size), Bth(0x04, 1, 1))))
         assert len(frame) == 14 + 20 + 8 + 12 + (size + 3) // 4 * 4 + 4
-    assert len(reader._heads) <= 4096
+    assert 0 < len(envelope_module._heads) <= 4096
     assert len(writer._heads) <= 4096

@@ -42,6 +42,8 @@ from workloads.wire import Opcode
 
 LINK = ("h1-s1",)
 _SO_RCVBUFFORCE = 33
+_PASS, _SHOT = 0, 2
+"""TC_ACT_OK and TC_ACT_SHOT (linux/pkt_cls.h)"""
 needs_root = [pytest.mark.root, pytest.mark.ebpf, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 
@@ -91,6 +93,29 @@ class TestAsRoot:
             assert np.array_equal(rows[:, 5], expected)
             for flow, word, n, copy, _, _, bad, _ in rows[:2000].tolist():
                 assert burst_is_bad(stream, flow, word & 0xFFFFFF, n, copy, enter, recover) == bool(bad)
+
+    def test_the_fault_program_itself_decides_as_the_reference_for_many_packets(self) -> None:
+        """The program of the faults, run in the kernel on frame after frame (BPF_PROG_TEST_RUN): parsing, counting of
+        occurrences and dice together."""
+        faults = (
+            Loss("loss", LINK, rate=0.2),
+            Burst("burst", LINK, rate=0.05, recover=0.3, loss_bad=0.9, loss_good=0.01),
+            Drop("again", LINK, match=Match(attempt=2), rate=0.5),
+        )
+        reference, lost = link_filter(*faults, seed=6), 0
+        with EbpfFaults(faults, seed=6, link="h1-s1", direction=Direction.UP, table=TABLE) as program:
+            program.start()
+            for number, frame in enumerate(any_packets(50_000)):
+                passes = bool(reference.admit(frame, 0))
+                assert program._object.run("faults", frame) == (_PASS if passes else _SHOT), number
+                lost += not passes
+            struck = Counter(
+                event.fault for event in iter(reference.next_event, None) if isinstance(event, FaultStruck)
+            )
+            assert program.strikes() == struck
+            assert program.uncounted == 0
+        assert 10_000 < lost < 25_000
+        assert min(struck.values()) > 1_000
 
     @pytest.mark.parametrize(
         "faults",
@@ -194,6 +219,25 @@ def traffic() -> list[bytes]:
         other[36:38] = (5000).to_bytes(2, "big")  # UDP to another port: not RoCE
         frames.append(bytes(other))
     return frames
+
+
+def any_packets(count: int) -> Iterator[bytes]:
+    """Data and answers of all flows and opcodes, IPv4 and IPv6, each third one a packet that came before."""
+    random = np.random.default_rng(8)
+    v4, v6 = bytearray(request(1)), bytearray(request(1, ipv6=True))
+    earlier: list[bytes] = []
+    for psn, qpn, opcode, host, which in random.integers(0, 1 << 24, (count, 5)).tolist():
+        if earlier and which % 3 == 0:
+            yield earlier[psn % len(earlier)]
+            continue
+        frame, at = (v6, 62) if which % 2 else (v4, 42)
+        frame[at - 9] = host & 0xFF  # last byte of the destination's address
+        frame[at] = 0x11 if opcode % 4 == 0 else opcode & 0xFF
+        frame[at + 5 : at + 8] = qpn.to_bytes(3, "big")
+        frame[at + 9 : at + 12] = psn.to_bytes(3, "big")
+        frame[at + 12] = host >> 8 & 0xFF  # the syndrome of an ACKNOWLEDGE
+        earlier.append(bytes(frame))
+        yield earlier[-1]
 
 
 def tc(*arguments: str) -> str:

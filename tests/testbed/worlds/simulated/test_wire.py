@@ -1,11 +1,16 @@
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
+from tests.support.roce_frames import arp, request
 from topologies import LinkShape
+from workloads.wire import decode_packet, icrc_is_valid
 
 
-def make(rate_bps=1_000_000_000, queue=10):
+def make(rate_bps=1_000_000_000, queue=10, ecn_threshold=None):
     agenda = Agenda(1)
-    wire, arrived = Wire(agenda, 0, LinkShape(rate_bps, queue_packets=queue, mtu=300)), []
+    wire, arrived = (
+        Wire(agenda, 0, LinkShape(rate_bps, queue_packets=queue, mtu=300, ecn_threshold_packets=ecn_threshold)),
+        [],
+    )
     wire.deliver = lambda frame: arrived.append((agenda.now, frame))
     return agenda, wire, arrived
 
@@ -39,6 +44,62 @@ def test_the_queue_drops_its_tail():
     drain(agenda)
     assert [frame[0] for _, frame in arrived] == [0, 1, 2]
     assert wire.drops == 2
+
+
+def ecn_bits(frame):
+    return frame[15] & 3
+
+
+def test_a_frame_is_marked_when_as_many_wait_as_the_threshold_says():
+    agenda, wire, arrived = make(queue=4, ecn_threshold=2)
+    frames = [request(psn) for psn in range(7)]
+    # Of the frames before it, one is being sent: the fourth is the first that finds two waiting; five fill wire and queue.
+    assert [wire.send(frame) for frame in frames] == [""] * 5 + ["queue"] * 2
+    drain(agenda)
+    assert [ecn_bits(frame) for _, frame in arrived] == [2, 2, 2, 3, 3]
+    assert (wire.marks, wire.drops) == (2, 2)
+    for (_, frame), sent in zip(arrived, frames, strict=False):
+        packet = decode_packet(frame)
+        assert header_sum(frame) == header_sum(sent) == 0xFFFF
+        assert icrc_is_valid(frame)
+        assert packet.bth == decode_packet(sent).bth
+
+
+def header_sum(frame):
+    """Of the IPv4 header in ones' complement: 0xffff when its checksum is right (RFC 1071)."""
+    total = sum(int.from_bytes(frame[at : at + 2], "big") for at in range(14, 34, 2))
+    return (total & 0xFFFF) + (total >> 16)
+
+
+def test_marking_takes_the_length_of_the_moment():
+    agenda, wire, arrived = make(ecn_threshold=1)
+    for burst in range(2):
+        for psn in range(3):
+            wire.send(request(burst << 8 | psn))
+        drain(agenda)
+    assert [ecn_bits(frame) for _, frame in arrived] == [2, 2, 3] * 2
+
+
+def test_only_ecn_capable_packets_are_marked():
+    agenda, wire, arrived = make(ecn_threshold=1)
+    frames = [request(1), request(2), request(3, tos=0), request(4, tos=1), request(5, tos=3), arp(), b"\0" * 15]
+    for frame in frames:
+        wire.send(frame)
+    drain(agenda)
+    got = [frame for _, frame in arrived]
+    assert [ecn_bits(frame) for frame in got[:5]] == [2, 2, 0, 3, 3]
+    assert got[:3] + got[4:] == frames[:3] + frames[4:]
+    assert wire.marks == 1
+
+
+def test_a_queue_without_threshold_never_marks():
+    agenda, wire, arrived = make(queue=3)
+    frames = [request(psn) for psn in range(4)]
+    for frame in frames:
+        wire.send(frame)
+    drain(agenda)
+    assert [frame for _, frame in arrived] == frames
+    assert wire.marks == 0
 
 
 def test_a_pulling_nic_is_asked_only_when_the_wire_is_free():

@@ -119,6 +119,22 @@ def test_a_narrow_queue_drops_and_the_sums_survive():
     assert digests(records) == expected_digests(plan)
 
 
+def test_a_queue_with_a_threshold_marks_before_it_drops():
+    slow = RateChange("slow", ("h2-s1",), (Direction.DOWN,), Window(), 20_000_000)
+    job = {"size_bytes": 100_000, "message_packets": 16}
+
+    def measured(**link):
+        records = simulate(plan := rack_plan(3, faults=(slow,), job=job, link=link))
+        assert digests(records) == expected_digests(plan)
+        assert not of(records, "FrameRejected")
+        return {(r["link"], r["direction"]): (r["marks"], r["drops"]) for r in of(records, "ShapingMeasured")}
+
+    marking = measured(ecn_threshold_packets=10)
+    assert [where for where, (marks, _) in marking.items() if marks] == [("h2-s1", "down")]
+    assert marking["h2-s1", "down"][0] > measured(ecn_threshold_packets=20)["h2-s1", "down"][0] > 0
+    assert set(measured().values()) == {(0, 0)}
+
+
 def test_a_dead_switch_ends_the_job_with_the_reason_and_in_bounded_time():
     kill = Kill("kill", "s1", Window(5 * MS))
     records = simulate(rack_plan(3, faults=(kill,), job={"size_bytes": 400_000}, transport={"timeout_code": 10}))

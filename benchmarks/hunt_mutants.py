@@ -1,0 +1,49 @@
+"""How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000] [NAME ...]`.
+
+Prints, per bug and seed, the number of schedules until it was found and the check that found it; the unmutated code runs
+the same schedules first (`--survive N` of them).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from testbed.hunt.draw import draw_schedule
+from testbed.hunt.judge import Machines, judge_schedule
+from tests.support.hunt_mutants import PLANTED
+
+
+def _first(seed: int, schedules: int, machines: Machines) -> tuple[int, str] | None:
+    """(schedules run, check) of the first failure."""
+    for number in range(schedules):
+        failure, _ = judge_schedule(draw_schedule(seed, number), machines)
+        if failure is not None:
+            return number + 1, failure.check
+    return None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PLANTED)}; default: all")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--schedules", type=int, default=2000)
+    parser.add_argument("--survive", type=int, default=0, metavar="N")
+    args = parser.parse_args()
+    missed = 0
+    for seed in args.seeds if args.survive else ():
+        found = _first(seed, args.survive, Machines())
+        print(f"unmutated, seed {seed}: {'survives' if found is None else found} {args.survive}", flush=True)
+        missed += found is not None
+    for name in args.names or PLANTED:
+        texts = []
+        for seed in args.seeds:
+            found = _first(seed, args.schedules, PLANTED[name])
+            missed += found is None
+            texts.append(f"not in {args.schedules}" if found is None else f"{found[0]} ({found[1]})")
+        print(f"{name:30} {', '.join(texts)}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

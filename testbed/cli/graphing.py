@@ -1,0 +1,46 @@
+"""`tb graph`: a picture of a scenario's topology."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from testbed.drawing import Picture, draw_dot, draw_mermaid, draw_svg, picture_of
+from testbed.scenario import load_scenario
+from workloads.errors import ScenarioError
+
+__all__ = ["configure_graph", "run_graph"]
+
+_FORMATS: dict[str, Callable[[Picture], str]] = {"svg": draw_svg, "dot": draw_dot, "mermaid": draw_mermaid}
+_SUFFIXES = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
+
+
+def configure_graph(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb graph spine-leaf-ring --out fabric.svg
+  ./tb graph fat-tree-ring --set topology.k=2 --format mermaid
+  ./tb graph my.yaml --format dot | dot -Tpdf > my.pdf
+"""
+    parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
+    parser.add_argument("--format", choices=list(_FORMATS), help="default: what FILE's name says, else svg")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: stdout")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
+    )
+
+
+def run_graph(args: argparse.Namespace) -> int:
+    out: Path | None = args.out
+    kind = args.format or (_SUFFIXES.get(out.suffix, "svg") if out else "svg")
+    text = _FORMATS[kind](picture_of(load_scenario(args.scenario, args.overrides)))
+    if out is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"cannot be written: {error.strerror or error}", file="--out", found=str(out)) from error
+    return 0

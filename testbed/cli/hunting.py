@@ -1,0 +1,78 @@
+"""`tb hunt`: search for the fault schedule that breaks a rule."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from testbed.cli.console import Console
+
+__all__ = ["configure_hunt", "run_hunt"]
+
+_MOST_SCHEDULES, _MOST_JOBS = 10**9, 256
+_INTERRUPTED = 130
+
+
+def configure_hunt(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+Every schedule is a small job in virtual time with drawn faults; each is judged by all checkers. The first that breaks a
+rule is shrunk, and written as a scenario file that replays. Stopped hunts go on when called again with the same arguments.
+
+exit codes: 0 no schedule broke a rule, 1 one did, 64 usage, 130 interrupted (the state is kept)
+
+examples:
+  ./tb hunt --schedules 100000 --jobs 2
+  ./tb hunt rack --schedules 200 --seed 7
+  ./tb hunt --schedules 2000 --set switch.program=my.py:MyProgram
+"""
+    parser.add_argument(
+        "scenario", metavar="SCENARIO", nargs="?", help="hunt in this one: only faults and seeds are drawn (its own faults are "
+        "left out); default: racks, jobs, links and faults are drawn",
+    )  # fmt: skip
+    parser.add_argument("--schedules", type=_whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
+    parser.add_argument("--seed", type=_whole(0, (1 << 63) - 1), default=1, metavar="S", help="default: 1")
+    parser.add_argument("--jobs", type=_whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
+        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", type=Path, help="where the state is kept (default: hunts/NAME-SEED-N)")
+    parser.add_argument("--json", action="store_true", help="print summary.json alone on stdout; all else on stderr")
+
+
+def run_hunt(args: argparse.Namespace) -> int:
+    from testbed.hunt.hunt import prepare
+    from testbed.hunt.progress import HuntProgress
+    from testbed.hunt.summary import summary_text
+    from testbed.report.document import to_json
+
+    console = Console.of(args)
+    hunt = prepare(args.scenario, args.overrides, args.seed, args.schedules, args.out)
+    progress = HuntProgress(args.schedules, str(hunt.folder), console.stream, no_color=not console.color)
+    try:
+        end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before: None)
+    except KeyboardInterrupt:
+        print(f"tb: interrupted; the same command goes on where {hunt.folder} stands", file=sys.stderr)
+        return _INTERRUPTED
+    finally:
+        progress.close()
+    if console.verbosity >= 0:
+        console.stream.write(summary_text(end.document))
+        console.stream.write(f"Hunt directory: {end.folder}\n")
+        console.stream.flush()
+    if args.json:
+        print(to_json(end.document), end="")
+    return end.exit_code
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        digits = text.removeprefix("-")
+        value = int(text) if digits.isascii() and digits.isdigit() and len(digits) < 25 else None
+        if value is None or not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from {low} to {high}")
+        return value
+
+    return parse

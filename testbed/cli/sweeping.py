@@ -1,0 +1,87 @@
+"""`tb sweep`: a grid of models and algorithms, in parallel, resumable."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from testbed.cli.console import Console
+
+__all__ = ["configure_sweep", "run_sweep"]
+
+_LINE_EVERY = 0.1
+"""of the work: how often progress is told where there is no terminal"""
+
+
+def configure_sweep(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb sweep netreduce-scale --plot
+  ./tb sweep netreduce-65536 --jobs 2
+  ./tb sweep my.yaml --model message --out /tmp/my --json
+"""
+    parser.add_argument("sweep", metavar="SWEEP", help="a built-in's name (`tb list sweeps`) or a YAML file")
+    parser.add_argument("--model", help="formula, flow, message or packet (default: as the file says)")
+    parser.add_argument("--jobs", type=_jobs, metavar="J", help="processes (default: one per processor)")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="where results are kept (default: runs/sweeps/NAME)")
+    parser.add_argument("--plot", action="store_true", help="also draw plot.svg")
+    parser.add_argument("--json", action="store_true", help="print results.json alone on stdout; all else on stderr")
+
+
+def run_sweep(args: argparse.Namespace) -> int:
+    from testbed.sweep import engine, load_sweep
+    from testbed.sweep.plot import write_svg
+    from testbed.sweep.report import summary, to_json, write_files
+
+    sweep = load_sweep(args.sweep, args.model)
+    folder = args.out or Path("runs") / "sweeps" / sweep.name
+    console = Console.of(args)
+    tell, close = _progress(console)
+    try:
+        finished = engine.run_sweep(sweep, folder, args.jobs or os.cpu_count() or 1, tell)
+    finally:
+        close()
+    as_json, as_csv = write_files(finished, folder)
+    if console.verbosity >= 0:
+        for line in summary(finished):
+            print(line, file=console.stream)
+        print(f"\nResults: {as_json}, {as_csv}", file=console.stream)
+    if args.plot:
+        drawn = write_svg(finished, folder / "plot.svg")
+        if console.verbosity >= 0:
+            print(f"Plot: {folder / 'plot.svg'} ({drawn} charts)", file=console.stream)
+    if args.json:
+        print(to_json(finished), end="")
+    return 0
+
+
+def _progress(console: Console) -> tuple[Callable[[int, int, int], None], Callable[[], None]]:
+    """(on_progress, to be called at the end): a bar on a terminal, a line for every tenth elsewhere."""
+    if console.verbosity < 0:
+        return lambda done, total, reused: None, lambda: None
+    if not console.color:
+        told = [0.0]
+
+        def line(done: int, total: int, reused: int) -> None:
+            if total and done < total and done / total >= told[0] + _LINE_EVERY:
+                told[0] = done / total
+                print(f"{done:,} of {total:,} results", file=console.stream, flush=True)
+
+        return line, lambda: None
+    from rich.console import Console as Terminal
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    bar = Progress(
+        BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Terminal(file=console.stream), transient=True
+    )
+    task = bar.add_task("", total=None)
+    bar.start()
+    return lambda done, total, reused: bar.update(task, completed=done, total=total), bar.stop
+
+
+def _jobs(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 1024:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to 1024")
+    return int(text)

@@ -1,0 +1,92 @@
+"""`tb timeline`: a run as lanes over time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workloads.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from testbed.history import Record
+
+__all__ = ["configure_timeline", "run_timeline"]
+
+
+def configure_timeline(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb timeline runs/latest
+  ./tb timeline runs/latest --format svg --out run.svg
+  ./tb timeline runs/latest --host h2 --from 50ms --to 60ms
+every step of queue pairs and slots is there if the run had them told: sudo ./tb run SCENARIO --set trace=true
+"""
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="as runs/latest; its history.jsonl is read")
+    parser.add_argument("--format", choices=("text", "svg"), default="text", help="default: text")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="default: the terminal")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--qp", type=_number, metavar="N", help="only this queue pair, as 0x621f")
+    which.add_argument("--host", metavar="NAME", help="only the queue pairs of this host")
+    parser.add_argument("--slot", type=_number, metavar="N", help="only this slot of the switches")
+    parser.add_argument("--from", dest="start", type=_time, metavar="TIME", help="since the start, as 50ms")
+    parser.add_argument("--to", dest="stop", type=_time, metavar="TIME", help="as 60ms")
+
+
+def run_timeline(args: argparse.Namespace) -> int:
+    from testbed.report.timeline import Selection, build_timeline, select, timeline_svg, timeline_text
+
+    timeline = build_timeline(_history(args.run_dir))
+    wanted = Selection(qpn=args.qp, host=args.host, slot=args.slot, start=args.start, stop=args.stop)
+    draw = timeline_svg if args.format == "svg" else timeline_text
+    drawing = draw(select(timeline, wanted))
+    if args.out is None:
+        print(drawing, end="")
+        return 0
+    try:
+        args.out.write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError("cannot be written", file=str(args.out), key="--out", found=str(error.strerror)) from error
+    return 0
+
+
+def _history(run_dir: Path) -> list[Record]:
+    """Raises ScenarioError when there is none, or when it is damaged."""
+    from testbed.history import read_history
+
+    path = run_dir / "history.jsonl"
+    if not path.is_file():
+        raise ScenarioError(
+            "not a run directory", file=str(run_dir), found="no history.jsonl in it", allowed="as runs/latest"
+        )
+    records: list[Record] = []
+    try:
+        for record in read_history(path):
+            if not isinstance(record, dict) or not {"t", "node", "event"} <= record.keys():
+                raise ScenarioError("no record of a history", file=str(path), line=len(records) + 1)
+            records.append(record)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ScenarioError("cannot be read", file=str(path), line=len(records) + 1, found=str(error)) from error
+    if not records:
+        raise ScenarioError("the history is empty", file=str(path))
+    return records
+
+
+def _number(text: str) -> int:
+    try:
+        number = int(text, 0)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 0, as 12 or 0x621f")
+    return number
+
+
+def _time(text: str) -> int:
+    from testbed.scenario.units import UnitError, parse_duration
+
+    try:
+        return parse_duration(text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None

@@ -1,0 +1,8 @@
+"""Pictures of a scenario's topology: SVG, dot, mermaid."""
+
+from testbed.drawing.dot import draw_dot
+from testbed.drawing.mermaid import draw_mermaid
+from testbed.drawing.picture import Picture, picture_of
+from testbed.drawing.svg import draw_svg
+
+__all__ = ["Picture", "draw_dot", "draw_mermaid", "draw_svg", "picture_of"]

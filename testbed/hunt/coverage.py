@@ -1,0 +1,119 @@
+"""What a hunt met: strikes, values drawn, transitions taken. Counts that add up in any order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from testbed.faults.healing import kind_of
+from testbed.history import Record
+from testbed.hunt.survival import may_fail
+from testbed.hunt.transitions import step_of
+from testbed.scenario.model import Scenario
+
+__all__ = ["Coverage"]
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Of one schedule or of many."""
+
+    schedules: int = 0
+    traced: int = 0
+    completed: int = 0
+    """every worker finished"""
+    told: Counter[str] = field(default_factory=Counter)
+    """schedules that were allowed to fail and did, by why they were allowed to"""
+    strikes: Counter[str] = field(default_factory=Counter)
+    """by kind of fault"""
+    struck: Counter[str] = field(default_factory=Counter)
+    """schedules in which a kind struck"""
+    drawn: dict[str, Counter[str]] = field(default_factory=dict)
+    """values of the drawn quantities -> schedules"""
+    transitions: Counter[str] = field(default_factory=Counter)
+    """steps of the tables, as `transitions` names them; traced schedules only"""
+
+    def add(self, scenario: Scenario, history: Iterable[Record]) -> None:
+        """One schedule."""
+        self.schedules += 1
+        self.traced += scenario.trace
+        finished, kinds = 0, set()
+        for record in history:
+            event = record["event"]
+            if event == "FaultStruck":
+                self.strikes[record["kind"]] += 1
+                kinds.add(record["kind"])
+            elif event == "WorkerFinished":
+                finished += 1
+            elif scenario.trace and (step := step_of(record)) is not None:
+                self.transitions[step] += 1
+        self.struck.update(kinds)
+        if finished >= len(scenario.topology.hosts):
+            self.completed += 1
+        else:
+            self.told[may_fail(scenario) or "not allowed to"] += 1
+        for name, value in _values(scenario).items():
+            self.drawn.setdefault(name, Counter())[str(value)] += 1
+
+    def merge(self, other: Coverage) -> None:
+        self.schedules += other.schedules
+        self.traced += other.traced
+        self.completed += other.completed
+        for mine, theirs in ((self.told, other.told), (self.strikes, other.strikes), (self.struck, other.struck)):
+            mine.update(theirs)
+        self.transitions.update(other.transitions)
+        for name, counts in other.drawn.items():
+            self.drawn.setdefault(name, Counter()).update(counts)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schedules": self.schedules,
+            "traced": self.traced,
+            "completed": self.completed,
+            "told": _sorted(self.told),
+            "strikes": _sorted(self.strikes),
+            "struck": _sorted(self.struck),
+            "drawn": {name: _sorted(counts) for name, counts in sorted(self.drawn.items())},
+            "transitions": _sorted(self.transitions),
+        }
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> Coverage:
+        counters = {name: Counter(data[name]) for name in ("told", "strikes", "struck", "transitions")}
+        drawn = {name: Counter(counts) for name, counts in data["drawn"].items()}
+        return cls(data["schedules"], data["traced"], data["completed"], drawn=drawn, **counters)
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return dict(
+        sorted(counts.items(), key=lambda item: (len(item[0]), item[0]) if item[0].isdigit() else (99, item[0]))
+    )
+
+
+def _values(scenario: Scenario) -> dict[str, object]:
+    job, transport, link = scenario.job, scenario.transport, scenario.link
+    return {
+        "hosts": len(scenario.topology.hosts),
+        "arithmetic": f"{job.op} of {job.dtype}",
+        "message packets": job.message_packets,
+        "window": job.window_messages,
+        "iterations": job.iterations,
+        "credit": job.credit,
+        "hello": "with" if job.hello else "without",
+        "release": scenario.switch.release,
+        "verb": transport.verb,
+        "path MTU": transport.path_mtu,
+        "first PSN": "drawn" if transport.start_psn is None else "near the wrap" if transport.start_psn > 1 << 23
+        else "near the half" if transport.start_psn else "0",
+        "retries": transport.retry_count,
+        "receives": "late" if transport.receive_late_ns else "in time",
+        "straggler": "none" if job.straggle_rank is None else "one",
+        "link rate (Mbit/s)": link.rate_bps // 1_000_000,
+        "link delay (us)": link.delay_ns / 1000,
+        "queue": link.queue_packets,
+        "faults": len(scenario.faults),
+        "kinds": "+".join(sorted({kind_of(fault) for fault in scenario.faults})) if len(scenario.faults) == 1 else "several"
+        if scenario.faults else "none",
+    }  # fmt: skip

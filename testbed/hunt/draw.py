@@ -1,0 +1,144 @@
+"""Schedules out of a seed: racks, jobs, transports and links; `draw_faults` adds the trouble.
+
+Small on purpose: a hello and a few messages of a few packets. What breaks a protocol of windows breaks it in a small one,
+and a hundred thousand small runs meet more interleavings than a hundred large ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import TypeVar
+
+from testbed.hunt.draw_faults import draw_faults, is_sensible
+from testbed.hunt.recipes import RECIPES
+from testbed.hunt.schedule import Schedule
+from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
+from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from topologies import LinkShape, rack
+from workloads.rc.requester import rto_ns
+from workloads.wire import PSN_MODULUS, RNR_TIMER_NS
+
+__all__ = ["TRACE_EVERY", "draw_schedule"]
+
+T = TypeVar("T")
+
+TRACE_EVERY = 8
+"""one schedule of so many tells the steps of the tables"""
+_FOLLOWS_RECIPE = 0.6
+"""share of the traced ones"""
+_TIME_LIMIT_NS = 60_000_000_000
+_MOST_CONTRIBUTIONS = 64
+"""packets of all hosts together, unless the dice want a large one"""
+
+
+def draw_schedule(seed: int, number: int, base: Scenario | None = None, program: str = "netreduce") -> Schedule:
+    """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults left
+    out; else everything is drawn and `program` runs on the switch."""
+    draw = Random(f"hunt {seed} {number}")
+    # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
+    run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
+    scenario = _calm(draw, program) if base is None else replace(base, faults=())
+    scenario = replace(
+        scenario, name=f"hunt-{seed}-{number}", seed=run_seed, world="simulated", trace=traced, capture=True, source=""
+    )
+    if base is None:
+        scenario = _with_timeout(draw, scenario)
+    if traced and base is None and draw.random() < _FOLLOWS_RECIPE:
+        cooked = draw.choice(RECIPES)(draw, scenario)
+        if is_sensible(cooked) and (may_fail(cooked) or not unsurvivable(cooked)):
+            return Schedule(number, cooked)
+    return Schedule(number, draw_faults(draw, scenario))
+
+
+def _weighted(draw: Random, weights: dict[T, int]) -> T:
+    return draw.choices(list(weights), list(weights.values()))[0]
+
+
+def _calm(draw: Random, program: str) -> Scenario:
+    hosts = _weighted(draw, {2: 26, 3: 26, 4: 20, 5: 10, 6: 7, 7: 5, 8: 6})
+    mtu = _weighted(draw, {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2})
+    most = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 3: 5}) * 256 // mtu
+    job = _job(draw, max(2, most // hosts), mtu)
+    shape = _shape(draw, mtu)
+    overrides = {f"h{draw.randint(1, hosts)}-s1": _other(draw, shape)} if draw.random() < 0.25 else {}
+    return Scenario(
+        name="hunt",
+        topology=rack(hosts, shape, overrides),
+        link=shape,
+        transport=_transport(draw, mtu),
+        switch=SwitchOptions(program=program, release=_weighted(draw, {"order": 85, "asap": 15})),
+        job=replace(job, straggle_rank=draw.randrange(hosts), straggle_ns=1) if draw.random() < 0.08 else job,
+        time_limit_ns=_TIME_LIMIT_NS,
+    )
+
+
+def _job(draw: Random, packets: int, mtu: int) -> Job:
+    """At most about `packets` packets per host."""
+    length, window = _weighted(draw, {1: 18, 2: 25, 3: 22, 4: 15, 5: 10, 6: 10}), draw.choice((1, 1, 2, 2, 2, 3, 4))
+    iterations = _weighted(draw, {1: 70, 2: 22, 3: 8})
+    messages = max(1, min(draw.randint(2, 8), packets // (length * iterations)))
+    room = length * mtu - INA_HEADER_BYTES
+    last = room if draw.random() < 0.3 else draw.randrange(4, room + 1, 4)
+    dtype = _weighted(draw, {"float32": 45, "int32": 40, "int32sat": 15})
+    return Job(
+        size_bytes=(messages - 1) * room + last,
+        dtype=dtype,
+        op=_weighted(draw, {"sum": 84, "max": 8, "xor": 8}),
+        iterations=iterations,
+        message_packets=length,
+        window_messages=window,
+        credit=_weighted(draw, {"both": 70, "received": 15, "acked": 15}),
+        hello=draw.random() < 0.8,
+    )
+
+
+def _transport(draw: Random, mtu: int) -> Transport:
+    near_wrap = PSN_MODULUS - draw.randrange(1, 40)
+    late = draw.random() < 0.07
+    return Transport(
+        path_mtu=mtu,
+        verb=draw.choice(("write", "send")),
+        retry_count=_weighted(draw, {7: 75, 6: 13, 5: 9, 0: 1, 1: 1, 3: 1}),
+        rnr_retry=draw.choice((0, 1, 7)) if late and draw.random() < 0.3 else 7,
+        rnr_timer_code=draw.randint(1, 8),
+        ack_every=draw.choice((1, 2, 4, 16)),
+        start_psn=_weighted(draw, {near_wrap: 60, None: 20, 0: 10, (1 << 23) - draw.randrange(20): 10}),
+        receive_late_ns=1 if late else 0,
+    )
+
+
+def _shape(draw: Random, mtu: int) -> LinkShape:
+    delay = draw.choice((0, 0, 500, 5_000, 50_000))
+    need, _ = packet_bytes(Transport(path_mtu=mtu))
+    return LinkShape(
+        rate_bps=draw.choice((40_000_000, 100_000_000, 1_000_000_000, 10_000_000_000)),
+        delay_ns=delay,
+        jitter_ns=draw.randint(0, delay) if draw.random() < 0.4 else 0,
+        mtu=max(1500, need),
+        queue_packets=_weighted(draw, {1000: 90, 16: 6, 6: 4}),
+    )
+
+
+def _other(draw: Random, shape: LinkShape) -> LinkShape:
+    """One link that differs: a slow host, a far one."""
+    if draw.random() < 0.5:
+        return replace(shape, rate_bps=max(10_000_000, shape.rate_bps // draw.choice((2, 4, 10))))
+    return replace(shape, delay_ns=shape.delay_ns + draw.choice((1_000, 20_000, 200_000)))
+
+
+def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:
+    """The RTO, and what is told in shares of it."""
+    wanted = draw.choice((8, 8, 12, 24)) * travel_ns(scenario)
+    code = next(code for code in range(1, 32) if (rto_ns(code) or 0) >= wanted)
+    rto = rto_ns(code) or 0
+    transport, job = replace(scenario.transport, timeout_code=code), scenario.job
+    share = max(1, transport.retry_count - RESERVE) * rto // 4
+    if transport.receive_late_ns:
+        late = draw.randint(1, share)
+        timers = [code for code in range(1, 17) if RNR_TIMER_NS[code] <= share] or [1]
+        transport = replace(transport, receive_late_ns=late, rnr_timer_code=draw.choice(timers))
+    if job.straggle_rank is not None:
+        job = replace(job, straggle_ns=draw.randint(1, share))
+    return replace(scenario, transport=transport, job=job)

@@ -1,0 +1,253 @@
+"""Faults around a calm scenario: the whole vocabulary, several at once, within what `survival` allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+from testbed.faults.forge import DEADLY, FORGERIES
+from testbed.faults.healing import kind_of
+from testbed.faults.model import (
+    Burst,
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    EcnMark,
+    Fault,
+    Forge,
+    Kill,
+    LinkDown,
+    Loss,
+    Match,
+    PacketFault,
+    Pause,
+    RateChange,
+    Reorder,
+    Window,
+)
+from testbed.hunt.survival import LOSES, allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
+from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
+from testbed.scenario.fault_schema import OPCODE_GROUPS
+from testbed.scenario.geometry import Geometry, geometry_of
+from testbed.scenario.model import Scenario
+from testbed.scenario.problems import Problems
+from topologies import DIRECTIONS, Direction
+from workloads.rc.requester import rto_ns
+
+__all__ = ["draw_faults", "is_sensible"]
+
+_COUNTS = {0: 4, 1: 30, 2: 30, 3: 20, 4: 11, 5: 5}
+_KINDS = {
+    "loss": 16, "burst": 8, "drop": 16, "corrupt": 9, "duplicate": 12, "reorder": 9, "delay": 5, "ecn_mark": 4,
+    "link_down": 6, "rate_change": 4, "pause": 6, "kill": 3, "forge": 10,
+}  # fmt: skip
+_FORGE_TRACED = 60
+_ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
+"""two of them could contradict each other"""
+_POISON = ("changed", "shortened")
+"""harmless only behind the packet they were made of"""
+_UP_ONLY = ("bad_length", "reflected", "overrun", "stray_bad", *_POISON)
+_ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
+
+
+def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
+    """`scenario` with faults (of a traced one many are forged: what tells of steps should take them all); what would not be survivable is left out again, unless a failure is all right anyway."""
+    kinds: list[str] = []
+    for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
+        weights = {**_KINDS, "forge": _FORGE_TRACED} if scenario.trace else _KINDS
+        kind = draw.choices(list(weights), list(weights.values()))[0]
+        if kind not in _ONCE or kind not in kinds:
+            kinds.append(kind)
+    kinds.sort(key=lambda kind: kind == "forge")  # last: what is lost before it is not forged (see _POISON)
+    maker = _Maker(draw, scenario)
+    for kind in kinds:
+        fault = maker.make(kind, f"{kind.replace('_', '-')}-{len(scenario.faults) + 1}")
+        changed = replace(scenario, faults=(*scenario.faults, fault))
+        if _fits(scenario, fault) and (may_fail(changed) or not unsurvivable(changed)):
+            scenario = changed
+    return scenario
+
+
+def _fits(scenario: Scenario, fault: Fault) -> bool:
+    """Beside the faults that are there."""
+    others = scenario.faults
+    if isinstance(fault, Forge) and fault.what in _POISON:
+        # The switch must have taken the packet first: so it comes, comes in order, and behind a FIRST that was not lost
+        # (else it may be dropped, and its forgery be taken an instant later, when another rank has announced the message).
+        return not any(isinstance(other, (*LOSES, Reorder, Duplicate, Kill)) for other in others)
+    if isinstance(fault, Pause | Kill) and any(isinstance(other, Pause | Kill) for other in others):
+        return False
+    return is_sensible(replace(scenario, faults=(*others, fault)))
+
+
+def is_sensible(scenario: Scenario) -> bool:
+    """As a scenario file must be: no fault contradicts another, each can strike."""
+    problems, topology, job, transport = Problems("drawn", {}), scenario.topology, scenario.job, scenario.transport
+    check_conflicts(problems, [((), kind_of(item), item) for item in scenario.faults], topology)
+    sizes = geometry_of(job, transport)
+    for fault in scenario.faults:
+        check_window(problems, (), fault, scenario.time_limit_ns)
+        if isinstance(fault, PacketFault):
+            check_match(problems, (), fault.match, len(topology.hosts), job, transport, sizes)
+    return not problems
+
+
+class _Maker:
+    def __init__(self, draw: Random, scenario: Scenario) -> None:
+        self.draw, self.scenario = draw, scenario
+        self.links = tuple(link.name for link in scenario.topology.links)
+        self.rto = rto_ns(scenario.transport.timeout_code) or 0
+        self.travel = max(1, travel_ns(scenario))
+        self.room = max(0, allowance_ns(scenario) - (disturbance_ns(scenario) or 0))
+        """ns that windows may span together"""
+        later = draw.random() < 0.3
+        self.origin = draw.randrange(12 * self.travel) if later else 0
+        """when trouble may begin"""
+        geometry = geometry_of(scenario.job, scenario.transport)
+        self.geometry = geometry or Geometry(False, 1, 1, 1, 1)
+
+    def make(self, kind: str, name: str) -> Fault:
+        makers: dict[str, Callable[[str], Fault]] = {
+            "loss": lambda n: Loss(n, *self.where(), self.window(), self.match(), self.rate(0.02, 0.7)),
+            "burst": self.burst,
+            "drop": self.drop,
+            "corrupt": self.corrupt,
+            "duplicate": self.duplicate,
+            "reorder": lambda n: Reorder(
+                n, *self.where(), self.maybe(), self.match(), self.rate(0.02, 0.6), self.hold(16)
+            ),
+            "delay": self.delay,
+            "ecn_mark": lambda n: EcnMark(n, *self.where(), self.maybe(), self.match(), self.rate(0.05, 1.0)),
+            "link_down": self.link_down,
+            "rate_change": self.rate_change,
+            "pause": lambda n: Pause(n, self.node(), self.window()),
+            "kill": self.kill,
+            "forge": self.forge,
+        }
+        return makers[kind](name)
+
+    def where(self) -> tuple[tuple[str, ...], tuple[Direction, ...]]:
+        draw = self.draw
+        count = draw.choice((1, 1, 2, len(self.links), len(self.links)))
+        chosen = set(draw.sample(self.links, min(count, len(self.links))))
+        links = tuple(link for link in self.links if link in chosen)
+        return links, draw.choice((DIRECTIONS, DIRECTIONS, (Direction.UP,), (Direction.DOWN,)))
+
+    def window(self) -> Window:
+        """Ends soon enough; begins while the job may still run."""
+        end = max(2, self.room)
+        start = 0 if self.draw.random() < 0.3 else self.draw.randrange(min(end - 1, 6 * self.travel))
+        longest = self.draw.choice((end, min(end, start + self.travel), min(end, start + 4 * self.travel)))
+        return Window(self.origin + start, self.origin + self.draw.randint(start + 1, max(start + 1, longest)))
+
+    def maybe(self) -> Window:
+        return self.window() if self.draw.random() < 0.4 else Window()
+
+    def rate(self, low: float, high: float) -> float:
+        """In thousandths, so that files read well."""
+        return 1.0 if self.draw.random() < 0.12 else self.draw.randint(int(low * 1000), int(high * 1000)) / 1000
+
+    def hold(self, share: int) -> int:
+        return self.draw.randint(1, max(1, self.rto // share))
+
+    def match(self) -> Match:
+        draw, form = self.draw, self.draw.random()
+        if form < 0.5:
+            return Match()
+        if form < 0.75:
+            opcodes, syndrome = OPCODE_GROUPS[draw.choice(("data", "data", "ack", "nak"))]
+            return Match(opcodes, syndrome)
+        if form < 0.85:
+            return Match(source_rank=draw.randrange(len(self.links)))
+        return self.identity()
+
+    def identity(self) -> Match:
+        """One packet of each connection, or of one."""
+        draw, sizes = self.draw, self.geometry
+        message = draw.randrange(sizes.messages)
+        rank = draw.randrange(len(self.links)) if draw.random() < 0.6 else None
+        if draw.random() < 0.2:
+            return Match(psn_offset=draw.randrange(sizes.packets), source_rank=rank)
+        packet = draw.choice((None, 0, -1, draw.randrange(sizes.packets_of(message))))
+        opcodes, syndrome = OPCODE_GROUPS["data"] if draw.random() < 0.7 else (None, None)
+        return Match(opcodes, syndrome, message=message, packet=packet, source_rank=rank)
+
+    def drop(self, name: str) -> Drop:
+        links, directions = self.where()
+        if self.draw.random() < 0.3:
+            return Drop(name, links, directions, self.window(), self.identity())
+        if self.draw.random() < 0.2:
+            opcodes, syndrome = OPCODE_GROUPS[self.draw.choice(("data", "ack", "nak", "nak"))]
+            return Drop(name, links, directions, match=Match(opcodes, syndrome, attempt=self.draw.choice((1, 1, 2))))
+        return Drop(name, links, directions, match=replace(self.identity(), attempt=self.draw.choice((1, 1, 1, 2, 3))))
+
+    def burst(self, name: str) -> Burst:
+        rate, recover = self.rate(0.02, 0.5), self.draw.randint(50, 900) / 1000
+        bad, good = self.draw.choice((1.0, 0.8)), self.draw.choice((0.0, 0.0, 0.05))
+        return Burst(name, *self.where(), self.window(), self.match(), rate, recover, bad, good)
+
+    def corrupt(self, name: str) -> Corrupt:
+        """Never with a repaired iCRC: such a sum is wrong by right."""
+        if self.draw.random() < 0.4:
+            return Corrupt(name, *self.where(), match=replace(self.identity(), attempt=1))
+        return Corrupt(name, *self.where(), self.window(), self.match(), self.rate(0.02, 0.6))
+
+    def duplicate(self, name: str) -> Duplicate:
+        """Copies may come after windows, and after the end of messages."""
+        later = self.draw.choice((0, self.draw.randint(0, self.travel), self.draw.randint(0, 4 * self.rto)))
+        return Duplicate(name, *self.where(), self.maybe(), self.match(), self.rate(0.02, 1.0), later)
+
+    def delay(self, name: str) -> Delay:
+        delay = self.hold(48)
+        return Delay(
+            name, *self.where(), self.maybe(), self.match(), self.rate(0.1, 1.0), delay, self.draw.randint(0, delay)
+        )
+
+    def link_down(self, name: str) -> LinkDown:
+        links, directions = self.where()
+        window, count = self.window(), self.draw.choice((1, 1, 2, 4))
+        assert window.stop_ns is not None
+        if count == 1:
+            return LinkDown(name, links, directions, window)
+        length = max(1, (window.stop_ns - window.start_ns) // (2 * count))
+        period = length + self.draw.randint(1, max(1, length))
+        return LinkDown(
+            name, links, directions, Window(window.start_ns, window.start_ns + length), count=count, period_ns=period
+        )
+
+    def rate_change(self, name: str) -> RateChange:
+        links, directions = self.where()
+        rate = min(self.scenario.topology.link(link).shape.rate_bps for link in links)
+        return RateChange(name, links, directions, self.window(), max(1_000_000, rate // self.draw.choice((2, 2, 4))))
+
+    def node(self) -> str:
+        draw, nodes = self.draw, self.scenario.topology.nodes
+        return nodes[-1].name if draw.random() < 0.4 else draw.choice(nodes).name
+
+    def kill(self, name: str) -> Kill:
+        start = self.draw.randrange(8 * self.travel)
+        back = None if self.draw.random() < 0.4 else start + 1 + self.draw.randrange(2 * max(1, self.rto))
+        return Kill(name, self.node(), Window(start, back))
+
+    def forge(self, name: str) -> Forge:
+        draw = self.draw
+        deadly = draw.random() < 0.25
+        words = [word for word in FORGERIES if (word in DEADLY and word not in _POISON) or not deadly]
+        what = draw.choice(words)
+        links, directions = self.where()
+        if deadly and what != "stray":
+            directions = (Direction.DOWN,)
+        elif what in _UP_ONLY or what in DEADLY:
+            directions = (Direction.UP,)
+        elif what in _ANSWERS:
+            directions = (Direction.DOWN,)
+        before = what not in _POISON and draw.random() < 0.5
+        later = 0 if before or draw.random() < 0.5 else draw.randint(1, 4 * self.rto)
+        window, match, rate = self.maybe(), Match(), self.rate(0.05, 0.8)
+        if draw.random() < 0.5:
+            match = replace(self.identity(), attempt=None)
+        if what in _ANSWERS and match.opcodes is not None:
+            match = replace(match, opcodes=None)
+        return Forge(name, links, directions, window, match, rate, what, before, later)

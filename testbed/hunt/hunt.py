@@ -1,0 +1,173 @@
+"""One hunt from its arguments to its summary: what `tb hunt` does, without the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from testbed.hunt.draw import draw_schedule
+from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
+from testbed.hunt.runner import Found, Prey, run_hunt
+from testbed.hunt.schedule import Schedule
+from testbed.hunt.shrink import shrink
+from testbed.hunt.state import Arguments, HuntState
+from testbed.hunt.summary import hunt_document
+from testbed.hunt.survival import RESERVE, allowance_ns, travel_ns
+from testbed.report.document import to_json
+from testbed.scenario import Scenario, dump_scenario, load_scenario
+from testbed.scenario.units import format_duration
+from workloads.errors import ScenarioError
+from workloads.rc.requester import rto_ns
+
+__all__ = ["Hunt", "HuntEnd", "prepare"]
+
+_PROGRAM_KEY = "switch.program"
+
+
+@dataclass(frozen=True, slots=True)
+class HuntEnd:
+    document: dict[str, Any]
+    """summary.json"""
+    folder: Path
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.document["verdict"] == "pass" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    name: str
+    prey: Prey
+    arguments: Arguments
+    folder: Path
+
+    def run(self, jobs: int, hear: Callable[[int, int], None] = lambda done, before: None) -> HuntEnd:
+        """`hear(schedules done, of which before this call)`. Raises ScenarioError when the folder is not this hunt's."""
+        state = HuntState(self.folder, self.arguments)
+        try:
+            before = sum(chunk.count for chunk in state.done.values())
+            found = run_hunt(self.prey, jobs, state, lambda done: hear(done, before))
+            failure = None if found.failure is None else state.read_json("failure.json") or self._shrink(state, found)
+        finally:
+            state.close()
+        document = hunt_document(self.name, self.prey.seed, self.prey.schedules, found.coverage, failure)
+        state.write("summary.json", to_json(document))
+        return HuntEnd(document, self.folder)
+
+    def _shrink(self, state: HuntState, found: Found) -> dict[str, Any]:
+        assert found.number is not None
+        assert found.failure is not None
+        prey, check = self.prey, found.failure.check
+        scenario = draw_schedule(prey.seed, found.number, prey.base, prey.program).scenario
+
+        def still_fails(candidate: Scenario) -> bool:
+            if check == SAME_TRACED:
+                failure, _ = judge_schedule(Schedule(0, candidate))
+            else:
+                failure, _ = run_and_judge(candidate)
+            return failure is not None and failure.check == check
+
+        # A file cannot name code: the program goes on the command line.
+        ours = ":" not in prey.program
+        shrunk = shrink(scenario, still_fails)
+        written = (
+            shrunk.scenario
+            if ours
+            else replace(shrunk.scenario, switch=replace(shrunk.scenario.switch, program="netreduce"))
+        )
+        failure, _ = judge_schedule(Schedule(0, shrunk.scenario))
+        detail = found.failure.detail if failure is None else failure.detail
+        written = replace(written, name=f"hunted-{prey.seed}-{found.number}", description=f"Breaks {check}: {detail}")
+        file = state.write(f"failure-{found.number}.yaml", dump_scenario(written))
+        words = ["./tb", "run", _shown(file), "--world", "simulated"]
+        words += [] if ours else ["--set", f"{_PROGRAM_KEY}={prey.program}"]
+        document = {
+            "number": found.number, "check": check, "detail": detail, "file": _shown(file), "replay": shlex.join(words),
+            "tries": shrunk.tries, "minimal": shrunk.minimal,
+        }  # fmt: skip
+        state.write("failure.json", to_json(document))
+        return document
+
+
+def prepare(scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None) -> Hunt:
+    """Raises ScenarioError for what cannot be hunted in."""
+    if scenario is None:
+        program, base, kept = _program_of(overrides), None, "netreduce rack"
+    else:
+        base = load_scenario(scenario, overrides, world="simulated")
+        _check_base(base)
+        program, kept = base.switch.program, base.name
+    code = (
+        Path(program.rpartition(":")[0]).read_bytes()
+        if ":" in program and Path(program.rpartition(":")[0]).is_file()
+        else b""
+    )
+    print_of = hashlib.sha256((dump_scenario(base) if base else "").encode() + b"\0" + code).hexdigest()
+    prey = Prey(seed, schedules, base, program)
+    draw_schedule(seed, 0, base, program)
+    arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of)
+    own = f"-{program.rpartition(':')[2]}" if code else ""
+    folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}-{seed}-{schedules}"
+    return Hunt(f"Hunt in {kept}{own}", prey, arguments, folder)
+
+
+def _program_of(overrides: list[str]) -> str:
+    program = "netreduce"
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.strip() != _PROGRAM_KEY:
+            raise ScenarioError(
+                "a hunt without a scenario draws everything but the switch program", file="--set", found=repr(override),
+                allowed=f"{_PROGRAM_KEY}=PATH.py:CLASS, or give a SCENARIO",
+            )  # fmt: skip
+        program = value.strip()
+    if program != "netreduce" and ":" not in program:
+        raise ScenarioError(
+            "a hunt needs a program that sums", file="--set", key=_PROGRAM_KEY, found=repr(program),
+            allowed="netreduce, or PATH.py:CLASS",
+        )  # fmt: skip
+    return program
+
+
+def _check_base(base: Scenario) -> None:
+    """A hunt needs sums to judge, and a budget that outlasts faults."""
+
+    def refuse(problem: str, key: str, found: str, allowed: str) -> ScenarioError:
+        return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
+
+    if base.job.collective != "netreduce" or base.switch.program == "forward":
+        raise refuse(
+            "nothing is aggregated, so no sum can be wrong", "job.collective", base.job.collective, "netreduce"
+        )
+    if base.expect != "pass":
+        raise refuse("it is made to show something else than a pass", "expect", base.expect, "pass")
+    if base.job.workload != "synthetic":
+        raise refuse("its messages do not follow from the file", "job.workload", base.job.workload, "synthetic")
+    transport = base.transport
+    rto = rto_ns(transport.timeout_code)
+    if rto is None:
+        raise refuse("no timeout is set, so one lost packet may stop it", "transport.timeout", "0", "1 to 31")
+    calm = replace(base, faults=())
+    if travel_ns(calm) > rto:
+        raise refuse(
+            f"a full window takes up to {format_duration(travel_ns(calm))} there and back, more than the timeout "
+            f"of {format_duration(rto)}: timeouts would strike without any fault",
+            "transport.timeout", str(transport.timeout_code), "a larger one, a smaller window or faster links",
+        )  # fmt: skip
+    if not allowance_ns(calm):
+        raise refuse(
+            "its retries do not outlast recovery, which may take three of them or more", "transport.retry_count",
+            str(transport.retry_count), f"{RESERVE + 1} to 7, or a larger timeout",
+        )  # fmt: skip
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,130 @@
+"""Runs the schedules of a hunt, in this process or in several, and stops at the first that fails.
+
+The result does not depend on the number of processes: chunks are of one size, each stops at its first failure, and what
+counts are the chunks up to the first one that failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Generator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+
+from testbed.hunt.coverage import Coverage
+from testbed.hunt.draw import draw_schedule
+from testbed.hunt.judge import OURS, Failure, Machines, judge_schedule
+from testbed.hunt.state import ChunkResult, Store
+from testbed.kernel.processes import die_with_parent
+from testbed.scenario.model import Scenario
+
+__all__ = ["CHUNK", "Found", "Prey", "run_chunk", "run_hunt"]
+
+CHUNK = 50
+"""schedules"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prey:
+    """What is hunted in."""
+
+    seed: int
+    schedules: int
+    base: Scenario | None = None
+    program: str = "netreduce"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How a hunt ended."""
+
+    coverage: Coverage
+    number: int | None = None
+    """of the first schedule that failed"""
+    failure: Failure | None = None
+
+
+def run_chunk(prey: Prey, first: int, machines: Machines = OURS) -> ChunkResult:
+    coverage = Coverage()
+    last = min(first + CHUNK, prey.schedules)
+    for number in range(first, last):
+        failure, met = judge_schedule(draw_schedule(prey.seed, number, prey.base, prey.program), machines)
+        coverage.merge(met)
+        if failure is not None:
+            return ChunkResult(first, last - first, coverage, number, failure)
+    return ChunkResult(first, last - first, coverage)
+
+
+def run_hunt(
+    prey: Prey,
+    jobs: int,
+    store: Store,
+    tell: Callable[[int], None] = lambda done: None,
+    machines: Machines = OURS,
+) -> Found:
+    """Goes on where `store` stands. `tell` gets the number of schedules done each time that grows."""
+    firsts = list(range(0, prey.schedules, CHUNK))
+    bad = min((first for first, chunk in store.done.items() if chunk.failure), default=prey.schedules)
+    missing = [first for first in firsts if first not in store.done and first < bad]
+    done = sum(chunk.count for chunk in store.done.values())
+    tell(done)
+    chunks = _here(prey, missing, machines) if jobs == 1 else _in_processes(prey, missing, jobs, machines)
+    with contextlib.closing(chunks):
+        for chunk in chunks:
+            store.add(chunk)
+            done += chunk.count
+            tell(done)
+    return _result(firsts, store)
+
+
+def _here(prey: Prey, firsts: list[int], machines: Machines) -> Generator[ChunkResult, None, None]:
+    for first in firsts:
+        chunk = run_chunk(prey, first, machines)
+        yield chunk
+        if chunk.failure is not None:
+            return
+
+
+def _in_processes(prey: Prey, firsts: list[int], jobs: int, machines: Machines) -> Generator[ChunkResult, None, None]:
+    """In the order in which they end. After a failure only the chunks before it are waited for."""
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    pool = ProcessPoolExecutor(
+        jobs, multiprocessing.get_context(method), initializer=_begin_process, initargs=(os.getpid(),)
+    )
+    todo, running, bad = iter(firsts), dict[Future[ChunkResult], int](), None
+    try:
+        while True:
+            while len(running) < 2 * jobs and (bad is None) and (first := next(todo, None)) is not None:
+                running[pool.submit(partial(run_chunk, prey, first, machines))] = first
+            waited = [future for future, first in running.items() if bad is None or first < bad]
+            if not waited:
+                return
+            ended, _ = wait(waited, return_when=FIRST_COMPLETED)
+            for future in ended:
+                chunk, first = future.result(), running.pop(future)
+                if chunk.failure is not None:
+                    bad = first if bad is None else min(bad, first)
+                yield chunk
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin_process(parent: int) -> None:
+    """Ctrl-C is the parent's to handle; a parent that is gone needs no more results."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError, AttributeError):
+        die_with_parent(parent)
+
+
+def _result(firsts: list[int], store: Store) -> Found:
+    coverage = Coverage()
+    for first in firsts:
+        chunk = store.done[first]
+        coverage.merge(chunk.coverage)
+        if chunk.failure is not None:
+            return Found(coverage, chunk.failed, chunk.failure)
+    return Found(coverage)

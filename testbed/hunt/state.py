@@ -1,0 +1,141 @@
+"""What a hunt keeps on disk, so that a second call goes on where the first one stopped, however that ended.
+
+`hunt.json` says which hunt the directory belongs to; `chunks.jsonl` has one line for each chunk of schedules that was done;
+`failure.json` and the scenario file beside it, what was found; `summary.json`, the end. A line that a killed process left
+unfinished does not count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from testbed.hunt.coverage import Coverage
+from testbed.hunt.judge import Failure
+from workloads.errors import ScenarioError
+
+__all__ = ["Arguments", "ChunkResult", "HuntState", "Store"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What makes a hunt the same hunt."""
+
+    scenario: str
+    """as given; empty: everything is drawn"""
+    overrides: tuple[str, ...]
+    seed: int
+    schedules: int
+    fingerprint: str
+    """SHA-256 of the resolved scenario file, and of a program file"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkResult:
+    """Schedules first .. first + count - 1, or up to the first that failed."""
+
+    first: int
+    count: int
+    coverage: Coverage
+    failed: int | None = None
+    """number of the schedule that failed; nothing behind it was run"""
+    failure: Failure | None = None
+
+
+class Store:
+    """Where chunks go. This one forgets them with the process."""
+
+    def __init__(self) -> None:
+        self.done: dict[int, ChunkResult] = {}
+        """by first schedule"""
+
+    def add(self, chunk: ChunkResult) -> None:
+        self.done[chunk.first] = chunk
+
+
+class HuntState(Store):
+    """Raises ScenarioError when the directory belongs to another hunt, or to something else."""
+
+    def __init__(self, folder: Path, arguments: Arguments) -> None:
+        super().__init__()
+        self.folder = folder
+        mine = {"format": _FORMAT, **asdict(arguments), "overrides": list(arguments.overrides)}
+        head = folder / "hunt.json"
+        if head.exists():
+            self._compare(head, mine)
+            self._read()
+        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ScenarioError(
+                "is not the directory of a hunt",
+                file="--out",
+                found=str(folder),
+                allowed="a new directory, or a hunt's",
+            )
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            _write(head, json.dumps(mine, indent=2) + "\n")
+        self._log = (folder / "chunks.jsonl").open("ab", buffering=0)
+
+    def add(self, chunk: ChunkResult) -> None:
+        super().add(chunk)
+        data: dict[str, Any] = {"first": chunk.first, "count": chunk.count, "coverage": chunk.coverage.as_json()}
+        if chunk.failure is not None:
+            data |= {"failed": chunk.failed, "failure": asdict(chunk.failure)}
+        self._log.write(json.dumps(data, separators=(",", ":")).encode() + b"\n")
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        _write(path, text)
+        return path
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        """None when it was not written."""
+        path = self.folder / name
+        if not path.exists():
+            return None
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return data
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _compare(self, head: Path, mine: dict[str, Any]) -> None:
+        try:
+            theirs = json.loads(head.read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise ScenarioError("is not the head of a hunt", file=str(head), found=str(error)) from error
+        for name, value in mine.items():
+            if theirs.get(name) != value:
+                raise ScenarioError(
+                    f"this directory belongs to another hunt: its {name} differs",
+                    file=str(head.parent),
+                    found=f"{theirs.get(name)!r} there, {value!r} now",
+                    allowed="the same arguments, or another --out",
+                )
+
+    def _read(self) -> None:
+        path = self.folder / "chunks.jsonl"
+        if not path.exists():
+            return
+        data = path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            os.truncate(path, whole)
+        for line in data[:whole].splitlines():
+            item = json.loads(line)
+            failure = Failure(**item["failure"]) if "failure" in item else None
+            coverage = Coverage.of_json(item["coverage"])
+            chunk = ChunkResult(item["first"], item["count"], coverage, item.get("failed"), failure)
+            self.done[chunk.first] = chunk
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing."""
+    fresh = path.with_name(f".{path.name}-{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(path)

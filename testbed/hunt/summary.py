@@ -1,0 +1,87 @@
+"""What a hunt says at its end: as JSON, and as text made of that JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from testbed.hunt.coverage import Coverage
+from testbed.hunt.transitions import IMPOSSIBLE, TRANSITIONS
+
+__all__ = ["hunt_document", "summary_text"]
+
+_SCHEMA = 1
+_WIDTH = 110
+
+
+def hunt_document(
+    name: str, seed: int, schedules: int, coverage: Coverage, failure: dict[str, Any] | None
+) -> dict[str, Any]:
+    """`schedules`: asked for. `failure`: as in failure.json, or None."""
+    taken = coverage.transitions
+    return {
+        "schema": _SCHEMA,
+        "hunt": name,
+        "seed": seed,
+        "schedules": schedules,
+        "verdict": "pass" if failure is None else "fail",
+        "failure": failure,
+        "coverage": coverage.as_json(),
+        "transitions": {
+            "held": len(TRANSITIONS),
+            "taken": sum(name in taken for name in TRANSITIONS),
+            "impossible": dict(sorted(IMPOSSIBLE.items())),
+            "taken_though_impossible": sorted(name for name in IMPOSSIBLE if name in taken),
+            "never": [name for name in TRANSITIONS if name not in taken and name not in IMPOSSIBLE],
+        },
+    }
+
+
+def summary_text(document: dict[str, Any]) -> str:
+    """Ends with a newline."""
+    return "".join(f"{line}\n" for line in _lines(document))
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    coverage, failure = document["coverage"], document["failure"]
+    yield f"{document['hunt']}, seed {document['seed']}: {coverage['schedules']:,} of {document['schedules']:,} schedules"
+    yield f"  every worker finished in {coverage['completed']:,}"
+    for reason, count in coverage["told"].items():
+        yield f"  {count:,} ended early and told so, as they may: {reason}"
+    yield ""
+    yield "Faults that struck"
+    for kind, count in sorted(coverage["struck"].items(), key=lambda item: -item[1]):
+        yield f"  {kind:12} {coverage['strikes'][kind]:>9,} times, in {count:,} schedules"
+    yield ""
+    yield "Values drawn (schedules)"
+    for name, counts in coverage["drawn"].items():
+        if len(counts) > 24:
+            yield from _wrapped(f"  {name}: ", f"{len(counts)} different ones")
+        else:
+            yield from _wrapped(f"  {name}: ", ", ".join(f"{value} {count:,}x" for value, count in counts.items()))
+    yield ""
+    steps = document["transitions"]
+    possible = steps["held"] - len(steps["impossible"])
+    taken = possible - len(steps["never"])
+    yield f"Transitions of the tables: {taken} of {possible} taken ({coverage['traced']:,} schedules were traced)"
+    if steps["never"]:
+        yield from _wrapped("  never taken: ", ", ".join(steps["never"]))
+    if steps["taken_though_impossible"]:
+        yield from _wrapped("  taken though listed as impossible: ", ", ".join(steps["taken_though_impossible"]))
+    yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in a rack (testbed/hunt/transitions.py says why)"
+    yield ""
+    if failure is None:
+        yield "Verdict: PASS      no schedule broke a rule"
+        return
+    yield f"Verdict: FAIL      schedule {failure['number']} breaks {failure['check']}"
+    yield from _wrapped("  ", failure["detail"])
+    least = "no simpler one fails" if failure["minimal"] else "the search for a simpler one was cut short"
+    yield f"  shrunk in {failure['tries']:,} tries ({least}): {failure['file']}"
+    yield f"  replay: {failure['replay']}"
+
+
+def _wrapped(first: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=first, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False
+    ) or [first.rstrip()]

@@ -1,0 +1,150 @@
+"""Which schedules must end well, by construction, and why the others need not.
+
+The argument. Let R be the RTO, c the retry budget, T the longest that anything is under way: every packet of every window,
+there and back, over the slowest link, with all delays and holds. A queue pair fails when its oldest packet p made no
+progress for c timeouts: one retry may go at once (a NAK), each further one takes R. Let all disturbance be over, and look
+at the QP of rank A with p the oldest that is not acknowledged.
+
+1. Within R every rank that has something unacknowledged goes back and resends it all: RETRYING, SENDING and RNR_WAIT have a
+   running timer. Then either the slot of p is complete and A's copy is answered from it (replay), or a contribution lacks.
+2. A contribution lacks only of a rank that has not posted it: whoever posted p and has it acknowledged got its result from
+   a complete slot. It has not posted it for want of credit: a result or an ACK of a message before is lost. Message m - N
+   was summed, or A had not posted m, so that result is replayed to it by the retransmission of step 1, within R; then it
+   posts p, and T later the slot is complete.
+3. The result of p is released to A's receiver at once or when the head comes to it; a later one that went first makes a
+   gap, whose NAK A may ignore (it is RETRYING): one timeout more.
+
+So A makes progress within 2 R + 3 T (3 R are reserved at least), and progress fills its budget up. It fails only if
+disturbance lasts longer than (c - 3) R, or (c - 2) R - 3 T where that is less, with no progress in between. What disturbs, and for how long:
+
+- faults that take packets away act in windows that end (a pause, a slow link too): from the begin of the
+  first one to the end of the last;
+- a fault that names attempts takes a packet away once for each direction it names: R for each, however many packets;
+- a straggler, a receive that is posted late, an RNR timer: as long as they say.
+
+`disturbance` adds these up, `unsurvivable` holds a scenario to it. Faults that lose nothing (delay, reorder, duplicate, mark,
+most forgeries) count with what they hold back, into T. `may_fail` names what ends a queue pair by right.
+"""
+
+from __future__ import annotations
+
+from testbed.faults.forge import DEADLY
+from testbed.faults.healing import heals_at
+from testbed.faults.model import (
+    Burst,
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    Fault,
+    Forge,
+    Kill,
+    LinkDown,
+    Loss,
+    PacketFault,
+    Pause,
+    RateChange,
+    Reorder,
+)
+from testbed.scenario.geometry import packet_bytes
+from testbed.scenario.model import Scenario
+from workloads.rc.requester import INFINITE_RNR_RETRY, rto_ns
+from workloads.wire import RNR_TIMER_NS
+
+__all__ = ["LOSES", "RESERVE", "allowance_ns", "disturbance_ns", "may_fail", "travel_ns", "unsurvivable"]
+
+RESERVE = 3
+"""timeouts that recovery may take once all is quiet"""
+LOSES = (Loss, Burst, Drop, Corrupt, LinkDown)
+"""faults that take packets away"""
+_ETHERNET, _ACK_BYTES = 14, 62
+
+
+def may_fail(scenario: Scenario) -> str | None:
+    """Why a failure that is told (never a wrong sum) is all right here; None: everything must complete."""
+    transport = scenario.transport
+    for fault in scenario.faults:
+        if isinstance(fault, Kill):
+            return "a node is killed"
+        if isinstance(fault, Forge) and DEADLY.get(fault.what, frozenset()).intersection(fault.directions):
+            return "a forged frame may end a queue pair"
+    if transport.receive_late_ns and transport.rnr_retry != INFINITE_RNR_RETRY:
+        return "receives come late, and the RNR budget is finite"
+    waits = transport.receive_late_ns or scenario.job.straggle_rank is not None
+    if transport.retry_count <= RESERVE and (waits or any(_disturbs(fault) for fault in scenario.faults)):
+        return "the retry budget is too small for a loss or a wait"
+    return None
+
+
+def _disturbs(fault: Fault) -> bool:
+    if isinstance(fault, Forge):
+        return fault.what in ("nak_again", "rnr_again")
+    return isinstance(fault, (*LOSES, Pause, RateChange, Reorder, Duplicate, Delay))
+
+
+def travel_ns(scenario: Scenario) -> int:
+    """T: an upper bound on how long a window of all hosts is under way, there and back, when nothing is lost."""
+    job, topology = scenario.job, scenario.topology
+    packets = 2 * job.window_messages * job.message_packets
+    slowest = min(link.shape.rate_bps for link in topology.links)
+    slowest = min([slowest, *(fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange))])
+    frame = packet_bytes(scenario.transport)[0] + _ETHERNET
+    serial = packets * (frame + _ACK_BYTES) * 8 * 1_000_000_000 // slowest
+    line = 4 * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
+    held = 4 * sum(_hold_ns(fault) for fault in scenario.faults)
+    return serial + line + held
+
+
+def _hold_ns(fault: Fault) -> int:
+    if isinstance(fault, Delay):
+        return fault.delay_ns + fault.jitter_ns
+    return fault.delay_ns if isinstance(fault, Reorder) else 0
+
+
+def disturbance_ns(scenario: Scenario) -> int | None:
+    """For how long progress may be kept up; None: without end."""
+    rto = rto_ns(scenario.transport.timeout_code) or 0
+    begins: list[int] = []
+    ends: list[int] = []
+    extra = 0
+    for fault in scenario.faults:
+        if isinstance(fault, Forge) and fault.what in ("nak_again", "rnr_again"):
+            extra += rto
+        attempts = isinstance(fault, PacketFault) and fault.match.attempt is not None
+        if isinstance(fault, LOSES) and attempts:
+            extra += rto * len(fault.directions)
+        elif isinstance(fault, (*LOSES, Pause, RateChange)):
+            end = heals_at(fault)
+            if end is None:
+                return None
+            begins.append(fault.window.start_ns)
+            ends.append(end)
+    transport, job = scenario.transport, scenario.job
+    if transport.receive_late_ns:
+        extra += transport.receive_late_ns + RNR_TIMER_NS[transport.rnr_timer_code]
+    if job.straggle_rank is not None:
+        extra += job.straggle_ns
+    return max(ends, default=0) - min(begins, default=0) + extra
+
+
+def allowance_ns(scenario: Scenario) -> int:
+    """For how long progress may be kept up and all ends well."""
+    transport = scenario.transport
+    rto, retries = rto_ns(transport.timeout_code) or 0, transport.retry_count
+    return max(0, min((retries - RESERVE) * rto, (retries - RESERVE + 1) * rto - 3 * travel_ns(scenario)))
+
+
+def unsurvivable(scenario: Scenario) -> str | None:
+    """Why the argument above does not hold for a scenario; None: it does."""
+    rto = rto_ns(scenario.transport.timeout_code)
+    if rto is None:
+        return "no timeout is set, so a lost packet may wait for ever"
+    travel = travel_ns(scenario)
+    if travel > rto:
+        return f"a window takes up to {travel} ns there and back, more than the RTO of {rto} ns"
+    disturbed, allowed = disturbance_ns(scenario), allowance_ns(scenario)
+    if disturbed is None:
+        return "a fault that takes packets away has no end"
+    if disturbed > allowed:
+        return f"faults may hold up progress for {disturbed} ns; the retries outlast {allowed} ns"
+    return None

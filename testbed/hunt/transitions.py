@@ -1,0 +1,70 @@
+"""The steps that the tables hold, by name, and those that cannot happen in a rack, with the reason.
+
+A name is `table state/event`, as `requester sending/ack_some`; of the frame table `frame kind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, SLOT_TABLE
+from testbed.history import Record
+from workloads.rc.requester_table import REQUESTER_TABLE
+from workloads.rc.responder_table import RESPONDER_TABLE
+
+__all__ = ["IMPOSSIBLE", "TRANSITIONS", "step_of"]
+
+TRANSITIONS: tuple[str, ...] = (
+    *(f"requester {state.name}/{event.name}".lower() for state, event in REQUESTER_TABLE),
+    *(f"responder {state.name}/{event.name}".lower() for state, event in RESPONDER_TABLE),
+    *(f"frame {kind.name}".lower() for kind in FRAME_TABLE),
+    *(f"connection {state.name}/{event.name}".lower() for state, event in CONNECTION_TABLE),
+    *(f"slot {state.name}/{event.name}".lower() for state, event in SLOT_TABLE),
+)
+
+
+def step_of(record: Record) -> str | None:
+    """The name of the step that a record of a traced run tells; None for other records."""
+    event = record["event"]
+    if event == "QpStepped":
+        return f"{record['side']} {record['state']}/{record['cause']}"
+    if event == "FrameStepped":
+        return f"frame {record['kind']}"
+    if event == "ConnectionStepped":
+        return f"connection {record['state']}/{record['cause']}"
+    if event == "SlotStepped":
+        return f"slot {record['state']}/{record['cause']}"
+    return None
+
+
+_NOTHING_SENT = "nothing is unacknowledged then, so an answer is stale or about a PSN that was never sent"
+_FLUSHED = "a failed requester has flushed all, so an answer is stale or about a PSN that was never sent"
+_NO_TIMER = "no timer runs then"
+_JUDGED_BY_PLACE = "a failed responder takes a served opcode at the expected PSN by its place, and looks no further"
+_OPENED = "memory is asked for when a message begins, and none begins inside another"
+
+IMPOSSIBLE: Mapping[str, str] = {
+    "requester idle/ack_some": _NOTHING_SENT,
+    "requester idle/ack_all": _NOTHING_SENT,
+    "requester idle/nak_sequence": _NOTHING_SENT,
+    "requester idle/nak_sequence_spent": _NOTHING_SENT,
+    "requester idle/nak_rnr": _NOTHING_SENT,
+    "requester idle/nak_rnr_spent": _NOTHING_SENT,
+    "requester idle/nak_fatal": _NOTHING_SENT,
+    "requester idle/timer": _NO_TIMER,
+    "requester idle/timer_spent": _NO_TIMER,
+    "requester error/ack_some": _FLUSHED,
+    "requester error/ack_all": _FLUSHED,
+    "requester error/nak_sequence": _FLUSHED,
+    "requester error/nak_sequence_spent": _FLUSHED,
+    "requester error/nak_rnr": _FLUSHED,
+    "requester error/nak_rnr_spent": _FLUSHED,
+    "requester error/nak_fatal": _FLUSHED,
+    "requester error/timer": _NO_TIMER,
+    "requester error/timer_spent": _NO_TIMER,
+    "responder error/no_receive": _JUDGED_BY_PLACE,
+    "responder error/no_access": _JUDGED_BY_PLACE,
+    "responder in_message/no_access": _OPENED,
+    "responder in_message_gap/no_access": _OPENED,
+}
+"""steps that no run of a rack takes, whatever comes in; tests ask the automata themselves"""

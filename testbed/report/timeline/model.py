@@ -1,0 +1,124 @@
+"""What a timeline is made of. Times are ns since the start of the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["KINDS", "Kind", "Lane", "Mark", "MessageFate", "Span", "Timeline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of mark."""
+
+    glyph: str
+    """in the overview of the text"""
+    meaning: str
+    color: str
+    trouble: bool
+    """what a person who looks for a fault must not miss"""
+
+
+KINDS: dict[str, Kind] = {
+    "fail": Kind("F", "failure", "#111111", True),
+    "fault": Kind("x", "fault struck", "#c81e1e", True),
+    "timeout": Kind("T", "timer ran out", "#c2410c", True),
+    "back": Kind("G", "sender goes back", "#ea8a1e", True),
+    "nak": Kind("N", "NAK sent", "#7e3ab5", True),
+    "reject": Kind("j", "frame rejected", "#a61e5c", True),
+    "ignored": Kind("i", "packet ignored", "#8a6d3b", True),
+    "replay": Kind("r", "result replayed", "#0f8a8a", True),
+    "inferred": Kind("f", "FIRST missing", "#5b6b12", True),
+    "result": Kind("o", "result received", "#2563ab", False),
+    "ack": Kind("a", "own message ACKed", "#2f8f46", False),
+    "post": Kind("p", "message posted", "#6b7480", False),
+    "sum": Kind("s", "message summed", "#2f8f46", False),
+    "turn": Kind("=", "iteration", "#6b7480", False),
+    "odd": Kind("~", "unusual step", "#7c6f2a", False),
+    "step": Kind("-", "step of a table", "#9aa4ad", False),
+}
+"""by name, the weightiest first: where marks share a place, that one is shown"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that happened at one time."""
+
+    t: int
+    kind: str
+    """key of `KINDS`"""
+    label: str
+    """marks with the same one are told together"""
+    number: int = -1
+    """message; -1: none"""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A state that lasted."""
+
+    start: int
+    stop: int
+    state: str
+    """of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error; of a slot or message: open, done; of a
+    node or link: fault; of an iteration: turn; of a message under way: flight"""
+    title: str
+
+
+@dataclass(slots=True)
+class Lane:
+    """Marks and spans in time order."""
+
+    name: str
+    node: str
+    qpn: int = -1
+    slot: int = -1
+    marks: list[Mark] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class MessageFate:
+    """One message in one switch."""
+
+    node: str
+    message: int
+    first: int
+    """first contribution that came, or (without trace) when the first host posted it"""
+    last: int
+    """when it last did anything"""
+    complete: int | None = None
+    """when the last slot of it had its sum"""
+    gone: int | None = None
+    how: str = ""
+    """what `gone` is: reclaimed (last slot), received (by the last host; without trace), lost (the switch died)"""
+    row: int = 0
+    """messages of one row follow each other"""
+    counts: dict[str, int] = field(default_factory=dict)
+    """replays, inferred, and ignored packets by reason"""
+    missing: str = ""
+    """what an incomplete one waits for"""
+
+
+@dataclass(slots=True)
+class Timeline:
+    hosts: tuple[str, ...]
+    """in ring order"""
+    switches: tuple[str, ...]
+    iterations: list[Span]
+    """from the first host that began to the last that had the result"""
+    faults: Lane
+    """what befell nodes and links, and what no queue pair was struck by"""
+    qps: list[Lane]
+    """per host: to its successor, then from its predecessor"""
+    messages: list[MessageFate]
+    switch_marks: dict[str, list[Mark]]
+    """of each switch, `number` being the message"""
+    slots: list[Lane]
+    """of all switches, by number; empty without trace"""
+    start: int
+    stop: int
+    traced: bool
+    notes: list[str] = field(default_factory=list)
+    """what was left out, and why"""

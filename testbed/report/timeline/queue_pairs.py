@@ -1,0 +1,210 @@
+"""Lanes of queue pairs, and of what befell nodes and links."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from testbed.history import Record
+from testbed.report.timeline.model import Lane, Mark, Span
+from testbed.report.timeline.naming import Names
+from workloads.wire import opcode_name
+
+__all__ = ["QpReader"]
+
+_BACK = {
+    "timeout": ("timeout", "timer ran out, back"),
+    "nak": ("back", "NAK came, back"),
+    "rnr": ("back", "RNR wait over, back"),
+}
+_SYNDROMES = {0x60: "NAK (PSN sequence)", 0x61: "NAK (invalid request)", 0x62: "NAK (access)", 0x63: "NAK (error)"}
+_STEPPED = {"timeout", "back", "nak", "fail"}
+"""marks that a step of a table brought, which is told right behind"""
+_ORDINARY = {"post", "ack_some", "ack_all", "ack_stale", "first", "middle", "last", "only"}
+_SHOWN_STATES = {
+    "sending": "sending", "retrying": "retrying", "rnr_wait": "rnr_wait", "error": "error",
+    "expect_first_gap": "gap", "in_message_gap": "gap",
+}  # fmt: skip
+
+
+class QpReader:
+    """`lanes`: two per host. `faults` gets the rest."""
+
+    def __init__(self, names: Names, faults: Lane) -> None:
+        self._names, self._faults = names, faults
+        self._lanes: dict[tuple[str, str], Lane] = {}
+        for host in names.hosts:
+            after, before = names.neighbour(host, 1), names.neighbour(host, -1)
+            self._lanes[host, "to"] = Lane(f"{host} -> {after}", host, names.qpn.get((host, "to"), -1))
+            self._lanes[host, "from"] = Lane(f"{host} <- {before}", host, names.qpn.get((host, "from"), -1))
+        self._states: dict[tuple[str, str], tuple[int, str]] = {}
+        """(since, state) of the table, from a trace"""
+        self._posted: dict[tuple[str, int], int] = {}
+        self._iterations: dict[int, tuple[int, int]] = {}
+        self._lasting: dict[tuple[str, str], tuple[int, int, str]] = {}
+        """(fault, target) -> (first strike, newest strike, kind) of faults of nodes and links"""
+
+    @property
+    def lanes(self) -> list[Lane]:
+        return list(self._lanes.values())
+
+    def read(self, record: Record) -> None:
+        read = getattr(self, f"_{record['event']}", None)
+        if read is not None:
+            read(record)
+
+    def sort(self) -> None:
+        """The end of an iteration is told after what came behind it."""
+        for lane in (*self._lanes.values(), self._faults):
+            lane.marks.sort(key=lambda mark: mark.t)
+
+    def iterations(self, stop: int) -> list[Span]:
+        return [
+            Span(
+                since,
+                until if until >= 0 else stop,
+                "turn",
+                f"iteration {number}{'' if until >= 0 else ', not completed'}",
+            )
+            for number, (since, until) in sorted(self._iterations.items())
+        ]
+
+    def close(self, stop: int) -> None:
+        """End what still lasts."""
+        for (host, message), since in self._posted.items():
+            self._lanes[host, "to"].spans.append(Span(since, stop, "flight", f"message {message}: never acknowledged"))
+        for key, (since, state) in self._states.items():
+            self._add_state(key, since, stop, state)
+        for (fault, target), (since, last, kind) in self._lasting.items():
+            self._faults.spans.append(Span(since, last, "fault", f"{kind} {fault!r} at {target}"))
+        for lane in (*self._lanes.values(), self._faults):
+            lane.spans.sort(key=lambda span: span.start)
+
+    def _mark(self, record: Record, side: str, kind: str, label: str, number: int = -1, detail: str = "") -> None:
+        lane = self._lanes.get((record["node"], side))
+        if lane is not None:
+            lane.marks.append(Mark(record["t"], kind, label, number, detail))
+
+    def _MessagePosted(self, record: Record) -> None:
+        self._posted[record["node"], record["message"]] = record["t"]
+        self._mark(record, "to", "post", "post", record["message"])
+
+    def _MessageAcked(self, record: Record) -> None:
+        self._mark(record, "to", "ack", "ACK", record["message"])
+        since = self._posted.pop((record["node"], record["message"]), None)
+        if since is not None:
+            title = f"message {record['message']}: posted, then acknowledged"
+            self._lanes[record["node"], "to"].spans.append(Span(since, record["t"], "flight", title))
+
+    def _MessageReceived(self, record: Record) -> None:
+        self._mark(record, "from", "result", "result", record["message"])
+
+    def _Retransmission(self, record: Record) -> None:
+        kind, label = _BACK.get(record["cause"], ("back", f"{record['cause']}, back"))
+        self._mark(record, "to", kind, label, detail=f"to PSN {record['psn']}, {record['packets']} packets again")
+
+    def _NakSent(self, record: Record) -> None:
+        label = _SYNDROMES.get(record["syndrome"], f"NAK {record['syndrome']:#04x}")
+        self._mark(record, "from", "nak", label, detail=f"PSN {record['psn']} expected")
+
+    def _RnrNakSent(self, record: Record) -> None:
+        self._mark(record, "from", "nak", "RNR NAK", detail=f"PSN {record['psn']}: no receive posted")
+
+    def _FrameRejected(self, record: Record) -> None:
+        # An answer is for the sender; requests, and what nobody can read, are told where data comes in.
+        side = "to" if record["reason"] == "bad_ack" or record["detail"].startswith("ACKNOWLEDGE") else "from"
+        self._mark(record, side, "reject", f"rejected ({record['reason']})", detail=record["detail"])
+
+    def _QpFailed(self, record: Record) -> None:
+        _, side = self._names.owner.get(record["qpn"], ("", "to"))
+        detail = record["detail"].partition(": ")[2] or record["detail"]
+        self._mark(record, side, "fail", f"QP FAILS, {record['status']}:", detail=detail)
+        if (record["node"], side) in self._lanes and (record["node"], side) not in self._states:
+            self._states[record["node"], side] = record["t"], "error"
+
+    def _WorkerFailed(self, record: Record) -> None:
+        self._mark(record, "to", "fail", f"worker fails, {record['reason']}")
+
+    def _CollectiveStarted(self, record: Record) -> None:
+        self._mark(record, "to", "turn", f"iteration {record['iteration']} begins")
+        since, until = self._iterations.get(record["iteration"], (record["t"], -1))
+        self._iterations[record["iteration"]] = min(since, record["t"]), until
+
+    def _CollectiveCompleted(self, record: Record) -> None:
+        since, until = self._iterations.get(record["iteration"], (record["completed_ns"], -1))
+        self._iterations[record["iteration"]] = since, max(until, record["completed_ns"])
+        lane = self._lanes.get((record["node"], "from"))
+        if lane is not None:
+            lane.marks.append(Mark(record["completed_ns"], "turn", f"iteration {record['iteration']} is whole"))
+
+    def _QpStepped(self, record: Record) -> None:
+        host, side = record["node"], "to" if record["side"] == "requester" else "from"
+        state, cause, after = record["state"], record["cause"], record["next"]
+        arrow = f" -> {after}" if after != state else ""
+        if not self._explain(record, side, f"[{state}: {cause}{arrow}]"):
+            kind = "step" if cause in _ORDINARY else "odd"
+            self._mark(record, side, kind, f"{state}: {cause}{arrow}", detail=f"PSN {record['psn']}")
+        since, known = self._states.get((host, side), (record["t"], state))
+        if known != after:
+            self._add_state((host, side), since, record["t"], known)
+            since = record["t"]
+        self._states[host, side] = since, after
+
+    def _explain(self, record: Record, side: str, step: str) -> bool:
+        """Whether the step is the reason of what the lane has just told; then it is told there."""
+        lane = self._lanes.get((record["node"], side))
+        last = lane.marks[-1] if lane is not None and lane.marks else None
+        if lane is None or last is None or last.t != record["t"] or last.kind not in _STEPPED or "[" in last.detail:
+            return False
+        lane.marks[-1] = replace(last, detail=f"{last.detail} {step}".lstrip())
+        return True
+
+    def _add_state(self, key: tuple[str, str], since: int, until: int, state: str) -> None:
+        shown = _SHOWN_STATES.get(state)
+        if shown is not None and until > since and key in self._lanes:
+            self._lanes[key].spans.append(Span(since, until, shown, state))
+
+    def _NodeExited(self, record: Record) -> None:
+        if record["status"] != 0:
+            for side in ("to", "from"):
+                since, state = self._states.pop((record["node"], side), (0, ""))
+                self._add_state((record["node"], side), since, record["t"], state)
+            for key in [key for key in self._posted if key[0] == record["node"]]:
+                title = f"message {key[1]}: lost with its sender"
+                self._lanes[key[0], "to"].spans.append(Span(self._posted.pop(key), record["t"], "flight", title))
+            why = "killed" if record["expected"] else "died"
+            self._faults.marks.append(Mark(record["t"], "fail", f"{record['node']} {why}", detail=record["output"]))
+
+    def _TimeLimitReached(self, record: Record) -> None:
+        who = ", ".join(record["unfinished"])
+        self._faults.marks.append(Mark(record["t"], "fail", "time limit", detail=f"unfinished: {who}"))
+
+    def _FaultStruck(self, record: Record) -> None:
+        fault, target, kind = record["fault"], record["target"], record["kind"]
+        if not record["flow"] or kind in ("link_down", "kill", "pause", "rate_change"):
+            since, _, _ = self._lasting.get((fault, target), (record["t"], 0, ""))
+            self._lasting[fault, target] = since, record["t"], kind
+        place = f"{target} {record['direction']}".rstrip()
+        lane = self._struck(record)
+        label = f"{kind} at {place}" if fault.startswith(kind) else f"{kind} {fault!r} at {place}"
+        detail = ""
+        if record["opcode"] >= 0:
+            again = f", copy {record['occurrence']}" if record["occurrence"] > 1 else ""
+            detail = f"{opcode_name(record['opcode'])} PSN {record['psn']}{again}"
+        lane.marks.append(Mark(record["t"], "fault", label, detail=detail))
+
+    def _FaultHealed(self, record: Record) -> None:
+        found = self._lasting.pop((record["fault"], record["target"]), None)
+        if found is not None:
+            title = f"{found[2]} {record['fault']!r} at {record['target']}"
+            self._faults.spans.append(Span(found[0], record["t"], "fault", title))
+            self._faults.marks.append(Mark(record["t"], "turn", f"healed: {title}"))
+
+    def _struck(self, record: Record) -> Lane:
+        """The lane of the end of the connection at whose link the packet was struck; else of the end that sent it."""
+        qpn = record["flow"].rpartition(":")[2]
+        host, side = self._names.owner.get(int(qpn) if qpn.isdigit() else -1, ("", ""))
+        if (host, side) not in self._lanes:
+            return self._faults
+        other = self._names.neighbour(host, 1 if side == "to" else -1), "from" if side == "to" else "to"
+        at_receiver = host in record["target"].split("-")
+        return self._lanes[(host, side) if at_receiver else other]

@@ -1,0 +1,47 @@
+"""From a history to a timeline: hands each record to the readers, and puts together what they made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from testbed.history import Record
+from testbed.report.timeline.model import Lane, Timeline
+from testbed.report.timeline.naming import find_names
+from testbed.report.timeline.queue_pairs import QpReader
+from testbed.report.timeline.switches import SwitchReader
+
+__all__ = ["build_timeline"]
+
+_STEPS = {"QpStepped", "SlotStepped"}
+
+
+def build_timeline(history: Sequence[Record]) -> Timeline:
+    """All lanes of a run, from its start to the last thing that a queue pair, a switch or a fault did."""
+    names = find_names(history)
+    faults = Lane("faults", "world")
+    queue_pairs, switches = QpReader(names, faults), SwitchReader(names)
+    traced = False
+    for record in history:
+        traced = traced or record["event"] in _STEPS
+        queue_pairs.read(record)
+        switches.read(record)
+    queue_pairs.sort()
+    lanes = queue_pairs.lanes
+    times = [lane.marks[-1].t for lane in (faults, *lanes) if lane.marks]
+    times += [span.stop for lane in lanes for span in lane.spans[-1:]] + [fate.last for fate in switches.fates()]
+    stop = max(times, default=0)
+    queue_pairs.close(stop)
+    switches.close(stop)
+    return Timeline(
+        hosts=names.hosts,
+        switches=names.switches,
+        iterations=queue_pairs.iterations(stop),
+        faults=faults,
+        qps=lanes,
+        messages=switches.fates(),
+        switch_marks=switches.marks,
+        slots=[switches.slots[key] for key in sorted(switches.slots)],
+        start=0,
+        stop=stop,
+        traced=traced,
+    )

@@ -1,0 +1,153 @@
+"""What became of messages and slots in switches."""
+
+from __future__ import annotations
+
+from testbed.history import Record
+from testbed.report.timeline.model import Lane, Mark, MessageFate, Span
+from testbed.report.timeline.naming import Names
+
+__all__ = ["SwitchReader"]
+
+_CAUSES = {
+    "new": ("post", "contribution"),
+    "completing": ("sum", "last contribution: sum"),
+    "repeat": ("ignored", "repeated"),
+    "repeat_answered": ("replay", "repeated, result replayed"),
+    "reclaim": ("turn", "reclaimed"),
+}
+
+
+class SwitchReader:
+    """`marks` per switch; `slots` by (switch, number), from a trace; `fates` of messages."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.marks: dict[str, list[Mark]] = {switch: [] for switch in names.switches}
+        self.slots: dict[tuple[str, int], Lane] = {}
+        self._live: dict[tuple[str, int], MessageFate] = {}
+        self._ended: list[MessageFate] = []
+        self._open: dict[tuple[str, int], tuple[int, str, int, set[int]]] = {}
+        """(switch, slot) -> (since, state, message, ranks that contributed)"""
+        self._posted: dict[int, int] = {}
+        self._received: dict[int, int] = {}
+        self._traced = False
+        self._rows: dict[str, list[int]] = {}
+        """per switch: when the newest message of each row was over"""
+
+    def read(self, record: Record) -> None:
+        read = getattr(self, f"_{record['event']}", None)
+        if read is not None:
+            read(record)
+
+    def fates(self) -> list[MessageFate]:
+        return sorted((*self._ended, *self._live.values()), key=lambda fate: (fate.node, fate.message, fate.first))
+
+    def close(self, stop: int) -> None:
+        for (node, slot), (since, state, message, ranks) in self._open.items():
+            missing = self._missing(ranks) if state == "open" else ""
+            title = f"message {message}, {state}{missing and f', lacks {missing}'}"
+            self.slots[node, slot].spans.append(Span(since, stop, state, title))
+            fate = self._live.get((node, message))
+            if missing and fate is not None and not fate.missing:
+                fate.missing = f"slot {slot} lacks {missing}"
+        self._arrange(stop)
+
+    def _arrange(self, stop: int) -> None:
+        """Rows such that messages of one row do not overlap; without trace, when the last host had the result."""
+        for fate in self.fates():
+            if not self._traced and fate.complete is not None and fate.gone is None:
+                fate.gone, fate.how = max(self._received.get(fate.message, fate.complete), fate.complete), "received"
+            rows = self._rows.setdefault(fate.node, [])
+            row = next((row for row, over in enumerate(rows) if over <= fate.first), len(rows))
+            if row == len(rows):
+                rows.append(0)
+            rows[row] = stop + 1 if fate.gone is None else fate.gone
+            fate.row = row
+
+    def _fate(self, record: Record, message: int) -> MessageFate:
+        key = record["node"], message
+        fate = self._live.get(key)
+        if fate is None:
+            first = record["t"] if self._traced else min(record["t"], self._posted.get(message, record["t"]))
+            fate = self._live[key] = MessageFate(record["node"], message, first, record["t"])
+        fate.last = record["t"]
+        return fate
+
+    def _count(self, record: Record, what: str, kind: str, label: str) -> None:
+        message, offset = record["message"], record["offset"]
+        known = (record["node"], message) in self._live
+        if known or (message in self._posted and not self._traced):  # a trace tells when a message came in
+            fate = self._fate(record, message)
+            fate.counts[what] = fate.counts.get(what, 0) + 1
+        sender = self._host(record["rank"])
+        detail = f"packet {offset} of {sender}" if offset >= 0 else f"of {sender}"
+        self.marks.setdefault(record["node"], []).append(Mark(record["t"], kind, label, message, detail))
+
+    def _MessagePosted(self, record: Record) -> None:
+        self._posted.setdefault(record["message"], record["t"])
+
+    def _MessageReceived(self, record: Record) -> None:
+        self._received[record["message"]] = record["t"]
+
+    def _MessageAggregated(self, record: Record) -> None:
+        self._fate(record, record["message"]).complete = record["t"]
+        self.marks.setdefault(record["node"], []).append(Mark(record["t"], "sum", "sum", record["message"]))
+
+    def _MessageInferred(self, record: Record) -> None:
+        self._count(record, "inferred", "inferred", "FIRST missing, placed by inference")
+
+    def _PacketIgnored(self, record: Record) -> None:
+        self._count(record, record["reason"], "ignored", f"ignored ({record['reason']})")
+
+    def _ResultReplayed(self, record: Record) -> None:
+        self._count(record, "replayed", "replay", "result replayed")
+
+    def _SlotStepped(self, record: Record) -> None:
+        self._traced = True
+        node, slot, cause, message = record["node"], record["slot"], record["cause"], record["message"]
+        lane = self.slots.get((node, slot))
+        if lane is None:
+            lane = self.slots[node, slot] = Lane(f"{node} slot {slot}", node, slot=slot)
+        kind, label = _CAUSES.get(cause, ("ignored", f"ignored ({cause})"))
+        rank = record["rank"]
+        detail = f"of {self._host(rank)}" if rank >= 0 else ""
+        state, after = record["state"], record["next"]
+        arrow = f", {state} -> {after}" if state != after else ""
+        lane.marks.append(Mark(record["t"], kind, f"{label}{arrow}", message, detail))
+        before = self._open.get((node, slot))
+        if state != after:
+            if before is not None:
+                lane.spans.append(Span(before[0], record["t"], before[1], f"message {before[2]}, {before[1]}"))
+            if after == "empty":
+                self._open.pop((node, slot), None)
+            else:
+                self._open[node, slot] = record["t"], after, message, {rank} | (before[3] if before else set())
+        elif before is not None and cause == "new":
+            before[3].add(rank)
+        if cause == "reclaim":
+            if state != "empty":
+                fate = self._fate(record, message)
+                fate.gone, fate.how = record["t"], "reclaimed"
+        elif cause in ("new", "completing"):
+            self._fate(record, message)
+
+    def _NodeExited(self, record: Record) -> None:
+        """What a switch knew is gone."""
+        node = record["node"]
+        if record["status"] == 0 or node in self._names.hosts:
+            return
+        for key in [key for key in self._live if key[0] == node]:
+            fate = self._live.pop(key)
+            self._ended.append(fate)
+            if fate.gone is None:
+                fate.gone, fate.how = record["t"], "lost"
+        for key in [key for key in self._open if key[0] == node]:
+            since, state, message, _ = self._open.pop(key)
+            self.slots[key].spans.append(Span(since, record["t"], state, f"message {message}, {state}, then lost"))
+
+    def _host(self, rank: int) -> str:
+        hosts = self._names.hosts
+        return hosts[rank] if 0 <= rank < len(hosts) else f"rank {rank}"
+
+    def _missing(self, ranks: set[int]) -> str:
+        return ", ".join(host for rank, host in enumerate(self._names.hosts) if rank not in ranks)

@@ -1,0 +1,5 @@
+"""Fast paths for large systems: the message level (events per message) and the flow level (phases of fair flows)."""
+
+from testbed.scale.outcome import Outcome
+
+__all__ = ["Outcome"]

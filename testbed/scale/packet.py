@@ -1,0 +1,45 @@
+"""The packet level by the same names as the fast paths: one collective in the simulated world, without faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.history import Record
+from testbed.plan import make_plan
+from testbed.scale.outcome import Outcome
+from testbed.scale.rack import RackPoint
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.worlds.simulated import simulate
+from topologies import LinkShape, rack
+from workloads.errors import InternalError
+
+__all__ = ["packet_level"]
+
+_TIMEOUT_CODE = 24
+"""over a minute: nothing is lost here"""
+_TIME_LIMIT_NS = 1 << 62
+
+
+def packet_level(collective: str, point: RackPoint) -> Outcome:
+    """`collective` is netreduce or ring. The outcome counts every frame on every link; it has no events."""
+    shape = LinkShape(rate_bps=int(point.rate_bps), delay_ns=round(point.delay_ns), mtu=9000, queue_packets=1 << 20)
+    scenario = Scenario(
+        name="scale", topology=rack(point.hosts, shape), link=shape, world="simulated", capture=False,
+        transport=Transport(path_mtu=point.path_mtu, timeout_code=_TIMEOUT_CODE),
+        switch=SwitchOptions("netreduce" if collective == "netreduce" else "forward"),
+        job=Job(
+            collective=collective, size_bytes=point.size_bytes, message_packets=point.message_packets,
+            window_messages=point.window_messages,
+        ),
+        time_limit_ns=_TIME_LIMIT_NS,
+    )  # fmt: skip
+    records = simulate(make_plan(scenario))
+    ends = [record["completed_ns"] for record in _of(records, "CollectiveCompleted")]
+    if len(ends) != point.hosts:
+        raise InternalError(f"{point.hosts - len(ends)} hosts of {point.hosts} did not finish: {point}")
+    frames = sum(record["frames_out"] for record in _of(records, "PlaneStatistics"))
+    return Outcome(max(ends) / 1e9, frames)
+
+
+def _of(records: list[Record], event: str) -> list[dict[str, Any]]:
+    return [record for record in records if record["event"] == event]

@@ -1,0 +1,49 @@
+"""Results of a sweep on disk, one JSON line each, keyed by content hash: what was computed is not computed again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, TextIO
+
+from workloads.errors import ScenarioError
+
+__all__ = ["Store"]
+
+_FILE = "results.jsonl"
+
+
+class Store:
+    """Of one folder, which is made when it is not there. Lines that a kill cut short are ignored. Raises ScenarioError
+    when the folder cannot be written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / _FILE
+        self.results: dict[str, dict[str, Any]] = {}
+        self._file: TextIO | None = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+            self._file = self.path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise ScenarioError(f"cannot be written: {error.strerror or error}", file=str(self.path)) from error
+        for line in text.splitlines():
+            try:
+                record = json.loads(line)
+                self.results[record["key"]] = record["result"]
+            except (ValueError, KeyError, TypeError):
+                continue
+        if text and not text.endswith("\n"):
+            self._file.write("\n")
+
+    def add(self, key: str, result: dict[str, Any]) -> None:
+        """On disk when it returns."""
+        assert self._file is not None
+        self.results[key] = result
+        self._file.write(json.dumps({"key": key, "result": result}) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,79 @@
+"""A node's own clock: what a Machine is told about the time, and what the world makes of the times that it tells."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.worlds.simulated.nodes import FinishingMachine
+from workloads.events import CollectiveCompleted
+from workloads.machine import Buffer, Event
+
+__all__ = ["INSTANTS", "ClockedMachine", "NodeClock", "draw_clocks"]
+
+_BILLION = 1_000_000_000
+
+INSTANTS: Mapping[type[Event], tuple[str, ...]] = {CollectiveCompleted: ("completed_ns",)}
+"""Fields of a Machine's events that say when something was, by its clock; durations are no such fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClock:
+    """local = offset + t * (1 + drift), rounded down to whole ns. It never goes back."""
+
+    offset_ns: int
+    drift_ppb: int
+    """above -10^9"""
+
+    def local(self, time: int) -> int:
+        """What the clock shows at `time` of the world (both ns)."""
+        return self.offset_ns + time * (_BILLION + self.drift_ppb) // _BILLION
+
+    def world(self, local: int) -> int:
+        """The first time of the world at which the clock shows `local` or more."""
+        return -((self.offset_ns - local) * _BILLION // (_BILLION + self.drift_ppb))
+
+
+class ClockedMachine:
+    """A Machine that lives by `clock`, in a world with a time of its own: its timers and its events are told in that."""
+
+    def __init__(self, machine: FinishingMachine, clock: NodeClock) -> None:
+        self.machine, self._clock = machine, clock
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        self.machine.receive_frame(port, frame, self._clock.local(now))
+
+    def frames_to_send(self, now: int) -> Iterable[tuple[int, Buffer]]:
+        return self.machine.frames_to_send(self._clock.local(now))
+
+    def get_timer(self) -> int | None:
+        due = self.machine.get_timer()
+        return None if due is None else self._clock.world(due)
+
+    def handle_timer(self, now: int) -> None:
+        self.machine.handle_timer(self._clock.local(now))
+
+    def next_event(self) -> Event | None:
+        event = self.machine.next_event()
+        if event is None or type(event) not in INSTANTS:
+            return event
+        told: dict[str, Any] = {name: self._clock.world(getattr(event, name)) for name in INSTANTS[type(event)]}
+        return replace(event, **told)
+
+    def finish(self, now: int) -> None:
+        self.machine.finish(self._clock.local(now))
+
+
+def draw_clocks(clocks: Clocks, seed: int, nodes: Iterable[str]) -> dict[str, NodeClock]:
+    """A clock per node, each from (seed, node); none at all where all clocks are true."""
+    if clocks == TRUE_CLOCKS:
+        return {}
+    drawn = {}
+    for node in nodes:
+        draw = random.Random(f"clock {seed} {node}")
+        offset = draw.randint(-clocks.offset_ns, clocks.offset_ns)
+        drawn[node] = NodeClock(offset, draw.randint(-clocks.drift_ppb, clocks.drift_ppb))
+    return drawn

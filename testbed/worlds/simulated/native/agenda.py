@@ -1,0 +1,183 @@
+"""An `Agenda` whose appointments are kept in C, and what Python does when the compiled loop comes back."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.native.library import CoreStruct, Stage, Why
+from topologies import DIRECTIONS, Direction, Topology
+from workloads.errors import InternalError
+
+if TYPE_CHECKING:
+    from testbed.worlds.simulated.native.nodes import NativeHostNode, NativeSwitchNode
+    from testbed.worlds.simulated.native.wire import NativeWire
+
+__all__ = ["NativeAgenda"]
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+"""as in agenda.py"""
+_ALWAYS, _NO_FURTHER = (1 << 63) - 1, -1
+"""limits: the end of time; no event but the one at hand"""
+
+
+class NativeAgenda(Agenda):
+    """Same order, same times. `stride`: bytes of the longest frame."""
+
+    def __init__(self, seed: int, library: ctypes.CDLL, stride: int) -> None:
+        super().__init__(seed)
+        self.library = library
+        self.pointer: int = library.sim_new(stride, (seed & _MASK) * _GOLDEN & _MASK)
+        if not self.pointer:
+            raise MemoryError("no memory for the event loop")
+        self._free = weakref.finalize(self, library.sim_free, self.pointer)
+        self.core = CoreStruct.from_address(self.pointer)
+        self._run, self._at = library.sim_run, library.sim_at
+        self._actions: dict[int, tuple[Callable[[Any], None], Any]] = {}
+        self._numbers = 0
+        self.wires: list[NativeWire] = []
+        """by number; each adds itself"""
+        self._nodes: list[NativeHostNode | NativeSwitchNode] = []
+        self._tables: list[object] = []
+        self._answers: dict[int, Callable[[], None]] = {
+            Why.CALL: self._call, Why.OFFER: self._offer, Why.PULL: self._pull, Why.ADMIT_IN: self._admit_in,
+            Why.ADMIT_OUT: self._admit_out, Why.ARRIVE: self._arrive, Why.SETTLE: self._settle, Why.NEWS: self._news,
+            Why.TELL: self._tell, Why.WAKE: self._wake, Why.ROOM: self._room,
+            Why.RECORD_IN: self._record_in, Why.RECORD_OUT: self._record_out, Why.DROPPED: self._dropped,
+        }  # fmt: skip
+
+    def at(self, time: int, actor: int, action: Callable[[Any], None], argument: Any = None) -> None:
+        number = self._numbers = self._numbers + 1
+        self._actions[number] = action, argument
+        self._at(self.pointer, time, actor, number)
+
+    def next_time(self) -> int | None:
+        time: int = self.library.sim_next_time(self.pointer)
+        return None if time < 0 else time
+
+    def step(self) -> None:
+        """As the reference, but steps that need no Python come in between."""
+        if self.next_time() is None:
+            raise IndexError("nothing is on the agenda")
+        if self._answer(_ALWAYS):
+            self._complete()
+
+    def run(self, limit: int, goes_on: Callable[[], object]) -> bool:
+        while goes_on():
+            if not self._answer(limit):
+                return False
+        self._complete()
+        return True
+
+    def connect(
+        self,
+        topology: Topology,
+        nodes: Mapping[str, NativeHostNode | NativeSwitchNode],
+        wires: Mapping[tuple[str, Direction], NativeWire],
+    ) -> None:
+        """All nodes and wires are there: tell the loop who hangs on what."""
+        self._nodes = list(nodes.values())
+        numbers = {name: number for number, name in enumerate(nodes)}
+        for link in topology.links:
+            for direction in DIRECTIONS:
+                ends = (link.a, link.a_port), (link.b, link.b_port)
+                (sender, _), (receiver, port) = ends if direction is Direction.UP else ends[::-1]
+                wires[link.name, direction].leads(nodes[sender].pulled_as(numbers[sender]), numbers[receiver], port)
+        self.core.wires = self._table([wire.address for wire in self.wires])
+        self.core.nodes = self._table([node.connected(number, self) for number, node in enumerate(self._nodes)])
+
+    def table(self, addresses: list[int | None]) -> int:
+        """Address of an array of pointers that lives as long as this."""
+        return self._table(addresses)
+
+    def _table(self, addresses: list[int | None] | list[int]) -> int:
+        array = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
+        self._tables.append(array)
+        return ctypes.addressof(array)
+
+    def kick(self, number: int) -> None:
+        """The event goes on with what the host has to send, and its alarm."""
+        self.core.node, self.core.stage = number, Stage.KICK
+
+    def _complete(self) -> None:
+        """Whatever the event at hand still has to do."""
+        while self.core.stage != Stage.NONE and self._answer(_NO_FURTHER):
+            pass
+
+    def _answer(self, limit: int) -> bool:
+        """All that needs no Python, up to `limit`, and what Python is needed for then. False when there was no such thing."""
+        core = self.core
+        why = self._run(self.pointer, limit)
+        self.now = core.now
+        if why == Why.DRY:
+            return False
+        if why == Why.NO_MEMORY:
+            raise MemoryError("no memory for appointments or frames")
+        self._answers[why]()
+        return True
+
+    def _call(self) -> None:
+        action, argument = self._actions.pop(self.core.number)
+        action(argument)
+
+    def _host(self) -> NativeHostNode:
+        return self._nodes[self.core.node]  # type: ignore[return-value]
+
+    def _switch(self) -> NativeSwitchNode:
+        return self._nodes[self.core.node]  # type: ignore[return-value]
+
+    def _frame(self) -> bytes:
+        return ctypes.string_at(self.core.data, self.core.length)
+
+    def _offer(self) -> None:
+        if not self._host().offer():
+            self.core.refused = 1
+
+    def _pull(self) -> None:
+        self.wires[self.core.wire].pull()
+
+    def _admit_in(self) -> None:
+        self._switch().admit(self.core.port, self._frame(), outgoing=False)
+
+    def _admit_out(self) -> None:
+        self._switch().admit(self.core.port, self._frame(), outgoing=True)
+
+    def _arrive(self) -> None:
+        node = self._nodes[self.core.node]
+        node.take(self.core.port, self._frame())
+
+    def _settle(self) -> None:
+        self._host().settle_by_verbs()
+
+    def _news(self) -> None:
+        self._host().hear_news()
+
+    def _tell(self) -> None:
+        self._switch().tell_news()
+
+    def _wake(self) -> None:
+        self._host().wake()
+
+    def _room(self) -> None:
+        self._switch().make_room()
+
+    def _record_in(self) -> None:
+        self._switch().record(self.core.port, self._frame(), outgoing=False)
+
+    def _record_out(self) -> None:
+        self._switch().record(self.core.port, self._frame(), outgoing=True)
+
+    def _dropped(self) -> None:
+        self._switch().dropped(self.core.port, self._frame(), self.core.number)
+
+    def check(self, fate: int) -> int:
+        """What a function that keeps a frame returned. Raises InternalError when it could not."""
+        if fate < 0:
+            raise InternalError(
+                "a frame is longer than any link or queue pair of the plan allows, or there is no memory"
+            )
+        return fate

@@ -1,0 +1,382 @@
+/* The loop itself: what becomes of a frame, stage by stage, up to where Python is needed. */
+#include "core.h"
+
+#include "../../../../switch_nodes/netreduce/state.h"
+
+enum { ABSORBED = 0, ABSORB_PYTHON = 1 }; /* absorb.c: WHY_DONE, WHY_PYTHON */
+
+#define BITS_NS 8000000000u
+
+int32_t forward_rows(const struct mac_table *table, struct frame_queue *queue, const uint8_t *frames, int64_t stride,
+                     const int32_t *lengths, const int32_t *ports, int32_t row, int32_t count, int32_t *asked);
+int32_t netreduce_absorb(struct netreduce_switch *sw, const uint8_t *frames, int64_t stride, const int32_t *lengths,
+                         const int32_t *ports, int32_t row, int32_t count);
+
+/* wire.py: _begin. */
+void sim_begin(struct sim_core *core, struct sim_wire *wire, int32_t frame)
+{
+    uint64_t length = (uint64_t)core->lengths[frame], work = length * BITS_NS + (uint64_t)wire->remainder;
+    wire->busy = 1;
+    wire->remainder = (int64_t)(work % (uint64_t)wire->rate_bps);
+    if (!wire->frames)
+        wire->first_at = core->now;
+    wire->frames++;
+    wire->bytes += (int64_t)length;
+    wire->last_at = core->now + (int64_t)(work / (uint64_t)wire->rate_bps);
+    sim_push(core, wire->last_at, wire->actor, EVENT_END, wire->number, 0, frame);
+}
+
+/* wire.py: send. What is not sent is given up. */
+enum sent sim_send(struct sim_core *core, struct sim_wire *wire, int32_t frame)
+{
+    if (core->lengths[frame] > wire->longest || (wire->busy && wire->waiting >= wire->limit)) {
+        enum sent fate = core->lengths[frame] > wire->longest ? MISFIT : QUEUE_FULL;
+        wire->drops++;
+        sim_frame_free(core, frame);
+        return fate;
+    }
+    if (!wire->busy) {
+        sim_begin(core, wire, frame);
+        return SENT;
+    }
+    core->next[frame] = NO_FRAME;
+    if (wire->waiting++)
+        core->next[wire->tail] = frame;
+    else
+        wire->head = frame;
+    wire->tail = frame;
+    return SENT;
+}
+
+/* Let Python see the frame; it is given up with the next call. */
+static enum why show(struct sim_core *core, int32_t frame, enum why why)
+{
+    core->data = sim_frame_at(core, frame);
+    core->length = core->lengths[frame];
+    core->pending = frame;
+    return why;
+}
+
+/* Whether compiled code may drive the host now; if not, *why is what Python does first, or instead. */
+static int is_ready(struct sim_core *core, const struct sim_node *node, enum why instead, enum why *why)
+{
+    if (node->is_held)
+        return 1;
+    *why = core->refused ? instead : WHY_OFFER;
+    core->refused = 0;
+    return 0;
+}
+
+/* nodes.py: _arm, of a held host. */
+static void arm(struct sim_core *core, struct sim_node *node)
+{
+    int64_t due = rc_held_timer(node->held);
+    if (due < 0 || (node->armed >= 0 && due >= node->armed))
+        return;
+    node->armed = due > core->now ? due : core->now;
+    sim_push(core, node->armed, node->actor, EVENT_WAKE, core->node, 0, NO_FRAME);
+}
+
+/* nodes.py: HostNode._pull, and what comes of it: a frame begins, or the wire is free. Returns whether that is done. */
+static int pull(struct sim_core *core, struct sim_node *node, struct sim_wire *wire, enum why instead, enum why *why)
+{
+    if (!node->alive || node->paused) {
+        wire->busy = 0;
+        return 1;
+    }
+    if (node->machine != HOST) {
+        *why = instead;
+        return 0;
+    }
+    if (!is_ready(core, node, instead, why))
+        return 0;
+    int32_t frame = sim_frame_new(core);
+    if (frame == NO_FRAME) {
+        *why = instead;
+        return 0;
+    }
+    switch (rc_held_pull(node->held, sim_frame_at(core, frame), (size_t)core->stride, &core->lengths[frame], core->now)) {
+    case RC_HELD_DONE:
+        arm(core, node);
+        sim_begin(core, wire, frame);
+        return 1;
+    case RC_HELD_NONE:
+        sim_frame_free(core, frame);
+        wire->busy = 0;
+        return 1;
+    default: /* the next message: Python prepares it */
+        sim_frame_free(core, frame);
+        *why = WHY_OFFER;
+        return 0;
+    }
+}
+
+/* A frame comes into a switch. Returns whether the program took it. */
+static int absorb(struct sim_core *core, struct sim_node *node, enum why *why)
+{
+    const uint8_t *data = sim_frame_at(core, core->frame);
+    int32_t length = core->lengths[core->frame], asked = 0;
+    if (node->machine == NETREDUCE) {
+        if (netreduce_absorb(node->program, data, core->stride, &length, &core->port, 0, 1) == 1)
+            return 1;
+        *why = node->program->why == ABSORB_PYTHON ? WHY_ARRIVE : WHY_ROOM;
+        return 0;
+    }
+    if (forward_rows(node->macs, node->queue, data, core->stride, &length, &core->port, 0, 1, &asked) == 1) {
+        node->forwarded++;
+        return 1;
+    }
+    *why = asked ? WHY_ARRIVE : WHY_ROOM;
+    return 0;
+}
+
+/* nodes.py: arrive, behind the filter. Returns whether the next stage is set. */
+static int enter(struct sim_core *core, enum why *why)
+{
+    struct sim_node *node = core->nodes[core->node];
+    int32_t frame = core->frame, length = core->lengths[frame];
+    *why = WHY_ARRIVE;
+    if (!node->alive) {
+        sim_frame_free(core, frame);
+        core->stage = STAGE_NONE;
+        return 1;
+    }
+    if (node->paused || node->machine == BY_VERBS)
+        return 0;
+    core->stage = STAGE_DRAIN;
+    if (node->machine == HOST) {
+        if (!is_ready(core, node, WHY_ARRIVE, why)) {
+            core->stage = STAGE_ENTER;
+            return 0;
+        }
+        enum rc_held_fate fate = rc_held_receive(node->held, sim_frame_at(core, frame), length, core->now);
+        if (fate == RC_HELD_PYTHON)
+            return 0;
+        core->stage = fate == RC_HELD_NEWS ? STAGE_NONE : STAGE_KICK;
+        *why = WHY_NEWS;
+    } else if (!absorb(core, node, why)) {
+        core->stage = STAGE_ENTER;
+        return 0;
+    }
+    node->frames_in++;
+    node->bytes_in += length;
+    if (node->is_tapped) { /* it sees what was taken, and Python records what it takes itself */
+        *why = WHY_RECORD_IN;
+        return 0;
+    }
+    sim_frame_free(core, frame);
+    return core->stage != STAGE_NONE;
+}
+
+/* nodes.py: SwitchNode._pass. A frame is due at *at behind its filter; if it has to wait, *at is until when. */
+static int is_held_back(const struct sim_core *core, const struct sim_node *node, int32_t port, int outgoing, int64_t *at)
+{
+    int64_t *appointed = node->appointed + 2 * port + outgoing;
+    if (*at <= core->now && *appointed < core->now)
+        return 0;
+    if (*appointed < *at)
+        *appointed = *at;
+    if (*at < core->now)
+        *at = core->now;
+    return 1;
+}
+
+/* nodes.py: SwitchNode._leave. Returns whether no tap wants to hear of it. */
+static int leave(struct sim_core *core, const struct sim_node *node, int32_t port, int32_t frame, enum why *why)
+{
+    struct sim_wire *wire = node->wires[port];
+    int fits = core->lengths[frame] <= wire->longest;
+    if (node->is_tapped && (!fits || (wire->busy && wire->waiting >= wire->limit))) {
+        wire->drops++;
+        core->number = fits ? QUEUE_FULL : MISFIT;
+        core->port = port;
+        core->frame = frame;
+        *why = WHY_DROPPED;
+        return 0;
+    }
+    sim_send(core, wire, frame);
+    return 1;
+}
+
+/* nodes.py: SwitchNode._let_leave, up to the filter of the oldest frame that its program gave out. Returns whether Python is
+ * not needed before that. */
+static int drain(struct sim_core *core, struct sim_node *node, enum why *why)
+{
+    struct frame_queue *queue = node->queue;
+    if (queue->first == queue->last) {
+        core->stage = STAGE_NONE;
+        *why = WHY_TELL;
+        return node->machine != NETREDUCE || !node->program->log_used;
+    }
+    int64_t row = queue->first;
+    int32_t length = queue->length[row], frame = sim_frame_new(core);
+    if (frame == NO_FRAME)
+        return 1; /* the loop sees that it is broken */
+    memcpy(sim_frame_at(core, frame), queue->data + queue->start[row], (size_t)length);
+    core->lengths[frame] = length;
+    core->port = queue->port[row];
+    core->frame = frame;
+    if (++queue->first == queue->last)
+        queue->first = queue->last = queue->used = 0;
+    core->stage = STAGE_LEAVE;
+    *why = WHY_RECORD_OUT;
+    return !node->is_tapped;
+}
+
+/* The same, through the filter. */
+static int filter_out(struct sim_core *core, struct sim_node *node, enum why *why)
+{
+    int32_t port = core->port, frame = core->frame;
+    struct ina_link *link = node->egress[port];
+    int64_t at = core->now;
+    core->stage = STAGE_DRAIN;
+    *why = WHY_ADMIT_OUT;
+    if (link && !ina_link_pass(link, sim_frame_at(core, frame), core->lengths[frame], core->now, &at))
+        return 0;
+    if (!link || !is_held_back(core, node, port, 1, &at))
+        return leave(core, node, port, frame, why);
+    sim_push(core, at, node->actor + 2 + 2 * (uint64_t)port, EVENT_LEAVE, core->node, port, frame);
+    return 1;
+}
+
+/* Keep the next appointment. Returns whether Python is not needed for it. */
+static int begin_event(struct sim_core *core, enum why *why)
+{
+    struct sim_event event = sim_pop(core);
+    core->now = event.time;
+    core->node = event.where;
+    core->port = event.port;
+    core->frame = event.frame;
+    switch (event.kind) {
+    case EVENT_END:
+        core->wire = event.where;
+        core->stage = STAGE_PULL;
+        return 1;
+    case EVENT_ENTER:
+        core->stage = STAGE_ENTER;
+        return 1;
+    case EVENT_LEAVE:
+        return leave(core, core->nodes[event.where], event.port, event.frame, why);
+    case EVENT_WAKE:
+        *why = WHY_WAKE;
+        return 0;
+    default:
+        core->number = event.where;
+        *why = WHY_CALL;
+        return 0;
+    }
+}
+
+/* wire.py: _end, up to the delivery. */
+static int end_of_frame(struct sim_core *core, enum why *why)
+{
+    struct sim_wire *wire = core->wires[core->wire];
+    *why = WHY_PULL;
+    if (wire->waiting) {
+        int32_t frame = wire->head;
+        wire->head = core->next[frame];
+        wire->waiting--;
+        sim_begin(core, wire, frame);
+    } else if (wire->source < 0) {
+        wire->busy = 0;
+    } else {
+        core->node = wire->source;
+        if (!pull(core, core->nodes[wire->source], wire, WHY_PULL, why))
+            return 0;
+    }
+    core->stage = STAGE_DELIVER;
+    return 1;
+}
+
+/* nodes.py: arrive. */
+static int deliver(struct sim_core *core)
+{
+    const struct sim_wire *wire = core->wires[core->wire];
+    const struct sim_node *node = core->nodes[wire->to_node];
+    struct ina_link *link = node->ingress ? node->ingress[wire->to_port] : NULL;
+    int64_t at = core->now;
+    core->node = wire->to_node;
+    core->port = wire->to_port;
+    core->stage = STAGE_NONE;
+    if (link && !ina_link_pass(link, sim_frame_at(core, core->frame), core->lengths[core->frame], core->now, &at))
+        return 0;
+    if (!link || !is_held_back(core, node, core->port, 0, &at))
+        core->stage = STAGE_ENTER;
+    else
+        sim_push(core, at, node->actor + 1 + 2 * (uint64_t)core->port, EVENT_ENTER, core->node, core->port, core->frame);
+    return 1;
+}
+
+/* nodes.py: settle, of a held host. */
+static int kick(struct sim_core *core, enum why *why)
+{
+    struct sim_node *node = core->nodes[core->node];
+    struct sim_wire *wire = node->wires[0];
+    if (!is_ready(core, node, WHY_SETTLE, why) || (!wire->busy && !pull(core, node, wire, WHY_SETTLE, why)))
+        return 0;
+    arm(core, node);
+    core->stage = STAGE_NONE;
+    return 1;
+}
+
+/* Keep appointments that are not after `limit`, up to where Python is needed, and go on with the event that it was needed
+ * for. */
+enum why sim_run(struct sim_core *core, int64_t limit)
+{
+    enum why why = WHY_DRY;
+    if (core->pending != NO_FRAME) {
+        sim_frame_free(core, core->pending);
+        core->pending = NO_FRAME;
+    }
+    for (;;) {
+        if (core->broken)
+            return WHY_NO_MEMORY;
+        switch (core->stage) {
+        case STAGE_NONE:
+            if (!core->events || core->heap[0].time > limit)
+                return WHY_DRY;
+            if (!begin_event(core, &why))
+                return why == WHY_DROPPED ? show(core, core->frame, why) : why;
+            break;
+        case STAGE_PULL:
+            if (!end_of_frame(core, &why)) {
+                if (why == WHY_PULL)
+                    core->stage = STAGE_DELIVER;
+                return why;
+            }
+            break;
+        case STAGE_DELIVER:
+            if (!deliver(core))
+                return show(core, core->frame, WHY_ADMIT_IN);
+            break;
+        case STAGE_ENTER:
+            if (enter(core, &why))
+                break;
+            if (why == WHY_OFFER || why == WHY_ROOM)
+                return why;
+            if (why == WHY_RECORD_IN)
+                return show(core, core->frame, why);
+            core->stage = STAGE_NONE;
+            return why == WHY_ARRIVE ? show(core, core->frame, why) : why;
+        case STAGE_DRAIN:
+            if (!drain(core, core->nodes[core->node], &why)) {
+                if (why == WHY_RECORD_OUT) { /* it goes on afterwards */
+                    core->data = sim_frame_at(core, core->frame);
+                    core->length = core->lengths[core->frame];
+                }
+                return why;
+            }
+            break;
+        case STAGE_LEAVE:
+            if (!filter_out(core, core->nodes[core->node], &why))
+                return show(core, core->frame, why);
+            break;
+        default:
+            if (!kick(core, &why)) {
+                if (why == WHY_SETTLE)
+                    core->stage = STAGE_NONE;
+                return why;
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+"""The compiled loop (`core.c`) by ctypes: signatures, and the structs that both sides know."""
+
+from __future__ import annotations
+
+import ctypes
+from enum import IntEnum
+from functools import cache
+
+from workloads.errors import InternalError
+from workloads.native.build import load_library
+from workloads.rc.held import HELD_BYTES, HELD_QP_BYTES
+
+__all__ = ["CoreStruct", "MachineKind", "NodeStruct", "Stage", "Why", "WireStruct", "load_core"]
+
+_POINTER, _I32, _I64, _U64, _OCTETS = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_char_p
+
+
+class Stage(IntEnum):
+    """`enum stage`"""
+
+    NONE, PULL, DELIVER, ENTER, DRAIN, LEAVE, KICK = range(7)
+
+
+class Why(IntEnum):
+    """`enum why`"""
+
+    DRY, CALL, OFFER, PULL, ADMIT_IN, ADMIT_OUT, ARRIVE, SETTLE, NEWS, TELL, WAKE, ROOM, NO_MEMORY = range(13)
+    RECORD_IN, RECORD_OUT, DROPPED = range(13, 16)
+
+
+class MachineKind(IntEnum):
+    """`enum machine`"""
+
+    BY_VERBS, HOST, NETREDUCE, FORWARD = range(4)
+
+
+class WireStruct(ctypes.Structure):
+    """`struct sim_wire`"""
+
+    _fields_ = (
+        *(
+            (name, _I64)
+            for name in (
+                "rate_bps", "limit", "longest", "remainder", "frames", "bytes", "drops", "first_at", "last_at",
+            )
+        ),
+        ("actor", _U64),
+        ("waiting", _I64),
+        *((name, _I32) for name in ("head", "tail", "busy", "number", "source", "to_node", "to_port", "unused")),
+    )  # fmt: skip
+    rate_bps: int
+    frames: int
+    bytes: int
+    drops: int
+    first_at: int
+    last_at: int
+    busy: int
+    number: int
+    source: int
+    to_node: int
+    to_port: int
+
+
+class NodeStruct(ctypes.Structure):
+    """`struct sim_node`"""
+
+    _fields_ = (
+        ("actor", _U64),
+        *((name, _I64) for name in ("armed", "frames_in", "bytes_in", "forwarded")),
+        *((name, _POINTER) for name in ("wires", "ingress", "egress", "appointed", "held", "program", "queue", "macs")),
+        *((name, _I32) for name in ("machine", "alive", "paused", "is_held", "is_tapped", "unused")),
+    )
+    armed: int
+    frames_in: int
+    bytes_in: int
+    forwarded: int
+    wires: int | None
+    ingress: int | None
+    egress: int | None
+    appointed: int | None
+    held: int | None
+    program: int | None
+    queue: int | None
+    macs: int | None
+    machine: int
+    alive: int
+    paused: int
+    is_held: int
+    is_tapped: int
+
+
+class CoreStruct(ctypes.Structure):
+    """The first part of `struct sim_core`."""
+
+    _fields_ = (
+        ("now", _I64),
+        ("salt", _U64),
+        *((name, _POINTER) for name in ("wires", "nodes", "data")),
+        *((name, _I64) for name in ("length", "number", "stride")),
+        *((name, _I32) for name in ("stage", "node", "port", "wire", "refused", "broken")),
+    )
+    now: int
+    wires: int | None
+    nodes: int | None
+    data: int
+    length: int
+    number: int
+    stride: int
+    stage: int
+    node: int
+    port: int
+    wire: int
+    refused: int
+
+
+def load_core() -> ctypes.CDLL | None:
+    """None where it cannot be built; `native_status()` says why."""
+    library = load_library("simulator")
+    return None if library is None else _signed(library)
+
+
+@cache
+def _signed(library: ctypes.CDLL) -> ctypes.CDLL:
+    signatures: dict[str, tuple[object, tuple[object, ...]]] = {
+        "sim_new": (_POINTER, (_I64, _U64)),
+        "sim_free": (None, (_POINTER,)),
+        "sim_at": (None, (_POINTER, _I64, _U64, _I32)),
+        "sim_next_time": (_I64, (_POINTER,)),
+        "sim_run": (ctypes.c_int, (_POINTER, _I64)),
+        "sim_hold": (ctypes.c_int, (_POINTER, _I64, _U64, _I32, _I32, _I32, _OCTETS, _I64)),
+        "sim_wire_begin": (ctypes.c_int, (_POINTER, _POINTER, _OCTETS, _I64)),
+        "sim_wire_send": (ctypes.c_int, (_POINTER, _POINTER, _OCTETS, _I64)),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    sizes = {
+        "sim_core_bytes": ctypes.sizeof(CoreStruct),
+        "sim_wire_bytes": ctypes.sizeof(WireStruct),
+        "sim_node_bytes": ctypes.sizeof(NodeStruct),
+        "rc_held_bytes": HELD_BYTES,
+        "rc_held_qp_bytes": HELD_QP_BYTES,
+    }
+    for name, size in sizes.items():
+        function = getattr(library, name)
+        function.restype = ctypes.c_size_t
+        if function() != size:
+            raise InternalError(f"{name}: {function()} bytes in C, {size} in Python")
+    return library

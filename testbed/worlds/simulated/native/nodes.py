@@ -1,0 +1,240 @@
+"""Nodes whose Machines the compiled loop drives where it can. Everything else is that of nodes.py: whoever asks for
+`machine` gets it up to date, out of the hands of compiled code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+
+from switch_nodes.fast_forwarding import FastForwardProgram
+from switch_nodes.filters import FrameFilter
+from switch_nodes.netreduce import FastNetReduceProgram
+from switch_nodes.tap import Tap
+from testbed.faults.link_filter import LinkFilter
+from testbed.faults.native import CLink
+from testbed.worlds.simulated.native.agenda import NativeAgenda
+from testbed.worlds.simulated.native.library import MachineKind, NodeStruct
+from testbed.worlds.simulated.native.wire import DROP_REASONS
+from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
+from workloads.machine import Buffer
+from workloads.rc import RcEndpoint
+from workloads.rc.held import HeldEndpoint
+from workloads.worker import WorkerMachine
+
+__all__ = ["NativeHostNode", "NativeSwitchNode"]
+
+_NEVER_PASSES = -(1 << 63)
+"""a healing that is always due: every frame is for `admit`"""
+
+
+class _Struct:
+    """What both kinds of nodes share with C."""
+
+    struct: NodeStruct
+
+    @property
+    def alive(self) -> bool:
+        return bool(self.struct.alive)
+
+    @alive.setter
+    def alive(self, value: bool) -> None:
+        self.struct.alive = value
+
+    @property
+    def paused(self) -> bool:
+        return bool(self.struct.paused)
+
+    @paused.setter
+    def paused(self, value: bool) -> None:
+        self.struct.paused = value
+
+    @property
+    def _armed(self) -> int | None:
+        return None if self.struct.armed < 0 else self.struct.armed
+
+    @_armed.setter
+    def _armed(self, value: int | None) -> None:
+        self.struct.armed = -1 if value is None else value
+
+
+class NativeHostNode(_Struct, HostNode):
+    """A host with one port, whose Machine is a `WorkerMachine`, is driven by compiled code."""
+
+    def __init__(
+        self, name: str, actor: int, agenda: NativeAgenda, make: Callable[[], FinishingMachine], tell: Tell
+    ) -> None:
+        self.struct = NodeStruct(actor=actor, armed=-1)
+        self._native, self._number = agenda, -1
+        self._held: HeldEndpoint | None = None
+        super().__init__(name, actor, agenda, make, tell)
+
+    @property
+    def machine(self) -> FinishingMachine:
+        if self.struct.is_held:
+            self.struct.is_held = 0
+            assert self._held is not None
+            self._held.take_back(self._native.now)
+        return self._machine
+
+    @machine.setter
+    def machine(self, machine: FinishingMachine) -> None:
+        self._machine, self._held = machine, None
+        if type(machine) is WorkerMachine and type(machine.endpoint) is RcEndpoint:
+            self._held = machine.endpoint.hold()
+        self.struct.is_held = 0
+        self.struct.held = None if self._held is None else self._held.address
+        self.struct.machine = MachineKind.BY_VERBS if self._held is None else MachineKind.HOST
+
+    def pulled_as(self, number: int) -> int:
+        return number
+
+    def connected(self, number: int, agenda: NativeAgenda) -> int:
+        """Address of its struct."""
+        self._number = number
+        self.struct.wires = agenda.table([wire.address for wire in self.wires.values()])  # type: ignore[attr-defined]
+        if list(self.wires) != [0]:
+            self.struct.machine = MachineKind.BY_VERBS
+        return ctypes.addressof(self.struct)
+
+    def offer(self) -> bool:
+        """Hand the Machine over, up to date. False when it is in no state for that."""
+        machine, held = self.machine, self._held
+        if held is None or type(machine) is not WorkerMachine or not held.offer(machine.own_timer()):
+            return False
+        self.struct.is_held = 1
+        return True
+
+    def take(self, port: int, frame: bytes) -> None:
+        self.arrive(port, frame)
+
+    def settle(self) -> None:
+        if self.struct.machine == MachineKind.HOST and self.alive and not self.paused:
+            self._tell_events()
+            self._native.kick(self._number)  # frames and alarm
+        else:
+            super().settle()
+
+    def settle_by_verbs(self) -> None:
+        super().settle()
+
+    def hear_news(self) -> None:
+        machine = self.machine
+        assert type(machine) is WorkerMachine
+        machine.after_news(self._native.now)
+        self.settle()
+
+    def wake(self) -> None:
+        self._wake(None)
+
+    def finish(self) -> None:
+        self._frames_in += self.struct.frames_in
+        self._bytes_in += self.struct.bytes_in
+        super().finish()
+
+
+class NativeSwitchNode(_Struct, SwitchNode):
+    """A switch whose program is one of the compiled ones is driven by compiled code; its tap is asked for each frame."""
+
+    def __init__(
+        self,
+        name: str,
+        actor: int,
+        agenda: NativeAgenda,
+        make: Callable[[], FinishingMachine],
+        tell: Tell,
+        ingress: Mapping[int, FrameFilter],
+        egress: Mapping[int, FrameFilter],
+        tap: Tap | None,
+    ) -> None:
+        self.struct = NodeStruct(actor=actor, armed=-1, is_tapped=tap is not None)
+        self._native, self._number = agenda, -1
+        self._links: list[CLink] = []
+        super().__init__(name, actor, agenda, make, tell, ingress, egress, tap)
+
+    @property
+    def machine(self) -> FinishingMachine:
+        machine = self._machine
+        if type(machine) is FastNetReduceProgram:
+            machine.catch_up()
+        elif type(machine) is FastForwardProgram and self.struct.forwarded:
+            machine.catch_up(self.struct.forwarded, 0)
+            self.struct.forwarded = 0
+        return machine
+
+    @machine.setter
+    def machine(self, machine: FinishingMachine) -> None:
+        self._machine, struct = machine, self.struct
+        struct.machine, struct.forwarded = MachineKind.BY_VERBS, 0
+        if type(machine) is FastNetReduceProgram and machine.compiled is not None:
+            struct.machine = MachineKind.NETREDUCE
+            struct.program, struct.queue = machine.compiled
+        elif type(machine) is FastForwardProgram:
+            struct.machine = MachineKind.FORWARD
+            struct.queue, struct.macs = machine.compiled
+
+    def pulled_as(self, number: int) -> int:
+        return -1
+
+    def connected(self, number: int, agenda: NativeAgenda) -> int:
+        """Address of its struct."""
+        self._number = number
+        ports = range(max(self.wires, default=-1) + 1)
+        wires = [self.wires[port].address if port in self.wires else None for port in ports]  # type: ignore[attr-defined]
+        self.struct.wires = agenda.table(wires)
+        self.struct.ingress = agenda.table([self._link(self._ingress.get(port)) for port in ports])
+        self.struct.egress = agenda.table([self._link(self._egress.get(port)) for port in ports])
+        appointed = (ctypes.c_int64 * (2 * len(ports)))(*[-1] * (2 * len(ports)))
+        self._appointed, self.struct.appointed = appointed, ctypes.addressof(appointed)
+        return ctypes.addressof(self.struct)
+
+    def _link(self, found: FrameFilter | None) -> int | None:
+        """Address of the `struct ina_link` of a port's filter."""
+        if found is None:
+            return None
+        address = found.share() if type(found) is LinkFilter else None
+        if address is None:
+            self._links.append(CLink(heals_at=_NEVER_PASSES))
+            address = ctypes.addressof(self._links[-1])
+        return address
+
+    def admit(self, port: int, frame: bytes, *, outgoing: bool) -> None:
+        """Ask the filter of a port, and go on with what passes."""
+        if outgoing:
+            self._pass(self._egress[port], port, frame, self._leave)
+        else:
+            self._pass(self._ingress[port], port, frame, self._enter)
+
+    def take(self, port: int, frame: bytes) -> None:
+        self._enter((port, frame))
+
+    def record(self, port: int, frame: bytes, *, outgoing: bool) -> None:
+        """The tap sees a frame that the program took or gave."""
+        self._record(port, frame, outgoing=outgoing)
+
+    def dropped(self, port: int, frame: bytes, reason: int) -> None:
+        """The wire did not take a frame: `enum sent`."""
+        assert self._tap is not None
+        self._tap.dropped(port, frame, self._native.now, True, DROP_REASONS[reason])
+
+    def tell_news(self) -> None:
+        machine, tell, name = self.machine, self._tell, self.name
+        while (event := machine.next_event()) is not None:
+            tell(name, event)
+
+    def make_room(self) -> None:
+        machine = self.machine
+        if type(machine) is FastForwardProgram:
+            machine.catch_up(0, self._native.core.stride)
+
+    def finish(self) -> None:
+        self._frames_in += self.struct.frames_in
+        self._bytes_in += self.struct.bytes_in
+        super().finish()
+
+    def _hold(self, until: int, port: int, frame: Buffer, *, outgoing: bool) -> None:
+        native, data = self._native, bytes(frame)
+        actor = self._actor + 1 + 2 * port + outgoing
+        native.check(
+            native.library.sim_hold(native.pointer, until, actor, self._number, port, outgoing, data, len(data))
+        )

@@ -1,0 +1,104 @@
+"""Which loop runs a plan: the one place that decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import Any
+
+from testbed.faults.model import (
+    Burst,
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    EcnMark,
+    Forge,
+    Kill,
+    LinkDown,
+    Loss,
+    Pause,
+    RateChange,
+    Reorder,
+)
+from testbed.plan import Plan
+from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.native.agenda import NativeAgenda
+from testbed.worlds.simulated.native.library import load_core
+from testbed.worlds.simulated.native.nodes import NativeHostNode, NativeSwitchNode
+from testbed.worlds.simulated.native.wire import NativeWire
+from testbed.worlds.simulated.nodes import HostNode, SwitchNode
+from testbed.worlds.simulated.wire import Wire
+
+__all__ = ["Parts", "choose_parts"]
+
+_KNOWN_OF_LINKS = frozenset({"rate_bps", "delay_ns", "jitter_ns", "mtu", "queue_packets"})
+_KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip"})
+_KNOWN_OF_SCENARIOS = frozenset(
+    {
+        "name", "topology", "link", "description", "seed", "world", "transport", "switch", "job", "faults",
+        "time_limit_ns", "capture", "trace", "clocks", "expect", "source",
+    }
+)  # fmt: skip
+_KNOWN_FAULTS = frozenset(
+    {Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, Forge, LinkDown, RateChange, Kill, Pause}
+)
+_HEADERS = 160
+"""bytes of a request beside its payload, at most, and some more"""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a simulation is made of."""
+
+    agenda: Agenda
+    host: type[HostNode]
+    switch: type[SwitchNode]
+    wire: type[Wire]
+    connect: Callable[..., None]
+    """(topology, nodes by name, wires by link and direction), when all are there"""
+
+
+def choose_parts(plan: Plan, *, native: bool = True) -> Parts:
+    """The compiled loop, unless `native` is false, this machine cannot build it, or the plan asks for something that it
+    does not know: a kind of fault, or a property of links, nodes or the scenario that was added later and is not at its
+    default."""
+    library = load_core() if native and _is_known(plan) else None
+    if library is None:
+        return Parts(Agenda(plan.scenario.seed), HostNode, SwitchNode, Wire, _nothing)
+    frames = [link.shape.mtu + 14 for link in plan.scenario.topology.links]
+    frames += [
+        qp.path_mtu + _HEADERS for worker in plan.workers for qp in (worker.to_successor, worker.from_predecessor)
+    ]
+    agenda = NativeAgenda(plan.scenario.seed, library, max(frames) + 63 & ~63)
+    return Parts(agenda, NativeHostNode, NativeSwitchNode, NativeWire, agenda.connect)
+
+
+def _is_known(plan: Plan) -> bool:
+    scenario = plan.scenario
+    return (
+        _has_only(scenario, _KNOWN_OF_SCENARIOS)
+        and all(type(fault) in _KNOWN_FAULTS for fault in scenario.faults)
+        and all(_has_only(node, _KNOWN_OF_NODES) for node in scenario.topology.nodes)
+        and all(_has_only(link.shape, _KNOWN_OF_LINKS) for link in scenario.topology.links)
+    )
+
+
+def _has_only(value: Any, known: frozenset[str]) -> bool:
+    kind: Any = type(value)
+    return all(getattr(value, name) == default for name, default in _unknown(kind, known))
+
+
+@cache
+def _unknown(kind: Any, known: frozenset[str]) -> tuple[tuple[str, Any], ...]:
+    """(name, default) of each field that is not among `known`."""
+    return tuple(
+        (item.name, item.default if item.default_factory is MISSING else item.default_factory())
+        for item in fields(kind)
+        if item.name not in known
+    )
+
+
+def _nothing(*_: object) -> None:
+    """The reference needs no further word."""

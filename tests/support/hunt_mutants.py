@@ -1,0 +1,186 @@
+"""Planted bugs for the hunter: what runs instead of our switch program or worker, by name.
+
+Beside the broken programs of `netreduce_mutants` here are more, and workers that are wrong in one way each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from testbed.hunt.judge import Machines
+from testbed.worlds.simulated import make_worker
+from tests.support import netreduce_mutants as programs
+from workloads.config import WorkerConfig
+from workloads.wire import PSN_MASK, psn_diff
+from workloads.worker import WorkerMachine
+
+__all__ = ["NOT_HUNTED", "PLANTED"]
+
+NOT_HUNTED = {
+    programs.CongestionForgotten: "no checker of a run asks for marks of congestion",
+    programs.PlainMessageIgnored: "hosts of ours send nothing without INA header on a ring connection",
+    programs.InnocentsReleasedEarly: "is what `release: asap` does: sums stay right, only more is sent again",
+    programs.HeldResultReplayed: "sends results out of turn, as `release: asap` does",
+    programs.NoInference: "costs time: what has no FIRST is sent again from its FIRST on",
+    programs.StaleForwardedUnproven: "a host of ours keeps its QPNs, so what is stale is always proven",
+    programs.NothingReleasedEarly: "costs time, not sums: the timeout of the loser ends what a NAK would have ended sooner",
+    programs.NewHoleForgotten: "as the one before",
+    programs.StaleDropped: "costs time: the receiver's next ACK covers what a raw duplicate would have made it say again",
+}
+"""broken programs that break no rule of a run, and why"""
+
+
+class _NewestOnly(ConnectionTable):
+    def match(self, rank: int, psn: int) -> tuple[int, int, int] | None:
+        found = super().match(rank, psn)
+        return found if found is not None and found[0] == int(self.ring.newest[rank]) else None
+
+
+class NewestMessageOnly(NetReduceProgram):
+    """The connection table keeps only the newest message."""
+
+    table_class = _NewestOnly
+
+
+class _Unwrapped(ConnectionTable):
+    def match(self, rank: int, psn: int) -> tuple[int, int, int] | None:
+        found = super().match(rank, psn)
+        if found is None:
+            return None
+        first = int(self.ring.entry_psn[rank, found[0] % self.entries])
+        return found if 0 <= psn - first < found[2] else None
+
+
+class PsnWithoutWrap(NetReduceProgram):
+    """The switch subtracts PSNs as if they never wrapped."""
+
+    table_class = _Unwrapped
+
+
+class ClearedSlotReplayed(NetReduceProgram):
+    """A duplicate of a message that is gone is answered with whatever its slot holds now."""
+
+    def forward_raw(self, c: Contribution, slot: int) -> None:
+        size = int(c.ring.length[slot]) or len(c.elements)
+        value = c.ring.value[slot, :size].tobytes()
+        self.emit(c.ring.egress[c.rank], self.build_result(bytes(c.header), value, False))
+
+    drop_stale = forward_raw
+
+
+class LostContribution(NetReduceProgram):
+    """The last rank's copy of a packet that had to be sent again does not enter the sum."""
+
+    def operands(self, ring: Any, slot: int) -> tuple[Any, Any]:
+        ranks, payloads = super().operands(ring, slot)
+        if self.counters["duplicate"] == 1:
+            return ranks[:-1], payloads[:-1]
+        return ranks, payloads
+
+
+class BrokenWorker(WorkerMachine):
+    """Of a class of its own, so that no compiled loop takes its place."""
+
+
+def _worker(change: Callable[[WorkerMachine], None]) -> Machines:
+    def employ(config: WorkerConfig, start_ns: int) -> WorkerMachine:
+        worker = make_worker(config, start_ns)
+        worker.__class__ = BrokenWorker
+        change(worker)
+        return worker
+
+    return Machines(employ=employ)
+
+
+def _responders(worker: Any) -> list[Any]:
+    worker._endpoint._fast = None  # the reference alone is changed
+    return [qp.responder for qp in worker._endpoint._order]
+
+
+def credit_on_post(worker: Any) -> None:
+    """Credit comes back when a message was handed to the NIC, not when its result is here and it is acknowledged."""
+    collective = worker._collective
+    collective._credit = lambda received, acked: collective._posted
+
+
+def credit_on_ack(worker: Any) -> None:
+    """Credit comes back with the ACK of a message alone, whatever was agreed."""
+    worker._collective._credit = lambda received, acked: acked
+
+
+def no_hello(worker: Any) -> None:
+    """Nobody waits for the result of the hello."""
+    worker._collective._hellos = 0
+
+
+def requester_without_wrap(worker: Any) -> None:
+    """A sender takes an ACK whose PSN is a smaller number for an old one."""
+    worker._endpoint._fast = None
+    for qp in worker._endpoint._order:
+        requester = qp.requester
+        original = requester.on_answer
+
+        def on_answer(psn: int, syndrome: int, now: int, requester: Any = requester, original: Any = original) -> None:
+            if psn >= requester.una & PSN_MASK:
+                original(psn, syndrome, now)
+
+        requester.on_answer = on_answer
+
+
+def gaps_accepted(worker: Any) -> None:
+    """A receiver takes a packet that is one ahead for the expected one."""
+    for responder in _responders(worker):
+        original = responder.on_request
+
+        def on_request(packet: Any, responder: Any = responder, original: Any = original) -> None:
+            if psn_diff(packet.psn, responder.expected) == 1:
+                packet = packet._replace(psn=responder.expected)
+            original(packet)
+
+        responder.on_request = on_request
+
+
+def no_timer(worker: Any) -> None:
+    """A sender does not start its timer again after an ACK of some packets."""
+    worker._endpoint._fast = None
+    for qp in worker._endpoint._order:
+        requester = qp.requester
+        original = requester._step
+
+        def step(event: Any, now: int, requester: Any = requester, original: Any = original, **more: Any) -> None:
+            original(event, now, **more)
+            if event.name == "ACK_SOME":
+                requester.deadline = None
+
+        requester._step = step
+
+
+def stale_receive(worker: Any) -> None:
+    """Results are taken from the slot of the message before."""
+    slots = worker._collective._slots
+    original = slots.view
+    slots.view = lambda message: original(message - 1 if message > 2 else message)
+
+
+PLANTED: dict[str, Machines] = {
+    **{
+        program.__name__: Machines(create=program)
+        for program in (
+            *(program for program in programs.MUTANTS if program not in NOT_HUNTED),
+            NewestMessageOnly,
+            PsnWithoutWrap,
+            ClearedSlotReplayed,
+            LostContribution,
+        )
+    },
+    **{
+        change.__name__: _worker(change)
+        for change in (
+            credit_on_post, credit_on_ack, no_hello, requester_without_wrap, gaps_accepted, no_timer, stale_receive,
+        )
+    },
+}  # fmt: skip
+"""planted bug -> the Machines that hold it"""

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from testbed.bench import registry, run_bench
+from testbed.bench.rows import Row, as_documents, spread, summarise
+from workloads.errors import ScenarioError
+
+
+def row(ratio: float = 1.0, target: float | None = 0.9, fidelity: str = "pass", needs_fidelity: bool = False) -> Row:
+    return summarise(
+        "goodput", "bound", [90.0, 100.0, 105.0], "bit/s", ratio,
+        target=target, fidelity=fidelity, needs_fidelity=needs_fidelity,
+    )  # fmt: skip
+
+
+def test_a_summary_is_the_median_and_the_spread_around_it() -> None:
+    assert (row().median, row().spread, row().repeats) == (100.0, 0.15, 3)
+    assert spread([4.0]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("made", "met"),
+    [
+        (row(0.9), True),
+        (row(0.8999), False),
+        (row(0.1, target=None), True),
+        (row(1.0, fidelity="unknown"), True),
+        (row(1.0, fidelity="unknown", needs_fidelity=True), False),
+    ],
+)
+def test_a_target_is_met_by_the_ratio_and_where_asked_by_a_machine_that_kept_up(made: Row, met: bool) -> None:
+    assert made.met is met
+    assert as_documents([made])[0]["met"] is met
+
+
+def test_the_exit_code_says_whether_every_target_was_met(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row(0.95), row(0.5)]
+    monkeypatch.setitem(registry._BENCHES, "fake", lambda say: rows)
+    assert run_bench("fake", as_json=True) == 1
+    assert [item["ratio"] for item in json.loads(capsys.readouterr().out)] == [0.95, 0.5]
+    rows.pop()
+    assert run_bench("fake") == 0
+    assert "goodput" in capsys.readouterr().out
+
+
+def test_an_unknown_bench_is_named_with_the_nearest() -> None:
+    with pytest.raises(ScenarioError, match=r"no such bench, did you mean allreduce\?; found 'allredce'"):
+        run_bench("allredce")

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.cli import main
+
+
+@pytest.mark.parametrize(
+    ("words", "begin"),
+    [
+        ([], "<svg "),
+        (["--format", "dot"], "graph "),
+        (["--format", "mermaid"], "---\n"),
+        (["--format", "svg"], "<svg "),
+    ],
+)
+def test_formats(words: list[str], begin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", "ring", *words]) == 0
+    assert capsys.readouterr().out.startswith(begin)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "begin"),
+    [
+        ("x.svg", [], "<svg "),
+        ("x.dot", [], "graph "),
+        ("x.mmd", [], "---\n"),
+        ("x", [], "<svg "),
+        ("x.svg", ["--format", "dot"], "graph "),
+    ],
+)
+def test_the_name_of_the_file_says_the_format(name: str, words: list[str], begin: str, tmp_path: Path) -> None:
+    assert main(["graph", "ring", "--out", str(tmp_path / name), *words]) == 0
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith(begin)
+
+
+def test_changes_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", "fat-tree-ring", "--set", "topology.k=2", "--format", "dot"]) == 0
+    out = capsys.readouterr().out
+    assert "2 hosts, 5 switches" in out
+    assert out.count(" -- ") == 6
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "absent" / "x.svg"
+    assert main(["graph", "ring", "--out", str(out)]) == 64
+    assert capsys.readouterr().err == f"tb: --out: cannot be written: No such file or directory; found {out}\n"
+
+
+def test_a_bad_scenario_is_not_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", "fat-tree-ring", "--set", "topology.k=3"]) == 64
+    assert (
+        capsys.readouterr().err
+        == "tb: --set: topology.k: an odd number; found 3; allowed: an even number from 2 to 6\n"
+    )
+
+
+def test_topologies_are_listed_with_their_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "topologies"]) == 0
+    rows = {line.split()[0]: line.rsplit("keys: ")[1] for line in capsys.readouterr().out.splitlines()}
+    assert rows == {
+        "rack": "hosts, link, links",
+        "spine_leaf": "leaves, spines, hosts_per_leaf, oversubscription, link, uplink, links",
+        "fat_tree": "k, link, uplink, core, links",
+        "custom": "nodes, link, links",
+    }

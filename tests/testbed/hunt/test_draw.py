@@ -1,0 +1,69 @@
+"""What is drawn: pure in (seed, number), files that load, trouble that ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from testbed.faults.healing import kind_of
+from testbed.faults.model import Corrupt
+from testbed.hunt.draw import TRACE_EVERY, draw_schedule
+from testbed.hunt.survival import may_fail, unsurvivable
+from testbed.scenario import dump_scenario, load_scenario, parse_scenario
+from testbed.scenario.fault_schema import FAULT_KINDS
+
+MANY = [draw_schedule(5, number).scenario for number in range(600)]
+
+
+def test_a_schedule_is_a_function_of_seed_and_number_in_any_process():
+    code = (
+        "from testbed.hunt.draw import draw_schedule\nfrom testbed.scenario import dump_scenario\n"
+        "print(dump_scenario(draw_schedule(5, 77).scenario), end='')"
+    )
+    for hash_seed in ("1", "2"):
+        env = {"PYTHONHASHSEED": hash_seed, "PATH": "/usr/bin:/bin"}
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+        assert out.stdout == dump_scenario(MANY[77])
+    assert draw_schedule(6, 77).scenario != MANY[77] != draw_schedule(5, 78).scenario
+
+
+def test_every_drawn_schedule_is_a_scenario_file():
+    for scenario in MANY[:250]:
+        assert parse_scenario(dump_scenario(scenario), "drawn") == scenario
+
+
+def test_what_need_not_survive_says_why_and_the_rest_is_survivable():
+    reasons = Counter(may_fail(scenario) for scenario in MANY)
+    assert reasons[None] > 450
+    assert len(reasons) == 5
+    for scenario in MANY:
+        assert may_fail(scenario) or unsurvivable(scenario) is None
+
+
+def test_the_whole_vocabulary_is_drawn_and_no_damage_is_made_genuine():
+    faults = [fault for scenario in MANY for fault in scenario.faults]
+    assert {kind_of(fault) for fault in faults} == set(FAULT_KINDS)
+    assert not any(fault.repair_icrc for fault in faults if isinstance(fault, Corrupt))
+    for count in range(2, 9):
+        assert any(len(scenario.topology.hosts) == count for scenario in MANY)
+    assert {scenario.trace for scenario in MANY[::TRACE_EVERY]} == {True}
+    assert not any(scenario.trace for number, scenario in enumerate(MANY) if number % TRACE_EVERY)
+
+
+def test_around_a_scenario_only_faults_and_seed_are_drawn():
+    base = load_scenario("psn-wrap", world="simulated")
+    drawn = [draw_schedule(1, number, base).scenario for number in range(1, 30)]
+    assert {(s.topology, s.job, s.transport, s.switch) for s in drawn} == {
+        (base.topology, base.job, base.transport, base.switch)
+    }
+    assert len({s.seed for s in drawn}) == 29
+    assert sum(bool(s.faults) for s in drawn) > 15
+
+
+@pytest.mark.parametrize("number", range(0, 600, 97))
+def test_faults_have_names_of_their_own(number):
+    names = [fault.name for fault in MANY[number].faults]
+    assert len(names) == len(set(names))

@@ -1,0 +1,131 @@
+"""`tb hunt` from the command line: going on, errors, a bug found, shrunk and replayed; and the real code, for long."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from testbed.cli import main
+from testbed.hunt.runner import CHUNK, Prey, run_hunt
+from testbed.hunt.state import Store
+
+TOP = Path(__file__).resolve().parents[3]
+BROKEN = "tests/support/netreduce_mutants.py:NoReplay"
+
+
+def hunt(*words):
+    return main(["hunt", *map(str, words)])
+
+
+def test_a_second_call_goes_on_and_says_so(tmp_path, capsys):
+    out = tmp_path / "h"
+    assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out, "--json") == 0
+    whole = json.loads(capsys.readouterr().out)
+    lines = (out / "chunks.jsonl").read_bytes().splitlines(keepends=True)
+    assert len(lines) == 2
+    (out / "chunks.jsonl").write_bytes(lines[0] + lines[1][:100])  # as a killed process leaves it
+    assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out, "--json", "--jobs", 2) == 0
+    again = capsys.readouterr()
+    assert json.loads(again.out) == whole == json.loads((out / "summary.json").read_text())
+    assert f"{CHUNK} of {2 * CHUNK} schedules were done before, as {out} tells; going on\n" in again.err
+    assert whole["coverage"]["schedules"] == 2 * CHUNK
+    assert whole["verdict"] == "pass"
+
+
+def test_kill_9_loses_nothing_that_was_done(tmp_path):
+    out = tmp_path / "h"
+    words = [sys.executable, "-m", "testbed", "hunt", "--schedules", "100000", "--jobs", "2", "--out", str(out)]
+    process = subprocess.Popen(words, cwd=TOP, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log = out / "chunks.jsonl"
+    try:
+        deadline = time.monotonic() + 60
+        while not (log.exists() and log.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = [json.loads(line) for line in log.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+    assert done
+    assert {chunk["count"] for chunk in done} == {CHUNK}
+
+
+def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
+    out = tmp_path / "h"
+    words = [sys.executable, "-m", "testbed", "hunt", "--schedules", "100000", "--out", str(out)]
+    process = subprocess.Popen(words, cwd=TOP, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (out / "chunks.jsonl").exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == f"tb: interrupted; the same command goes on where {out} stands\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothing"], "no such scenario"),
+        (["worker-killed"], "cannot be hunted in: it is made to show something else than a pass; found fail; allowed: pass"),
+        (["ring"], "cannot be hunted in: nothing is aggregated, so no sum can be wrong; found ring; allowed: netreduce"),
+        (["rack", "--set", "transport.timeout=0"], "no timeout is set, so one lost packet may stop it; found 0; allowed: 1 to 31"),
+        (["rack", "--set", "transport.retry_count=2"], "its retries do not outlast recovery, which may take three of them or more; found 2;"),
+        (["rack", "--set", "transport.timeout=11"], "timeouts would strike without any fault"),
+        (["--set", "job.size=4"], "a hunt without a scenario draws everything but the switch program; found 'job.size=4'; allowed: switch.program=PATH.py:CLASS"),
+        (["--set", "switch.program=forward"], "a hunt needs a program that sums; found 'forward'; allowed: netreduce, or PATH.py:CLASS"),
+        (["--schedules", "0"], "argument --schedules: found '0'; allowed: a whole number from 1 to 1000000000"),
+        (["--jobs", "999"], "argument --jobs: found '999'; allowed: a whole number from 1 to 256"),
+        (["--seed", "-1"], "argument --seed: found '-1'; allowed: a whole number from 0 to 9223372036854775807"),
+    ],
+)  # fmt: skip
+def test_bad_input(tmp_path, capsys, words, message):
+    assert hunt(*words, "--out", tmp_path / "h") == 64
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "h").exists()
+
+
+def test_a_directory_belongs_to_one_hunt(tmp_path, capsys):
+    out = tmp_path / "h"
+    assert hunt("--schedules", 3, "--out", out, "-q") == 0
+    assert hunt("--schedules", 4, "--out", out) == 64
+    assert capsys.readouterr().err == (
+        f"tb: {out}: this directory belongs to another hunt: its schedules differs; found 3 there, 4 now; "
+        "allowed: the same arguments, or another --out\n"
+    )
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "mine").write_text("")
+    assert hunt("--schedules", 3, "--out", tmp_path / "f") == 64
+    assert "is not the directory of a hunt" in capsys.readouterr().err
+
+
+def test_a_bug_is_found_shrunk_and_replayed_by_the_printed_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(TOP)
+    out = tmp_path / "h"
+    assert hunt("--schedules", 200, "--set", f"switch.program={BROKEN}", "--out", out, "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    failure = document["failure"]
+    assert failure["minimal"]
+    words = shlex.split(failure["replay"])
+    assert words[:2] == ["./tb", "run"]
+    assert main([*words[1:], "--out", str(tmp_path / "run"), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["verdict"] == "fail"
+    assert failure["check"] in [check["name"] for check in result["checks"] if check["verdict"] == "fail"]
+    assert hunt("--schedules", 200, "--set", f"switch.program={BROKEN}", "--out", out, "--json") == 1  # told again
+    assert json.loads(capsys.readouterr().out) == document
+    assert main(["run", failure["file"], "--out", str(tmp_path / "good"), "-q"]) in (0, 2)
+
+
+@pytest.mark.slow
+def test_the_real_code_survives_three_thousand_schedules():
+    found = run_hunt(Prey(20, 3000), min(2, os.cpu_count() or 1), Store())
+    assert found.failure is None, (found.number, found.failure)
+    assert found.coverage.schedules == 3000
+    assert len(found.coverage.struck) == 13

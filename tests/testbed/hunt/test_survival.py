@@ -1,0 +1,96 @@
+"""The bound on trouble: what it refuses, and that it is neither loose nor empty."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testbed.faults.model import Delay, Drop, Forge, Kill, LinkDown, Loss, Match, Pause, Window
+from testbed.hunt.judge import run_and_judge
+from testbed.hunt.survival import RESERVE, allowance_ns, disturbance_ns, may_fail, unsurvivable
+from testbed.scenario.model import Job, Scenario, Transport
+from topologies import Direction, LinkShape, rack
+
+SHAPE = LinkShape(rate_bps=1_000_000_000)
+CALM = Scenario(
+    name="calm",
+    topology=rack(3, SHAPE),
+    link=SHAPE,
+    world="simulated",
+    transport=Transport(path_mtu=256, timeout_code=10),
+    job=Job(size_bytes=2000, message_packets=2, window_messages=2),
+)
+RTO = 4096 << 10
+LINKS = tuple(link.name for link in CALM.topology.links)
+
+
+def with_(*faults, **transport):
+    return replace(CALM, faults=faults, transport=replace(CALM.transport, **transport))
+
+
+def test_a_calm_scenario_may_be_disturbed_for_the_retries_that_recovery_leaves():
+    assert allowance_ns(CALM) == (7 - RESERVE) * RTO
+    assert disturbance_ns(CALM) == 0
+    assert unsurvivable(CALM) is None
+
+
+@pytest.mark.parametrize(
+    ("scenario", "why"),
+    [
+        (with_(timeout_code=0), "no timeout is set, so a lost packet may wait for ever"),
+        (with_(Loss("l", LINKS, rate=0.01)), "a fault that takes packets away has no end"),
+        (
+            with_(Pause("p", "h1", Window(0, 4 * RTO + 1))),
+            "faults may hold up progress for 16777217 ns; the retries outlast 16777216 ns",
+        ),
+        (
+            with_(Drop("d", LINKS, match=Match(attempt=1)), Loss("l", LINKS, window=Window(0, 2 * RTO + 1))),
+            "faults may hold up progress for 16777217 ns; the retries outlast 16777216 ns",
+        ),
+        (
+            with_(Delay("d", LINKS, delay_ns=RTO // 4 + 1)),
+            "a window takes up to 1062404 ns there and back, more than the RTO of 4194304 ns",
+        ),
+    ],
+)
+def test_what_is_not_survivable(scenario, why):
+    found = unsurvivable(scenario)
+    if "there and back" in why:
+        assert found is not None
+        assert found.endswith("ns there and back, more than the RTO of 4194304 ns")
+    else:
+        assert found == why
+
+
+def test_windows_count_from_the_first_to_the_last():
+    late = with_(Loss("l", LINKS, window=Window(90 * RTO, 91 * RTO)), Pause("p", "h1", Window(92 * RTO, 93 * RTO)))
+    assert disturbance_ns(late) == 3 * RTO
+    once = Drop("d", LINKS, (Direction.UP,), match=Match(attempt=2))
+    assert disturbance_ns(with_(once)) == RTO
+
+
+@pytest.mark.parametrize(
+    ("scenario", "reason"),
+    [
+        (CALM, None),
+        (with_(Loss("l", LINKS)), None),
+        (with_(Kill("k", node="s1")), "a node is killed"),
+        (with_(Forge("f", LINKS, what="nak_fatal")), "a forged frame may end a queue pair"),
+        (with_(Forge("f", LINKS, (Direction.UP,), what="misplaced")), None),
+        (with_(receive_late_ns=5, rnr_retry=2), "receives come late, and the RNR budget is finite"),
+        (with_(Loss("l", LINKS), retry_count=3), "the retry budget is too small for a loss or a wait"),
+    ],
+)
+def test_what_may_fail(scenario, reason):
+    assert may_fail(scenario) == reason
+
+
+def test_the_allowance_is_survived_and_the_whole_budget_is_not():
+    """All links down from the start: at (c - 3) R all is well; at c R and more no queue pair is left."""
+    down = with_(LinkDown("down", LINKS, window=Window(0, allowance_ns(CALM))))
+    assert run_and_judge(down) == (None, run_and_judge(down)[1])
+    dead, _ = run_and_judge(with_(LinkDown("down", LINKS, window=Window(0, 9 * RTO))))
+    assert dead is not None
+    assert dead.check == "liveness"
+    assert "RETRY_EXC" in dead.detail

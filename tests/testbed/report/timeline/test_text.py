@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from testbed.faults.model import Drop, LinkDown, Match, Window
+from testbed.report.timeline import Selection, build_timeline, select, timeline_text
+from testbed.worlds.simulated import simulate
+from tests.support.simulation import rack_plan
+from tests.testbed.report.timeline.test_reading import LOSS, run
+from topologies import Direction
+
+DROP = Drop("gone", ("h2-s1",), (Direction.UP,), match=Match(message=1, packet=2, attempt=1))
+
+
+def test_one_lost_packet_as_a_person_reads_it() -> None:
+    plan = rack_plan(2, faults=(DROP,), job={"size_bytes": 20_000, "message_packets": 8})
+    text = timeline_text(select(build_timeline(simulate(plan)), Selection(host="h2")))
+    golden = Path(__file__).with_name("one-lost-packet.txt")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_lines_fit_120_columns() -> None:
+    for trace in (False, True):
+        _, _, timeline = run(LOSS, trace=trace)
+        assert max(map(len, timeline_text(select(timeline, Selection())).splitlines())) <= 120
+
+
+def test_nothing_is_lost_between_marks_and_lines() -> None:
+    """Every go-back of a lane is told, alone or in a sum."""
+    _, _, timeline = run(LOSS)
+    for lane in timeline.qps:
+        text = timeline_text(select(timeline, Selection(qpn=lane.qpn)))
+        told = 0
+        for line in text.splitlines():
+            for before, after in re.findall(r"(\d+x )?NAK came, back( \d+x)?", line):
+                told += int((before or after).strip(" x") or 1) if before or after else 1
+        assert told == sum(mark.label == "NAK came, back" for mark in lane.marks)
+
+
+def test_a_stall_is_seen_as_a_gap() -> None:
+    cut = LinkDown("cut", ("h2-s1",), (Direction.UP,), Window(2_000_000, None))
+    _, _, timeline = run(cut)
+    text = timeline_text(select(timeline, Selection(host="h1")))
+    assert text.count("~ 134.218 ms nothing ~") >= 2
+    assert "QP FAILS, RETRY_EXC" in text
+
+
+def test_without_trace_it_says_how_to_see_more() -> None:
+    hint = "--set trace=true"
+    assert hint in timeline_text(select(run(LOSS)[2], Selection()))
+    assert hint not in timeline_text(select(run(LOSS, trace=True)[2], Selection()))
+
+
+def test_a_narrow_range_tells_every_step() -> None:
+    _, history, timeline = run(LOSS, trace=True)
+    lane = timeline.qps[1]
+    text = timeline_text(select(timeline, Selection(qpn=lane.qpn, start=2_000_000, stop=2_400_000)))
+    wanted = [r for r in history if r["event"] == "QpStepped" and r["qpn"] == lane.qpn and 2e6 <= r["t"] <= 2.4e6]
+    assert 0 < len(wanted) <= 60
+    assert "ordinary steps" not in text
+    for record in wanted:
+        assert f"{record['state']}: {record['cause']}" in text
+
+
+def test_what_is_left_out_is_said() -> None:
+    _, _, timeline = run(LOSS, trace=True)
+    text = timeline_text(select(timeline, Selection()))
+    assert "ordinary steps: --from, --to around 60 of them tells each)" in text
+    assert f"left out: {len(timeline.slots) - 3} slots that were open for less time (--slot N shows them)" in text
+    _, _, many = run(hosts=10)
+    assert "left out: 4 queue pairs with less trouble (--host NAME shows them)" in timeline_text(many)

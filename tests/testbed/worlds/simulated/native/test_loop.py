@@ -1,0 +1,292 @@
+"""The compiled loop against the reference: the same records, frames and wires, byte for byte, whatever happens."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.netreduce import NetReduceProgram
+from switch_nodes.registry import create_program
+from testbed.faults.model import Delay, Duplicate, Loss
+from testbed.plan import Plan, make_plan
+from testbed.scenario import load_scenario
+from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.native import choose_parts, parts
+from testbed.worlds.simulated.native.agenda import NativeAgenda
+from testbed.worlds.simulated.native.library import Why, load_core
+from testbed.worlds.simulated.native.wire import NativeWire
+from testbed.worlds.simulated.nodes import FinishingMachine
+from testbed.worlds.simulated.wire import Wire
+from testbed.worlds.simulated.world import Simulation
+from tests.support.random_plans import draw_plan
+from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
+from topologies import LinkShape
+from workloads.errors import InternalError
+from workloads.machine import Buffer, FrameBatch
+
+SCENARIOS = sorted((Path(__file__).parents[5] / "playbooks" / "scenarios").glob("*.yaml"))
+needs_c = pytest.mark.skipif(load_core() is None, reason="no C compiler: the reference runs alone")
+
+
+class Tap:
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        self.seen += [(now, int(batch.ports[i]), bytes(batch.row(i)), outgoing) for i in range(start, stop)]
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        self.seen.append((now, port, bytes(frame), outgoing, reason))
+
+    def close(self) -> None: ...
+
+
+class Listener(NetReduceProgram):
+    """A program with all frames that it got and gave in its ears: what a Machine sees must be equal too."""
+
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config)
+        self.heard: list[Any] = []
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        self.heard.append((now, port, bytes(frame)))
+        super().receive_frame(port, frame, now)
+
+    def emit(self, port: int, frame: Buffer) -> None:
+        self.heard.append((port, bytes(frame)))
+        super().emit(port, frame)
+
+
+def outcome(
+    plan: Plan,
+    *,
+    native: bool,
+    tap: bool = False,
+    create: Callable[[SwitchConfig], FinishingMachine] = create_program,
+) -> dict[str, Any]:
+    records: list[Any] = []
+    taps = {config.name: Tap() for config in plan.switches} if tap else {}
+    simulation = Simulation(plan, records.append, taps, create, native=native)
+    simulation.run()
+    wires = {
+        key: (wire.frames, wire.bytes, wire.drops, wire.first_at, wire.last_at, wire.rate_bps)
+        for key, wire in simulation._wires.items()
+    }
+    return {
+        "records": records,
+        "wires": wires,
+        "taps": {name: found.seen for name, found in taps.items()},
+        "now": simulation.agenda.now,
+        "hops": simulation.packet_hops,
+    }
+
+
+def same(plan: Plan, **options: Any) -> dict[str, Any]:
+    compiled, reference = (outcome(plan, native=native, **options) for native in (True, False))
+    for ours, theirs in zip(compiled["records"], reference["records"], strict=False):
+        assert ours == theirs
+    assert compiled == reference
+    return reference
+
+
+@needs_c
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_built_in_scenarios(path: Path) -> None:
+    scenario = load_scenario(str(path))
+    job = replace(scenario.job, size_bytes=min(scenario.job.size_bytes, 100_000))
+    if job.workload == "digits":
+        job = replace(job, iterations=1)
+    same(make_plan(replace(scenario, job=job)))
+
+
+@needs_c
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_random_plans(first: int) -> None:
+    for seed in range(first, first + 10):
+        same(draw_plan(seed), tap=seed % 3 == 0)
+
+
+def test_random_plans_have_what_they_are_for() -> None:
+    plans = [draw_plan(seed) for seed in range(60)]
+    assert len({type(fault) for plan in plans for fault in plan.scenario.faults}) == 12
+    assert {plan.scenario.job.collective for plan in plans} == {"netreduce", "ring", "shift"}
+    assert {plan.scenario.transport.verb for plan in plans} == {"write", "send"}
+    assert len({config.program for plan in plans for config in plan.switches}) == 2
+
+
+@needs_c
+@pytest.mark.parametrize("verb", ["write", "send"])
+@pytest.mark.parametrize("first_psn", [(1 << 24) - 3, (1 << 24) - 20])
+def test_sequence_numbers_wrap_inside_a_message(verb: str, first_psn: int) -> None:
+    plan = rack_plan(
+        3, job={"size_bytes": 60_000, "message_packets": 32}, transport={"verb": verb, "start_psn": first_psn},
+        faults=(Loss("loss", rack_links(3), rate=0.03),),
+    )  # fmt: skip
+    reference = same(plan)
+    assert of(reference["records"], "FaultStruck")
+    assert digests(reference["records"]) == expected_digests(plan)
+
+
+@needs_c
+def test_nearly_everything_is_done_without_python() -> None:
+    plan = rack_plan(4, job={"size_bytes": 4 * 43_516 * 2})
+    simulation = Simulation(plan, lambda _: None)
+    agenda = simulation.agenda
+    assert isinstance(agenda, NativeAgenda)
+    count: Counter[Why] = Counter()
+
+    def counted(why: Why, answer: Callable[[], None]) -> Callable[[], None]:
+        def call() -> None:
+            count[why] += 1
+            answer()
+
+        return call
+
+    for why, answer in list(agenda._answers.items()):
+        agenda._answers[why] = counted(Why(why), answer)
+    simulation.run()
+    assert simulation.packet_hops > 2500
+    assert sum(count.values()) < simulation.packet_hops / 20
+    assert not count[Why.PULL] + count[Why.SETTLE]
+
+
+def other_program(config: SwitchConfig) -> FinishingMachine:
+    return Listener(config) if config.program == "netreduce" else ForwardProgram(config)
+
+
+@needs_c
+@pytest.mark.parametrize("collective", ["netreduce", "ring"])
+def test_programs_that_are_not_compiled(collective: str) -> None:
+    faults = (Loss("loss", rack_links(3), rate=0.02), Duplicate("twice", rack_links(3), rate=0.02, delay_ns=1000))
+    plan = rack_plan(3, faults=faults, job={"size_bytes": 40_000, "message_packets": 8, "collective": collective})
+    made: list[FinishingMachine] = []
+
+    def create(config: SwitchConfig) -> FinishingMachine:
+        made.append(other_program(config))
+        return made[-1]
+
+    same(plan, create=create)
+    if collective == "netreduce":
+        compiled, reference = made
+        assert isinstance(compiled, Listener)
+        assert isinstance(reference, Listener)
+        assert compiled.heard == reference.heard
+        assert len(compiled.heard) > 200
+
+
+@needs_c
+def test_the_gate_that_only_python_knows() -> None:
+    plan = rack_plan(3, faults=(Loss("loss", rack_links(3), rate=0.02),), job={"size_bytes": 40_000})
+    gated = replace(plan, switches=tuple(replace(config, gate="epsn") for config in plan.switches))
+    assert same(gated)["records"] != same(plan)["records"]
+
+
+@needs_c
+def test_filters_by_verbs() -> None:
+    """One fault more than C can hold: every frame of that link is for Python."""
+    faults = tuple(Loss(f"loss{n}", ("h1-s1",), rate=0.0002) for n in range(257))
+    late = Delay("late", ("h2-s1",), rate=0.5, delay_ns=20_000, jitter_ns=10_000)
+    plan = rack_plan(2, faults=(*faults, late), job={"size_bytes": 20_000, "message_packets": 8})
+    assert of(same(plan)["records"], "FaultStruck")
+
+
+def test_without_the_library_the_reference_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = rack_plan(2, job={"size_bytes": 4000})
+    monkeypatch.setattr(parts, "load_core", lambda: None)
+    found = choose_parts(plan)
+    assert (type(found.agenda), found.wire) == (Agenda, Wire)
+    assert outcome(plan, native=True)["records"] == outcome(plan, native=False)["records"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewShape(LinkShape):
+    """A link with a property that the compiled loop never heard of."""
+
+    colour: str = "black"
+
+
+class NewFault(Loss):
+    """Nor of this fault."""
+
+
+@needs_c
+@pytest.mark.parametrize(("kind", "expected"), [(Loss, NativeAgenda), (NewFault, Agenda)])
+def test_a_fault_that_the_loop_does_not_know(kind: type[Loss], expected: type[Agenda]) -> None:
+    assert type(choose_parts(rack_plan(2, faults=(kind("loss", rack_links(2)),))).agenda) is expected
+
+
+@needs_c
+def test_what_the_loop_does_not_know_is_for_the_reference() -> None:
+    for colour, kind in (("black", NativeAgenda), ("red", Agenda)):
+        plan = rack_plan(2)
+        links = tuple(replace(link, shape=NewShape(colour=colour)) for link in plan.scenario.topology.links)
+        topology = replace(plan.scenario.topology, links=links)
+        found = choose_parts(replace(plan, scenario=replace(plan.scenario, topology=topology)))
+        assert type(found.agenda) is kind
+
+
+def agendas(seed: int) -> tuple[Agenda, Agenda]:
+    library = load_core()
+    assert library is not None
+    return Agenda(seed), NativeAgenda(seed, library, 256)
+
+
+@needs_c
+@pytest.mark.parametrize("seed", [0, 1, -7, 1 << 70])
+def test_appointments_are_kept_in_the_same_order(seed: int) -> None:
+    kept: list[list[Any]] = []
+    for agenda in agendas(seed):
+        dice, order = random.Random(5), []
+
+        def act(number: int, agenda: Agenda = agenda, dice: random.Random = dice, order: list[Any] = order) -> None:
+            order.append((agenda.now, number))
+            for _ in range(dice.choice([0, 1, 2]) if len(order) < 3000 else 0):
+                agenda.at(agenda.now + dice.choice([0, 1, 1, 2, 50]), dice.randrange(5 << 16), act, dice.random())
+
+        for number in range(100):
+            agenda.at(dice.randrange(4) << 40, dice.randrange(6), act, number)
+        assert agenda.run(3 << 39, lambda order=order: len(order) < 2000) in (True, False)
+        half = agenda.now, agenda.next_time(), len(order)
+        assert not agenda.run((1 << 63) - 1, lambda: True)
+        assert agenda.next_time() is None
+        kept.append([half, order])
+    assert kept[0] == kept[1]
+    assert len(kept[0][1]) > 200
+
+
+@needs_c
+def test_an_empty_agenda() -> None:
+    for agenda in agendas(1):
+        with pytest.raises(IndexError):
+            agenda.step()
+
+
+@needs_c
+def test_a_wire_says_why_it_drops() -> None:
+    shape = LinkShape(mtu=100, queue_packets=2)
+    results = []
+    for agenda, kind in zip(agendas(1), (Wire, NativeWire), strict=True):
+        wire = kind(agenda, 3, shape)  # type: ignore[arg-type]
+        results.append([wire.send(bytes(size)) for size in (115, 114, 60, 60, 60, 120)])
+        assert (wire.frames, wire.drops, wire.bytes) == (1, 3, 114)
+        wire.rate_bps = 7
+        assert wire.rate_bps == 7
+    assert results[0] == results[1] == ["misfit", "", "", "", "queue", "misfit"]
+
+
+@needs_c
+def test_a_frame_that_no_part_of_the_plan_allows_is_told() -> None:
+    _, agenda = agendas(1)
+    assert isinstance(agenda, NativeAgenda)
+    wire = NativeWire(agenda, 3, LinkShape(mtu=9000))
+    with pytest.raises(InternalError, match="longer than any link"):
+        wire.send(np.zeros(300, np.uint8).tobytes())

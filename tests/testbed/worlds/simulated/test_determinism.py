@@ -1,0 +1,116 @@
+"""One scenario and one seed give one history file, whatever the process, its hash seed and what it ran before."""
+
+import re
+import subprocess
+import sys
+
+import benchmarks.determinism as determinism
+from benchmarks.determinism import Case, compare
+from testbed.scenario import builtin_names
+
+LEAST, SMALL = ("job.size=40kB",), ("job.size=100kB",)
+IN_LATER_MESSAGES = {
+    *(
+        "corrupt-contribution",
+        "corrupt-result",
+        "data-first-lost",
+        "data-last-lost",
+        "data-middle-lost",
+        "delayed-link",
+    ),
+    *("nak-lost", "psn-wrap", "rack-lossy", "result-lost", "retransmission-lost-again", "rewind", "stale-duplicate"),
+}
+"""where their faults strike"""
+OTHERWISE = {
+    "demo": ("job.iterations=2",),
+    "dead-link": (*SMALL, "faults.cut.from=5ms", "transport.timeout=10"),
+    "first-of-last-message-lost": ("job.size=99264", "faults.first.match.message=4"),
+    "last-result-lost": (*SMALL, "faults.result.match.message=4"),
+    "link-flap": ("job.size=200kB",),
+    "rack-bursty": ("job.size=200kB",),
+    "rack-jumbo": (*SMALL, "faults.loss.rate=10%"),
+    "tail-lost": (*SMALL, "faults.tail.match.message=4"),
+}
+"""what keeps the faults of the others striking in a job that is small"""
+BUILT_IN = [
+    Case(name, 1, OTHERWISE.get(name, SMALL if name in IN_LATER_MESSAGES else LEAST)) for name in builtin_names()
+]
+MORE = [
+    Case(name, seed, (*SMALL, *more))
+    for seed in (2, 3)
+    for name, more in (
+        ("rack-lossy", ("clocks.offset=300ms", "clocks.drift=200ppm")),
+        ("shift", ("topology.link.ecn_threshold=4", "topology.links.h2-s1.rate=20Mbps")),
+        ("delayed-link", ("topology.link.delay=1ms", "topology.link.jitter=700us")),
+        ("ring", ("clocks.drift=1%", "job.dtype=int32")),
+    )
+]
+
+
+def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
+    cases = BUILT_IN + MORE
+    assert len(set(cases)) >= 50
+    found = compare(cases, tmp_path)
+    assert [comparison.case for comparison in found if not comparison.same] == []
+    assert min(comparison.size for comparison in found) > 5_000
+    texts = [(tmp_path / "1" / f"{index}.jsonl").read_text(encoding="utf-8") for index in range(len(cases))]
+    assert len(set(texts)) == len(cases)
+    struck = {case.scenario for case, text in zip(cases, texts, strict=True) if '"FaultStruck"' in text}
+    quiet = {
+        "rack",
+        "receiver-not-ready",
+        "shift",
+        "straggler",
+        "straggler-too-late",
+        "spine-leaf-ring",
+        "fat-tree-ring",
+    }
+    assert set(builtin_names()) - struck == quiet
+    marking = [case.scenario for case, text in zip(cases, texts, strict=True) if re.search(r'"marks":[1-9]', text)]
+    assert marking == ["shift", "shift"]
+
+
+HASH_ORDER = """
+import benchmarks.determinism as determinism
+from testbed.worlds.simulated import simulate
+
+def careless(plan):
+    return sorted(simulate(plan), key=lambda record: hash(record["event"]))
+
+determinism.simulate = careless
+determinism.main()
+"""
+
+
+def test_a_world_that_depends_on_hashes_is_found(tmp_path, monkeypatch):
+    """The comparison itself: with the order of the records left to the hash of a text, the files differ."""
+    real = subprocess.run
+
+    def careless(command, **options):
+        arguments = command[command.index("benchmarks.determinism") + 1 :]
+        return real([sys.executable, "-c", HASH_ORDER, *arguments], **options)
+
+    monkeypatch.setattr(determinism.subprocess, "run", careless)
+    (found,) = compare([Case("rack", 1, ("job.size=4kB",))], tmp_path)
+    assert not found.same
+
+
+def test_the_command_says_what_it_found(tmp_path, capsys):
+    file = tmp_path / "rows.json"
+    assert determinism.main(["rack", "--set", "job.size=4kB", "--json", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 scenarios and seeds, 2 processes each: 0 differ"
+    assert '"same": true' in file.read_text(encoding="utf-8")
+
+
+def test_the_command_fails_when_files_differ(monkeypatch, capsys):
+    def differing(cases, folder, hash_seeds):
+        return [determinism.Comparison(case, 10, False) for case in cases]
+
+    monkeypatch.setattr(determinism, "compare", differing)
+    assert determinism.main(["rack"]) == 1
+    assert "DIFFERENT" in capsys.readouterr().out
+
+
+def test_a_scenario_that_is_none_is_refused(capsys):
+    assert determinism.main(["no-such-scenario"]) == 64
+    assert "no such scenario" in capsys.readouterr().err

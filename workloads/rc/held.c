@@ -1,0 +1,135 @@
+/* See held.h. The reference is requester.py, responder.py and endpoint.py. */
+#include "held.h"
+
+#include "roce.h"
+
+size_t rc_held_bytes(void) { return sizeof(struct rc_held); }
+size_t rc_held_qp_bytes(void) { return sizeof(struct rc_held_qp); }
+
+/* requester.py: on_answer, for an ACK about something that was sent. */
+static enum rc_held_fate hear(struct rc_held *held, int32_t index, int32_t distance, int64_t now)
+{
+    int64_t acknowledged = held->una + distance + 1;
+    if (distance < 0) { /* nothing new, whoever hears it */
+        held->qps[index].acks++;
+        return RC_HELD_DONE;
+    }
+    if (!held->sends || acknowledged >= held->oldest_end || acknowledged > held->nxt) {
+        held->news = RC_NEWS_ACK;
+        held->news_qp = index;
+        held->news_distance = distance;
+        return RC_HELD_NEWS;
+    }
+    held->qps[index].acks++;
+    held->una = acknowledged;
+    held->deadline = held->rto && held->una < held->max_nxt ? now + held->rto : -1;
+    held->lanes[index].una = (uint32_t)held->una & PSN_MASK;
+    return RC_HELD_DONE;
+}
+
+static void answer(struct rc_held_qp *qp, uint32_t psn)
+{
+    uint32_t at = (qp->first + qp->waiting++) % RC_HELD_ANSWERS;
+    qp->answers[at] = (struct rc_held_answer){psn, qp->aeth};
+    qp->made++;
+}
+
+/* Bytes of the extension headers of SEND and WRITE requests, by opcode. */
+static const uint8_t extension_bytes[] = {0, 0, 0, 4, 0, 4, 16, 0, 0, 4, 16, 20};
+
+/* responder.py: on_request, for what is not the expected PSN: all that is told of it is a count. */
+static enum rc_held_fate out_of_order(struct rc_held *held, const uint8_t *frame, int32_t length)
+{
+    struct roce_view view;
+    if (roce_parse(frame, (size_t)length, &view) != ROCE_PLAIN || view.opcode >= sizeof extension_bytes
+        || view.end < EXT_AT + extension_bytes[view.opcode] + (uint32_t)view.pad + ICRC_BYTES)
+        return RC_HELD_PYTHON;
+    for (int32_t i = 0; i < held->qp_count; i++) {
+        struct rc_lane *lane = &held->lanes[i];
+        struct rc_held_qp *qp = &held->qps[i];
+        if (view.qpn != lane->qpn || view.src_ip != lane->src_ip || view.dst_ip != lane->dst_ip)
+            continue;
+        int32_t distance = psn_diff(view.psn, lane->psn);
+        if (!distance || qp->order == RC_REFUSES || (distance > 0 && qp->order != RC_GAP)
+            || !roce_icrc_is_valid(frame, view.end))
+            return RC_HELD_PYTHON;
+        if (distance < 0) {
+            qp->duplicates++;
+            lane->unacknowledged = 0;
+            answer(qp, psn_add(lane->psn, -1));
+        }
+        return RC_HELD_DONE;
+    }
+    return RC_HELD_PYTHON;
+}
+
+enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, int32_t length, int64_t now)
+{
+    held->news = RC_NEWS_NONE;
+    for (int32_t i = 0; i < held->qp_count; i++)
+        if (held->qps[i].waiting == RC_HELD_ANSWERS)
+            return RC_HELD_PYTHON;
+    if (held->sender >= 0)
+        held->lanes[held->sender].in_flight = (int32_t)(held->max_nxt - held->una);
+    if (!rc_accept(frame, (size_t)length, &length, 0, 1, held->lanes, held->qp_count, held->regions, held->region_count))
+        return out_of_order(held, frame, length);
+    for (int32_t i = 0; i < held->qp_count; i++) {
+        struct rc_lane *lane = &held->lanes[i];
+        struct rc_held_qp *qp = &held->qps[i];
+        if (lane->acks)
+            return hear(held, i, lane->newest, now);
+        if (!lane->taken)
+            continue;
+        qp->taken++;
+        qp->placed += lane->placed;
+        qp->flags |= lane->flags;
+        qp->order = RC_IN_ORDER;
+        if (lane->flags & RC_CLOSED) { /* its answer has a new MSN */
+            held->news = RC_NEWS_CLOSED;
+            held->news_qp = i;
+            return RC_HELD_NEWS;
+        }
+        if (lane->answered)
+            answer(qp, lane->answers[0]);
+        return RC_HELD_DONE;
+    }
+    return RC_HELD_DONE;
+}
+
+/* endpoint.py: _next_frame. */
+enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room, int32_t *length, int64_t now)
+{
+    int32_t port;
+    for (int32_t i = 0; i < held->qp_count; i++) {
+        struct rc_held_qp *qp = &held->qps[i];
+        if (!qp->waiting)
+            continue;
+        uint8_t words[8];
+        put32(words, qp->answers[qp->first].psn);
+        put32(words + 4, qp->answers[qp->first].aeth);
+        rc_answer(frame, room, length, &port, 0, 1, qp->octets, qp->octets_bytes, qp->state, words);
+        qp->first = (qp->first + 1) % RC_HELD_ANSWERS;
+        qp->waiting--;
+        qp->left++;
+        return RC_HELD_DONE;
+    }
+    if (held->sender < 0 || !held->sends || held->nxt >= held->posted_end || held->nxt - held->una >= held->window)
+        return RC_HELD_NONE;
+    if (!held->plan || held->nxt >= held->end)
+        return RC_HELD_PYTHON;
+    if (held->turn != held->sender || held->turn_packets >= held->turn_limit) {
+        held->turn = held->sender;
+        held->turn_packets = 0;
+    }
+    held->turn_packets++;
+    held->since = rc_emit(frame, room, length, &port, 0, 1, held->plan, (uint32_t)(held->nxt - held->first),
+                          (uint32_t)held->nxt & PSN_MASK, held->since, held->ack_every,
+                          held->nxt - held->una + 1 >= held->window);
+    held->sent++;
+    held->nxt++;
+    if (held->nxt > held->max_nxt)
+        held->max_nxt = held->nxt;
+    if (held->deadline < 0 && held->rto)
+        held->deadline = now + held->rto;
+    return RC_HELD_DONE;
+}

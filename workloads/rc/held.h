@@ -1,0 +1,94 @@
+/* An endpoint that compiled code keeps for a while, and drives frame by frame: plain packets in, answers and the packets of
+ * one message out, without a step of Python in between. held.py hands it over and takes it back. */
+#ifndef INA_RC_HELD_H
+#define INA_RC_HELD_H
+
+#include "lane.h"
+
+enum { RC_HELD_ANSWERS = 256 };
+
+enum rc_held_fate {
+    RC_HELD_DONE = 0,
+    RC_HELD_NONE = 1,   /* nothing to send */
+    RC_HELD_PYTHON = 2, /* not the plain case; nothing has changed */
+    RC_HELD_NEWS = 3    /* something completes: see `news` */
+};
+
+/* Of a responder, as responder_table.py has it. */
+enum rc_held_order {
+    RC_REFUSES = 0, /* in error */
+    RC_IN_ORDER = 1,
+    RC_GAP = 2 /* a sequence NAK was sent for the expected PSN */
+};
+
+enum rc_held_news { RC_NEWS_NONE = 0, RC_NEWS_ACK = 1, RC_NEWS_CLOSED = 2 };
+
+struct rc_held_answer {
+    uint32_t psn;
+    uint32_t aeth;
+};
+
+/* One queue pair beside its lane. */
+struct rc_held_qp {
+    const uint8_t *octets; /* what its ACK frames begin with, and the iCRC's CRC-32 behind that */
+    uint32_t octets_bytes;
+    uint32_t state;
+    uint32_t aeth;  /* of a positive answer now */
+    uint32_t order; /* enum rc_held_order */
+    /* Since it was handed over. */
+    uint32_t acks;
+    uint32_t taken; /* requests */
+    uint32_t flags; /* enum rc_flag */
+    uint32_t made;  /* answers that fell due here */
+    uint32_t first; /* the oldest of `answers` */
+    uint32_t waiting;
+    uint32_t left;  /* answers that were sent */
+    uint32_t duplicates;
+    uint64_t placed; /* bytes */
+    struct rc_held_answer answers[RC_HELD_ANSWERS];
+};
+
+struct rc_held {
+    struct rc_lane *lanes;
+    struct rc_held_qp *qps;
+    const struct rc_region *regions;
+    int32_t qp_count;
+    int32_t region_count;
+    /* The queue pair that has something to send; all others have nothing. Sequence numbers do not wrap. */
+    const struct rc_plan *plan; /* of the message that holds `nxt`; NULL when nothing may be sent */
+    int64_t una;
+    int64_t nxt;
+    int64_t max_nxt;
+    int64_t posted_end;
+    int64_t oldest_end; /* behind the oldest message */
+    int64_t first;      /* of the plan's message */
+    int64_t end;
+    int64_t window;
+    int64_t rto;      /* ns; 0: never */
+    int64_t deadline; /* -1: none */
+    int64_t sent;     /* packets since it was handed over */
+    int64_t others;   /* the first of all other timers, -1: none */
+    int32_t since;    /* packets since the last AckReq */
+    int32_t ack_every;
+    int32_t sends;  /* its state lets it send, and hear ACKs */
+    int32_t sender; /* index; -1: none */
+    int32_t turn;   /* of the endpoint */
+    int32_t turn_packets;
+    int32_t turn_limit;
+    int32_t news; /* enum rc_held_news */
+    int32_t news_qp;
+    int32_t news_distance;
+};
+
+enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, int32_t length, int64_t now);
+enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room, int32_t *length, int64_t now);
+
+/* As Machine.get_timer; -1: never. */
+static inline int64_t rc_held_timer(const struct rc_held *held)
+{
+    if (held->others < 0 || (held->deadline >= 0 && held->deadline < held->others))
+        return held->deadline;
+    return held->others;
+}
+
+#endif

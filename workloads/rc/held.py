@@ -1,0 +1,133 @@
+"""An endpoint that compiled code keeps for a while (`held.c`): handed over, driven frame by frame, taken back.
+
+While it is held its queue pairs in Python lag behind; nobody but the compiled code may touch them. `take_back` brings them
+to where the per-frame verbs would have brought them: a differential test of the simulator's two loops proves it.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from workloads.rc.fast import FastPath
+from workloads.rc.responder import Responder
+from workloads.rc.send_plan import address_of
+from workloads.wire import ACK_UNLIMITED, Aeth, Opcode
+
+if TYPE_CHECKING:
+    from workloads.rc.endpoint import RcEndpoint
+
+__all__ = ["HELD_BYTES", "HELD_QP_BYTES", "HeldEndpoint"]
+
+_ANSWERS = 256
+_MOST_ANSWERS = _ANSWERS // 2
+"""an endpoint with more of them waiting is not handed over"""
+
+# `struct rc_held_qp`, part by part.
+_WRITER = struct.Struct("=QII")
+_SINCE = struct.Struct("=10IQ")
+"""aeth, order, ACKs, taken, flags, made, first, waiting, left, duplicates; bytes placed"""
+_ANSWER = struct.Struct("=II")
+_SINCE_AT = _WRITER.size
+_ANSWERS_AT = _SINCE_AT + _SINCE.size
+HELD_QP_BYTES = _ANSWERS_AT + _ANSWERS * _ANSWER.size
+
+# `struct rc_held`, part by part.
+_PARTS = struct.Struct("=QQQii")
+_SENDER = struct.Struct("=Q12q7i")
+_NEWS = struct.Struct("=3i")
+_SENDER_AT = _PARTS.size
+_NEWS_AT = _SENDER_AT + _SENDER.size
+HELD_BYTES = _NEWS_AT + _NEWS.size
+_NO_PLAN = 0, 0, 0
+_NO_SENDER = 0, 0, 0, 0, 0, 0, 0, -1
+_NEWS_ACK = 1
+
+
+class HeldEndpoint:
+    """`address` is that of the `struct rc_held`. Only for an endpoint whose queue pairs are all there, and over IPv4."""
+
+    def __init__(self, endpoint: RcEndpoint, fast: FastPath) -> None:
+        self.held = False
+        """the compiled code has it"""
+        self._endpoint, self._fast, self._order = endpoint, fast, endpoint.queue_pairs
+        self._memory = bytearray(HELD_BYTES)
+        self._qps = bytearray(len(self._order) * HELD_QP_BYTES)
+        self._heads: list[bytearray] = []
+        for index, qp in enumerate(self._order):
+            octets, state, _ = qp.writer.head(Opcode.ACKNOWLEDGE, Aeth.LAYOUT.size, 0)
+            self._heads.append(bytearray(octets))
+            _WRITER.pack_into(self._qps, index * HELD_QP_BYTES, address_of(self._heads[-1]), len(octets), state)
+        self.address, self._qps_at = address_of(self._memory), address_of(self._qps)
+        self._plan = b""
+        self._sender = -1
+
+    def offer(self, others: int | None) -> bool:
+        """Hand the endpoint over; `others` is the first of its user's own timers. False, and nothing is changed, when it is
+        in no state for that."""
+        memory, order, fast = self._memory, self._order, self._fast
+        sender = -1
+        for index, qp in enumerate(order):
+            if len(qp.responder.answers) > _MOST_ANSWERS or (sender >= 0 and qp.requester.outstanding):
+                return False
+            if qp.requester.outstanding:
+                sender = index
+        for index, qp in enumerate(order):
+            self._pack_pair(qp.responder, index * HELD_QP_BYTES)
+            deadline = qp.requester.deadline
+            if index != sender and deadline is not None and (others is None or deadline < others):
+                others = deadline
+        _PARTS.pack_into(memory, 0, fast.refresh(), self._qps_at, fast.regions_at, len(order), fast.region_count)
+        plan, standing, since, ack_every, sends = _NO_PLAN, _NO_SENDER, 0, 0, False
+        if sender >= 0:
+            requester = order[sender].requester
+            standing, since, sends = requester.standing(), requester.since_ack_request, requester.may_send
+            ack_every = order[sender].config.ack_request_every
+            message = requester.next_message
+            if message is not None:
+                self._plan = fast.plan_of(message, order[sender]).octets
+                plan = address_of(self._plan), message.first, message.end
+        self._sender = sender
+        una, nxt, max_nxt, posted_end, oldest_end, window, rto, deadline_or_none = standing
+        _SENDER.pack_into(
+            memory, _SENDER_AT, plan[0], una, nxt, max_nxt, posted_end, oldest_end, plan[1], plan[2], window, rto,
+            deadline_or_none, 0, -1 if others is None else others, since, ack_every, sends, sender, *self._endpoint.turn,
+        )  # fmt: skip
+        _NEWS.pack_into(memory, _NEWS_AT, 0, 0, 0)
+        self.held = True
+        return True
+
+    def _pack_pair(self, responder: Responder, at: int) -> None:
+        answers = responder.answers
+        order = 0 if responder.refuses else 2 if responder.has_gap else 1
+        aeth = ACK_UNLIMITED << 24 | responder.msn
+        _SINCE.pack_into(self._qps, at + _SINCE_AT, aeth, order, 0, 0, 0, 0, 0, len(answers), 0, 0, 0)
+        at += _ANSWERS_AT
+        for psn, syndrome, msn in answers:
+            _ANSWER.pack_into(self._qps, at, psn, syndrome << 24 | msn)
+            at += _ANSWER.size
+
+    def take_back(self, now: int) -> None:
+        """Bring the queue pairs to where the compiled code left off. What completes by the last frame does so now."""
+        self.held = False
+        _, una, *_, deadline, sent, _, since, _, _, _, turn, turn_packets, _ = _SENDER.unpack_from(
+            self._memory, _SENDER_AT
+        )
+        self._endpoint.set_turn(turn, turn_packets)
+        for index, qp in enumerate(self._order):
+            at = index * HELD_QP_BYTES
+            _, _, acks, taken, flags, made, first, waiting, left, duplicates, placed = _SINCE.unpack_from(
+                self._qps, at + _SINCE_AT
+            )
+            if index == self._sender:
+                qp.requester.went_on(sent, since, acks, una, None if deadline < 0 else deadline)
+            elif acks:
+                qp.requester.heard_stale(acks)
+            if made or left:
+                places = (at + _ANSWERS_AT + (first + i) % _ANSWERS * _ANSWER.size for i in range(waiting))
+                qp.responder.set_answers(_ANSWER.unpack_from(self._qps, place) for place in places)
+            if taken or duplicates:
+                self._fast.carry_on(index, taken, placed, flags, made, duplicates)
+        news, index, distance = _NEWS.unpack_from(self._memory, _NEWS_AT)
+        if news == _NEWS_ACK:
+            self._order[index].requester.on_acks(distance, 1, now)
