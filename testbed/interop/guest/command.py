@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from io import TextIOWrapper
+from typing import TextIO
 
 from testbed.interop.guest.session import CancelSign
 from testbed.interop.protocol import CaseRequest, CaseResult, QpNames
@@ -26,7 +26,7 @@ class _Commands:
 
     def run(self, request: CaseRequest, cancelled: CancelSign) -> CaseResult:
         deadline = time.monotonic() + request.limit_s
-        outputs: list[TextIOWrapper] = []
+        outputs: list[TextIO] = []
         for number, command in enumerate(request.options["commands"]):
             if number:
                 time.sleep(float(request.options.get("gap_s", 0.5)))
