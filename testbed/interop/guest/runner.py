@@ -17,6 +17,7 @@ from testbed.interop.protocol import CaseRequest, CaseResult, DeviceFacts, Guest
 __all__ = ["find_devices", "main", "serve"]
 
 _POLL_S = 0.005
+_READY_S = 60.0
 _HANDLERS = {
     "allreduce": "testbed.interop.guest.allreduce",
     "peer": "testbed.interop.guest.peer",
@@ -85,8 +86,22 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def main(folder: str) -> None:
+def _uptime() -> str:
+    return Path("/proc/uptime").read_text(encoding="ascii").split()[0]
+
+
+def main(folder: str, ready: str) -> None:
+    """`ready`: a file that is there once all devices are."""
     mailbox = Mailbox(Path(folder))
+    # The heavy imports, while the devices are made beside us.
+    for handler in _HANDLERS.values():
+        importlib.import_module(handler)
+    print(f"up {_uptime()} s: imported", flush=True)
+    deadline = time.monotonic() + _READY_S
+    while not Path(ready).exists():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"no devices within {_READY_S:g} s")
+        time.sleep(_POLL_S)
     versions = {"kernel": platform.release(), "python": platform.python_version()}
     mailbox.put(None, "guest", GuestFacts(find_devices(), versions))
     serve(mailbox)
@@ -96,4 +111,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
