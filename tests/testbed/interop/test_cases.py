@@ -28,7 +28,9 @@ def test_each_is_a_scenario_whose_connections_wrap(case):
     # All connections begin just below the end of PSN space, and have more packets than are left there.
     assert {worker.to_successor.first_psn for worker in plan.workers} == {0xFFFFFC}
     packets = -(-scenario.job.size_bytes // scenario.transport.path_mtu) + scenario.job.hello
-    assert packets > 0x1000000 - 0xFFFFFC - (scenario.job.message_packets == 1)  # a header in each packet makes one more
+    assert packets > 0x1000000 - 0xFFFFFC - (
+        scenario.job.message_packets == 1
+    )  # a header in each packet makes one more
     assert (scenario.expect == "fail") == bool(case.must_fail)
     assert case.control in {"", *CONTROLS}
     assert set(case.soft) < set(range(case.hosts))

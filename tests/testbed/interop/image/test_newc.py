@@ -44,7 +44,9 @@ def test_what_went_in_comes_out():
     assert found["bin/sh"] == (found["bin/sh"][0], b"busybox")
     modes = {name: fields[1] for name, (fields, _) in found.items()}
     assert modes["bin/busybox"] == stat.S_IFREG | 0o755
-    assert (stat.S_ISDIR(modes["dev"]), stat.S_ISLNK(modes["bin/sh"]), stat.S_ISCHR(modes["dev/console"])) == (True,) * 3
+    assert (stat.S_ISDIR(modes["dev"]), stat.S_ISLNK(modes["bin/sh"]), stat.S_ISCHR(modes["dev/console"])) == (
+        True,
+    ) * 3
     assert found["dev/console"][0][9:11] == [5, 1]
     inodes = [fields[0] for fields, _ in found.values()]
     assert len(set(inodes)) == len(inodes)

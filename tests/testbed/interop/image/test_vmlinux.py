@@ -31,7 +31,9 @@ def test_the_elf_file_is_cut_out(image):
 
 
 @pytest.mark.parametrize(
-    "image", [b"MZ" + bytes(500), b"MZ" + packed(b"no ELF"), b"MZ" + packed(ELF)[:-40]], ids=["none", "no ELF", "cut off"]
+    "image",
+    [b"MZ" + bytes(500), b"MZ" + packed(b"no ELF"), b"MZ" + packed(ELF)[:-40]],
+    ids=["none", "no ELF", "cut off"],
 )
 def test_another_kind_of_kernel_is_refused(image):
     with pytest.raises(HostCapabilityError, match="a kernel image with an xz-packed ELF inside"):
