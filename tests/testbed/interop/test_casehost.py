@@ -51,7 +51,9 @@ def booted(tmp_path, monkeypatch):
     monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
     ledger = Ledger.create("interop-test", tmp_path)
     wires = Wires([tmp_path / f"{n}.sw" for n in range(2)])
-    machine = SimpleNamespace(running=True, evidence=lambda: "evidence", wait_for=lambda arrived, limit, what: arrived())
+    machine = SimpleNamespace(
+        running=True, evidence=lambda: "evidence", wait_for=lambda arrived, limit, what: arrived()
+    )
     devices = tuple(DeviceFacts(f"rxe{n}", f"eth{n}", bytes(6), bytes(4), 1) for n in range(2))
     yield BootedGuest(machine, wires, Guest(), GuestFacts(devices, {}), ledger, 1.0)
     wires.close()

@@ -82,7 +82,10 @@ def test_a_case_that_cannot_open_or_run_says_why_and_the_next_one_goes_on(handle
         ask(mailbox, number)
     serve(mailbox, monkeypatch, 3)
     assert mailbox.take(1, "opened", Opened) == Opened("OSError: no rxe0")
-    assert [mailbox.take(n, "result", CaseResult) for n in (2, 3)] == [CaseResult("ValueError: too bad"), CaseResult("")]
+    assert [mailbox.take(n, "result", CaseResult) for n in (2, 3)] == [
+        CaseResult("ValueError: too bad"),
+        CaseResult(""),
+    ]
     assert handler.happened.count("close") == 2
     assert "Traceback" in capfd.readouterr().err
 
