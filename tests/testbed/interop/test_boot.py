@@ -76,10 +76,15 @@ def test_a_guest_serves_and_leaves_nothing(start, tmp_path):
 
 
 def test_an_error_among_the_cases_ends_the_guest_too(start, tmp_path):
-    with pytest.raises(RuntimeError, match="a case"), start() as guest:
-        process = identify(guest.machine.pid)
+    processes = []
+
+    def serve(guest):
+        processes.append(identify(guest.machine.pid))
         raise RuntimeError("a case")
-    assert not is_alive(process)
+
+    with pytest.raises(RuntimeError, match="a case"), start() as guest:
+        serve(guest)
+    assert not is_alive(processes[0])
     assert left_over(tmp_path) == []
 
 
@@ -95,7 +100,7 @@ def test_a_guest_that_dies_shows_the_ends_of_its_logs(start, tmp_path):
 
 
 def test_wires_that_nobody_holds_are_told(start, tmp_path):
-    with pytest.raises(InternalError, match="QEMU left its wires .*refused"), start("close"):
+    with pytest.raises(InternalError, match=r"QEMU left its wires .*refused"), start("close"):
         pass
     assert left_over(tmp_path) == []
 
@@ -116,7 +121,7 @@ def test_waiting_ends_when_the_guest_does(start):
 
 
 def test_waiting_has_a_limit(start):
-    with pytest.raises(InternalError, match="no sign of the moon within 0.05 s"), start() as guest:
+    with pytest.raises(InternalError, match=r"no sign of the moon within 0\.05 s"), start() as guest:
         guest.machine.wait_for(lambda: False, 0.05, "the moon")
 
 

@@ -102,6 +102,7 @@ def test_ranks_that_do_not_end_are_cancelled_and_named(booted, tmp_path):
     assert isinstance(asked, CaseRequest)
     assert [(worker.device, worker.config.name) for worker in asked.workers] == [("rxe1", "h2")]
     assert asked.options["linger"] is True
+    assert asked.workers[0].config.to_successor.qpn == 17  # the device's number, not the planned one
 
 
 def test_a_guest_that_gives_no_result_is_an_error_of_ours(booted, tmp_path):

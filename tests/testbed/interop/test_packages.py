@@ -52,8 +52,7 @@ def test_who_may_not_install_gets_the_command(host, monkeypatch, why):
 
 def test_lists_are_renewed_when_a_package_cannot_be_had(host, monkeypatch):
     def run_tool(command, **more):
-        host.append(command[4 - 0] if len(command) > 4 else "")
-        host[-1] = "update" if "update" in command else "install"
+        host.append("update" if "update" in command else "install")
         if host == ["install"]:
             raise HostCapabilityError("perftest", "network")
         return ""
@@ -68,9 +67,9 @@ def test_a_tool_tells_its_output_or_why_there_is_none():
         return packages.run_tool([sys.executable, "-c", *words], needed_for="the kernel", remedy="network?", **more)
 
     assert run("print(1)") == "1\n"
-    with pytest.raises(HostCapabilityError, match="the kernel .*: two / three / four"):
+    with pytest.raises(HostCapabilityError, match=r"the kernel .*: two / three / four"):
         run("import sys; sys.exit('one\\ntwo\\nthree\\nfour')")
-    with pytest.raises(HostCapabilityError, match="took more than 0.2 s"):
+    with pytest.raises(HostCapabilityError, match=r"took more than 0\.2 s"):
         run("import time; time.sleep(9)", limit_s=0.2)
     with pytest.raises(HostCapabilityError, match="the program /nowhere/tool, needed for the kernel"):
         packages.run_tool(["/nowhere/tool"], needed_for="the kernel", remedy="network?")
