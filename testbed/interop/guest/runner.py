@@ -13,8 +13,9 @@ from pathlib import Path
 
 from testbed.interop.guest.session import CancelSign, Session
 from testbed.interop.protocol import CaseRequest, CaseResult, DeviceFacts, GuestFacts, Mailbox, Opened
+from workloads.verbs.libibverbs import load_pyverbs
 
-__all__ = ["find_devices", "main", "serve"]
+__all__ = ["find_devices", "main", "serve", "wait_for_devices"]
 
 _POLL_S = 0.005
 _HANDLERS = {
@@ -55,7 +56,7 @@ def serve(mailbox: Mailbox) -> None:
 
 
 def _serve_case(mailbox: Mailbox, number: int, request: CaseRequest) -> None:
-    print(f"case {number} {request.case}: open", flush=True)
+    began = time.monotonic()
     try:
         session: Session = importlib.import_module(_HANDLERS[request.kind]).open_session(request)
     except Exception as error:
@@ -63,18 +64,21 @@ def _serve_case(mailbox: Mailbox, number: int, request: CaseRequest) -> None:
         return
     try:
         mailbox.put(number, "opened", Opened("", session.names))
+        opened = time.monotonic()
         cancelled = CancelSign(mailbox, number)
         start = None
         while start is None and not cancelled():
             start = mailbox.take(number, "start", CaseRequest)
             if start is None:
                 time.sleep(_POLL_S)
+        started = time.monotonic()
         try:
             result = CaseResult("cancelled before its start") if start is None else session.run(start, cancelled)
         except Exception as error:
             result = CaseResult(_told(error))
         mailbox.put(number, "result", result)
-        print(f"case {number} {request.case}: {result.error or 'done'}", flush=True)
+        spent = f"opened in {opened - began:.2f} s, ran {time.monotonic() - started:.2f} s"
+        print(f"case {number} {request.case}: {result.error or 'done'}; {spent}", flush=True)
     finally:
         with contextlib.suppress(Exception):
             session.close()
@@ -85,7 +89,18 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def main(folder: str) -> None:
+def wait_for_devices(ready: Path) -> None:
+    """Load what cases need, which takes seconds on an emulated processor, then wait until the set-up script has made the
+    devices; it ends this process when it fails."""
+    for module in _HANDLERS.values():
+        importlib.import_module(module)
+    load_pyverbs()
+    while not ready.exists():
+        time.sleep(_POLL_S)
+
+
+def main(folder: str, ready: str) -> None:
+    wait_for_devices(Path(ready))
     mailbox = Mailbox(Path(folder))
     versions = {"kernel": platform.release(), "python": platform.python_version()}
     mailbox.put(None, "guest", GuestFacts(find_devices(), versions))
@@ -96,4 +111,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2])

@@ -1,8 +1,14 @@
 #!/bin/sh
-# Root of the guest: rxe devices on all interfaces, then the runner. Its working folder is the shared result folder.
+# Root of the guest: rxe devices on all interfaces, and the runner. Its working folder is the shared result folder.
 # The address plan is that of topologies/addressing.py: interface i (from 0) has 10.77.0.(i+2)/16 and carries rxe<i>.
 set -eu
 devices=${INTEROP_DEVICES:?number of devices}
+ready=/run/devices-ready
+
+# It loads numpy and pyverbs meanwhile.
+PYTHONPATH=/code PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -u -m testbed.interop.guest.runner /out $ready \
+    >/out/runner.log 2>&1 &
+runner=$!
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm
 set_sysctl() { echo "$2" >"/proc/sys/net/$1"; }
@@ -33,4 +39,5 @@ while [ "$number" -lt "$devices" ]; do
 done
 rdma link show
 ip -br addr
-PYTHONPATH=/code PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 -u -m testbed.interop.guest.runner /out >/out/runner.log 2>&1
+touch $ready
+wait $runner

@@ -21,7 +21,7 @@ CASES = choose_cases(("loss/middle", "peer/loss-nak", "plain/shift-6-hosts-lossy
 @pytest.fixture
 def fake(monkeypatch):
     """What happened, in order, and what each case comes to."""
-    made = SimpleNamespace(happened=[], verdicts={}, folders=[], ended=0)
+    made = SimpleNamespace(happened=[], opened=[], verdicts={}, folders=[], ended=0)
 
     @contextlib.contextmanager
     def boot_guest(image, devices, run_dir, say):
@@ -47,6 +47,12 @@ def fake(monkeypatch):
     monkeypatch.setattr(leg, "prepare_image", lambda work, say: SimpleNamespace(versions={"busybox": "1.35"}))
     monkeypatch.setattr(leg, "package_version", lambda package: f"{package}-1")
     monkeypatch.setattr(leg, "boot_guest", boot_guest)
+
+    def opened(guest, number, case, seed):
+        made.opened.append((number, case.id, seed))
+
+    monkeypatch.setattr(leg, "open_case", opened)
+    monkeypatch.setattr(leg, "open_peer_case", opened)
     monkeypatch.setattr(leg, "run_case", serve)
     monkeypatch.setattr(leg, "run_peer_case", serve)
     monkeypatch.setattr(leg, "judge_case", judge)
@@ -106,3 +112,13 @@ def test_a_guest_that_dies_ends_the_leg_in_order(fake):
         leg.run_leg([Case("loss/middle"), *CASES[1:]], say=lambda text: None)
     assert fake.ended == 1
     assert not fake.folders[0].exists()
+
+
+def test_the_next_case_is_opened_before_this_one_is_judged(fake, monkeypatch):
+    seen = []
+    judge = leg.judge_case
+    monkeypatch.setattr(leg, "judge_case", lambda run: seen.append(fake.opened[-1][0]) or judge(run))
+    leg.run_leg(CASES[:2], seed=4, say=lambda text: None)
+    assert seen == [2, 2]
+    assert {(number, seed) for number, _, seed in fake.opened} == {(1, 4), (2, 4)}
+    assert fake.opened[1][1] == CASES[1].id
