@@ -167,7 +167,7 @@ def decode(kind: type[_T], data: Any) -> _T:
 
 def _decode(kind: Any, data: Any) -> Any:
     if dataclasses.is_dataclass(kind):
-        values = {name: _decode(hint, data[name]) for name, hint in _fields(kind)}
+        values = {name: _decode(hint, data[name]) for name, hint in _fields(cast(Any, kind))}
         return cast(Any, kind)(**values)
     if kind is bytes:
         return bytes.fromhex(data)
