@@ -80,7 +80,10 @@ def boot_guest(image: Image, devices: int, run_dir: Path, say: Callable[[str], N
         undo.callback(machine.end, 0.0)
         mailbox = Mailbox(out)
         machine.wait_for(lambda: all(wire.guest_end.exists() for wire in wires), _BOUND_S, "QEMU's wires")
-        ends.connect([wire.guest_end for wire in wires])
+        try:
+            ends.connect([wire.guest_end for wire in wires])
+        except OSError as error:
+            raise InternalError(f"QEMU left its wires ({error})\n{machine.evidence()}") from error
         machine.wait_for(lambda: mailbox.has(None, "guest"), _BOOT_S, "the guest's runner")
         facts = mailbox.take(None, "guest", GuestFacts)
         assert facts is not None, "it was there"

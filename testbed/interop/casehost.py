@@ -27,7 +27,7 @@ from workloads.errors import InternalError
 from workloads.machine import Event, event_record
 from workloads.verbs.names import VerbsNames, true_configs
 
-__all__ = ["CaseRun", "run_case", "true_plan"]
+__all__ = ["CaseRun", "open_case", "run_case", "true_plan"]
 
 _OPEN_S = 60.0
 _GRACE_S = 10.0
@@ -58,14 +58,23 @@ def true_plan(plan: Plan, names: dict[int, QpNames]) -> Plan:
     return with_workers(plan, true_configs(plan.workers, chosen))
 
 
-def run_case(guest: BootedGuest, number: int, case: Case, seed: int, folder: Path) -> CaseRun:
-    """Case `number` of this boot (from 1). Raises InternalError when the guest dies."""
-    began = time.monotonic()
+def open_case(guest: BootedGuest, number: int, case: Case, seed: int) -> tuple[Plan | None, CaseRequest]:
+    """Ask the guest for the queue pairs of case `number`. It may be asked while it serves the case before: then it makes them
+    while that one is judged."""
     scenario = case_scenario(case, seed) if case.kind == ALLREDUCE else None
     limit_s = 30.0 if scenario is None else scenario.time_limit_ns / 1e9
     planned = None if scenario is None else make_plan(scenario)
     request = CaseRequest(case.id, case.kind, limit_s, _asked(planned, case, guest), _options(case))
-    guest.mailbox.put(number, "open", request)
+    if not guest.mailbox.has(number, "open"):
+        guest.mailbox.put(number, "open", request)
+    return planned, request
+
+
+def run_case(guest: BootedGuest, number: int, case: Case, seed: int, folder: Path) -> CaseRun:
+    """Case `number` of this boot (from 1), opened already or not. Raises InternalError when the guest dies."""
+    began = time.monotonic()
+    planned, request = open_case(guest, number, case, seed)
+    limit_s = request.limit_s
     guest.machine.wait_for(lambda: guest.mailbox.has(number, "opened"), _OPEN_S, f"case {case.id} to open")
     opened = guest.mailbox.take(number, "opened", Opened)
     assert opened is not None, "it was there"

@@ -13,14 +13,14 @@ from typing import Any
 
 from testbed.history import Record, sort_history, write_history
 from testbed.interop.boot import BootedGuest, boot_guest
-from testbed.interop.casehost import run_case
+from testbed.interop.casehost import open_case, run_case
 from testbed.interop.cases import Case, devices_of
 from testbed.interop.image.prepare import default_work_folder, prepare_image
 from testbed.interop.judging import CaseOutcome, judge_case
 from testbed.interop.native import describe_host_rxe
 from testbed.interop.packages import ensure_packages, package_version
 from testbed.interop.peercases import PeerCase
-from testbed.interop.peerhost import run_peer_case
+from testbed.interop.peerhost import open_peer_case, run_peer_case
 from testbed.interop.peerjudge import judge_peer
 from testbed.verdict import Verdict, merge
 
@@ -79,22 +79,30 @@ def run_leg(
         boot_guest(image, devices_of(tuple(cases)), run_dir, say) as guest,
     ):
         say(f"the guest is up after {guest.booted_s:.1f} s")
-        number = 0
-        for turn in range(repeat):
-            for case in cases:
-                number += 1
-                folder = run_dir / f"{number:04d}-{case.id.replace('/', '-')}"
-                folder.mkdir()
-                outcome, history = _run(guest, number, case, seed + turn, folder)
-                write_history(folder / "history.jsonl", history)
-                outcomes.append(outcome)
-                tell(outcome)
-                if keep is None:
-                    _forget(folder)
+        todo = [(case, seed + turn) for turn in range(repeat) for case in cases]
+        for number, (case, drawn) in enumerate(todo, start=1):
+            folder = run_dir / f"{number:04d}-{case.id.replace('/', '-')}"
+            folder.mkdir()
+            _open(guest, number, case, drawn)
+            if number < len(todo):
+                _open(guest, number + 1, *todo[number])
+            outcome, history = _run(guest, number, case, drawn, folder)
+            write_history(folder / "history.jsonl", history)
+            outcomes.append(outcome)
+            tell(outcome)
+            if keep is None:
+                _forget(folder)
         environment = {**image.versions, **guest.facts.versions, "rdma-core": package_version("rdma-core") or ""}
         environment["qemu"] = package_version("qemu-system-x86") or ""
         booted_s = guest.booted_s
     return LegResult(tuple(outcomes), environment, prepared_s, booted_s, time.monotonic() - began)
+
+
+def _open(guest: BootedGuest, number: int, case: Case | PeerCase, seed: int) -> None:
+    if isinstance(case, PeerCase):
+        open_peer_case(guest, number, case, seed)
+    else:
+        open_case(guest, number, case, seed)
 
 
 def _run(

@@ -28,7 +28,7 @@ from workloads.machine import Buffer, Event, event_record
 from workloads.rc import RcEndpoint
 from workloads.wire import Envelope
 
-__all__ = ["PeerMachine", "PeerRun", "case_filters", "content_seed", "peer_configs", "run_peer_case"]
+__all__ = ["PeerMachine", "PeerRun", "case_filters", "content_seed", "open_peer_case", "peer_configs", "run_peer_case"]
 
 _OPEN_S, _GRACE_S, _LOOK_NS = 60.0, 10.0, 5_000_000
 _AFTER_FAILURE_NS = 500_000_000
@@ -133,12 +133,20 @@ def peer_configs(case: PeerCase, seed: int, mac: bytes, ip: bytes, names: QpName
     return {RXE: config(RXE, SOFT), SOFT: config(SOFT, RXE)}
 
 
+def open_peer_case(guest: BootedGuest, number: int, case: PeerCase, seed: int) -> CaseRequest:
+    """As `testbed.interop.casehost.open_case`."""
+    device = guest.facts.devices[0]
+    planned = peer_configs(case, seed, device.mac, device.ip, None)
+    request = CaseRequest(case.id, "peer", case.limit_s, (), _options(device.device, planned[RXE]))
+    if not guest.mailbox.has(number, "open"):
+        guest.mailbox.put(number, "open", request)
+    return request
+
+
 def run_peer_case(guest: BootedGuest, number: int, case: PeerCase, seed: int, folder: Path) -> PeerRun:
     """Case `number` of this boot, on its first device. Raises InternalError when the guest dies."""
     began, device = time.monotonic(), guest.facts.devices[0]
-    planned = peer_configs(case, seed, device.mac, device.ip, None)
-    request = CaseRequest(case.id, "peer", case.limit_s, (), _options(device.device, planned[RXE]))
-    guest.mailbox.put(number, "open", request)
+    request = open_peer_case(guest, number, case, seed)
     guest.machine.wait_for(lambda: guest.mailbox.has(number, "opened"), _OPEN_S, f"case {case.id} to open")
     opened = guest.mailbox.take(number, "opened", Opened)
     assert opened is not None, "it was there"

@@ -64,6 +64,26 @@ def row_1_only_the_loser_goes_back(make: MakeProgram) -> None:
     assert all(set(host.transmissions.values()) == {1} for host in innocent), "an innocent host sent again"
 
 
+def tail_finished_before_going_back(make: MakeProgram) -> None:
+    """rdma_rxe may finish a WRITE, and begin the next message, before it heeds a NAK: what comes behind the hole is taken, once,
+    and what then comes again is answered, not added."""
+    bench = Bench(Job(), make)
+    bench.run_through(1)
+    assert bench.everyone(1, 0) == bench.all_of(1, 0)
+    assert bench.everyone(1, 1, but=[1]) == []
+    tail = [(1, 2), (1, 3), (2, 0), (2, 1)]
+    early = [bench.everyone(*place) for place in tail]
+    assert early == [[(1, *place)] for place in tail]  # the losing connection's receiver sees the gap, nobody else does
+    freed = [(0, *place) for place in tail] + [(2, *place) for place in tail]
+    assert sorted(bench.data(1, 1, 1)) == sorted([*bench.all_of(1, 1), *freed])
+    for place in tail:
+        assert bench.data(1, *place) == [(1, *place)]
+    for place in [(2, 2), (2, 3)]:
+        assert bench.everyone(*place) == bench.all_of(*place)
+    bench.run_after(3)
+    assert bench.counters()["overrun"] == bench.counters()["stale"] == 0
+
+
 def row_2_result_lost(make: MakeProgram) -> None:
     """A duplicate of a done slot is answered with the value, on its own connection, once per duplicate."""
     bench = Bench(Job(), make)
@@ -456,6 +476,7 @@ CASES = {
         row_2_replay_has_the_new_packets_header,
         row_3_retransmission_lost_again,
         row_4_ack_lost_at_the_tail,
+        tail_finished_before_going_back,
         row_5_first_lost,
         row_6_only_packet_of_the_last_message_lost,
         row_7_last_lost,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,13 @@ class NSlots(NetReduceProgram):
         super().store_and_complete(c, slot)
         for ready in np.flatnonzero(c.ring.released == c.ring.everyone):
             self.clear(c.ring, int(ready))
+
+
+class NothingBehindAHole(NetReduceProgram):
+    """What is ahead of its connection's next packet is thrown away, though its sender may be finishing a message."""
+
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(replace(config, gate="epsn"))
 
 
 class NoTag(NetReduceProgram):
@@ -296,6 +304,7 @@ def replace_imm(packet: Packet) -> Packet:
 MUTANTS: dict[type[NetReduceProgram], str] = {
     ClearedOnArrival: "result_lost_while_others_go_on",
     NSlots: "row_2_result_lost",
+    NothingBehindAHole: "tail_finished_before_going_back",
     NoTag: "row_8_stale_before_the_message_is_complete",
     ReplayToAll: "row_2_result_lost",
     NoReplay: "row_2_result_lost",

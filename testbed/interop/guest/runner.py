@@ -13,8 +13,9 @@ from pathlib import Path
 
 from testbed.interop.guest.session import CancelSign, Session
 from testbed.interop.protocol import CaseRequest, CaseResult, DeviceFacts, GuestFacts, Mailbox, Opened
+from workloads.verbs.libibverbs import load_pyverbs
 
-__all__ = ["find_devices", "main", "serve"]
+__all__ = ["find_devices", "main", "serve", "wait_for_devices"]
 
 _POLL_S = 0.005
 _READY_S = 60.0
@@ -90,18 +91,23 @@ def _uptime() -> str:
     return Path("/proc/uptime").read_text(encoding="ascii").split()[0]
 
 
-def main(folder: str, ready: str) -> None:
-    """`ready`: a file that is there once all devices are."""
-    mailbox = Mailbox(Path(folder))
-    # The heavy imports, while the devices are made beside us.
+def wait_for_devices(ready: Path) -> None:
+    """Load what cases need, which takes seconds on an emulated processor, while the set-up script makes the devices; then
+    wait for its file `ready`. Raises SystemExit when it does not come."""
     for handler in _HANDLERS.values():
         importlib.import_module(handler)
+    load_pyverbs()
     print(f"up {_uptime()} s: imported", flush=True)
     deadline = time.monotonic() + _READY_S
-    while not Path(ready).exists():
+    while not ready.exists():
         if time.monotonic() > deadline:
             raise SystemExit(f"no devices within {_READY_S:g} s")
         time.sleep(_POLL_S)
+
+
+def main(folder: str, ready: str) -> None:
+    mailbox = Mailbox(Path(folder))
+    wait_for_devices(Path(ready))
     versions = {"kernel": platform.release(), "python": platform.python_version()}
     mailbox.put(None, "guest", GuestFacts(find_devices(), versions))
     serve(mailbox)
