@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -129,7 +129,20 @@ def _run_folder(keep: Path | None) -> Iterator[Path]:
         folder.mkdir(parents=True)
         yield folder
         return
-    with tempfile.TemporaryDirectory(prefix="ina-testbed-") as parent:
-        folder = Path(parent) / name
-        folder.mkdir()
+    runs = default_work_folder() / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    _sweep(runs)
+    folder = runs / name
+    folder.mkdir()
+    try:
         yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _sweep(runs: Path) -> None:
+    """Folders of runs that were killed: their names end with a pid that is gone."""
+    for folder in runs.iterdir():
+        pid = folder.name.rpartition("-")[2]
+        if pid.isdecimal() and not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from testbed.interop.casehost import CaseRun
 from testbed.interop.cases import CASES, COMMAND, Case, case_scenario, choose_cases
 from testbed.interop.judging import Traffic, judge_case, traffic_of
-from testbed.interop.leg import LegResult
+from testbed.interop.leg import LegResult, _sweep
 from testbed.plan import make_plan
 from testbed.verdict import Verdict
 from tests.testbed.interop.test_cases import simulated
@@ -67,3 +69,14 @@ def test_the_worst_case_is_the_verdict_of_the_leg():
     assert LegResult((good, good)).verdict is Verdict.PASS
     assert LegResult((good, bad)).verdict is Verdict.FAIL
     assert LegResult(()).verdict is Verdict.UNKNOWN
+
+
+def test_what_a_killed_run_left_goes_with_the_next_one(tmp_path):
+    dead = os.fork()
+    if dead == 0:
+        os._exit(0)
+    os.waitpid(dead, 0)
+    for name in (f"interop-1-{dead}", f"interop-1-{os.getpid()}", "something-else"):
+        (tmp_path / name / "guest").mkdir(parents=True)
+    _sweep(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"interop-1-{os.getpid()}", "something-else"}
