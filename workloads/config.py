@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from workloads.wire import Envelope
+from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = ["ArithmeticSpec", "CollectiveConfig", "QpConfig", "WorkerConfig", "WorkloadConfig"]
 
@@ -35,6 +35,20 @@ class QpConfig:
     """retry_count 7 never ends, as in rdma_rxe"""
     trace: bool = False
     """tell every step of the two tables (QpStepped)"""
+
+    def reborn(self, lives: int) -> QpConfig:
+        """The queue pair of a process that was started anew so many times: it has another number and another first PSN, as
+        a device would give it. With the old ones it would take what is still on its way to its former self."""
+        return replace(
+            self,
+            qpn=(self.qpn + lives * _QPNS_APART) % _QPNS,
+            first_psn=(self.first_psn + lives * _PSNS_APART) % PSN_MODULUS,
+        )
+
+
+_QPNS, _QPNS_APART = 1 << 24, 1 << 16
+"""a plan takes QPNs below 2^16"""
+_PSNS_APART = 5 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +101,11 @@ class WorkerConfig:
     from_predecessor: QpConfig
     collective: CollectiveConfig
     workload: WorkloadConfig
+
+    def reborn(self, lives: int) -> WorkerConfig:
+        """What this worker is told when its process was started anew so many times. Its peers still name the old queue
+        pairs, so that it reaches nobody and the job ends with RETRY_EXC: rings are installed for queue pairs, not hosts
+        (protocol text, section 5, row 13)."""
+        return replace(
+            self, to_successor=self.to_successor.reborn(lives), from_predecessor=self.from_predecessor.reborn(lives)
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,6 +63,12 @@ class CheckContext:
     def finished(self) -> frozenset[str]:
         """Workers that told that they finished."""
         return frozenset(record["node"] for record in self.events("WorkerFinished"))
+
+    @property
+    def restarted_switches(self) -> tuple[str, ...]:
+        """Switches that started more than once: what they summed before that, none of their lives tells."""
+        started = Counter(record["node"] for record in self.events("NodeStarted"))
+        return tuple(switch.name for switch in self.plan.switches if started[switch.name] > 1)
 
     @property
     def all_finished(self) -> bool:

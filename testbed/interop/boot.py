@@ -65,7 +65,6 @@ def boot_guest(image: Image, devices: int, run_dir: Path, say: Callable[[str], N
             console=run_dir / "console.log",
             shares=(
                 Share("usr", Path("/usr")),
-                Share("modules", image.modules),
                 Share("etc", image.etc),
                 Share("code", code),
                 Share("out", out, writable=True),

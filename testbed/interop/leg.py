@@ -17,6 +17,7 @@ from testbed.interop.casehost import open_case, run_case
 from testbed.interop.cases import Case, devices_of
 from testbed.interop.image.prepare import default_work_folder, prepare_image
 from testbed.interop.judging import CaseOutcome, judge_case
+from testbed.interop.native import describe_host_rxe
 from testbed.interop.packages import ensure_packages, package_version
 from testbed.interop.peercases import PeerCase
 from testbed.interop.peerhost import open_peer_case, run_peer_case
@@ -68,6 +69,7 @@ def run_leg(
     without it they go when all is over. Raises HostCapabilityError when QEMU, packages or kernel cannot be had, InternalError
     when the guest dies."""
     began = time.monotonic()
+    say(describe_host_rxe())
     ensure_packages(say)
     image = prepare_image(default_work_folder(), say)
     prepared_s = time.monotonic() - began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
@@ -39,12 +40,12 @@ def read_gids(device: str, port: int = 1, sysfs: Path = SYSFS) -> Iterator[Gid]:
             f"port {port} of an RDMA device {device}",
             f"devices here: {here}; a software one: `modprobe rdma_rxe; rdma link add {device} type rxe netdev INTERFACE`",
         )
-    for entry in sorted((folder / "gids").iterdir(), key=lambda path: int(path.name)):
-        address = IPv6Address(entry.read_text().strip())
+    for index in sorted(int(name) for name in os.listdir(folder / "gids")):
+        address = IPv6Address(_read(folder / "gids" / str(index)) or "::")
         # Places that are not in use read as zero, and their type cannot be read at all.
-        kind = _read(folder / "gid_attrs" / "types" / entry.name) if int(address) else ""
+        kind = _read(folder / "gid_attrs" / "types" / str(index)) if int(address) else ""
         if kind:
-            yield Gid(int(entry.name), address, kind, _read(folder / "gid_attrs" / "ndevs" / entry.name))
+            yield Gid(index, address, kind, _read(folder / "gid_attrs" / "ndevs" / str(index)))
 
 
 def gid_of(ip: bytes) -> IPv6Address:

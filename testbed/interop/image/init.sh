@@ -1,10 +1,9 @@
 #!/bin/sh
 # PID 1 of the guest. Kernel arguments: interop.script=PATH (inside the shared code folder), interop.devices=N.
-# PID 1 itself must switch the root: rxe has the kernel load crc32, and the kernel's modprobe runs in the root of PID 1.
+# All modules that will be needed are loaded here, so the guest needs no modprobe later (rxe asks the kernel for crc32, and
+# finds it loaded).
 export PATH=/bin
-for tool in mount mkdir insmod cat cp ln sync echo poweroff switch_root ls mknod sleep; do
-    /bin/busybox ln -s busybox /bin/$tool 2>/dev/null
-done
+/bin/busybox --install -s /bin
 die() {
     echo "init: $1" >/dev/console
     [ -d /new/out ] && echo 70 >/new/out/status
@@ -21,20 +20,14 @@ while read -r module; do
 done </modules/order
 
 mount -t tmpfs -o size=64m,mode=755 root /new || die 'no tmpfs'
-for folder in proc sys dev run tmp etc out code usr root var .ro/usr .ro/etc .ro/modules .rw/upper .rw/work; do
+for folder in proc sys dev run tmp etc out code usr root var; do
     mkdir -p "/new/$folder"
 done
 share='trans=virtio,version=9p2000.L,msize=262144'
-for tag in usr modules etc; do
-    mount -t 9p -o "$share,cache=loose,ro" $tag /new/.ro/$tag || die "cannot mount $tag"
-done
+mount -t 9p -o "$share,cache=loose,ro" usr /new/usr || die 'cannot mount usr'
+mount -t 9p -o "$share,cache=loose,ro" etc /new/etc || die 'cannot mount etc'
 mount -t 9p -o "$share,cache=loose,ro" code /new/code || die 'cannot mount code'
 mount -t 9p -o "$share,cache=none,rw" out /new/out || die 'cannot mount out'
-mount -t overlay -o lowerdir=/new/.ro/usr,upperdir=/new/.rw/upper,workdir=/new/.rw/work overlay /new/usr ||
-    die 'cannot mount the overlay'
-mkdir -p /new/usr/lib/modules
-mount -o bind /new/.ro/modules /new/usr/lib/modules || die 'cannot bind the modules'
-cp -a /new/.ro/etc/. /new/etc/
 for folder in bin sbin lib lib64; do
     ln -s usr/$folder /new/$folder
 done
@@ -57,13 +50,12 @@ for word in $line; do
 done
 export INTEROP_DEVICES
 cd /out || exit
-/bin/sh "/code/$script" >/out/setup.log 2>&1 </dev/null
+/run/busybox sh "/code/$script" >/out/setup.log 2>&1 </dev/null
 echo $? >/out/status.new
 mv /out/status.new /out/status
 sync
 echo o >/proc/sysrq-trigger
 while :; do /run/busybox sleep 1; done
 GO
-chmod() { /bin/busybox chmod "$@"; }
 chmod 755 /new/run/go
 exec switch_root /new /run/busybox sh /run/go

@@ -1,4 +1,4 @@
-"""The initramfs: a static busybox, our /init, and the modules that it takes to reach the shared folders."""
+"""The initramfs: a static busybox, our /init, and all modules that the guest needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from testbed.interop.image.newc import device, file, newc_archive, symlink
 
 __all__ = ["BOOT_MODULES", "build_initrd", "init_script"]
 
-BOOT_MODULES = ("virtio_pci", "virtio_net", "virtio_rng", "9pnet_virtio", "9p", "overlay")
+BOOT_MODULES = (
+    "virtio_pci", "virtio_net", "virtio_rng", "9pnet_virtio", "9p", "crc32_generic", "rdma_rxe", "ib_uverbs", "rdma_ucm",
+)  # fmt: skip
+"""rxe asks the kernel for crc32 when a device is added; a modprobe of the guest's own would need all modules there"""
 
 
 def init_script() -> str:

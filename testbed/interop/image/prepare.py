@@ -17,9 +17,8 @@ from testbed.interop.image.vmlinux import extract_vmlinux
 from testbed.interop.packages import run_tool
 from workloads.errors import HostCapabilityError
 
-__all__ = ["GUEST_MODULES", "Image", "default_work_folder", "prepare_image"]
+__all__ = ["Image", "default_work_folder", "prepare_image"]
 
-GUEST_MODULES = ("rdma_rxe", "ib_uverbs", "rdma_ucm")
 _KERNEL = "linux-image-amd64"
 _BUSYBOX = "busybox-static"
 _OFFLINE = "is the network up, and does `apt-get update` work by hand?"
@@ -31,8 +30,6 @@ _MAKE = "4"
 class Image:
     vmlinux: Path
     initrd: Path
-    modules: Path
-    """lib/modules of the guest"""
     etc: Path
     versions: dict[str, str]
     """package -> version, for reports"""
@@ -63,13 +60,12 @@ def prepare_image(work: Path, say: Callable[[str], None]) -> Image:
         stage_etc(Path("/etc"), work / "etc")
         versions = {piece: manifest.facts(piece)["version"] for piece in ("kernel", "busybox")}
         versions["kernel_release"] = manifest.facts("kernel")["release"]
-        return Image(kernel / "vmlinux", initrd, kernel / "lib" / "modules", work / "etc", versions)
+        return Image(kernel / "vmlinux", initrd, work / "etc", versions)
 
 
 def _boot_order(modules: Path) -> tuple[str, ...]:
     dependencies = parse_dependencies((modules / "modules.dep").read_text(encoding="utf-8"))
     builtin = (modules / "modules.builtin").read_text(encoding="utf-8").split()
-    insertion_order(dependencies, GUEST_MODULES, builtin)  # what the guest loads later must be there as well
     return insertion_order(dependencies, BOOT_MODULES, builtin)
 
 

@@ -57,6 +57,8 @@ class NodeTask:
     interfaces: tuple[str, ...]
     """in port order"""
     run_dir: Path
+    lives: int = 0
+    """how often the node was started anew"""
 
 
 NodeBuilder = Callable[[NodeTask, NodeChannel], NodeLoop]

@@ -66,7 +66,7 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from workloads.gradients import create_source
     from workloads.worker import WorkerMachine
 
-    config = next(worker for worker in task.plan.workers if worker.name == task.node.name)
+    config = next(worker for worker in task.plan.workers if worker.name == task.node.name).reborn(task.lives)
     collective = config.collective
     source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
     machine = WorkerMachine(config, source)

@@ -8,6 +8,7 @@ import platform
 import secrets
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,7 @@ class _Run:
         self._finished: set[str] = set()
         self._failed: set[str] = set()
         self._dead: set[str] = set()
+        self._lives: Counter[str] = Counter()
         """killed by the scenario and not to come back"""
         self._backends: set[str] = set()
         self._give_up_ns = _NEVER
@@ -131,7 +133,9 @@ class _Run:
         self._tell(TrafficStarted(len(self._topology.nodes)))
 
     def _launch(self, name: str) -> None:
-        task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir)
+        lives = self._lives[name]
+        self._lives[name] += 1
+        task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir, lives)
         self._fleet.launch(task, self._network.pid(name))
 
     def _drive(self) -> None:

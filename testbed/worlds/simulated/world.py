@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,7 @@ class Simulation:
                 worker.name,
                 self._actors[worker.name],
                 self.agenda,
-                self._timed(worker.name, partial(employ, worker, self._start_of(worker.name))),
+                self._timed(worker.name, self._hire(employ, worker)),
                 self._tell,
             )
             self._hosts[worker.name] = self.nodes[worker.name] = host
@@ -116,10 +117,11 @@ class Simulation:
         clock = self._clocks.get(node)
         return make if clock is None else lambda: ClockedMachine(make(), clock)
 
-    def _start_of(self, node: str) -> int:
-        """When the traffic starts, by the node's clock."""
-        clock = self._clocks.get(node)
-        return 0 if clock is None else clock.local(0)
+    def _hire(self, employ: WorkerFactory, config: WorkerConfig) -> Callable[[], FinishingMachine]:
+        """`employ` for each life of a worker in turn; it starts with the traffic, by its node's clock."""
+        clock, lives = self._clocks.get(config.name), count()
+        start_ns = 0 if clock is None else clock.local(0)
+        return lambda: employ(config.reborn(next(lives)), start_ns)
 
     def _connect(self, wire_type: type[Wire]) -> None:
         for link in self._plan.scenario.topology.links:

@@ -135,6 +135,31 @@ def test_message_never_aggregated(good):
     assert exactly_once(changed(good, without(gone, "MessageReceived", message=3))).verdict is FAIL
 
 
+def started_anew(good, node):
+    started = next(r for r in good.history if r["event"] == "NodeStarted" and r["node"] == node)
+    return [*good.history, {**started, "t": 7}]
+
+
+def test_what_a_switch_summed_in_two_lives_is_told_by_none(good):
+    gone = without(started_anew(good, "s1"), "MessageAggregated", message=3)
+    result = exactly_once(changed(good, gone))
+    assert (result.verdict, result.detail) == (
+        UNKNOWN,
+        (
+            "the switch told nothing of 1 of 5 messages; first: message 3 (iteration 1, part 1 of 2); s1 started anew, and a "
+            "message that was summed in two lives is told by none"
+        ),
+    )
+    a_host = without(started_anew(good, "h1"), "MessageAggregated", message=3)
+    assert exactly_once(changed(good, a_host)).verdict is FAIL
+
+
+def test_leftovers_of_a_switch_that_started_anew_prove_nothing(good):
+    left = altered(started_anew(good, "s1"), "SlotsAtEnd", {"open": 2})
+    assert liveness(changed(good, left)).verdict is UNKNOWN
+    assert liveness(changed(good, altered(started_anew(good, "h1"), "SlotsAtEnd", {"open": 2}))).verdict is FAIL
+
+
 # liveness
 
 

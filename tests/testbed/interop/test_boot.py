@@ -14,7 +14,7 @@ from testbed.interop.protocol import CaseResult
 from testbed.kernel.processes import identify, is_alive
 from workloads.errors import HostCapabilityError, InternalError
 
-IMAGE = Image(Path("/k/vmlinux"), Path("/k/initrd"), Path("/k/modules"), Path("/k/etc"), {})
+IMAGE = Image(Path("/k/vmlinux"), Path("/k/initrd"), Path("/k/etc"), {})
 GUEST = """
 import json, pathlib, socket, sys, time
 out, devices, act, *ends = sys.argv[1:]

@@ -1,81 +1,94 @@
-"""Packages of the host: found, installed, refused with what to do."""
-
 from __future__ import annotations
 
 import os
-import sys
+from pathlib import Path
 
 import pytest
 
 from testbed.interop import packages
+from testbed.interop.packages import ensure_packages, missing_packages, package_version, run_tool
 from workloads.errors import HostCapabilityError
 
-INSTALL = "apt-get install --no-install-recommends perftest"
+
+def program(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
 
 
 @pytest.fixture
-def host(monkeypatch):
-    """apt-get calls; all but perftest is installed; we are root."""
-    asked = []
-    monkeypatch.setattr(packages, "package_version", lambda name: None if name == "perftest" else "1")
-    monkeypatch.setattr(packages, "run_tool", lambda command, **more: asked.append(" ".join(command)) or "")
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+def debian(tmp_path, monkeypatch):
+    """A machine of shell scripts: dpkg knows the packages that are lines of a file, apt-get adds to it."""
+    installed = tmp_path / "installed"
+    installed.write_text("kmod\n")
+    program(tmp_path, "dpkg-query", f'grep -qx "$3" {installed} || exit 1; printf "ii  5.4-1"')
+    program(
+        tmp_path,
+        "apt-get",
+        f'echo "$@" >>{tmp_path}/calls; case "$*" in *" install "*) [ ! -e {tmp_path}/broken ] || exit 100;'
+        f' for p in "$@"; do echo $p >>{installed}; done;; *update*) rm -f {tmp_path}/stale-lists; esac',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.delenv("TB_NO_APT", raising=False)
-    return asked
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    return tmp_path
 
 
-def test_what_is_missing_is_installed_and_said(host):
+def test_a_package_is_there_or_not(debian):
+    assert package_version("kmod") == "5.4-1"
+    assert package_version("perftest") is None
+    assert missing_packages(("kmod", "perftest")) == ("perftest",)
+
+
+def test_nothing_is_said_or_done_when_all_is_there(debian):
     said = []
-    packages.ensure_packages(said.append)
-    assert said == ["installing Debian packages: perftest"]
-    assert [call for call in host if "install" in call] == host
-    assert host[0].endswith("--no-install-recommends perftest")
+    ensure_packages(said.append, packages=("kmod",))
+    assert said == []
+    assert not (debian / "calls").exists()
 
 
-def test_nothing_is_done_when_nothing_is_missing(host):
-    packages.ensure_packages(pytest.fail, packages=("rdma-core",))
-    assert host == []
+def test_root_installs_what_is_missing_and_says_so_before(debian):
+    said = []
+    ensure_packages(said.append, packages=("kmod", "perftest", "rdma-core"))
+    assert said == ["installing Debian packages: perftest rdma-core"]
+    assert "install --no-install-recommends perftest rdma-core" in (debian / "calls").read_text()
+    assert missing_packages(("perftest", "rdma-core")) == ()
 
 
-@pytest.mark.parametrize("why", ["no root", "TB_NO_APT"])
-def test_who_may_not_install_gets_the_command(host, monkeypatch, why):
-    if why == "no root":
+@pytest.mark.parametrize("why", ["user", "flag"])
+def test_who_may_not_install_is_told_the_command(debian, monkeypatch, why):
+    if why == "user":
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
     else:
         monkeypatch.setenv("TB_NO_APT", "1")
     with pytest.raises(HostCapabilityError) as caught:
-        packages.ensure_packages(pytest.fail)
-    assert "the Debian packages perftest" in str(caught.value)
-    assert INSTALL in str(caught.value)
-    assert host == []
+        ensure_packages(lambda text: None, packages=("perftest", "kmod"))
+    assert str(caught.value) == (
+        "this machine lacks the Debian packages perftest; install them: sudo apt-get install --no-install-recommends perftest"
+    )
+    assert not (debian / "calls").exists()
 
 
-def test_lists_are_renewed_when_a_package_cannot_be_had(host, monkeypatch):
-    def run_tool(command, **more):
-        host.append("update" if "update" in command else "install")
-        if host == ["install"]:
-            raise HostCapabilityError("perftest", "network")
-        return ""
-
-    monkeypatch.setattr(packages, "run_tool", run_tool)
-    packages.ensure_packages(lambda text: None)
-    assert host == ["install", "update", "install"]
+def test_a_failed_installation_is_tried_again_with_fresh_lists_and_then_told(debian):
+    (debian / "broken").touch()
+    with pytest.raises(HostCapabilityError, match="sudo apt-get install --no-install-recommends perftest"):
+        ensure_packages(lambda text: None, packages=("perftest",))
+    verbs = [next(word for word in line.split() if word in ("install", "update")) for line in (debian / "calls").open()]
+    assert verbs == ["install", "update", "install"]
 
 
-def test_a_tool_tells_its_output_or_why_there_is_none():
-    def run(*words, **more):
-        return packages.run_tool([sys.executable, "-c", *words], needed_for="the kernel", remedy="network?", **more)
-
-    assert run("print(1)") == "1\n"
-    with pytest.raises(HostCapabilityError, match=r"the kernel .*: two / three / four"):
-        run("import sys; sys.exit('one\\ntwo\\nthree\\nfour')")
-    with pytest.raises(HostCapabilityError, match=r"took more than 0\.2 s"):
-        run("import time; time.sleep(9)", limit_s=0.2)
-    with pytest.raises(HostCapabilityError, match="the program /nowhere/tool, needed for the kernel"):
-        packages.run_tool(["/nowhere/tool"], needed_for="the kernel", remedy="network?")
+def test_a_tool_that_fails_is_told_with_the_end_of_its_output(tmp_path):
+    with pytest.raises(HostCapabilityError) as caught:
+        run_tool(["sh", "-c", "echo one; echo two >&2; exit 4"], needed_for="the thing", remedy="do this")
+    assert str(caught.value) == "this machine lacks the thing (sh -c echo one; echo two >&2; exit 4: two); do this"
 
 
-def test_without_dpkg_this_is_no_debian(monkeypatch):
+def test_a_tool_that_hangs_is_ended():
+    with pytest.raises(HostCapabilityError, match="sleep took more than 0"):
+        run_tool(["sleep", "20"], needed_for="the thing", remedy="do this", limit_s=0)
+
+
+def test_without_dpkg_it_is_no_debian(monkeypatch, tmp_path):
     monkeypatch.setattr(packages.shutil, "which", lambda name: None)
-    with pytest.raises(HostCapabilityError, match="needs a Debian system"):
-        packages.package_version("perftest")
+    with pytest.raises(HostCapabilityError, match="this machine lacks dpkg; `tb interop` needs a Debian system"):
+        package_version("kmod")

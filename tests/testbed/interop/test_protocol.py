@@ -1,11 +1,12 @@
-"""What host and guest tell each other survives the way; what is of another version does not pass for something else."""
-
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 
 import pytest
 
+from testbed.interop.cases import case_scenario, choose_cases
 from testbed.interop.protocol import (
     CaseRequest,
     CaseResult,
@@ -18,55 +19,83 @@ from testbed.interop.protocol import (
     decode,
     encode,
 )
-from tests.support.simulation import rack_plan
-
-PLAN = rack_plan(2, job={"size_bytes": 4000})
-VALUES = [
-    GuestFacts((DeviceFacts("rxe0", "eth0", b"\x02IN\x00\x00\x01", b"\x0a\x4d\x00\x02", 1),), {"kernel": "6.1"}),
-    Opened("", (QpNames(17, 18, 2**40, 7), QpNames(19, 20))),
-    Opened("no device"),
-    CaseRequest(
-        "loss/middle", "allreduce", 20.0, tuple(WorkerRequest(f"rxe{n}", c) for n, c in enumerate(PLAN.workers)),
-        {"linger": True},
-    ),
-    CaseResult("", ({"t": 1, "node": "h1", "event": "WorkerFinished"},), {"statuses": [0]}),
-]  # fmt: skip
+from testbed.plan import make_plan
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_values_come_back_as_they_were(value, tmp_path):
-    assert decode(type(value), json.loads(json.dumps(encode(value)))) == value
-    mailbox = Mailbox(tmp_path)
-    mailbox.put(3, "open", value)
-    assert Mailbox(tmp_path).take(3, "open", type(value)) == value
-
-
-def test_a_whole_number_is_a_good_time_limit():
-    assert decode(CaseRequest, {**encode(VALUES[3]), "limit_s": 20}).limit_s == 20.0
+def a_request() -> CaseRequest:
+    (case,) = choose_cases(("patience/receiver-not-ready",))
+    workers = make_plan(case_scenario(case, 3)).workers
+    return CaseRequest(
+        "x/y", "allreduce", 12.5, tuple(WorkerRequest(f"rxe{n}", w) for n, w in enumerate(workers)), {"a": [1]}
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "data"),
+    "value",
     [
-        (QpNames, {"send_qpn": 1}),
-        (QpNames, {"send_qpn": "1", "recv_qpn": 2, "base_va": 0, "rkey": 0}),
-        (Opened, {"error": "", "names": 3}),
-        (DeviceFacts, {"device": "rxe0", "interface": "eth0", "mac": "zz", "ip": "", "gid_index": 1}),
-        (GuestFacts, []),
+        a_request(),
+        Opened("", (QpNames(17, 18, 1 << 47, 0xFFFFFFFF), QpNames(19, 20))),
+        CaseResult(
+            "no", ({"t": 1, "node": "h1", "event": "WorkerFinished", "iterations": 1},), {"statuses": [0, None]}
+        ),
+        GuestFacts((DeviceFacts("rxe0", "eth0", b"\2INA\0\1", bytes((10, 77, 0, 2)), 1),), {"kernel": "6.1"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_put_is_what_is_taken(value, tmp_path):
+    mailbox = Mailbox(tmp_path)
+    assert mailbox.take(7, "what", type(value)) is None
+    mailbox.put(7, "what", value)
+    assert mailbox.has(7, "what")
+    assert not mailbox.has(8, "what")
+    assert mailbox.take(7, "what", type(value)) == value
+
+
+def test_names_of_files(tmp_path):
+    mailbox = Mailbox(tmp_path)
+    mailbox.put(12, "open", {})
+    mailbox.put(None, "stop", {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0012.open.json", "stop.json"]
+
+
+def test_a_whole_number_passes_for_a_time():
+    data = encode(a_request())
+    data["limit_s"] = 12
+    assert decode(CaseRequest, data).limit_s == 12.0
+
+
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        (lambda data: data.pop("kind"), KeyError),
+        (lambda data: data.update(kind=5), TypeError),
+        (lambda data: data["workers"][0]["config"]["to_successor"]["envelope"].update(src_mac="zz"), ValueError),
+        (lambda data: data["workers"][0]["config"]["to_successor"].update(qpn="17"), TypeError),
     ],
 )
-def test_what_is_of_another_version_is_refused(kind, data):
-    with pytest.raises((KeyError, TypeError, ValueError)):
-        decode(kind, data)
+def test_a_message_of_another_version_is_refused(damage, error):
+    data = json.loads(json.dumps(encode(a_request())))
+    damage(data)
+    with pytest.raises(error):
+        decode(CaseRequest, data)
 
 
-def test_a_file_is_there_whole_or_not_at_all(tmp_path):
-    mailbox = Mailbox(tmp_path)
-    assert mailbox.take(1, "result", CaseResult) is None
-    mailbox.path(1, "result").with_suffix(".new").write_text('{"error": "')
-    assert not mailbox.has(1, "result")
-    mailbox.put(1, "result", CaseResult("x"))
-    assert mailbox.has(1, "result")
-    assert [path.name for path in tmp_path.iterdir()] == ["0001.result.json"]
-    mailbox.put(None, "stop", {})
-    assert (mailbox.has(None, "stop"), mailbox.has(2, "result")) == (True, False)
+def test_a_file_is_never_seen_half_written(tmp_path):
+    """A reader that looks all the time sees either nothing or a whole value."""
+    mailbox, value, wrong, over = Mailbox(tmp_path), {"pad": "x" * 300_000}, [], threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            with contextlib.suppress(FileNotFoundError):
+                size = mailbox.path(1, "result").stat().st_size
+                if size < 300_000:
+                    wrong.append(size)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(40):
+        mailbox.put(1, "result", value)
+        mailbox.path(1, "result").unlink()
+    over.set()
+    reader.join()
+    assert wrong == []

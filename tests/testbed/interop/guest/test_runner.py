@@ -131,13 +131,3 @@ def test_devices_are_found_by_name_with_the_gid_of_their_address(tmp_path):
         (bytes((10, 77, 0, 0)), 0), (bytes((10, 77, 0, 2)), 2), (bytes((10, 77, 0, 10)), 2),
     ]  # fmt: skip
     assert found[0].mac == bytes(6)
-
-
-def test_all_is_loaded_before_there_are_devices(handler, tmp_path, monkeypatch):
-    ready, happened = tmp_path / "ready", []
-    monkeypatch.setattr(runner, "_HANDLERS", {"allreduce": "fake_handler"})
-    monkeypatch.setattr(runner.importlib, "import_module", lambda name: happened.append(name))
-    monkeypatch.setattr(runner, "load_pyverbs", lambda: happened.append("pyverbs"))
-    monkeypatch.setattr(runner.time, "sleep", lambda seconds: happened.append("asleep") or ready.touch())
-    runner.wait_for_devices(ready)
-    assert happened == ["fake_handler", "pyverbs", "asleep"]

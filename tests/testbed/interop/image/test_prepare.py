@@ -99,7 +99,7 @@ def tools(monkeypatch, tmp_path):
                 (folder / "boot" / "vmlinuz-6.1.0").write_bytes(b"image")
                 modules = folder / "lib" / "modules" / "6.1.0"
                 modules.mkdir(parents=True)
-                names = [*prepare.BOOT_MODULES, *prepare.GUEST_MODULES]
+                names = [*prepare.BOOT_MODULES]
                 (modules / "modules.dep").write_text("".join(f"{name}.ko:\n" for name in names))
                 (modules / "modules.builtin").write_text("")
                 for name in names:

@@ -1,5 +1,7 @@
 """Every kind of fault strikes in the simulated world, does what it is for, and heals: the job gets through."""
 
+from dataclasses import replace
+
 import pytest
 
 from testbed.faults.healing import HEALING, heals_at, kind_of
@@ -155,6 +157,18 @@ def test_it_strikes_in_its_window_does_its_work_and_heals(fault, effect):
     assert digests(records) == expected_digests(plan)
     assert whole(records) > heals_at(fault), "the job went on when the fault was over"
     effect(records, tap, run()[1])
+
+
+def test_a_worker_that_starts_anew_is_nobody_to_what_is_on_its_way_to_its_former_self():
+    """Late duplicates of messages that its former self has are passed on raw (rule E): with the old queue pairs the new
+    self would take them for results."""
+    late = Duplicate("late", H1, UP, match=DATA, delay_ns=4 * MS)
+    faults = (replace(late, links=("h2-s1",)), Kill("f", "h3", Window(MS // 2, 3 * MS)))
+    job = {"size_bytes": 4, "message_packets": 1, "window_messages": 1, "dtype": "int32", "iterations": 2}
+    plan, records, _ = run(*faults, job=job, transport={"timeout_code": 9, "start_psn": 0}, link={"rate_bps": 10**9})
+    assert [r["node"] for r in of(records, "NodeStarted") if r["t"]] == ["h3"]
+    assert [r for r in of(records, "FrameRejected") if r["node"] == "h3" and r["reason"] == "unknown_qp"]
+    assert digests(records).items() <= expected_digests(plan).items()
 
 
 def test_without_a_fault_nothing_strikes_and_nothing_is_sent_again():
