@@ -1,7 +1,10 @@
+"""`tb interop`: what is asked of the leg, what is printed, how it exits."""
+
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+import re
+import signal
 
 import pytest
 
@@ -9,70 +12,107 @@ from testbed.cli import main
 from testbed.interop.cases import CASES
 from testbed.interop.judging import CaseOutcome, Traffic
 from testbed.interop.leg import LegResult
-from testbed.verdict import Verdict
+from testbed.verdict import CheckResult, Verdict
 from tests.support.fake_modules import install_fake
 from workloads.errors import HostCapabilityError
 
-GOOD = CaseOutcome("loss/middle", Verdict.PASS, "", (), 1, Traffic(421, 25), 1.5)
-BAD = CaseOutcome("plain/shift", Verdict.FAIL, "bit_exact: no", (), 0, None, 0.5)
+
+def outcome(case, verdict=Verdict.PASS, detail="", traffic=None):
+    return CaseOutcome(case, verdict, detail, (CheckResult("bit_exact", verdict, detail),), 1, traffic, 0.5)
 
 
 @pytest.fixture
-def leg(monkeypatch):
-    asked = SimpleNamespace(outcomes=(GOOD,), error=None, cases=(), options={})
+def leg(monkeypatch, tmp_path):
+    """A leg whose outcomes a test sets; what it was asked."""
+    made = {"outcomes": (outcome("loss/middle", traffic=Traffic(420, 25)),), "asked": []}
 
-    def run_leg(cases, **options):
-        asked.cases, asked.options = cases, options
-        if asked.error:
-            raise asked.error
-        for outcome in asked.outcomes:
-            options["tell"](outcome)
-        return LegResult(asked.outcomes, {"kernel": "6.1"}, 0.5, 10.0, 20.0)
+    def run_leg(cases, *, say, tell, **options):
+        made["asked"].append(([case.id for case in cases], options))
+        if isinstance(made["outcomes"], Exception):
+            raise made["outcomes"]
+        say("booting")
+        for one in made["outcomes"]:
+            tell(one)
+        return LegResult(made["outcomes"], {"kernel": "6.1"}, 1.0, 24.0, 60.25)
 
     install_fake(monkeypatch, "testbed.interop.leg", run_leg=run_leg)
-    return asked
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+    yield made
+    signal.signal(signal.SIGTERM, before)
 
 
-def test_the_cases_can_be_listed_without_running_any(leg, capsys):
-    assert main(["interop", "--list"]) == 0
-    assert capsys.readouterr().out.split() == [case.id for case in CASES]
-    assert leg.options == {}
+def test_all_cases_once_by_default(leg, capsys):
+    assert main(["interop"]) == 0
+    ((ids, options),) = leg["asked"]
+    assert ids == [case.id for case in CASES]
+    assert options == {"seed": 1, "repeat": 1, "keep": None}
+    assert capsys.readouterr().out == (
+        "booting\n"
+        "pass    loss/middle                          1 strikes    420 packets,    25 again   0.50 s\n"
+        "pass: 1 of 1 cases passed in 60.2 s (prepared 1.0 s, booted 24.0 s)\n"
+    )
 
 
-def test_what_is_asked_for_is_run(leg):
-    assert main(["interop", "--cases", "loss/m*", "--cases", "loss/last", "--repeat", "3", "--seed", "9"]) == 0
-    assert [case.id for case in leg.cases] == ["loss/middle", "loss/last"]
-    assert (leg.options["repeat"], leg.options["seed"], leg.options["keep"]) == (3, 9, None)
+def test_options_reach_the_leg(leg, tmp_path, capsys):
+    words = ["--cases", "loss/*", "--cases", "plain/shift", "--repeat", "3", "--seed", "9", "--keep"]
+    assert main(["interop", *words]) == 0
+    ((ids, options),) = leg["asked"]
+    assert ids == [case.id for case in CASES if case.id.startswith("loss/") or case.id == "plain/shift"]
+    assert (options["seed"], options["repeat"]) == (9, 3)
+    assert options["keep"].parent == tmp_path / "runs"
+    assert re.fullmatch(r"interop-\d{8}-\d{6}-\d+", options["keep"].name)
+    assert f"Run directory: {options['keep']}\n" in capsys.readouterr().out
 
 
-def test_the_table_and_the_exit_code(leg, capsys):
-    leg.outcomes = (GOOD, BAD)
-    assert main(["interop"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["pass", "loss/middle", "1", "strikes", "421", "packets,", "25", "again", "1.50", "s"]
-    assert lines[1].split() == ["fail", "plain/shift", "0", "strikes", "0.50", "s", "bit_exact:", "no"]
-    assert lines[2:] == [
-        "fail: 1 of 2 cases passed in 20.0 s (prepared 0.5 s, booted 10.0 s)",
-        "not passed: plain/shift",
-    ]
+@pytest.mark.parametrize(("verdict", "code"), [(Verdict.FAIL, 1), (Verdict.UNKNOWN, 2)])
+def test_what_did_not_pass_is_named(leg, capsys, verdict, code):
+    leg["outcomes"] = (outcome("plain/shift"), *[outcome("loss/middle", verdict, "bit_exact: wrong")] * 2)
+    assert main(["interop"]) == code
+    text = capsys.readouterr().out
+    assert f"{verdict}: 1 of 3 cases passed" in text
+    assert text.endswith("not passed: loss/middle\n")
+    assert "  bit_exact: wrong\n" in text
 
 
 def test_json_stands_alone_on_stdout(leg, capsys):
     assert main(["interop", "--json"]) == 0
     out, err = capsys.readouterr()
-    document = json.loads(out)
-    assert (document["verdict"], document["cases"][0]["retransmissions"]) == ("pass", 25)
-    assert document["seconds"] == {"prepared": 0.5, "booted": 10.0, "total": 20.0}
-    assert "loss/middle" in err
+    told = json.loads(out)
+    assert told["schema"] == 1
+    assert told["seconds"] == {"prepared": 1.0, "booted": 24.0, "total": 60.25}
+    assert told["cases"][0]["retransmissions"] == 25
+    assert "booting" in err
 
 
-def test_what_is_missing_is_exit_3(leg, capsys):
-    leg.error = HostCapabilityError("the Debian packages perftest", "install them")
-    assert main(["interop"]) == 3
-    assert capsys.readouterr().err == "tb: this machine lacks the Debian packages perftest; install them\n"
+def test_the_list_needs_no_guest(leg, capsys):
+    assert main(["interop", "--list", "--cases", "control/*"]) == 0
+    assert capsys.readouterr().out.split() == [case.id for case in CASES if case.id.startswith("control/")]
+    assert leg["asked"] == []
 
 
-@pytest.mark.parametrize("words", [["--cases", "nothing/*"], ["--repeat", "0"], ["--repeat", "x"], ["--seed", "-1"]])
-def test_wrong_flags_are_exit_64(leg, words):
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--cases", "los/*"], "no case fits"),
+        (["--repeat", "0"], "found '0'; allowed: a whole number from 1 to 1000"),
+        (["--repeat", "x"], "found 'x'; allowed: a whole number from 1 to 1000"),
+        (["--seed", "-1"], "found '-1'"),
+    ],
+)
+def test_wrong_words_are_usage(leg, capsys, words, told):
     assert main(["interop", *words]) == 64
-    assert leg.options == {}
+    assert told in capsys.readouterr().err
+    assert leg["asked"] == []
+
+
+def test_a_host_without_the_pieces_exits_3(leg, capsys):
+    leg["outcomes"] = HostCapabilityError("the Debian packages perftest", "install them")
+    assert main(["interop"]) == 3
+    assert "perftest" in capsys.readouterr().err
+
+
+def test_being_ended_is_being_interrupted(leg):
+    main(["interop"])
+    with pytest.raises(KeyboardInterrupt):
+        signal.getsignal(signal.SIGTERM)(signal.SIGTERM, None)

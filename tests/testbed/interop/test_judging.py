@@ -1,82 +1,142 @@
+"""From what a case left to its line: faults that did not strike, controls that pass, programs that exit badly."""
+
 from __future__ import annotations
 
-import os
+import dataclasses
 
 import pytest
 
+from testbed.checkers import reference
+from testbed.faults.model import Drop, Match
 from testbed.interop.casehost import CaseRun
-from testbed.interop.cases import CASES, COMMAND, Case, case_scenario, choose_cases
-from testbed.interop.judging import Traffic, judge_case, traffic_of
-from testbed.interop.leg import LegResult, _sweep
-from testbed.plan import make_plan
+from testbed.interop.cases import COMMAND, Case
+from testbed.interop.judging import judge_case, traffic_of
+from testbed.report.capture import PcapngTap
 from testbed.verdict import Verdict
-from tests.testbed.interop.test_cases import simulated
-
-PINGPONG = next(case for case in CASES if isinstance(case, Case) and case.kind == COMMAND)
-
-
-def programs(statuses, error="", outputs=("server\nready", "client\ncannot connect")) -> CaseRun:
-    return CaseRun(PINGPONG, None, [], (), error, {"statuses": statuses, "outputs": list(outputs)}, 1.0)
+from tests.support.judged import FakeSource, altered, good_history, small_plan
+from workloads.machine import FrameBatch
+from workloads.wire import Aeth, Bth, Opcode, Packet, encode_packet, psn_add
 
 
-def test_programs_pass_when_all_end_well():
-    assert judge_case(programs([0, 0])).verdict is Verdict.PASS
+@pytest.fixture(autouse=True)
+def _known_gradients(monkeypatch):
+    monkeypatch.setattr(reference, "default_sources", lambda: FakeSource)
 
 
-@pytest.mark.parametrize("statuses", [[0, 1], [1, 0], [None, 0], []])
-def test_one_program_that_ends_otherwise_fails_the_case(statuses):
-    assert judge_case(programs(statuses)).verdict is Verdict.FAIL
+def run_of(case=Case("loss/test"), *faults, history=None, error="", **options):  # noqa: B008
+    plan = small_plan(*faults, capture=False, **options)
+    return CaseRun(case, plan, good_history(plan) if history is None else history, (), error, {}, 1.0)
 
 
-def test_why_a_program_failed_is_told_with_its_last_lines():
-    assert judge_case(programs([None, 1])).detail == "exit [None, 1]: server / ready / client / cannot connect"
-    late = judge_case(programs([None, None], "the last command did not end"))
-    assert late.detail == "the last command did not end: server / ready / client / cannot connect"
+def spoilt(plan):
+    return altered(good_history(plan), "CollectiveCompleted", {"sha256": "0" * 64}, node="h2")
 
 
-def test_a_case_that_never_opened_fails_with_the_guests_words():
-    (case,) = choose_cases(("loss/middle",))
-    outcome = judge_case(CaseRun(case, make_plan(case_scenario(case, 1)), [], (), "OSError: no memory", {}, 0.1))
-    assert (outcome.verdict, outcome.detail) == (Verdict.FAIL, "OSError: no memory")
+def test_a_good_run_passes():
+    outcome = judge_case(run_of())
+    assert (outcome.verdict, outcome.detail, outcome.strikes) == (Verdict.PASS, "", 0)
+    names = {check.name for check in outcome.checks}
+    assert {"bit_exact", "exactly_once", "liveness"} <= names
+    assert not names & {"no_crash", "no_leftovers"}  # one guest serves many cases
 
 
-def test_a_control_that_never_ran_is_no_pass():
-    (case,) = choose_cases(("control/float64-sums",))
-    outcome = judge_case(CaseRun(case, make_plan(case_scenario(case, 1)), [], (), "cancelled", {}, 0.1))
+def test_a_fault_that_did_not_strike_makes_the_case_unknown():
+    outcome = judge_case(run_of(Case("loss/test"), Drop("middle", ("h2-s1",), match=Match(message=2))))
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert outcome.detail.startswith("faults_exercised: ")
+    assert "middle" in outcome.detail
+
+
+def test_a_wrong_sum_fails():
+    outcome = judge_case(run_of(history=spoilt(small_plan(capture=False))))
     assert outcome.verdict is Verdict.FAIL
+    assert outcome.detail.startswith("bit_exact: ")
 
 
-def test_a_fault_that_did_not_strike_is_unknown(tmp_path):
-    (case,) = choose_cases(("loss/middle",))
-    drop = {**case.faults[0], "match": {"opcode": "cnp"}}
-    outcome = judge_case(simulated(Case(case.id, faults=(drop,)), tmp_path))
-    assert (outcome.verdict, outcome.strikes) == (Verdict.UNKNOWN, 0)
-    assert outcome.detail.startswith("faults_exercised: fault-1 never struck")
+def test_a_control_that_fails_as_it_must_is_a_pass():
+    case = Case("control/test", must_fail="bit_exact")
+    outcome = judge_case(run_of(case, history=spoilt(small_plan(capture=False))))
+    assert outcome.verdict is Verdict.PASS
+    assert outcome.detail.startswith("fails as it must: bit_exact: ")
 
 
-def test_what_is_sent_again_is_counted_at_the_switch(tmp_path):
-    """One lost packet, go-back-N: it and what its sender had sent behind it; told by the worker as well."""
-    (case,) = choose_cases(("loss/middle",))
-    run = simulated(case, tmp_path)
-    told = sum(r["packets_retransmitted"] for r in run.history if r["event"] == "RcStatistics")
-    sent = sum(r["packets_sent"] for r in run.history if r["event"] == "RcStatistics")
-    assert traffic_of(run) == Traffic(sent, told)
-    assert told > 0
+@pytest.mark.parametrize(
+    ("must_fail", "told"),
+    [
+        ("bit_exact", "a negative control that did not fail: bit_exact said pass: "),
+        ("nonsense", "a negative control that did not fail: nonsense did not apply"),
+    ],
+)
+def test_a_control_that_passes_is_a_failure(must_fail, told):
+    outcome = judge_case(run_of(Case("control/test", must_fail=must_fail)))
+    assert outcome.verdict is Verdict.FAIL
+    assert outcome.detail.startswith(told)
 
 
-def test_the_worst_case_is_the_verdict_of_the_leg():
-    good, bad = judge_case(programs([0, 0])), judge_case(programs([1, 0]))
-    assert LegResult((good, good)).verdict is Verdict.PASS
-    assert LegResult((good, bad)).verdict is Verdict.FAIL
-    assert LegResult(()).verdict is Verdict.UNKNOWN
+def test_another_failure_than_the_named_one_does_not_pass_a_control():
+    case = Case("control/test", must_fail="exactly_once")
+    assert judge_case(run_of(case, history=spoilt(small_plan(capture=False)))).verdict is Verdict.FAIL
 
 
-def test_what_a_killed_run_left_goes_with_the_next_one(tmp_path):
-    dead = os.fork()
-    if dead == 0:
-        os._exit(0)
-    os.waitpid(dead, 0)
-    for name in (f"interop-1-{dead}", f"interop-1-{os.getpid()}", "something-else"):
-        (tmp_path / name / "guest").mkdir(parents=True)
-    _sweep(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {f"interop-1-{os.getpid()}", "something-else"}
+def test_a_case_that_could_not_begin_fails_with_the_reason_even_as_a_control():
+    for case in (Case("loss/test"), Case("control/test", must_fail="liveness")):
+        outcome = judge_case(run_of(case, history=[], error="HostCapabilityError: no rxe1"))
+        assert (outcome.verdict, outcome.detail) == (Verdict.FAIL, "HostCapabilityError: no rxe1")
+
+
+@pytest.mark.parametrize(
+    ("error", "facts", "verdict", "detail"),
+    [
+        ("", {"statuses": [0, 0], "outputs": ["a", "b"]}, Verdict.PASS, ""),
+        ("", {"statuses": [0, 1], "outputs": ["one\ntwo\nthree", "no"]}, Verdict.FAIL, "exit [0, 1]: two / three / no"),
+        ("", {"statuses": [0, None], "outputs": []}, Verdict.FAIL, "exit [0, None]: "),
+        ("", {}, Verdict.FAIL, "exit []: "),
+        (
+            "the last command did not end",
+            {"statuses": [0], "outputs": []},
+            Verdict.FAIL,
+            "the last command did not end: ",
+        ),
+    ],
+)
+def test_programs_must_all_exit_0(error, facts, verdict, detail):
+    case = Case("peer/test", kind=COMMAND, commands=(("a",), ("b",)))
+    outcome = judge_case(CaseRun(case, None, [], (), error, facts, 0.5))
+    assert (outcome.verdict, outcome.detail) == (verdict, detail)
+
+
+def test_retransmissions_are_counted_in_the_capture(tmp_path):
+    """Requests that came in on the ring's own connections; what left, answers and others' traffic are none."""
+    plan = small_plan(capture=True)
+    qp = plan.workers[0].to_successor
+
+    def request(psn, qpn=qp.peer_qpn):
+        return encode_packet(Packet(qp.envelope, Bth(Opcode.WRITE_MIDDLE, qpn, psn), bytes(256)))
+
+    back = dataclasses.replace(qp.envelope, src_ip=qp.envelope.dst_ip, dst_ip=qp.envelope.src_ip)
+    answer = encode_packet(Packet(back, Bth(Opcode.ACKNOWLEDGE, qp.qpn, qp.first_psn), aeth=Aeth(0x1F, 1)))
+    first, second = request(qp.first_psn), request(psn_add(qp.first_psn, 1))
+    incoming = [first, second, first, first, answer, request(qp.first_psn, 0x777777), b"\xff" * 60]
+    path = tmp_path / "s1.pcapng"
+    tap = PcapngTap(path, ["h1-s1"])
+    batch = FrameBatch.of(1, 4200)
+    for frames, outgoing in ((incoming, False), ([second], True)):
+        for frame in frames:
+            batch.count = 0
+            batch.append(0, frame)
+            tap.record(batch, 0, 1, 0, outgoing)
+    tap.close()
+    run = dataclasses.replace(run_of(), plan=plan, captures=(path,))
+    traffic = traffic_of(run)
+    assert (traffic.data_packets, traffic.retransmissions) == (4, 2)
+    assert traffic_of(run_of()) is None
+
+
+def test_the_json_of_an_outcome():
+    told = judge_case(run_of()).as_json()
+    assert {key: told[key] for key in ("case", "verdict", "detail", "strikes", "data_packets", "seconds")} == {
+        "case": "loss/test", "verdict": "pass", "detail": "", "strikes": 0, "data_packets": None, "seconds": 1.0,
+    }  # fmt: skip
+    assert {"name": "bit_exact", "verdict": "pass"}.items() <= {
+        key: value for check in told["checks"] if check["name"] == "bit_exact" for key, value in check.items()
+    }.items()

@@ -1,70 +1,124 @@
-"""The leg itself: a guest boots, unmodified rdma_rxe endpoints all-reduce through our switch. Skipped where QEMU, packages or
-the stock kernel cannot be had."""
+"""The order of things around a guest that is none."""
 
 from __future__ import annotations
 
-import os
-import re
+import contextlib
+from types import SimpleNamespace
 
 import pytest
 
-from testbed.interop.cases import choose_cases
-from testbed.interop.image.prepare import default_work_folder, prepare_image
-from testbed.interop.leg import run_leg
-from testbed.interop.packages import ensure_packages
-from testbed.ledger import known_runs
-from testbed.report.pcapng import Interface, read_capture
+from testbed.history import read_history
+from testbed.interop import leg
+from testbed.interop.cases import Case, choose_cases
+from testbed.interop.judging import CaseOutcome
+from testbed.interop.peercases import PeerCase
 from testbed.verdict import Verdict
-from workloads.errors import HostCapabilityError
+from workloads.errors import InternalError
 
-pytestmark = [pytest.mark.rxe, pytest.mark.slow]
-CHOSEN = (
-    "shape/4-hosts-float32-170", "shape/6-hosts-int32-1", "loss/middle", "loss/hello", "chance/loss-1", "plain/shift",
-    "mixed/half", "peer/rc-pingpong", "peer/loss-nak", "control/float64-sums",
-)  # fmt: skip
+CASES = choose_cases(("loss/middle", "peer/loss-nak", "plain/shift-6-hosts-lossy"))
 
 
-@pytest.fixture(scope="module")
-def leg(tmp_path_factory):
-    """(result, folder with all that the run left)"""
-    try:
-        ensure_packages(print)
-        prepare_image(default_work_folder(), print)
-    except HostCapabilityError as error:
-        pytest.skip(str(error))
-    keep = tmp_path_factory.mktemp("leg") / f"interop-leg-{os.getpid()}"
-    result = run_leg(choose_cases(CHOSEN), say=print, keep=keep)
-    assert keep.name not in {folder.name for folder in known_runs()}
-    return result, keep
+@pytest.fixture
+def fake(monkeypatch):
+    """What happened, in order, and what each case comes to."""
+    made = SimpleNamespace(happened=[], opened=[], verdicts={}, folders=[], ended=0)
+
+    @contextlib.contextmanager
+    def boot_guest(image, devices, run_dir, say):
+        made.happened.append(("boot", devices))
+        made.folders.append(run_dir)
+        try:
+            yield SimpleNamespace(booted_s=2.0, facts=SimpleNamespace(versions={"kernel": "6.1"}))
+        finally:
+            made.ended += 1
+
+    def serve(guest, number, case, seed, folder):
+        made.happened.append((number, case.id, seed))
+        (folder / "s1.pcapng").write_bytes(b"capture")
+        records = [{"t": 2, "node": "s1", "event": "B"}, {"t": 1, "node": "s1", "event": "A"}]
+        if isinstance(made.verdicts.get(case.id), Exception):
+            raise made.verdicts[case.id]
+        return SimpleNamespace(case=case, history=sorted(records, key=lambda r: r["t"]), records=records)
+
+    def judge(run):
+        return CaseOutcome(run.case.id, made.verdicts.get(run.case.id, Verdict.PASS), "", (), 0, None, 0.1)
+
+    monkeypatch.setattr(leg, "ensure_packages", lambda say: made.happened.append("packages"))
+    monkeypatch.setattr(leg, "prepare_image", lambda work, say: SimpleNamespace(versions={"busybox": "1.35"}))
+    monkeypatch.setattr(leg, "package_version", lambda package: f"{package}-1")
+    monkeypatch.setattr(leg, "boot_guest", boot_guest)
+
+    def opened(guest, number, case, seed):
+        made.opened.append((number, case.id, seed))
+
+    monkeypatch.setattr(leg, "open_case", opened)
+    monkeypatch.setattr(leg, "open_peer_case", opened)
+    monkeypatch.setattr(leg, "run_case", serve)
+    monkeypatch.setattr(leg, "run_peer_case", serve)
+    monkeypatch.setattr(leg, "judge_case", judge)
+    monkeypatch.setattr(leg, "judge_peer", judge)
+    return made
 
 
-@pytest.mark.parametrize("case", CHOSEN)
-def test_unmodified_endpoints_pass(leg, case):
-    (outcome,) = [outcome for outcome in leg[0].outcomes if outcome.case == case]
-    assert outcome.verdict is Verdict.PASS, outcome.detail
+def test_one_boot_serves_all_rounds_with_seeds_of_their_own(fake):
+    told = []
+    result = leg.run_leg(CASES, seed=5, repeat=2, say=lambda text: None, tell=told.append)
+    ids = [case.id for case in CASES]
+    assert [isinstance(case, PeerCase) for case in CASES] == [False, False, True]
+    assert fake.happened == ["packages", ("boot", 6), *[(n + 1, ids[n % 3], 5 + n // 3) for n in range(6)]]
+    assert [outcome.case for outcome in told] == ids * 2
+    assert result.outcomes == tuple(told)
+    assert result.verdict is Verdict.PASS
+    assert result.environment == {
+        "busybox": "1.35", "kernel": "6.1", "rdma-core": "rdma-core-1", "qemu": "qemu-system-x86-1",
+    }  # fmt: skip
 
 
-def test_the_stacks_are_the_stock_ones(leg):
-    environment = leg[0].environment
-    assert re.fullmatch(r"\d+\.\d+\..*-amd64", environment["kernel_release"])
-    assert environment["kernel_release"] == environment["kernel"]
-    assert environment["rdma-core"]
+@pytest.mark.parametrize(
+    ("verdicts", "merged", "code"),
+    [
+        ({}, Verdict.PASS, 0),
+        ({"loss/middle": Verdict.UNKNOWN}, Verdict.UNKNOWN, 2),
+        ({"loss/middle": Verdict.UNKNOWN, "peer/loss-nak": Verdict.FAIL}, Verdict.FAIL, 1),
+    ],
+)
+def test_the_worst_case_is_the_verdict_and_all_run(fake, verdicts, merged, code):
+    fake.verdicts = verdicts
+    result = leg.run_leg(CASES, say=lambda text: None)
+    assert (result.verdict, result.verdict.exit_code, len(result.outcomes)) == (merged, code, 3)
+    assert result.as_json()["verdict"] == str(merged)
 
 
-def test_scapy_computes_the_same_icrc_for_what_went_through(leg):
-    """A third opinion beside ours and that of rxe, on data packets and answers, entering and leaving."""
-    from scapy.contrib.roce import BTH
-    from scapy.layers.l2 import Ether
+def test_no_case_proves_nothing():
+    assert leg.LegResult(()).verdict is Verdict.UNKNOWN
 
-    (capture,) = leg[1].glob("*-loss-middle/s1.pcapng")
-    interfaces: list[Interface] = []
-    seen = {True: 0, False: 0}
-    for captured in list(read_capture(capture, interfaces))[::7]:
-        packet = Ether(captured.frame)
-        if BTH not in packet:
-            continue
-        icrc = captured.frame[-4:]
-        packet[BTH].icrc = None
-        assert bytes(packet)[-4:] == icrc
-        seen[captured.outgoing] += 1
-    assert min(seen.values()) > 20
+
+def test_without_keep_nothing_is_left(fake):
+    leg.run_leg(CASES[:1], say=lambda text: None)
+    assert not fake.folders[0].exists()
+    assert fake.ended == 1
+
+
+def test_keep_keeps_histories_and_captures(fake, tmp_path):
+    leg.run_leg(CASES[:1], say=lambda text: None, keep=tmp_path / "runs" / "interop")
+    folder = tmp_path / "runs" / "interop" / "0001-loss-middle"
+    assert [record["event"] for record in read_history(folder / "history.jsonl")] == ["A", "B"]
+    assert (folder / "s1.pcapng").read_bytes() == b"capture"
+
+
+def test_a_guest_that_dies_ends_the_leg_in_order(fake):
+    fake.verdicts = {"loss/middle": InternalError("the guest ended before case loss/middle to open")}
+    with pytest.raises(InternalError, match="the guest ended before"):
+        leg.run_leg([Case("loss/middle"), *CASES[1:]], say=lambda text: None)
+    assert fake.ended == 1
+    assert not fake.folders[0].exists()
+
+
+def test_the_next_case_is_opened_before_this_one_is_judged(fake, monkeypatch):
+    seen = []
+    judge = leg.judge_case
+    monkeypatch.setattr(leg, "judge_case", lambda run: seen.append(fake.opened[-1][0]) or judge(run))
+    leg.run_leg(CASES[:2], seed=4, say=lambda text: None)
+    assert seen == [2, 2]
+    assert {(number, seed) for number, _, seed in fake.opened} == {(1, 4), (2, 4)}
+    assert fake.opened[1][1] == CASES[1].id

@@ -1,3 +1,5 @@
+"""The kernel in its wrapping."""
+
 from __future__ import annotations
 
 import lzma
@@ -7,21 +9,32 @@ import pytest
 from testbed.interop.image.vmlinux import extract_vmlinux
 from workloads.errors import HostCapabilityError
 
+MAGIC = b"\xfd7zXZ\x00"
 ELF = b"\x7fELF" + bytes(range(256)) * 40
 
 
-def test_the_elf_comes_out_of_the_stream_inside():
-    assert extract_vmlinux(b"MZ setup code" + lzma.compress(ELF) + b"trailing tables") == ELF
+def packed(data: bytes) -> bytes:
+    return lzma.compress(data, lzma.FORMAT_XZ)
 
 
-def test_a_magic_by_chance_and_a_stream_of_something_else_are_passed_over():
-    image = b"\xfd7zXZ\x00 by chance" + lzma.compress(b"an initramfs") + lzma.compress(ELF)
+@pytest.mark.parametrize(
+    "image",
+    [
+        b"MZ start-up code" + packed(ELF) + b"padding behind",
+        b"MZ" + MAGIC + b"a magic by chance" + packed(ELF) + bytes(7),
+        b"MZ" + packed(b"not the kernel, some table") + packed(ELF),
+    ],
+    ids=["plain", "magic by chance", "another stream first"],
+)
+def test_the_elf_file_is_cut_out(image):
     assert extract_vmlinux(image) == ELF
 
 
-@pytest.mark.parametrize("image", [b"", b"no stream at all", lzma.compress(b"not an ELF"), lzma.compress(ELF)[:-40]])
-def test_an_image_without_one_is_refused(image):
-    with pytest.raises(
-        HostCapabilityError, match="this machine lacks a kernel image with an xz-packed ELF inside; use"
-    ):
+@pytest.mark.parametrize(
+    "image",
+    [b"MZ" + bytes(500), b"MZ" + packed(b"no ELF"), b"MZ" + packed(ELF)[:-40]],
+    ids=["none", "no ELF", "cut off"],
+)
+def test_another_kind_of_kernel_is_refused(image):
+    with pytest.raises(HostCapabilityError, match="a kernel image with an xz-packed ELF inside"):
         extract_vmlinux(image)
