@@ -91,6 +91,8 @@ _SHAPES = (
     _name("send-16", 4, "float32", 16, verb="send"),
     _name("send-170", 4, "int32", 170, verb="send"),
 )
+_SOON: Mapping[str, Any] = {"timeout": 16}
+"""an RTO of 0.27 s, where many are waited for"""
 _BY_IDENTITY = (
     Case("loss/first", faults=(_drop("h2-s1", "up", opcode="data", message=3, packet=0, attempt=1),)),
     Case("loss/middle", faults=(_drop("h2-s1", "up", opcode="data", message=3, packet=7, attempt=1),)),
@@ -110,7 +112,7 @@ _BY_IDENTITY = (
             _drop("h2-s1", "up", opcode="data", message=3, packet=7, attempt=2),
         ),
     ),
-    Case("loss/acks", faults=(_fault("drop", "all", "both", rate=0.5, match={"opcode": "ack"}),)),
+    Case("loss/acks", transport=_SOON, faults=(_fault("drop", "all", "both", rate=0.5, match={"opcode": "ack"}),)),
     Case("loss/first-of-last", faults=(_drop("h2-s1", "up", opcode="data", message=_MESSAGES, packet=0, attempt=1),)),
     Case("loss/tail", faults=(_drop("h2-s1", "up", opcode="data", message=_MESSAGES, attempt=1),)),
     Case("loss/last-result", faults=(_drop("h4-s1", "down", opcode="data", message=_MESSAGES, packet="last", attempt=1),)),
@@ -127,25 +129,36 @@ _BY_IDENTITY = (
     ),
 )  # fmt: skip
 _BY_CHANCE = (
-    Case("chance/loss-1", faults=(_fault("loss", "all", "both", rate=0.01),)),
-    Case("chance/loss-3", faults=(_fault("loss", "all", "both", rate=0.03),)),
+    Case("chance/loss-1", transport=_SOON, faults=(_fault("loss", "all", "both", rate=0.01),)),
+    Case("chance/loss-3", transport=_SOON, faults=(_fault("loss", "all", "both", rate=0.03),)),
     Case(
         "chance/loss-1-long",
+        transport=_SOON,
         job={"size": 400_000, "message_packets": 170},
         faults=(_fault("loss", "all", "both", rate=0.01),),
         limit="60s",
     ),
-    Case("chance/loss-1-6-hosts", hosts=6, job={"dtype": "int32"}, faults=(_fault("loss", "all", "both", rate=0.01),)),
-    Case("chance/duplicates", faults=(_fault("duplicate", "all", "both", rate=0.05),)),
-    Case("chance/late-duplicates", faults=(_fault("duplicate", "all", "both", rate=0.1, delay="300ms"),)),
     Case(
-        "chance/reorder", faults=(_fault("reorder", "all", "both", rate=0.02, delay="3ms", match={"opcode": "data"}),)
+        "chance/loss-1-6-hosts",
+        hosts=6,
+        transport=_SOON,
+        job={"dtype": "int32"},
+        faults=(_fault("loss", "all", "both", rate=0.01),),
     ),
-    Case("chance/corruption", faults=(_fault("corrupt", "all", "both", rate=0.01),)),
+    Case("chance/duplicates", transport=_SOON, faults=(_fault("duplicate", "all", "both", rate=0.05),)),
+    Case(
+        "chance/late-duplicates", transport=_SOON, faults=(_fault("duplicate", "all", "both", rate=0.1, delay="300ms"),)
+    ),
+    Case(
+        "chance/reorder",
+        transport=_SOON,
+        faults=(_fault("reorder", "all", "both", rate=0.02, delay="3ms", match={"opcode": "data"}),),
+    ),
+    Case("chance/corruption", transport=_SOON, faults=(_fault("corrupt", "all", "both", rate=0.01),)),
 )
 _ASAP = (
     Case("asap/middle", release="asap", faults=_BY_IDENTITY[1].faults),
-    Case("asap/loss-1", release="asap", faults=_BY_CHANCE[0].faults),
+    Case("asap/loss-1", transport=_SOON, release="asap", faults=_BY_CHANCE[0].faults),
 )
 _PATIENCE = (
     Case("patience/receiver-not-ready", transport={"verb": "send", "receive_late": "30ms", "rnr_timer": 16}),
@@ -159,7 +172,13 @@ _PATIENCE = (
 )
 _TRANSPARENCY = (
     Case("plain/shift", collective="shift"),
-    Case("plain/shift-6-hosts-lossy", hosts=6, collective="shift", faults=(_fault("loss", "all", "both", rate=0.01),)),
+    Case(
+        "plain/shift-6-hosts-lossy",
+        hosts=6,
+        transport=_SOON,
+        collective="shift",
+        faults=(_fault("loss", "all", "both", rate=0.01),),
+    ),
 )
 _MIXED = (
     Case("mixed/half", soft=(1, 3)),
