@@ -47,6 +47,7 @@ _FORGE_TRACED = 60
 _ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
 """two of them could contradict each other"""
 _POISON = ("changed", "shortened")
+_PLAIN_STARTS = ("restarted", "old_plain")
 """harmless only behind the packet they were made of"""
 _UP_ONLY = ("bad_length", "reflected", "overrun", "stray_bad", *_POISON)
 _ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
@@ -77,6 +78,10 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
         # The switch must have taken the packet first: so it comes, comes in order, and behind a FIRST that was not lost
         # (else it may be dropped, and its forgery be taken an instant later, when another rank has announced the message).
         return not any(isinstance(other, (*LOSES, Reorder, Duplicate, Kill)) for other in others)
+    if isinstance(fault, Forge) and fault.what in _PLAIN_STARTS and Direction.UP in fault.directions:
+        # Before the first FIRST with an INA header the switch takes the connection for a plain one (protocol text, rule D).
+        if not scenario.job.hello:
+            return False
     if isinstance(fault, Pause | Kill) and any(isinstance(other, Pause | Kill) for other in others):
         return False
     return is_sensible(replace(scenario, faults=(*others, fault)))

@@ -161,7 +161,18 @@ def forgetful_switch(draw: Random, scenario: Scenario) -> Scenario:
     return _with(scenario, lost, Kill("kill-2", "s1", Window(start, start + draw.randint(1, 1000))))
 
 
+def last_instead_of_only(draw: Random, scenario: Scenario) -> Scenario:
+    """A LAST where a receiver that sees a gap between messages waits for an ONLY."""
+    job = replace(scenario.job, message_packets=1, window_messages=draw.choice((2, 3)), hello=True)
+    scenario = replace(scenario, job=replace(job, size_bytes=240 * draw.randint(3, 6)))
+    scenario = replace(scenario, transport=replace(scenario.transport, path_mtu=256))
+    lost = Drop("drop-1", _links(scenario), _DOWN, match=replace(_DATA, message=draw.choice((1, 2)), attempt=1))
+    again = replace(_DATA, attempt=2)
+    forge = Forge("forge-2", _links(scenario), _DOWN, what="misplaced", before=True, match=again)
+    return _with(scenario, lost, forge)
+
+
 RECIPES: tuple[Callable[[Random, Scenario], Scenario], ...] = (
     spent, strange_answers, acks_lost_then_fatal, strange_requests, strange_requests, plain_between, strays,
-    changed_while_waiting, forgetful_switch,
+    changed_while_waiting, forgetful_switch, last_instead_of_only,
 )  # fmt: skip

@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from testbed.faults.healing import kind_of
-from testbed.faults.model import Corrupt
+from testbed.faults.model import Corrupt, Forge
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
+from testbed.hunt.draw_faults import _fits
 from testbed.hunt.survival import may_fail, unsurvivable
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS
+from topologies import Direction
 
 MANY = [draw_schedule(5, number).scenario for number in range(600)]
 
@@ -67,3 +70,16 @@ def test_around_a_scenario_only_faults_and_seed_are_drawn():
 def test_faults_have_names_of_their_own(number):
     names = [fault.name for fault in MANY[number].faults]
     assert len(names) == len(set(names))
+
+
+def test_without_a_hello_nobody_forges_plain_messages_on_their_way_to_the_switch():
+    """The switch would take a connection that it does not know for a plain one, and pass what follows on raw."""
+    for scenario in (s for s in MANY if not s.job.hello):
+        for fault in (f for f in scenario.faults if isinstance(f, Forge)):
+            assert (
+                fault.what not in ("restarted", "old_plain") or Direction.UP not in fault.directions or scenario.trace
+            )
+    forged = Forge("f", ("h1-s1",), (Direction.UP,), what="restarted")
+    base = next(s for s in MANY if s.job.hello and not s.faults)
+    assert _fits(base, forged)
+    assert not _fits(replace(base, job=replace(base.job, hello=False)), forged)
