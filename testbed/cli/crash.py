@@ -11,6 +11,9 @@ from pathlib import Path
 
 __all__ = ["report_crash"]
 
+_TICK_S = 0.02
+"""stamps of files come from a clock of the kernel that moves once per tick, so a new file may look that much older"""
+
 
 def report_crash(error: Exception, words: Sequence[str], began: float, runs: Path = Path("runs")) -> None:
     """`began`: wall-clock time in seconds when the command started."""
@@ -36,6 +39,6 @@ def _run_dir(error: Exception, words: Sequence[str], began: float, runs: Path) -
         if word == "--out" or word.startswith("--out="):
             return Path(word.partition("=")[2] or after)
     latest = runs / "latest"
-    if latest.is_symlink() and latest.lstat().st_mtime >= began:
+    if latest.is_symlink() and latest.lstat().st_mtime >= began - _TICK_S:
         return runs / latest.readlink()
     return runs / time.strftime("%Y%m%d-%H%M%S-crash", time.localtime(began))

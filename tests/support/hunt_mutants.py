@@ -28,6 +28,7 @@ NOT_HUNTED = {
     programs.StaleForwardedUnproven: "a host of ours keeps its QPNs, so what is stale is always proven",
     programs.NothingReleasedEarly: "costs time, not sums: the timeout of the loser ends what a NAK would have ended sooner",
     programs.NewHoleForgotten: "as the one before",
+    programs.NothingBehindAHole: "costs time, not sums: a sender comes back to what was not taken",
     programs.StaleDropped: "costs time: the receiver's next ACK covers what a raw duplicate would have made it say again",
 }
 """broken programs that break no rule of a run, and why"""
