@@ -78,9 +78,10 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
         # The switch must have taken the packet first: so it comes, comes in order, and behind a FIRST that was not lost
         # (else it may be dropped, and its forgery be taken an instant later, when another rank has announced the message).
         return not any(isinstance(other, (*LOSES, Reorder, Duplicate, Kill)) for other in others)
-    if isinstance(fault, Forge) and fault.what in _PLAIN_STARTS and not scenario.job.hello:
-        # Before the first FIRST with an INA header the switch takes the connection for a plain one (protocol text, rule D).
-        return Direction.UP not in fault.directions
+    if isinstance(fault, Forge) and fault.what in _PLAIN_STARTS and Direction.UP in fault.directions:
+        # Where the switch knows no INA message yet, or missed its FIRST, a plain one makes it pass on raw what follows: a ring
+        # connection must carry INA messages only (protocol text, rules D and I).
+        return scenario.job.hello and not any(isinstance(other, (*LOSES, Reorder, Duplicate, Kill)) for other in others)
     if isinstance(fault, Pause | Kill) and any(isinstance(other, Pause | Kill) for other in others):
         return False
     return is_sensible(replace(scenario, faults=(*others, fault)))

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from testbed.faults.healing import kind_of
-from testbed.faults.model import Corrupt, Forge
+from testbed.faults.model import Corrupt, Forge, Loss
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
 from testbed.hunt.draw_faults import _fits
 from testbed.hunt.survival import may_fail, unsurvivable
@@ -83,3 +83,4 @@ def test_without_a_hello_nobody_forges_plain_messages_on_their_way_to_the_switch
     base = next(s for s in MANY if s.job.hello and not s.faults)
     assert _fits(base, forged)
     assert not _fits(replace(base, job=replace(base.job, hello=False)), forged)
+    assert not _fits(replace(base, faults=(Loss("l", ("h1-s1",)),)), forged)
