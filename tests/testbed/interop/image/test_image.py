@@ -1,4 +1,4 @@
-"""The pieces of the work folder: manifest, initrd, staged files."""
+"""The pieces of the work folder: initrd, staged files."""
 
 from __future__ import annotations
 
@@ -9,35 +9,11 @@ import pytest
 
 from testbed.interop.image.etc import STAGED, stage_etc
 from testbed.interop.image.initrd import build_initrd
-from testbed.interop.image.manifest import Manifest, digest
 from testbed.interop.image.prepare import prepare_image
 from testbed.interop.image.stage import stage_code
 from workloads.errors import HostCapabilityError
 
 TOP = Path(__file__).resolve().parents[4]
-
-
-def test_a_piece_is_made_when_key_and_files_are_there(tmp_path):
-    made = tmp_path / "piece"
-    Manifest(tmp_path).note("piece", "key-1", version="5")
-    manifest = Manifest(tmp_path)
-    assert manifest.facts("piece") == {"version": "5"}
-    assert not manifest.is_made("piece", "key-1", made)
-    made.touch()
-    assert manifest.is_made("piece", "key-1", made)
-    assert not manifest.is_made("piece", "key-2", made)
-    assert not manifest.is_made("other", "key-1")
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 99, "pieces": {"piece": {"key": "k"}}}'])
-def test_a_manifest_that_cannot_be_read_is_none(text, tmp_path):
-    (tmp_path / "manifest.json").write_text(text)
-    assert not Manifest(tmp_path).is_made("piece", "k")
-
-
-def test_borders_between_parts_count_in_a_digest():
-    assert digest("ab", "c") != digest("a", "bc")
-    assert digest("ab", b"c") == digest("ab", "c")
 
 
 def test_the_initrd_lists_its_modules_in_order_and_is_reproducible():

@@ -31,7 +31,17 @@ def test_a_piece_is_made_when_key_and_files_are_as_noted(tmp_path):
     assert not again.is_made("initrd", "key")
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"version": 0, "pieces": {"kernel": {"key": "key"}}}', '{"version": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"version": 99, "pieces": {"kernel": {"key": "key"}}}',
+        '{"version": 0, "pieces": {"kernel": {"key": "key"}}}',
+        '{"version": 1}',
+    ],
+)
 def test_a_manifest_that_cannot_be_read_means_that_nothing_is_made(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
     assert not Manifest(tmp_path).is_made("kernel", "key")
@@ -40,6 +50,7 @@ def test_a_manifest_that_cannot_be_read_means_that_nothing_is_made(tmp_path, tex
 def test_a_digest_knows_where_its_parts_end():
     assert digest("ab", "c") != digest("a", "bc")
     assert digest("ab") == digest(b"ab")
+    assert digest("ab", b"c") == digest("ab", "c")
 
 
 def test_the_guest_sees_few_files_of_etc_and_none_of_our_secrets(tmp_path):
