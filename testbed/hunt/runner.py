@@ -19,6 +19,7 @@ from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.judge import OURS, Failure, Machines, judge_schedule
 from testbed.hunt.state import ChunkResult, Store
+from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import die_with_parent
 from testbed.scenario.model import Scenario
 
@@ -26,6 +27,7 @@ __all__ = ["CHUNK", "Found", "Prey", "run_chunk", "run_hunt"]
 
 CHUNK = 50
 """schedules"""
+_LOOK_EVERY_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,14 @@ class Found:
     failure: Failure | None = None
 
 
-def run_chunk(prey: Prey, first: int, machines: Machines = OURS) -> ChunkResult:
+def run_chunk(
+    prey: Prey, first: int, machines: Machines = OURS, check: Callable[[], None] = lambda: None
+) -> ChunkResult:
+    """Calls `check` before each schedule."""
     coverage = Coverage()
     last = min(first + CHUNK, prey.schedules)
     for number in range(first, last):
+        check()
         failure, met = judge_schedule(draw_schedule(prey.seed, number, prey.base, prey.program), machines)
         coverage.merge(met)
         if failure is not None:
@@ -66,30 +72,43 @@ def run_hunt(
     tell: Callable[[int], None] = lambda done: None,
     machines: Machines = OURS,
 ) -> Found:
-    """Goes on where `store` stands. `tell` gets the number of schedules done each time that grows."""
+    """Goes on where `store` stands. `tell` gets the number of schedules done each time that grows.
+
+    Raises KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, between two schedules or chunks: raised in the middle of
+    anything, Python drops it where a finaliser runs, and a pool of processes is left half made."""
     firsts = list(range(0, prey.schedules, CHUNK))
     bad = min((first for first, chunk in store.done.items() if chunk.failure), default=prey.schedules)
     missing = [first for first in firsts if first not in store.done and first < bad]
     done = sum(chunk.count for chunk in store.done.values())
     tell(done)
-    chunks = _here(prey, missing, machines) if jobs == 1 else _in_processes(prey, missing, jobs, machines)
-    with contextlib.closing(chunks):
-        for chunk in chunks:
-            store.add(chunk)
-            done += chunk.count
-            tell(done)
+    with Interruption() as interruption:
+        chunks = (
+            _here(prey, missing, machines, interruption)
+            if jobs == 1
+            else _in_processes(prey, missing, jobs, machines, interruption)
+        )
+        with contextlib.closing(chunks):
+            for chunk in chunks:
+                store.add(chunk)
+                interruption.check()
+                done += chunk.count
+                tell(done)
     return _result(firsts, store)
 
 
-def _here(prey: Prey, firsts: list[int], machines: Machines) -> Generator[ChunkResult, None, None]:
+def _here(
+    prey: Prey, firsts: list[int], machines: Machines, interruption: Interruption
+) -> Generator[ChunkResult, None, None]:
     for first in firsts:
-        chunk = run_chunk(prey, first, machines)
+        chunk = run_chunk(prey, first, machines, interruption.check)
         yield chunk
         if chunk.failure is not None:
             return
 
 
-def _in_processes(prey: Prey, firsts: list[int], jobs: int, machines: Machines) -> Generator[ChunkResult, None, None]:
+def _in_processes(
+    prey: Prey, firsts: list[int], jobs: int, machines: Machines, interruption: Interruption
+) -> Generator[ChunkResult, None, None]:
     """In the order in which they end. After a failure only the chunks before it are waited for."""
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     pool = ProcessPoolExecutor(
@@ -103,7 +122,10 @@ def _in_processes(prey: Prey, firsts: list[int], jobs: int, machines: Machines) 
             waited = [future for future, first in running.items() if bad is None or first < bad]
             if not waited:
                 return
-            ended, _ = wait(waited, return_when=FIRST_COMPLETED)
+            ended: set[Future[ChunkResult]] = set()
+            while not ended:
+                interruption.check()
+                ended, _ = wait(waited, _LOOK_EVERY_S, return_when=FIRST_COMPLETED)
             for future in ended:
                 chunk, first = future.result(), running.pop(future)
                 if chunk.failure is not None:
@@ -116,6 +138,8 @@ def _in_processes(prey: Prey, firsts: list[int], jobs: int, machines: Machines) 
 def _begin_process(parent: int) -> None:
     """Ctrl-C is the parent's to handle; a parent that is gone needs no more results."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        signal.signal(number, signal.SIG_DFL)
     with contextlib.suppress(OSError, AttributeError):
         die_with_parent(parent)
 

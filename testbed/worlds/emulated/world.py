@@ -16,13 +16,13 @@ from testbed.cleanup import find_leftovers, remove_run
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.history import Record
+from testbed.kernel.interruption import Interruption
 from testbed.ledger import Ledger, state_dir
 from testbed.plan import Plan
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.control import make_record
 from testbed.worlds.emulated.fleet import Fleet, Phase
-from testbed.worlds.emulated.interruption import Interruption
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from testbed.history import Record
+from testbed.kernel.interruption import Interruption
 from testbed.ledger import Ledger, ProcessEntry
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.fleet import Fleet
-from testbed.worlds.emulated.interruption import Interruption
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from testbed.worlds.events import NodeExited
 from tests.support.emulated import make_rack_plan, needs_root

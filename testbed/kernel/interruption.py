@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
+import socket
 import threading
 from types import FrameType, TracebackType
 from typing import Any
 
 __all__ = ["Interruption"]
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Windows has no SIGHUP."""
 
 
 class Interruption:
@@ -21,10 +22,11 @@ class Interruption:
     def __init__(self) -> None:
         self.requested = False
         self._previous: dict[int, Any] = {}
-        self._read = self._write = -1
+        self._read, self._write = socket.socketpair()
+        self._read.setblocking(False)
+        self._write.setblocking(False)
 
     def __enter__(self) -> Interruption:
-        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
@@ -36,17 +38,17 @@ class Interruption:
     ) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
-        os.close(self._read)
-        os.close(self._write)
+        self._read.close()
+        self._write.close()
 
     def fileno(self) -> int:
         """Readable after a request."""
-        return self._read
+        return self._read.fileno()
 
     def request(self) -> None:
         self.requested = True
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._write, b"!")
+        with contextlib.suppress(OSError):
+            self._write.send(b"!")
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.request()
