@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from switch_nodes.config import RingConfig, RingMember, SwitchConfig
-from switch_nodes.flows import salt_of
+from switch_nodes.config import SwitchConfig
 from testbed.faults.connections import Connection
+from testbed.plan.connections import plan_connections
+from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.model import Scenario
-from topologies import Node
-from topologies.routing import next_hops, spanning_ports
-from workloads.collectives.registry import message_packets
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
 from workloads.wire import PSN_MODULUS, Envelope
@@ -20,7 +18,6 @@ from workloads.wire import PSN_MODULUS, Envelope
 __all__ = ["Plan", "make_plan", "with_workers"]
 
 _BASE_VA = 0x10_0000_0000
-_RING_ID = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ def make_plan(scenario: Scenario) -> Plan:
                 from_predecessor=qp(rank, predecessor, to_successor=False),
                 collective=CollectiveConfig(
                     kind=job.collective,
-                    ring_id=_RING_ID,
+                    ring_id=RING_ID,
                     rank=rank,
                     size=size,
                     arithmetic=arithmetic,
@@ -105,67 +102,10 @@ def make_plan(scenario: Scenario) -> Plan:
                 ),
             )
         )
-    return Plan(scenario, tuple(workers), _switches(scenario, arithmetic), _connections(tuple(workers)))
+    return Plan(scenario, tuple(workers), plan_switches(scenario, arithmetic), plan_connections(tuple(workers)))
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:
     """The same plan for workers whose queue pairs have other numbers, keys or addresses, since devices chose them: what
     faults and checkers know of the connections follows."""
-    return replace(plan, workers=tuple(workers), connections=_connections(tuple(workers)))
-
-
-def _switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
-    topology = scenario.topology
-    ways, trees = next_hops(topology), spanning_ports(topology)
-    alone = len(topology.switches) == 1
-    configs = []
-    for switch in topology.switches:
-        towards = {host: ways[switch.name, host.name] for host in topology.hosts if (switch.name, host.name) in ways}
-        # Where there are several switches, none of them sees a whole ring.
-        rings = (_ring(scenario, arithmetic, towards),) if alone and scenario.switch.program != "forward" else ()
-        configs.append(
-            SwitchConfig(
-                name=switch.name,
-                program=scenario.switch.program,
-                ports=len(list(topology.ports(switch.name))),
-                macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
-                groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
-                flow_salt=salt_of(switch.name),
-                flood_ports=None if alone else trees[switch.name],
-                rings=rings,
-                release=scenario.switch.release,
-                gate=scenario.switch.gate,
-                trace=scenario.trace,
-            )
-        )
-    return tuple(configs)
-
-
-def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node, tuple[int, ...]]) -> RingConfig:
-    """All hosts, at the one switch."""
-    return RingConfig(
-        _RING_ID,
-        tuple(RingMember(rank, host.ip, ports[0]) for rank, (host, ports) in enumerate(towards.items())),
-        arithmetic,
-        scenario.job.message_packets,
-        scenario.job.window_messages,
-        scenario.transport.path_mtu,
-    )
-
-
-def _connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
-    """Messages of each connection, as the workers' collectives will send them."""
-    connections = []
-    for worker in workers:
-        qp, workload = worker.to_successor, worker.workload
-        there, back = qp.envelope.src_ip, qp.envelope.dst_ip
-        connections.append(
-            Connection(
-                rank=worker.collective.rank,
-                requests=(there, back, qp.peer_qpn),
-                answers=(back, there, qp.qpn),
-                first_psn=qp.first_psn,
-                message_packets=message_packets(worker.collective, workload.elements, workload.iterations, qp.path_mtu),
-            )
-        )
-    return tuple(connections)
+    return replace(plan, workers=tuple(workers), connections=plan_connections(tuple(workers)))

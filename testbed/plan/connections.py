@@ -1,0 +1,27 @@
+"""What faults and checkers are told of the workers' connections."""
+
+from __future__ import annotations
+
+from testbed.faults.connections import Connection
+from workloads.collectives.registry import message_packets
+from workloads.config import WorkerConfig
+
+__all__ = ["plan_connections"]
+
+
+def plan_connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
+    """Messages of each connection, as the workers' collectives will send them."""
+    connections = []
+    for worker in workers:
+        qp, workload = worker.to_successor, worker.workload
+        there, back = qp.envelope.src_ip, qp.envelope.dst_ip
+        connections.append(
+            Connection(
+                rank=worker.collective.rank,
+                requests=(there, back, qp.peer_qpn),
+                answers=(back, there, qp.qpn),
+                first_psn=qp.first_psn,
+                message_packets=message_packets(worker.collective, workload.elements, workload.iterations, qp.path_mtu),
+            )
+        )
+    return tuple(connections)
