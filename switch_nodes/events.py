@@ -137,6 +137,8 @@ class SlotStepped(Event):
     cause: str
     """event of the table"""
     next: str
+    table: str = "slot"
+    """leaf_slot: that of a leaf"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""The NetReduce switch program at rack level (He, Liu et al., arXiv 2009.09736 and ASPLOS'23; reconstruction: see
+"""The NetReduce switch program (He, Liu et al., arXiv 2009.09736 and ASPLOS'23; reconstruction: see
 `docs/netreduce.md`).
 
 RC connections run from host to host and end there. The switch holds the packet of every ring connection for one
-(message, offset) until it has all of them, then sends each on with the sum as payload. It never makes an ACK, NAK or
+(message, offset) until it has all of them, then sends each on with the sum as payload; over several switches, a leaf
+sums its rack and a spine the racks (`fabric`). It never makes an ACK, NAK or
 CNP, and never changes a PSN or a QPN: recovery is the business of the endpoints, the switch only keeps what they need
 for it. What it does with a packet is decided by `tables`; here are the events and the actions.
 """
@@ -15,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from switch_nodes.config import RingConfig, SwitchConfig
+from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
 from switch_nodes.events import (
     ConnectionStepped,
     FrameStepped,
@@ -29,7 +30,10 @@ from switch_nodes.events import (
 )
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader, elements_at, elements_fit
+from switch_nodes.netreduce.leaf import leaf_event
 from switch_nodes.netreduce.placement import Place, Placement
 from switch_nodes.netreduce.release import RELEASE_POLICIES, release_completed
 from switch_nodes.netreduce.results import build_result, ecn_of
@@ -38,6 +42,7 @@ from switch_nodes.netreduce.tables import (
     CONNECTION_TABLE,
     DROP_REASONS,
     FRAME_TABLE,
+    LEAF_SLOT_TABLE,
     SLOT_TABLE,
     ConnectionEvent,
     ConnectionState,
@@ -45,6 +50,7 @@ from switch_nodes.netreduce.tables import (
     SlotAction,
     SlotEvent,
     SlotState,
+    SlotTable,
 )
 from workloads.collectives.arithmetic import fold
 from workloads.errors import ScenarioError
@@ -56,27 +62,17 @@ __all__ = ["Contribution", "NetReduceProgram"]
 GATES = ("window", "epsn")
 _CE = 0b11
 _AHEAD = "ahead"
-_COUNTERS = ("data_in", "results_out", "replayed", "inferred", "bypassed", "malformed")
-
-
-class Contribution:
-    """A data packet and its place."""
-
-    __slots__ = ("elements", "header", "message", "offset", "packet", "rank", "ring")
-
-    def __init__(self, packet: DataPacket, place: Place, elements_from: int) -> None:
-        self.packet, self.ring, self.rank = packet, place.edge.ring, place.edge.rank
-        self.message, self.offset = place.message, place.offset
-        end = packet.payload_at + len(packet.packet.payload)
-        view = memoryview(packet.frame)
-        self.header, self.elements = view[:elements_from], view[elements_from:end]
+_COUNTERS = ("data_in", "results_out", "sent_up", "replayed", "inferred", "bypassed", "malformed")
 
 
 class NetReduceProgram(ForwardProgram):
     """`SwitchConfig.release`: order (rule A) or asap. `gate`: window, or epsn to drop what is ahead on its connection."""
 
     ring_class = Ring
+    leaf_ring_class = LeafRing
+    spine_ring_class = SpineRing
     table_class = ConnectionTable
+    fabric_table_class = FabricTable
     counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *dict.fromkeys(DROP_REASONS.values()), _AHEAD)
 
     def __init__(self, config: SwitchConfig) -> None:
@@ -120,15 +116,26 @@ class NetReduceProgram(ForwardProgram):
                 raise ScenarioError(f"switch {self.config.name}: ring {config.ring_id} is installed twice")
             there = self.rings.get(config.ring_id)
             same = there is not None and there.config == config
-            rings[config.ring_id] = there if there is not None and same else self.ring_class(config, self.config)
+            rings[config.ring_id] = there if there is not None and same else self._make_ring(config)
         return rings
+
+    def _make_ring(self, config: RingConfig) -> Ring:
+        kind: type[Ring] = self.ring_class
+        if isinstance(config.links, LeafLinks):
+            kind = self.leaf_ring_class
+        elif isinstance(config.links, SpineLinks):
+            kind = self.spine_ring_class
+        return kind(config, self.config)
+
+    def _make_table(self, ring: Ring) -> ConnectionTable:
+        return self.table_class(ring) if ring.config.links is None else self.fabric_table_class(ring)
 
     def _set_rings(self, rings: dict[int, Ring]) -> None:
         """In place: the placement looks into the same tables."""
         self.rings.clear()
         self.rings.update(rings)
         self.tables.clear()
-        self.tables.update((ring_id, self.table_class(ring)) for ring_id, ring in rings.items())
+        self.tables.update((ring_id, self._make_table(ring)) for ring_id, ring in rings.items())
         self.reader = FrameReader(rings.values())
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
@@ -155,7 +162,8 @@ class NetReduceProgram(ForwardProgram):
         state, action = CONNECTION_TABLE[place.state, place.event]
         if self._traced:
             names = (item.name.lower() for item in (place.state, place.event, state, action))
-            self.tell(ConnectionStepped(place.edge.ring.id, place.edge.rank, packet.qpn, *names))
+            edge = place.edge
+            self.tell(ConnectionStepped(edge.ring.id, edge.ring.ranks[edge.rank], packet.qpn, *names))
         if action is FrameAction.AGGREGATE or action is FrameAction.INFER:
             self._aggregate(packet, place)
         elif action is FrameAction.BYPASS:
@@ -171,12 +179,12 @@ class NetReduceProgram(ForwardProgram):
         slot = ring.slot_of(place.message, place.offset)
         event = self.slot_event(contribution, slot)
         if ring.tag[slot] == place.message:
-            if self._gated and self._is_ahead(packet, place.edge):
+            if self._gated and place.edge.rank < ring.size and self._is_ahead(packet, place.edge):
                 self._ignore(place.edge, place.message, place.offset, _AHEAD)
                 return
             self._note_message(packet, place)
         state = self.slot_state(ring, slot)
-        after, action = SLOT_TABLE[state, event]
+        after, action = self._table_of(ring)[state, event]
         if self._traced:
             self._tell_slot(ring, slot, place.message, place.edge.rank, state, event, after)
         if action in DROP_REASONS:
@@ -199,7 +207,8 @@ class NetReduceProgram(ForwardProgram):
             return
         if place.event is ConnectionEvent.NEXT_MESSAGE:
             self.count("inferred")
-            self.tell(MessageInferred(ring.id, rank, place.message, place.offset))
+            message = ring.message_id(place.message)
+            self.tell(MessageInferred(ring.id, ring.ranks[rank], message, place.offset))
         table.claim(rank, packet.qpn)
         ring.announce(place.message, place.packets)
         table.put(rank, place.message, psn_add(packet.psn, -place.offset), place.packets)
@@ -208,9 +217,14 @@ class NetReduceProgram(ForwardProgram):
         """Byte of the frame where the elements begin."""
         return elements_at(packet.payload_at, offset)
 
+    def _table_of(self, ring: Ring) -> SlotTable:
+        return LEAF_SLOT_TABLE if isinstance(ring, LeafRing) else SLOT_TABLE
+
     def slot_state(self, ring: Ring, slot: int) -> SlotState:
         if ring.done[slot]:
             return SlotState.DONE
+        if isinstance(ring, LeafRing) and int(ring.bitmap[slot]) == ring.everyone:
+            return SlotState.PARTIAL
         return SlotState.OPEN if ring.bitmap[slot] else SlotState.EMPTY
 
     def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
@@ -227,6 +241,8 @@ class NetReduceProgram(ForwardProgram):
         fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
         if not fits or (bitmap and len(c.elements) != ring.length[slot]):
             return SlotEvent.WRONG_SIZE
+        if isinstance(ring, LeafRing) and (leafs := leaf_event(c, ring, slot)) is not None:
+            return leafs
         if not bitmap & bit:
             return SlotEvent.COMPLETING if bitmap | bit == ring.everyone else SlotEvent.NEW
         if int(ring.released[slot]) & bit:
@@ -246,16 +262,49 @@ class NetReduceProgram(ForwardProgram):
 
     def store_and_complete(self, c: Contribution, slot: int) -> None:
         self.store(c, slot)
+        self._sum(c, slot, c.ring.value)
+        self._finish_slot(c, slot)
+
+    def store_and_send_up(self, c: Contribution, slot: int) -> None:
+        """A leaf's rack is complete; what leaves on its connections comes from above."""
+        assert isinstance(c.ring, LeafRing)
+        self.store(c, slot)
+        self._sum(c, slot, c.ring.partial)
+        self._send_up(c.ring, c.message, slot)
+
+    def send_up_again(self, c: Contribution, slot: int) -> None:
+        assert isinstance(c.ring, LeafRing)
+        self._keep_header(c, slot)
+        self._send_up(c.ring, c.message, slot)
+
+    def adopt(self, c: Contribution, slot: int) -> None:
+        """The global value, in the packet of the rack before's boundary."""
+        self._keep_header(c, slot)
+        c.ring.value[slot, : len(c.elements)] = np.frombuffer(c.elements, np.uint8)
+        c.ring.ce[slot] |= ecn_of(c.packet.frame) == _CE
+        self._finish_slot(c, slot)
+
+    def pass_down(self, c: Contribution, slot: int) -> None:
+        """Host 0 of the rack lacks it, or its ACK was lost."""
+        assert isinstance(c.ring, LeafRing)
+        self._keep_header(c, slot)
+        self.send_result(c.ring, c.ring.boundary, slot)
+
+    def _sum(self, c: Contribution, slot: int, into: NDArray[np.uint8]) -> None:
         ring, size = c.ring, int(c.ring.length[slot])
         ranks, payloads = self.operands(ring, slot)
-        ring.value[slot, :size] = fold(payloads[:, :size], ring.config.arithmetic)
-        ring.done[slot] = 1
+        into[slot, :size] = fold(payloads[:, :size], ring.config.arithmetic)
         index = c.message % ring.banks
         np.add.at(ring.entered[index], ranks, 1)
         ring.completed[index] += 1
         packets = ring.packets_of(c.message)
         if ring.completed[index] == packets:
-            self.tell(MessageAggregated(ring.id, c.message, packets, tuple(ring.entered[index].tolist())))
+            message, entered = ring.message_id(c.message), tuple(ring.entered[index].tolist())
+            self.tell(MessageAggregated(ring.id, message, packets, entered))
+
+    def _finish_slot(self, c: Contribution, slot: int) -> None:
+        ring = c.ring
+        ring.done[slot] = 1
         self.reclaim(ring, c.message, c.offset)
         release_completed(
             ring, c.message, c.offset, self._early, lambda rank, ready: self.send_result(ring, rank, ready)
@@ -269,17 +318,24 @@ class NetReduceProgram(ForwardProgram):
         """The stored value under the duplicate's own header, to its own connection only."""
         self._keep_header(c, slot)
         self.count("replayed")
-        self.tell(ResultReplayed(c.ring.id, c.rank, c.message, c.offset))
+        self.tell(ResultReplayed(c.ring.id, c.ring.ranks[c.rank], c.ring.message_id(c.message), c.offset))
         self.send_result(c.ring, c.rank, slot)
 
     def forward_raw(self, c: Contribution, slot: int) -> None:
         """Its receiver has the result of this message; whatever arrives is a duplicate to it, and makes it ACK again."""
-        self.forward(c.packet.port, c.packet.frame)
+        out = c.ring.raw_exit(c.rank, c.message)
+        if out is None:
+            self.forward(c.packet.port, c.packet.frame)
+        else:
+            self.emit(out, bytes(c.packet.frame))
 
     def drop_mismatch(self, c: Contribution, slot: int) -> None:
         """The sender changed what it sent before; the first copy stands."""
 
     def drop_length(self, c: Contribution, slot: int) -> None:
+        pass
+
+    def drop_unasked(self, c: Contribution, slot: int) -> None:
         pass
 
     def drop_stale(self, c: Contribution, slot: int) -> None:
@@ -307,7 +363,7 @@ class NetReduceProgram(ForwardProgram):
         """The slot serves the message 2N later."""
         if self._traced:
             state, event = self.slot_state(ring, slot), SlotEvent.RECLAIM
-            self._tell_slot(ring, slot, int(ring.tag[slot]), -1, state, event, SLOT_TABLE[state, event][0])
+            self._tell_slot(ring, slot, int(ring.tag[slot]), -1, state, event, self._table_of(ring)[state, event][0])
         if ring.bitmap[slot]:
             ring.occupy(-1)
         ring.tag[slot] += ring.banks
@@ -316,11 +372,19 @@ class NetReduceProgram(ForwardProgram):
         ring.length[slot] = 0
 
     def send_result(self, ring: Ring, rank: int, slot: int) -> None:
-        """The result of a slot on connection `rank`."""
-        header = ring.header[slot, rank, : ring.header_length[slot, rank]]
+        """The result of a slot on connection `rank`; of a leaf's boundary, on the one that comes down."""
+        row = ring.header_row(rank)
+        header = ring.header[slot, row, : ring.header_length[slot, row]]
         value = ring.value[slot, : ring.length[slot]]
         self.count("results_out")
         self.emit(ring.egress[rank], self.build_result(header.tobytes(), value.tobytes(), bool(ring.ce[slot])))
+
+    def _send_up(self, ring: LeafRing, message: int, slot: int) -> None:
+        header = ring.header[slot, ring.boundary, : ring.header_length[slot, ring.boundary]]
+        partial = ring.partial[slot, : ring.length[slot]]
+        self.count("sent_up")
+        frame = self.build_result(header.tobytes(), partial.tobytes(), bool(ring.ce[slot]))
+        self.emit(ring.uplink_of(message), frame)
 
     def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
         return build_result(header, value, congested)
@@ -333,12 +397,15 @@ class NetReduceProgram(ForwardProgram):
     def _tell_slot(
         self, ring: Ring, slot: int, message: int, rank: int, state: SlotState, event: SlotEvent, after: SlotState
     ) -> None:
-        names = (item.name.lower() for item in (state, event, after))
-        self.tell(SlotStepped(ring.id, slot, message, slot % ring.message_packets, rank, *names))
+        before, cause, following = state.name.lower(), event.name.lower(), after.name.lower()
+        rank, table = -1 if rank < 0 else ring.ranks[rank], "leaf_slot" if isinstance(ring, LeafRing) else "slot"
+        message, offset = ring.message_id(message), slot % ring.message_packets
+        self.tell(SlotStepped(ring.id, slot, message, offset, rank, before, cause, following, table))
 
     def _ignore(self, edge: Edge, message: int, offset: int, reason: str) -> None:
         self.count(reason)
-        self.tell(PacketIgnored(edge.ring.id, edge.rank, message, offset, reason))
+        ring, message = edge.ring, message if message < 0 else edge.ring.message_id(message)
+        self.tell(PacketIgnored(ring.id, ring.ranks[edge.rank], message, offset, reason))
 
     def finish(self, now: int) -> None:
         for ring in self.rings.values():

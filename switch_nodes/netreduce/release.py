@@ -19,7 +19,7 @@ Send = Callable[[int, int], None]
 
 
 def _where_missing(ring: Ring) -> int:
-    return ring.missing(*ring.head())
+    return ring.early()
 
 
 def _everywhere(ring: Ring) -> int:

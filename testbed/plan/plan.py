@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from switch_nodes.config import SwitchConfig
+from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.connections import plan_connections
 from testbed.plan.switches import RING_ID, plan_switches
@@ -28,6 +28,8 @@ class Plan:
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
     """connection k goes from rank k to rank k+1"""
+    racks: tuple[int, ...] = ()
+    """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
 
 
 def make_plan(scenario: Scenario) -> Plan:
@@ -102,7 +104,9 @@ def make_plan(scenario: Scenario) -> Plan:
                 ),
             )
         )
-    return Plan(scenario, tuple(workers), plan_switches(scenario, arithmetic), plan_connections(tuple(workers)))
+    switches = plan_switches(scenario, arithmetic)
+    racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
+    return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks))
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:
