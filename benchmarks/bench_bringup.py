@@ -36,6 +36,7 @@ from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.network import build
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.programs import build_node
+from testbed.worlds.emulated.warmth import warm
 from tests.support.namespace import own_namespace
 from topologies import PREFIX_LENGTH, LinkShape, Role, Topology, fat_tree, format_ip, format_mac, rack, spine_leaf
 
@@ -66,8 +67,9 @@ def ours(topology: Topology) -> Times:
         network = build(topology, ledger)
         linked = time.monotonic()
         fleet = Fleet(ledger, build_node, interruption, tell=lambda event: None, on_record=lambda record: None)
-        for node in topology.nodes:
-            fleet.launch(NodeTask(plan, node, network.interfaces(node.name), run_dir), network.pid(node.name))
+        with warm():
+            for node in topology.nodes:
+                fleet.launch(NodeTask(plan, node, network.interfaces(node.name), run_dir), network.pid(node.name))
         fleet.await_all(Phase.READY, _PATIENCE_S)
         ready = time.monotonic()
         for role in Role:
