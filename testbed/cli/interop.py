@@ -35,6 +35,9 @@ Root is needed only to install missing Debian packages, and for the default stat
         "--repeat", type=_count, default=1, metavar="N", help="all of them N times in one guest, other seeds"
     )
     parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="of the first round (default: 1)")
+    parser.add_argument(
+        "--guests", type=_count, metavar="N", help="guests side by side (default: one per processor, at most 4)"
+    )
     parser.add_argument("--list", action="store_true", dest="listing", help="show the cases and end")
     parser.add_argument("--keep", action="store_true", help="keep histories, captures and logs in runs/interop-TIME")
     parser.add_argument(
@@ -63,7 +66,13 @@ def run_interop(args: argparse.Namespace) -> int:
     # A signal that ends us must end the guest as well: in order, as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
     result = run_leg(
-        cases, seed=args.seed, repeat=args.repeat, say=say, tell=lambda outcome: say(_line(outcome)), keep=keep
+        cases,
+        seed=args.seed,
+        repeat=args.repeat,
+        guests=args.guests,
+        say=say,
+        tell=lambda outcome: say(_line(outcome)),
+        keep=keep,
     )
     wrong = [outcome.case for outcome in result.outcomes if outcome.verdict != "pass"]
     say(
