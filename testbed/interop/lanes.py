@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
@@ -16,7 +17,8 @@ from typing import Any, TypeAlias
 from testbed.interop.judging import CaseOutcome
 from testbed.interop.lane import LaneFacts, Task
 from testbed.kernel.processes import die_with_parent
-from workloads.errors import InternalError
+from testbed.worlds.emulated.control import error_fields, error_from
+from workloads.errors import InternalError, TestbedError
 
 __all__ = ["Serve", "guests_for", "run_lanes"]
 
@@ -75,7 +77,7 @@ def run_lanes(
                         raise InternalError(f"lane {lane} ended with {child.exitcode} and without a word") from None
                     continue
                 if what == "error":
-                    raise value
+                    raise error_from(value)
                 if what == "facts":
                     facts[lanes[end][0]] = value
                 elif what == "say":
@@ -119,10 +121,16 @@ def _live(parent: int, serve: Serve, lane: int, tasks: Sequence[Task], taken: An
         end.send(("facts", facts))
     except KeyboardInterrupt:
         sys.exit(1)
-    except Exception as error:
-        with contextlib.suppress(OSError):
-            end.send(("error", error))
-        sys.exit(1)
+    except TestbedError as error:
+        _tell_error(end, error)
+    except Exception:
+        _tell_error(end, InternalError(f"lane {lane}\n{traceback.format_exc()}"))
+
+
+def _tell_error(end: Connection, error: TestbedError) -> None:
+    with contextlib.suppress(OSError):
+        end.send(("error", error_fields(error)))
+    sys.exit(1)
 
 
 def _interrupt(number: int, frame: object) -> None:
