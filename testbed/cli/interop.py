@@ -41,6 +41,9 @@ Root is needed only to install missing Debian packages, and for the default stat
     parser.add_argument("--list", action="store_true", dest="listing", help="show the cases and end")
     parser.add_argument("--keep", action="store_true", help="keep histories, captures and logs in runs/interop-TIME")
     parser.add_argument(
+        "--table", action="store_true", help="print a Markdown table of all cases at the end, and what rule A saves"
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print the result as JSON alone on stdout; all else on stderr"
     )
 
@@ -83,6 +86,10 @@ def run_interop(args: argparse.Namespace) -> int:
         say("not passed: " + ", ".join(dict.fromkeys(wrong)))
     if keep is not None:
         say(f"Run directory: {keep}")
+    if args.table:
+        from testbed.interop.table import markdown_table
+
+        say("\n" + markdown_table(result.outcomes))
     if args.json:
         print(json.dumps(result.as_json(), indent=2))
     return result.verdict.exit_code

@@ -19,6 +19,8 @@ from testbed.interop.lanes import guests_for, run_lanes
 from testbed.interop.native import describe_host_rxe
 from testbed.interop.packages import ensure_packages, package_version
 from testbed.interop.peercases import PeerCase
+from testbed.interop.scapy_check import load_scapy
+from testbed.interop.table import rule_a_line
 from testbed.verdict import Verdict, merge
 
 __all__ = ["LegResult", "run_leg"]
@@ -43,6 +45,7 @@ class LegResult:
             "schema": SCHEMA_VERSION,
             "verdict": str(self.verdict),
             "cases": [outcome.as_json() for outcome in self.outcomes],
+            "rule_a": rule_a_line(self.outcomes),
             "environment": self.environment,
             "seconds": {
                 "prepared": round(self.prepared_s, 2),
@@ -70,6 +73,7 @@ def run_leg(
     say(describe_host_rxe())
     ensure_packages(say)
     image = prepare_image(default_work_folder(), say)
+    load_scapy()
     prepared_s = time.monotonic() - began
     devices = devices_of(tuple(cases))
     todo = [(case, seed + turn) for turn in range(repeat) for case in cases]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import socket
 from collections.abc import Callable
 from functools import partial
@@ -185,7 +184,6 @@ class VerbsNic:
             raise _refusal(self.name, what, error) from error
 
 
-@functools.cache
 def _status_words(enums: Any) -> dict[int, str]:
     """By value of `enum ibv_wc_status`."""
     return {
