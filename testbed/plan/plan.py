@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from switch_nodes.config import SwitchConfig
 from testbed.faults.connections import Connection
+from testbed.plan.accelerated import DATA_DSCP
 from testbed.plan.connections import plan_connections
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.model import Scenario
@@ -18,6 +19,8 @@ from workloads.wire import PSN_MODULUS, Envelope
 __all__ = ["Plan", "make_plan", "with_workers"]
 
 _BASE_VA = 0x10_0000_0000
+_ECT0 = 0b10
+"""ECN-capable (RFC 3168)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ def make_plan(scenario: Scenario) -> Plan:
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
     arithmetic = ArithmeticSpec(job.op, job.dtype)
+    # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
+    data_dscp = DATA_DSCP if job.collective == "netreduce" else 0
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
         return QpConfig(
@@ -55,7 +60,7 @@ def make_plan(scenario: Scenario) -> Plan:
                 src_ip=hosts[rank].ip,
                 dst_ip=hosts[peer].ip,
                 sport=sports[rank if to_successor else size + rank],
-                tos=0x02,
+                tos=(data_dscp if to_successor else 0) << 2 | _ECT0,
             ),
             first_psn=psns[rank] if to_successor else 0,
             peer_first_psn=0 if to_successor else psns[peer],

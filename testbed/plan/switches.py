@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from switch_nodes.config import RingConfig, RingMember, SwitchConfig
 from switch_nodes.flows import salt_of
+from testbed.plan.accelerated import accelerator_config, commodity_config
 from testbed.scenario.model import Scenario
-from topologies import Node
+from topologies import Node, attachment
 from topologies.routing import next_hops, spanning_ports
 from workloads.config import ArithmeticSpec
 
@@ -19,27 +20,30 @@ RING_ID = 1
 def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
     topology = scenario.topology
     ways, trees = next_hops(topology), spanning_ports(topology)
-    alone = len(topology.switches) == 1
+    alone, beside = len(topology.switches) == 1, attachment(topology)
     configs = []
     for switch in topology.switches:
         towards = {host: ways[switch.name, host.name] for host in topology.hosts if (switch.name, host.name) in ways}
         # Where there are several switches, none of them sees a whole ring.
         rings = (_ring(scenario, arithmetic, towards),) if alone and scenario.switch.program != "forward" else ()
-        configs.append(
-            SwitchConfig(
-                name=switch.name,
-                program=scenario.switch.program,
-                ports=len(list(topology.ports(switch.name))),
-                macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
-                groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
-                flow_salt=salt_of(switch.name),
-                flood_ports=None if alone else trees[switch.name],
-                rings=rings,
-                release=scenario.switch.release,
-                gate=scenario.switch.gate,
-                trace=scenario.trace,
-            )
+        config = SwitchConfig(
+            name=switch.name,
+            program=scenario.switch.program,
+            ports=len(list(topology.ports(switch.name))),
+            macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
+            groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
+            flow_salt=salt_of(switch.name),
+            flood_ports=None if alone else trees[switch.name],
+            rings=rings,
+            release=scenario.switch.release,
+            gate=scenario.switch.gate,
+            trace=scenario.trace,
         )
+        if beside and switch.name == beside.commodity:
+            config = commodity_config(scenario, beside, config)
+        elif beside and switch.name == beside.accelerator:
+            config = accelerator_config(scenario, beside, config, _ring(scenario, arithmetic, towards))
+        configs.append(config)
     return tuple(configs)
 
 

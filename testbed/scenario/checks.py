@@ -9,7 +9,7 @@ from testbed.scenario.names import PROGRAMS
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.problems import KeyPath, Problems
 from testbed.scenario.units import format_size
-from topologies import LinkShape, Topology
+from topologies import LinkShape, Topology, attachment
 from workloads.wire import PSN_MODULUS
 
 __all__ = [
@@ -83,6 +83,8 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
 def check_one_switch(problems: Problems, topology: Topology, job: Job) -> None:
     """A sum is made in one place: with several switches, only the hosts can do that."""
     switches = len(topology.switches)
+    if attachment(topology) is not None:  # there, the commodity switch sums nothing
+        return
     if job.collective == "netreduce" and switches > 1:
         problems.add(
             ("job", "collective"),
