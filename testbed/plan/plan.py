@@ -73,7 +73,7 @@ def make_plan(scenario: Scenario) -> Plan:
             trace=scenario.trace,
         )
 
-    workers = []
+    workers: list[WorkerConfig] = []
     for rank, host in enumerate(hosts):
         successor, predecessor = (rank + 1) % size, (rank - 1) % size
         workers.append(
@@ -107,7 +107,32 @@ def make_plan(scenario: Scenario) -> Plan:
                 ),
             )
         )
+    if job.fallback == "ring":
+        workers = [replace(worker, fallback=_as_ring(worker)) for worker in workers]
     return Plan(scenario, tuple(workers), plan_switches(scenario, arithmetic), plan_connections(tuple(workers)))
+
+
+_SECOND_LIFE = 1 << 23
+"""between the queue pair numbers of a worker and those of its fallback; a plan takes QPNs below 2^16"""
+
+
+def _as_ring(worker: WorkerConfig) -> WorkerConfig:
+    """The same job as plain ring, on queue pairs of their own, whose data no switch leads through an accelerator."""
+
+    def qp(config: QpConfig) -> QpConfig:
+        return replace(
+            config,
+            qpn=config.qpn | _SECOND_LIFE,
+            peer_qpn=config.peer_qpn | _SECOND_LIFE,
+            envelope=replace(config.envelope, tos=_ECT0),
+        )
+
+    return replace(
+        worker,
+        to_successor=qp(worker.to_successor),
+        from_predecessor=qp(worker.from_predecessor),
+        collective=replace(worker.collective, kind="ring"),
+    )
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:

@@ -110,7 +110,15 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
             problems.add(
                 ("job", "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"
             )
-    if (job.collective, job.op, job.dtype) == ("ring", "sum", "int32sat"):
+    if job.fallback == "ring" and job.collective != "netreduce":
+        problems.add(
+            ("job", "fallback"),
+            f"collective {job.collective} asks nothing of the network that could fail alone",
+            found="'ring'",
+            allowed="with job.collective: netreduce",
+        )
+    as_ring = job.collective == "ring" or job.fallback == "ring"
+    if as_ring and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             ("job", "dtype"),
             "a ring adds step by step and would clamp early",

@@ -198,4 +198,5 @@ class JobKeys(Section):
     window_messages: Annotated[int, whole(1, 16384)] = 2
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
+    fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
     straggler: Any = None
