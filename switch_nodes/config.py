@@ -37,7 +37,7 @@ class CarrierChange:
     """A port loses its carrier, or gets it back."""
 
     at_ns: int
-    """in time since the start of the traffic"""
+    """when the switch acts on it, in time since the start of the traffic"""
     port: int
     up: bool
 

@@ -16,6 +16,9 @@ __all__ = ["DATA_DSCP", "accelerator_config", "commodity_config", "edge_ports"]
 DATA_DSCP = 26
 """of the INA data of a job, and of nothing else: AF31, which RoCE networks often give to their data. ACKs and NAKs have 0;
 CNPs commonly 48"""
+_REACTION_NS = 10_000_000
+"""from the moment a link goes down, or comes up, to other rules: a port's own detection and a message to a controller. What
+is sent in between is lost on the link"""
 
 
 def edge_ports(size: int, ports: int) -> tuple[int, ...]:
@@ -90,7 +93,7 @@ def _carrier(scenario: Scenario, found: Attachment) -> Iterable[CarrierChange]:
 
 
 def _changes(dark: Iterable[tuple[int, int | None, int]]) -> list[CarrierChange]:
-    """Changes by time, from times without carrier (start, stop, port) that may overlap."""
+    """When the switch acts on them, by time, from times without carrier (start, stop, port) that may overlap."""
     steps = sorted(
         step
         for start, stop, port in dark
@@ -102,5 +105,5 @@ def _changes(dark: Iterable[tuple[int, int | None, int]]) -> list[CarrierChange]
         before = depth.get(port, 0)
         depth[port] = before + step
         if (before == 0) != (depth[port] == 0):
-            changes.append(CarrierChange(at_ns, port, depth[port] == 0))
+            changes.append(CarrierChange(at_ns + _REACTION_NS, port, depth[port] == 0))
     return changes
