@@ -16,6 +16,7 @@ __all__ = [
     "PlaneStatistics",
     "ResultReplayed",
     "RingsInstalled",
+    "RulesReplaced",
     "SlotStepped",
     "SlotsAtEnd",
     "SwitchStarted",
@@ -44,6 +45,19 @@ class RingsInstalled(Event):
     """ids whose state is gone, those that start anew included"""
     kept: tuple[int, ...]
     """ids whose state did not change"""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesReplaced(Event):
+    """A commodity switch has other flow rules from now on."""
+
+    reason: str
+    """start, port 4 is down, port 4 is up"""
+    down: tuple[int, ...]
+    """ports without carrier"""
+    fallback: bool
+    """the accelerator is out of use: no data is led to it, and the job's data is dropped rather than passed unsummed"""
+    rules: int
 
 
 @dataclass(frozen=True, slots=True)

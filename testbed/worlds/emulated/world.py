@@ -212,6 +212,8 @@ class _Run:
     def _hear(self, record: Record) -> None:
         if record["event"] == "WorkerFinished":
             self._finished.add(record["node"])
+        elif record["event"] == "WorkerFellBack":
+            self._finished.discard(record["node"])
         elif record["event"] == "WorkerFailed":
             self._failed.add(record["node"])
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
