@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from workloads.machine import Event
 
 __all__ = [
+    "CnpSent",
     "CollectiveCompleted",
     "CollectiveStarted",
+    "CongestionStatistics",
     "FrameRejected",
     "MessageAcked",
     "MessagePosted",
@@ -17,6 +19,7 @@ __all__ = [
     "NicCounters",
     "QpFailed",
     "QpStepped",
+    "RateChanged",
     "RcStatistics",
     "Retransmission",
     "RnrNakSent",
@@ -115,7 +118,45 @@ class RcStatistics(Event):
     timeouts: int
     icrc_errors: int
     cnps_received: int = 0
-    """congestion notifications; counted, not acted upon"""
+    """congestion notifications; acted upon with DCQCN only"""
+
+
+@dataclass(frozen=True, slots=True)
+class CnpSent(Event):
+    """A receiver with DCQCN tells its sender that a data packet came with CE."""
+
+    qpn: int
+    psn: int
+    """of the packet"""
+
+
+@dataclass(frozen=True, slots=True)
+class RateChanged(Event):
+    """The reaction point of DCQCN set another rate."""
+
+    qpn: int
+    cause: str
+    """cnp, timer, bytes"""
+    state: str
+    """behind the step: line_rate, recovery, additive, hyper"""
+    rate_bps: int
+    """of Ethernet frames"""
+    target_bps: int
+    alpha: float
+    """as the last CNP left it"""
+
+
+@dataclass(frozen=True, slots=True)
+class CongestionStatistics(Event):
+    """Counters of one queue pair with DCQCN, told with its RcStatistics."""
+
+    qpn: int
+    marked_received: int
+    """data packets that came with CE"""
+    cnps_sent: int
+    cnps_received: int
+    cuts: int
+    """of the rate"""
 
 
 @dataclass(frozen=True, slots=True)
