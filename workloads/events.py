@@ -11,6 +11,8 @@ __all__ = [
     "CollectiveCompleted",
     "CollectiveStarted",
     "CongestionStatistics",
+    "FlowReceived",
+    "FlowSent",
     "FrameRejected",
     "MessageAcked",
     "MessagePosted",
@@ -157,6 +159,34 @@ class CongestionStatistics(Event):
     cnps_received: int
     cuts: int
     """of the rate"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSent(Event):
+    """What the source of a background flow did; told when its host stops."""
+
+    flow: str
+    packets: int
+    bytes: int
+    """of payload"""
+    skipped: int
+    """datagrams that were due and never sent: the host was busy or its link taken for too long"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReceived(Event):
+    """What arrived of a background flow; told when its host stops."""
+
+    flow: str
+    packets: int
+    """0 where they are not known (TCP)"""
+    bytes: int
+    """of payload"""
+    marked: int
+    """of the packets, with CE"""
+    first_ns: int
+    """when the first packet came, and the last one"""
+    last_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,11 @@ def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[Switc
 
 
 def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node, tuple[int, ...]]) -> RingConfig:
-    """All hosts, at the one switch."""
+    """All hosts of the job, at the one switch."""
+    members = [(host, towards[host]) for host in scenario.ranks if host in towards]
     return RingConfig(
         RING_ID,
-        tuple(RingMember(rank, host.ip, ports[0]) for rank, (host, ports) in enumerate(towards.items())),
+        tuple(RingMember(rank, host.ip, ports[0]) for rank, (host, ports) in enumerate(members)),
         arithmetic,
         scenario.job.message_packets,
         scenario.job.window_messages,

@@ -7,7 +7,7 @@ from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PROGRAMS
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.problems import KeyPath, Problems
+from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.units import format_size
 from topologies import LinkShape, Topology
 from workloads.wire import PSN_MODULUS
@@ -15,6 +15,7 @@ from workloads.wire import PSN_MODULUS
 __all__ = [
     "check_clocks",
     "check_job",
+    "check_job_hosts",
     "check_mtu",
     "check_one_switch",
     "check_program",
@@ -122,6 +123,16 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
             found=str(job.straggle_rank),
             allowed=f"0 to {hosts - 1} ({hosts} hosts)",
         )
+
+
+def check_job_hosts(problems: Problems, topology: Topology, job: Job) -> None:
+    known = [host.name for host in topology.hosts]
+    for name in job.hosts:
+        if name not in known:
+            problems.add(
+                ("job", "hosts"), "no such host", found=show(name), allowed=f"all, or some of {', '.join(known)}",
+                hint=closest(name, known),
+            )  # fmt: skip
 
 
 def check_switch_memory(

@@ -106,11 +106,11 @@ class ReactionPoint:
         before = self.rate_bps
         self._take(event, now)
         # The gap is halved each time and would never close: what is less than a step counts as closed.
-        gap = self._config.line_rate_bps - self.rate_bps
-        if self._is_limited() and event not in (ReactionEvent.CNP, ReactionEvent.CNP_SOON):
-            if self.target_bps == self._config.line_rate_bps and gap <= self._config.additive_bps:
-                self.rate_bps = self._config.line_rate_bps
-                self._take(ReactionEvent.BACK, now)
+        line = self._config.line_rate_bps
+        is_near = self.target_bps == line and line - self.rate_bps <= self._config.additive_bps
+        if cause != "cnp" and is_near and self._is_limited():
+            self.rate_bps = line
+            self._take(ReactionEvent.BACK, now)
         if self.rate_bps != before:
             state = self.state.name.lower()
             self._outbox.events.append(

@@ -38,7 +38,7 @@ _KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip"})
 _KNOWN_OF_SCENARIOS = frozenset(
     {
         "name", "topology", "link", "description", "seed", "world", "transport", "switch", "job", "faults",
-        "time_limit_ns", "capture", "trace", "clocks", "expect", "source",
+        "time_limit_ns", "capture", "trace", "clocks", "background", "expect", "source",
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset(
