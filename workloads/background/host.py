@@ -29,7 +29,7 @@ class TenantHost:
 
     def __init__(self, worker: _Worker | None, sources: Sequence[UdpSource], sinks: Sequence[UdpSink]) -> None:
         self._worker, self._sources, self._sinks = worker, tuple(sources), tuple(sinks)
-        self._fast = worker if isinstance(worker, BatchMachine) else None
+        self._fast: BatchMachine | None = worker if isinstance(worker, BatchMachine) else None
         self._events: deque[Event] = deque()
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
