@@ -335,11 +335,13 @@ def waiting_frames(wire: NativeWire) -> list[bytes]:
 @pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
 @pytest.mark.parametrize("tap", [False, True])
 def test_links_that_mark(collective: str, tap: bool) -> None:
-    slow = LinkShape(rate_bps=20_000_000, queue_packets=12, ecn_threshold_packets=3)
+    slow = LinkShape(rate_bps=40_000_000, queue_packets=12, ecn_threshold_packets=3)
     plan = rack_plan(
-        3, link={"ecn_threshold_packets": 5}, job={"size_bytes": 60_000, "collective": collective, "message_packets": 8},
-        transport={"timeout_code": 12}, topology=rack(3, LinkShape(ecn_threshold_packets=5), {"h2-s1": slow}),
+        4, transport={"timeout_code": 12}, topology=rack(4, LinkShape(ecn_threshold_packets=5), {"h2-s1": slow}),
+        job={"size_bytes": 60_000, "collective": collective, "message_packets": 8, "hosts": ("h1", "h2", "h3")},
     )  # fmt: skip
+    flow = BackgroundFlow("tenant", "udp", "h4", "h2", 30_000_000)
+    plan = make_plan(replace(plan.scenario, background=(flow,)))
     assert type(choose_parts(plan).agenda) is NativeAgenda
     reference = same(plan, tap=tap)
     assert sum(record["marks"] for record in of(reference["records"], "ShapingMeasured")) > 5
