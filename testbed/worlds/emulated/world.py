@@ -27,7 +27,7 @@ from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
-from topologies import DIRECTIONS, Role
+from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event
 
@@ -84,6 +84,8 @@ class _Run:
         self._lives: Counter[str] = Counter()
         """killed by the scenario and not to come back"""
         self._backends: set[str] = set()
+        self._marks: Counter[tuple[str, int]] = Counter()
+        """by switch and port: frames that got CE there"""
         self._give_up_ns = _NEVER
 
     def go(self) -> RunFacts:
@@ -200,7 +202,13 @@ class _Run:
                 reading = self._network.read_shaping(link, direction)
                 self._tell(
                     ShapingMeasured(
-                        link.name, str(direction), link.shape.rate_bps, reading.bytes, elapsed, reading.drops
+                        link.name,
+                        str(direction),
+                        link.shape.rate_bps,
+                        reading.bytes,
+                        elapsed,
+                        reading.drops,
+                        self._marks[(link.a, link.a_port) if direction is Direction.UP else (link.b, link.b_port)],
                     )
                 )
 
@@ -220,6 +228,8 @@ class _Run:
         elif record["event"] == "WorkerFailed":
             self._failed.add(record["node"])
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
+        elif record["event"] == "QueueMarks":
+            self._marks[record["node"], record["port"]] += record["marks"]
         self._on_record(record)
 
     def _grace_ns(self) -> int:
@@ -258,13 +268,6 @@ def _refuse(plan: Plan) -> None:
     """What no machine can give this world."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
-    marking = [link.name for link in plan.scenario.topology.links if link.shape.ecn_threshold_packets is not None]
-    if marking:
-        raise HostCapabilityError(
-            f"a link queue that marks from a length on (topology.link.ecn_threshold, asked for on {', '.join(marking)}): "
-            "below HTB lies a pfifo of the kernel, which drops and never marks",
-            "run it with --world simulated, or mark by chance with a fault of kind ecn_mark",
-        )
 
 
 def _open_ledger(run_dir: Path) -> Ledger:
