@@ -26,6 +26,7 @@ from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
+from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
 from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
@@ -59,7 +60,7 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         _refuse(plan)
-        require(NEEDS)
+        require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
 
@@ -108,13 +109,17 @@ class _Run:
         self._network = build(self._topology, ledger, self._interruption.check)
         try:
             self._fleet = Fleet(ledger, self._build, self._interruption, tell=self._tell, on_record=self._hear)
+            tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell)
             try:
+                tenants.listen()
                 self._start()
-                self._drive()
+                self._drive(tenants)
+                tenants.finish()
                 self._fleet.stop(Role.HOST)
                 self._fleet.stop(Role.SWITCH)
                 self._measure()
             finally:
+                tenants.close()
                 self._fleet.close()
         finally:
             self._network.stop()
@@ -140,7 +145,7 @@ class _Run:
         task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir, lives)
         self._fleet.launch(task, self._network.pid(name))
 
-    def _drive(self) -> None:
+    def _drive(self, tenants: Tenants) -> None:
         schedule = list(make_schedule(self._scenario.faults))
         limit = self._scenario.time_limit_ns
         while not self._over():
@@ -151,7 +156,9 @@ class _Run:
                 return
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
-            deadline = min(limit, self._give_up_ns, schedule[0].at_ns if schedule else _NEVER)
+            due = tenants.advance(now)
+            acts = schedule[0].at_ns if schedule else _NEVER
+            deadline = min(limit, self._give_up_ns, acts, _NEVER if due is None else due)
             self._fleet.pump(max(0, deadline - self._now()) / 1e9)
 
     def _settled(self) -> set[str]:
