@@ -144,3 +144,10 @@ class Scenario:
     def ranks(self) -> tuple[Node, ...]:
         """The hosts that run the job, in rank order."""
         return tuple(map(self.topology.node, self.job.hosts)) or self.topology.hosts
+
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        """Where it can run: clocks of their own exist in virtual time only, TCP in the kernel only."""
+        if any(flow.kind == "tcp" for flow in self.background):
+            return ("emulated",)
+        return ("simulated",) if self.clocks != TRUE_CLOCKS else ("emulated", "simulated")

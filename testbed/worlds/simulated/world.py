@@ -27,6 +27,7 @@ from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.background import with_flows
 from workloads.config import WorkerConfig
+from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFinished
 from workloads.gradients import create_source
 from workloads.machine import Event, event_record
@@ -201,7 +202,14 @@ class SimulatedWorld:
     name = "simulated"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made."""
+        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made. Raises
+        ScenarioError for background TCP."""
+        if self.name not in plan.scenario.worlds:
+            raise ScenarioError(
+                "TCP runs in the emulated world only",
+                key="background",
+                allowed="flows of kind udp, or --world emulated",
+            )
         taps = _taps(plan, run_dir) if plan.scenario.capture else {}
         try:
             Simulation(plan, on_record, taps).run()

@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.registry import create_program
 from testbed.faults.model import Delay, Duplicate, Loss
 from testbed.plan import Plan, make_plan
-from testbed.scenario import load_scenario
+from testbed.scenario import builtin_names, load_scenario
 from testbed.scenario.model import BackgroundFlow
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.native import choose_parts, parts
@@ -35,7 +34,7 @@ from topologies import LinkShape, rack
 from workloads.errors import InternalError
 from workloads.machine import Buffer, FrameBatch
 
-SCENARIOS = sorted((Path(__file__).parents[5] / "playbooks" / "scenarios").glob("*.yaml"))
+SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
 needs_c = pytest.mark.skipif(load_core() is None, reason="no C compiler: the reference runs alone")
 
 
@@ -101,9 +100,9 @@ def same(plan: Plan, **options: Any) -> dict[str, Any]:
 
 
 @needs_c
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_built_in_scenarios(path: Path) -> None:
-    scenario = load_scenario(str(path))
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_built_in_scenarios(name: str) -> None:
+    scenario = load_scenario(name)
     job = replace(scenario.job, size_bytes=min(scenario.job.size_bytes, 100_000))
     if job.workload == "digits":
         job = replace(job, iterations=1)
