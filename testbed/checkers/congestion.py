@@ -19,7 +19,7 @@ _BILLION = 10**9
 
 def skip_congestion(context: CheckContext) -> str | None:
     control = context.plan.scenario.transport.congestion_control
-    return "the scenario has no congestion control" if control == "none" else None
+    return "" if control == "none" else None
 
 
 def congestion(context: CheckContext) -> CheckResult:
