@@ -19,7 +19,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
     seen: dict[tuple[int, int], int] = {}
     aggregated: set[int] = set()
     wrong = []
-    for record in context.first_life:
+    for record in context.history:
         if record["event"] == "NodeExited" and record["node"] in switches:
             seen.clear()  # a switch that starts anew remembers nothing: what is sent again is summed again
         if record["event"] != "MessageAggregated":
