@@ -24,7 +24,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
     seen: Counter[tuple[str, int, int]] = Counter()
     told: dict[int, set[str]] = {}
     wrong = []
-    for record in context.first_life:
+    for record in context.history:
         if record["event"] == "NodeExited" and record["node"] in switches:
             # A switch that starts anew remembers nothing: what is sent again is summed again.
             seen = Counter({key: count for key, count in seen.items() if key[0] != record["node"]})

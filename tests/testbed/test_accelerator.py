@@ -19,7 +19,7 @@ from testbed.checkers.liveness import liveness
 from testbed.checkers.registry import run_checks
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
-from testbed.faults.model import Fault, Kill, LinkDown, Loss, Match, Window
+from testbed.faults.model import Delay, Drop, Fault, Kill, LinkDown, Loss, Match, Window
 from testbed.history import Record, sort_history
 from testbed.metrics import bound_bps, metrics
 from testbed.paths import data_flows, flow_path
@@ -42,12 +42,12 @@ UP, DOWN = Direction.UP, Direction.DOWN
 
 def plan_of(
     hosts: int = 4, ports: int = 2, *faults: Fault, link: LinkShape | None = None, beside: LinkShape | None = None,
-    program: str | None = None, **job: Any,
+    timeout_code: int = 11, **job: Any,
 ) -> Plan:  # fmt: skip
     shape = link or LinkShape(rate_bps=40_000_000)
     work = {"size_bytes": 60_000, "message_packets": 8, **job}
     topology = rack_accelerator(hosts, ports, shape, beside)
-    plan = rack_plan(topology=topology, job=work, faults=faults, transport={"timeout_code": 11}, program=program)
+    plan = rack_plan(topology=topology, job=work, faults=faults, transport={"timeout_code": timeout_code})
     return replace(plan, scenario=replace(plan.scenario, capture=True))
 
 
@@ -123,15 +123,21 @@ def test_sums_are_exact_and_only_data_is_steered(hosts: int, ports: int) -> None
     assert (counters["flooded"], counters["withheld"], counters["filtered"]) == (0, 0, 0)
 
 
-def test_late_duplicates_leave_by_the_port_they_came_in_by(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_duplicates_leave_by_the_port_they_came_in_by() -> None:
     """With one port, what the accelerator only passes on must go back where it came from, or nobody acknowledges it."""
     acks = Loss("acks", ("h1-s1", "h2-s1"), match=Match(opcodes=frozenset({Opcode.ACKNOWLEDGE})), rate=0.5)
-    plan = plan_of(2, 1, acks)
+    plan = plan_of(2, 1, acks, credit="received", message_packets=4)
     context = watched(plan)
     check(context)
     assert metrics(context)["ignored_packets"].get("stale_forwarded")
     deaf = replace(plan, switches=(plan.switches[0], replace(plan.switches[1], hairpin=False)))
-    assert of(simulate(deaf), "QpFailed")
+    filtered = [
+        record["counters"]["filtered"]
+        for records in (context.history, simulate(deaf))
+        for record in of(records, "SwitchStatistics")
+        if record["node"] == "a1"
+    ]
+    assert filtered[0] == 0 < filtered[1]
 
 
 def test_two_more_hops_cost_what_the_model_says() -> None:
@@ -154,7 +160,7 @@ def test_an_accelerator_that_is_slower_than_its_hosts_bounds_their_goodput(
     hosts: int, ports: int, fullest: int
 ) -> None:
     beside = LinkShape(rate_bps=30_000_000)
-    plan = plan_of(hosts, ports, beside=beside, size_bytes=400_000, message_packets=32)
+    plan = plan_of(hosts, ports, beside=beside, timeout_code=16, size_bytes=400_000, message_packets=32)
     context = CheckContext(plan, sort_history(simulate(plan)))
     bound = bound_bps(context)
     assert bound == pytest.approx(30_000_000 / fullest * 1024 / (14 + 20 + 8 + 12 + 1024 + 4))
@@ -176,7 +182,7 @@ def test_other_traffic_is_the_same_with_and_without_steering() -> None:
 @pytest.fixture(scope="module")
 def dying() -> CheckContext:
     """A link of the accelerator goes down in the second iteration; the job goes on as ring."""
-    cut = LinkDown("cut", ("s1-a1-2",), window=Window(25 * MS))
+    cut = LinkDown("cut", ("s1-a1-2",), window=Window(35 * MS))
     return watched(plan_of(4, 2, cut, iterations=3, fallback="ring"))
 
 
@@ -187,18 +193,18 @@ def test_a_job_goes_on_as_ring(dying: CheckContext) -> None:
     assert "RETRY_EXC" in {record["reason"] for record in fell}
     replaced = [r for r in dying.events("RulesReplaced") if r["reason"] != "start"]
     assert [(r["node"], r["t"], r["fallback"], r["reason"]) for r in replaced] == [
-        ("s1", 35 * MS, True, "port 5 is down")
+        ("s1", 45 * MS, True, "port 5 is down")
     ]
     last = digests(dying.history)
     for iteration in range(3):
         total = sha256(ring_fold(contributions(plan, iteration), "sum", "float32"))
         assert {last[name, iteration] for name in dying.workers} == {total}
-    early = [r for r in dying.events("CollectiveCompleted") if r["t"] < 35 * MS]
+    early = [r for r in dying.events("CollectiveCompleted") if r["t"] < 45 * MS]
     assert {r["sha256"] for r in early} == {sha256(flat_fold(contributions(plan, 0), "sum", "float32"))}
 
 
 def test_without_fallback_the_job_fails_and_says_so() -> None:
-    context = watched(plan_of(4, 2, Kill("kill", "a1", Window(25 * MS)), iterations=3))
+    context = watched(plan_of(4, 2, Kill("kill", "a1", Window(35 * MS)), iterations=3))
     found = verdicts(context)
     assert found["liveness"].startswith("fail")
     assert "RETRY_EXC" in found["liveness"]
@@ -214,7 +220,7 @@ def test_data_that_passed_instead_would_give_wrong_sums(monkeypatch: pytest.Monk
         return tuple(rule for rule in right(config, tuple(down)) if not rule.name.startswith("fallback-"))
 
     monkeypatch.setattr(steer_program, "steering_rules", passing)
-    context = watched(plan_of(4, 2, LinkDown("cut", ("s1-a1-2",), window=Window(25 * MS)), iterations=3))
+    context = watched(plan_of(4, 2, LinkDown("cut", ("s1-a1-2",), window=Window(35 * MS)), iterations=3))
     found = verdicts(context)
     assert found["bit_exact"].startswith("fail")
     assert "had not been through the accelerator" in found["steering"]
@@ -226,6 +232,18 @@ def test_a_link_that_comes_back_in_time_needs_no_fallback() -> None:
     check(context)
     assert not context.fell_back
     assert [r["fallback"] for r in context.events("RulesReplaced")] == [False, True, False]
+
+
+def test_who_had_finished_takes_part_in_the_ring() -> None:
+    """One rank never gets the very last result; others had finished before a connection died of that. One of these is the
+    last to finish again, and the run waits for it."""
+    late = Delay("late", ("h3-s1",), (DOWN,), delay_ns=3 * MS)
+    last = Drop("last", ("h2-s1",), (DOWN,), match=Match(message=8, source_rank=0))
+    context = watched(plan_of(4, 2, last, late, timeout_code=12, fallback="ring"))
+    check(context)
+    finished = [record["node"] for record in context.events("WorkerFinished")]
+    assert sorted(finished) == ["h1", "h2", "h3", "h3", "h4", "h4"]
+    assert {record["node"] for record in context.events("WorkerFellBack")} == set(context.workers)
 
 
 def test_one_history_of_one_seed() -> None:
@@ -352,8 +370,9 @@ def test_the_check_is_silent_where_there_is_no_accelerator(good: CheckContext) -
     assert skip_steering(CheckContext(plan_of(collective="ring"), [])) == "nothing is aggregated in this run"
 
 
-@needs_root
-@pytest.mark.parametrize("name", ["accelerator-lossy", "accelerator-dies"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=needs_root) for name in ("accelerator-lossy", "accelerator-dies")]
+)
 def test_real_packets(name: str, tmp_path: Path) -> None:
     scenario = load_scenario(name, world="emulated")
     result = run_scenario(scenario, tmp_path / "run")
