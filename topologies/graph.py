@@ -34,7 +34,7 @@ class Node:
     ip: bytes
     """4 bytes; of a switch: empty"""
     part: str = ""
-    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core; empty: just a switch"""
+    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core, machine, rack; empty: just a switch"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ __all__ = [
     "JobKeys",
     "LinkKeys",
     "LinkOverrideKeys",
+    "MachinesKeys",
     "NodeKeys",
     "RackKeys",
     "ScenarioKeys",
@@ -127,6 +128,17 @@ class FatTreeKeys(Section):
     link: Any = None
     uplink: Any = None
     core: Any = None
+    links: Any = None
+
+
+class MachinesKeys(Section):
+    """`link`: inside a machine; `uplink`: what is different on the one link (the NIC) that leaves a machine."""
+
+    kind: Annotated[str, choice(["machines"])]
+    machines: Annotated[int, whole(2, 32)]
+    workers_per_machine: Annotated[int, whole(1, 32)]
+    link: Any = None
+    uplink: Any = None
     links: Any = None
 
 
