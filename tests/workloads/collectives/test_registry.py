@@ -8,7 +8,7 @@ from workloads.errors import ScenarioError
 
 
 def test_names():
-    assert collective_names() == ("netreduce", "ring", "shift")
+    assert collective_names() == ("netreduce", "ring", "shift", "parallel_netreduce", "tencent")
 
 
 @pytest.mark.parametrize(
