@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 from switch_nodes.config import SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.connections import plan_connections
+from testbed.plan.hierarchical import PHASED, phased_switches, phased_workers
+from testbed.plan.pairs import BASE_VA, queue_pair
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.model import Scenario
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
-from workloads.wire import PSN_MODULUS, Envelope
+from workloads.wire import PSN_MODULUS
 
 __all__ = ["Plan", "make_plan", "with_workers"]
-
-_BASE_VA = 0x10_0000_0000
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -27,11 +26,16 @@ class Plan:
     """rank order; a worker's name is its host's"""
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
-    """connection k goes from rank k to rank k+1"""
+    """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank 1, ..."""
 
 
 def make_plan(scenario: Scenario) -> Plan:
-    """QPNs, PSNs, UDP source ports and keys of one ring over all hosts, and the switches' tables."""
+    """QPNs, PSNs, UDP source ports and keys of one ring over all hosts, or of the rings of all phases, and the switches'
+    tables."""
+    workloads = _workloads(scenario)
+    if scenario.job.collective in PHASED:
+        phased = phased_workers(scenario, workloads)
+        return Plan(scenario, phased, phased_switches(scenario, phased), plan_connections(phased))
     draw = random.Random(f"plan {scenario.seed}")
     transport, job = scenario.transport, scenario.job
     hosts = scenario.topology.hosts
@@ -46,27 +50,14 @@ def make_plan(scenario: Scenario) -> Plan:
     arithmetic = ArithmeticSpec(job.op, job.dtype)
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
-        return QpConfig(
+        return queue_pair(
+            scenario, hosts[rank], hosts[peer],
             qpn=send_qpn[rank] if to_successor else recv_qpn[rank],
             peer_qpn=recv_qpn[peer] if to_successor else send_qpn[peer],
-            envelope=Envelope(
-                src_mac=hosts[rank].mac,
-                dst_mac=hosts[peer].mac,
-                src_ip=hosts[rank].ip,
-                dst_ip=hosts[peer].ip,
-                sport=sports[rank if to_successor else size + rank],
-                tos=0x02,
-            ),
+            sport=sports[rank if to_successor else size + rank],
             first_psn=psns[rank] if to_successor else 0,
             peer_first_psn=0 if to_successor else psns[peer],
-            path_mtu=transport.path_mtu,
-            timeout_code=transport.timeout_code,
-            retry_count=transport.retry_count,
-            rnr_retry=transport.rnr_retry,
-            rnr_timer_code=transport.rnr_timer_code,
-            ack_every=transport.ack_every,
-            trace=scenario.trace,
-        )
+        )  # fmt: skip
 
     workers = []
     for rank, host in enumerate(hosts):
@@ -87,22 +78,33 @@ def make_plan(scenario: Scenario) -> Plan:
                     verb=transport.verb,
                     credit=job.credit,
                     hello=job.hello,
-                    peer_base_va=_BASE_VA * (successor + 1),
+                    peer_base_va=BASE_VA * (successor + 1),
                     peer_rkey=rkeys[successor],
-                    base_va=_BASE_VA * (rank + 1),
+                    base_va=BASE_VA * (rank + 1),
                     rkey=rkeys[rank],
                     receive_late_ns=transport.receive_late_ns,
+                    pipelined=job.pipelined,
                 ),
-                workload=WorkloadConfig(
-                    kind=job.workload,
-                    seed=scenario.seed,
-                    elements=digits_elements() if job.workload == "digits" else job.size_bytes // 4,
-                    iterations=job.iterations,
-                    straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
-                ),
+                workload=workloads[rank],
             )
         )
     return Plan(scenario, tuple(workers), plan_switches(scenario, arithmetic), plan_connections(tuple(workers)))
+
+
+def _workloads(scenario: Scenario) -> tuple[WorkloadConfig, ...]:
+    """Of each rank."""
+    job = scenario.job
+    elements = digits_elements() if job.workload == "digits" else job.size_bytes // 4
+    return tuple(
+        WorkloadConfig(
+            kind=job.workload,
+            seed=scenario.seed,
+            elements=elements,
+            iterations=job.iterations,
+            straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
+        )
+        for rank in range(len(scenario.topology.hosts))
+    )
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:

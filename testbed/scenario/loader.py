@@ -11,6 +11,7 @@ from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
     check_job,
+    check_machines,
     check_mtu,
     check_one_switch,
     check_program,
@@ -86,6 +87,7 @@ class _Build:
             check_job(self.problems, hosts, job, set(given))
         if topology and job:
             check_one_switch(self.problems, topology[0], job)
+            check_machines(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
         if switch and transport and job:
@@ -174,6 +176,7 @@ class _Build:
             window_messages=keys.window_messages,
             credit=keys.credit,
             hello=keys.hello,
+            pipelined=keys.pipelined,
         )
         return replace(job, straggle_rank=late.rank, straggle_ns=late.delay) if late else job
 

@@ -198,4 +198,5 @@ class JobKeys(Section):
     window_messages: Annotated[int, whole(1, 16384)] = 2
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
+    pipelined: BoolKey = True
     straggler: Any = None
