@@ -26,9 +26,7 @@ def machines(
         raise ValueError("there is at least one machine, with at least one worker")
     insides = [switch(f"m{number}", "machine") for number in range(1, count + 1)]
     hosts = [host(number) for number in range(1, count * workers_per_machine + 1)]
-    cables = [
-        Cable(node.name, insides[index // workers_per_machine].name, shape) for index, node in enumerate(hosts)
-    ]
+    cables = [Cable(node.name, insides[index // workers_per_machine].name, shape) for index, node in enumerate(hosts)]
     cables += [Cable(inside.name, "s1", uplink or shape) for inside in insides]
     return assemble("machines", [*hosts, *insides, switch("s1", "rack")], cables, overrides)
 

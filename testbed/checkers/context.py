@@ -11,6 +11,7 @@ from typing import Protocol
 
 from testbed.history import Record
 from testbed.plan import Plan
+from testbed.plan.rings import PlannedRing, planned_rings
 from testbed.report.pcapng import CapturedFrame
 
 __all__ = ["Capture", "CheckContext"]
@@ -58,6 +59,10 @@ class CheckContext:
     def workers(self) -> tuple[str, ...]:
         """Names in rank order."""
         return tuple(worker.name for worker in self.plan.workers)
+
+    @cached_property
+    def rings(self) -> tuple[PlannedRing, ...]:
+        return planned_rings(self.plan.workers)
 
     @property
     def finished(self) -> frozenset[str]:

@@ -14,7 +14,15 @@ BASE_VA = 0x10_0000_0000
 
 
 def queue_pair(
-    scenario: Scenario, own: Node, peer: Node, *, qpn: int, peer_qpn: int, sport: int, first_psn: int, peer_first_psn: int
+    scenario: Scenario,
+    own: Node,
+    peer: Node,
+    *,
+    qpn: int,
+    peer_qpn: int,
+    sport: int,
+    first_psn: int,
+    peer_first_psn: int,
 ) -> QpConfig:
     """The end at host `own` of a connection with host `peer`; the rest is what the scenario says of all."""
     transport = scenario.transport

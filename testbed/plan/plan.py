@@ -19,6 +19,7 @@ from workloads.wire import PSN_MODULUS
 
 __all__ = ["Plan", "make_plan", "with_workers"]
 
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     scenario: Scenario

@@ -38,6 +38,8 @@ def check_machines(problems: Problems, path: KeyPath, keys: MachinesKeys) -> boo
     workers = keys.machines * keys.workers_per_machine
     if workers > MAX_RANKS:
         found = f"{keys.machines} x {keys.workers_per_machine} = {workers}"
-        problems.add((*path, "workers_per_machine"), "too many workers", found=found, allowed=f"at most {MAX_RANKS} in all")
+        problems.add(
+            (*path, "workers_per_machine"), "too many workers", found=found, allowed=f"at most {MAX_RANKS} in all"
+        )
         return False
     return True
