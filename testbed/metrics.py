@@ -49,7 +49,9 @@ def _phases_bound_bps(topology: Topology, kind: str, share: float) -> float:
     between = min(link.shape.rate_bps for link in topology.links if link.a not in hosts)
     place = Machines(len(hosts), len(groups[0]), between * share, inside * share, 0.0)
     seconds = machine_cost("TA" if kind == "tencent" else "PN").seconds
-    if len(groups[0]) == 1 and kind == "tencent":  # the closed form reduces inside even where there is nobody to reduce with
+    if (
+        len(groups[0]) == 1 and kind == "tencent"
+    ):  # the closed form reduces inside even where there is nobody to reduce with
         return 8 / machine_cost("FR").seconds(place, 1)
     return 8 / seconds(place, 1)
 
