@@ -1,9 +1,11 @@
 """`tb bench hierarchical`: FR, TA and PN over machines of several workers, measured and by their closed forms.
 
 - Times at one size, for ratios B_intra/B_inter on both sides of the threshold of the sufficient condition.
-- The crossover: the size M* below which PN beats FR, found by running both, at ratios below the threshold.
+- The crossover: the size M* below which PN beats FR, found by running both, at ratios below the threshold; with rings that go
+  step by step, as the closed forms count, and with pipelined ones, of which they know nothing.
 - Above the threshold: PN beats FR at every size.
-- For comparison a pipelined ring, which closed forms know nothing of.
+
+"Ratio" stands for B_intra/B_inter in the rows.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from testbed.bench.machines import Place
+from testbed.bench.machines import COLLECTIVES, Place
 from testbed.bench.measure import Measurement, measure
 from testbed.bench.rows import Row
-from workloads.costs import machine_cost, state_condition, threshold_ratio
+from workloads.costs import machine_cost, threshold_ratio
 from workloads.costs.conditions import crossover_size_bytes
 from workloads.errors import InternalError
 
@@ -38,6 +40,10 @@ class Setting:
     size_bytes: int
     sizes: tuple[int, ...]
     """of the runs above the threshold"""
+    first_size: int
+    """where the search for M* begins"""
+    pipelined_too: bool
+    """seek M* of pipelined rings as well"""
     has_targets: bool
     """False: the machine's own time is in the figures, so that they are for information"""
 
@@ -49,20 +55,24 @@ _SIMULATED = Setting(
     above=2.25,
     size_bytes=2_000_000,
     sizes=(64_000, 256_000, 1_000_000, 4_000_000),
+    first_size=8_000,
+    pipelined_too=True,
     has_targets=True,
 )
 _EMULATED = Setting(
-    Place(2, 2, 10_000_000, 0, 100_000, 5_000_000, world="emulated"),
+    Place(2, 2, 50_000_000, 0, 100_000, 20_000_000, world="emulated"),
     ratios=(1.0, 2.5),
     crossovers=(1.0, 1.2, 1.4),
     above=2.5,
-    size_bytes=500_000,
-    sizes=(64_000, 256_000),
+    size_bytes=4_000_000,
+    sizes=(1_000_000, 4_000_000),
+    first_size=1_000_000,
+    pipelined_too=False,
     has_targets=False,
 )
 SETTINGS = {"simulated": _SIMULATED, "emulated": _EMULATED}
 _TIME_WITHIN, _CROSSOVER_WITHIN = 0.05, 0.10
-_FIRST_SIZE, _MOST_DOUBLINGS = 64_000, 8
+_MOST_DOUBLINGS = 12
 _FINE = 0.005
 """of a size: the crossover is known well enough"""
 _MOST_STEPS = 6
@@ -74,7 +84,7 @@ def bench_hierarchical(say: Say, world: str = "simulated", setting: Setting | No
     return [*_times(say, chosen), *_crossovers(say, chosen), _above(say, chosen)]
 
 
-def find_crossover(advantage: Callable[[int], float], first: int = _FIRST_SIZE) -> float:
+def find_crossover(advantage: Callable[[int], float], first: int) -> float:
     """The size in bytes at which `advantage` (seconds by which PN is faster, of a size that is a multiple of 4) changes its sign
     from plus to minus: sizes are doubled until it has, then the line through both sides is followed (regula falsi). Raises
     InternalError when `first` is behind it or no size that is tried is."""
@@ -114,63 +124,75 @@ def _run(say: Say, place: Place, algorithm: str, size: int, *, pipelined: bool =
 
 
 def _times(say: Say, setting: Setting) -> Iterator[Row]:
-    """Measured against the closed form; the ring also as it goes when it is pipelined."""
-    size = setting.size_bytes
+    """Measured against the closed form."""
+    size, within = setting.size_bytes, _TIME_WITHIN if setting.has_targets else None
     for ratio in setting.ratios:
         place = _at(setting, ratio)
         costs = place.costs()
-        statement = state_condition(costs, size)
-        for algorithm in ("FR", "TA", "PN"):
-            run, closed = _run(say, place, algorithm, size), machine_cost(algorithm).seconds(costs, size)
-            yield _row(
-                f"{algorithm} time, B_intra/B_inter {ratio:g}, {size / 1e6:g} MB", f"closed form {closed:.4f} s", run.jct_s,
-                "s", run.jct_s / closed, _TIME_WITHIN if setting.has_targets else None, run.fidelity,
-                str(statement) if algorithm == "PN" else "",
-            )  # fmt: skip
-        run, closed = _run(say, place, "FR", size, pipelined=True), machine_cost("FR").seconds(costs, size)
-        yield _row(
-            f"FR time, pipelined, B_intra/B_inter {ratio:g}", f"closed form {closed:.4f} s", run.jct_s, "s",
-            run.jct_s / closed, None, run.fidelity, "it hides latency, which the closed form counts in full",
-        )  # fmt: skip
+        closed = {name: machine_cost(name).seconds(costs, size) for name in COLLECTIVES}
+        for name, seconds in closed.items():
+            run = _run(say, place, name, size)
+            what, peer = f"{name} time, ratio {ratio:g}, {size / 1e6:g} MB", f"closed form {seconds:.4f} s"
+            note = "least of the three closed forms" if seconds == min(closed.values()) else ""
+            yield _row(what, peer, run.jct_s, "s", run.jct_s / seconds, within, run.fidelity, note)
 
 
 def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
     for ratio in setting.crossovers:
-        place, fidelity = _at(setting, ratio), ["pass"]
-
-        def advantage(size: int, place: Place = place, fidelity: list[str] = fidelity) -> float:
-            flat, parallel = _run(say, place, "FR", size), _run(say, place, "PN", size)
-            fidelity += [run.fidelity for run in (flat, parallel) if run.fidelity != "pass"]
-            return flat.jct_s - parallel.jct_s
-
-        costs = place.costs()
-        closed = crossover_size_bytes(costs)
+        place = _at(setting, ratio)
+        closed = crossover_size_bytes(place.costs())
         if closed is None:
             raise InternalError(f"the closed form has no crossover at B_intra/B_inter {ratio:g}")
-        found = find_crossover(advantage)
-        say(f"B_intra/B_inter {ratio:g}: M* measured {found:.0f} bytes, closed form {closed:.0f}")
-        yield _row(
-            f"crossover M* of PN against FR, B_intra/B_inter {ratio:g}", f"closed form {closed / 1e6:.4f} MB", found, "byte",
-            found / closed, _CROSSOVER_WITHIN if setting.has_targets else None, fidelity[-1],
-            f"{found / closed - 1:+.1%}; threshold {threshold_ratio(costs.gpus, costs.per_machine):.3f}",
-        )  # fmt: skip
+        for pipelined in (False, True) if setting.pipelined_too else (False,):
+            race = _Race(say, place, pipelined)
+            found = find_crossover(race.advantage, setting.first_size)
+            say(f"B_intra/B_inter {ratio:g}: M* measured {found:.0f} bytes, closed form {closed:.0f}")
+            within = _CROSSOVER_WITHIN if setting.has_targets and not pipelined else None
+            word, note = "", f"{found / closed - 1:+.1%}"
+            if pipelined:
+                word, note = ", pipelined", f"{note}; rings that hide latency, which the closed form counts in full"
+            what, peer = f"M* of PN against FR{word}, ratio {ratio:g}", f"closed form {closed / 1e6:.4f} MB"
+            yield _row(what, peer, found, "byte", found / closed, within, race.fidelity, note)
+
+
+class _Race:
+    """FR against PN."""
+
+    def __init__(self, say: Say, place: Place, pipelined: bool = False) -> None:
+        self._say, self._place, self._pipelined = say, place, pipelined
+        self.fidelity = "pass"
+        """the worst so far"""
+
+    def times(self, size: int) -> tuple[float, float]:
+        """Seconds of FR and of PN."""
+        runs = [_run(self._say, self._place, name, size, pipelined=self._pipelined) for name in ("FR", "PN")]
+        if any(run.fidelity != "pass" for run in runs):
+            self.fidelity = "unknown"
+        return runs[0].jct_s, runs[1].jct_s
+
+    def advantage(self, size: int) -> float:
+        """Seconds that PN saves."""
+        flat, parallel = self.times(size)
+        return flat - parallel
 
 
 def _above(say: Say, setting: Setting) -> Row:
     place = _at(setting, setting.above)
-    shares, fidelity = [], "pass"
-    for size in setting.sizes:
-        flat, parallel = _run(say, place, "FR", size), _run(say, place, "PN", size)
-        shares.append(flat.jct_s / parallel.jct_s)
-        fidelity = next((run.fidelity for run in (flat, parallel) if run.fidelity != "pass"), fidelity)
+    race = _Race(say, place)
+    shares = [flat / parallel for flat, parallel in map(race.times, setting.sizes)]
     threshold = threshold_ratio(place.machines * place.per_machine, place.per_machine)
     low, high = setting.sizes[0] / 1e6, setting.sizes[-1] / 1e6
     return Row(
-        what=f"least FR time / PN time, B_intra/B_inter {setting.above:g}, {low:g} to {high:g} MB",
-        peer=f"1: above the threshold {threshold:.3f} PN always wins", repeats=len(shares), median=min(shares),
-        spread=(max(shares) - min(shares)) / min(shares), unit="", ratio=min(shares),
-        target=1.0 if setting.has_targets else None, fidelity=fidelity,
-    )  # fmt: skip
+        what=f"least FR time / PN time, ratio {setting.above:g}, {low:g} to {high:g} MB",
+        peer=f"1: PN always wins above {threshold:.3f}",
+        repeats=len(shares),
+        median=min(shares),
+        spread=(max(shares) - min(shares)) / min(shares),
+        unit="",
+        ratio=min(shares),
+        target=1.0 if setting.has_targets else None,
+        fidelity=race.fidelity,
+    )
 
 
 def _row(

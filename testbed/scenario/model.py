@@ -64,11 +64,11 @@ class Job:
     credit: str = "both"
     """both, received, acked"""
     hello: bool = True
-    pipelined: bool = True
-    """rings pass on each message as soon as it is there; false: step by step, as closed forms count"""
     straggle_rank: int | None = None
     """rank that starts every iteration late"""
     straggle_ns: int = 0
+    pipelined: bool = True
+    """rings pass on each message as soon as it is there; false: step by step, as closed forms count"""
 
 
 @dataclass(frozen=True, slots=True)
