@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.flows import choose_port
@@ -64,7 +64,7 @@ def _exit(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> int | No
 def data_flows(plan: Plan) -> Mapping[LinkUse, int]:
     """How many connections send their data over each link, by direction; links without any are left out. Where a switch
     aggregates, what it sends to a host counts as the data of that host's connection."""
-    return Counter(use for worker in plan.workers for use in flow_path(plan, worker.name, worker.to_successor.envelope))
+    return Counter(use for source, envelope in _data(plan) for use in flow_path(plan, source, envelope))
 
 
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
@@ -72,8 +72,8 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
     scenario is to blame."""
     topology = plan.scenario.topology
     coming: Counter[LinkUse] = Counter()
-    for worker in plan.workers:
-        path = flow_path(plan, worker.name, worker.to_successor.envelope)
+    for source, envelope in _data(plan):
+        path = flow_path(plan, source, envelope)
         rate = topology.link(path[0][0]).shape.rate_bps if path else 0
         for use in path:
             coming[use] += rate
@@ -83,6 +83,13 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
         for use in path:
             coming[use] += min(rate, flow.config.rate_bps or rate)
     return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
+
+
+def _data(plan: Plan) -> Iterator[tuple[str, Envelope]]:
+    """(host, envelope of what it sends) of every connection that carries data."""
+    for worker in plan.workers:
+        for part in worker.parts:
+            yield worker.name, part.to_successor.envelope
 
 
 def _exits(topology: Topology) -> dict[tuple[str, int], Link]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
     "CnpSent",
@@ -19,6 +19,8 @@ __all__ = [
     "MessageReceived",
     "NakSent",
     "NicCounters",
+    "PhaseCompleted",
+    "PhaseStarted",
     "QpFailed",
     "QpStepped",
     "RateChanged",
@@ -207,6 +209,26 @@ class CollectiveStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseStarted(Event):
+    """A worker began a phase of a hierarchical collective."""
+
+    iteration: int
+    phase: str
+    bytes: int
+    """that the phase works on"""
+    messages: int
+    """that this worker sends in it"""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseCompleted(Event):
+    """This worker holds what the phase gives it; its own messages may still be on their way."""
+
+    iteration: int
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessagePosted(Event):
     """The credit window let a message go."""
 
@@ -215,6 +237,8 @@ class MessagePosted(Event):
     """results completely received so far (counting messages from 0)"""
     acked: int
     """own messages acknowledged so far"""
+    phase: str = unless_default("")
+    """of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +248,15 @@ class MessageReceived(Event):
     message: int
     crc32: int
     """of its elements' bytes (INA header excluded)"""
+    phase: str = unless_default("")
+    """of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageAcked(Event):
     message: int
+    phase: str = unless_default("")
+    """of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from testbed.checkers.bit_exact import bit_exact
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
-from testbed.checkers.credit import credit_bound
+from testbed.checkers.credit import WITH_CREDIT, credit_bound
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.exercised import faults_exercised, strikes
 from testbed.checkers.fidelity import judge_fidelity
@@ -32,13 +32,16 @@ __all__ = [
 
 
 def _without_aggregation(context: CheckContext) -> str | None:
-    if context.plan.workers[0].collective.kind == "netreduce" and context.plan.scenario.switch.program != "forward":
+    kinds = {ring.collective.kind for ring in context.rings}
+    if "netreduce" in kinds and context.plan.scenario.switch.program != "forward":
         return None
     return "nothing is aggregated in this run"
 
 
 def _without_credit(context: CheckContext) -> str | None:
-    return "a ring all-reduce has no credit window" if context.plan.workers[0].collective.kind == "ring" else None
+    if any(ring.collective.kind in WITH_CREDIT for ring in context.rings):
+        return None
+    return "a ring all-reduce has no credit window"
 
 
 register_checker(

@@ -26,7 +26,7 @@ class Progress:
         self._stream, self._plan = stream, plan
         self._layout = message_layout(CheckContext(plan, ()))
         self._workers = len(plan.workers)
-        self._counts_messages = plan.workers[0].collective.kind != "ring"
+        self._counts_messages = plan.workers[0].collective.kind in ("netreduce", "shift")
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
         self._announced: set[str] = set()

@@ -9,7 +9,7 @@ from testbed.scenario.names import PROGRAMS
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.units import format_size
-from topologies import LinkShape, Topology, attachment
+from topologies import LinkShape, Topology, attachment, machine_groups
 from topologies.racks import racks_of
 from workloads.wire import PSN_MODULUS
 
@@ -18,6 +18,7 @@ __all__ = [
     "check_fabric",
     "check_job",
     "check_job_hosts",
+    "check_machines",
     "check_mtu",
     "check_program",
     "check_switch_memory",
@@ -71,7 +72,7 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
         return
-    wanted = "netreduce" if job.collective == "netreduce" else "forward"
+    wanted = "netreduce" if job.collective in ("netreduce", "parallel_netreduce") else "forward"
     if switch.program != wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(
@@ -109,6 +110,28 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
         )
 
 
+def check_machines(problems: Problems, topology: Topology, job: Job) -> None:
+    """Collectives of phases need machines, and an element at least for each worker of a machine."""
+    if job.collective not in ("parallel_netreduce", "tencent"):
+        return
+    if topology.kind != "machines":
+        problems.add(
+            ("job", "collective"),
+            f"{job.collective} runs over machines of several workers",
+            found=f"the {topology.kind} topology",
+            allowed="topology.kind: machines",
+        )
+        return
+    each = len(machine_groups(topology)[0])
+    if job.collective == "parallel_netreduce" and job.size_bytes < 4 * each:
+        problems.add(
+            ("job", "size"),
+            "not an element for each worker of a machine",
+            found=f"{job.size_bytes} bytes",
+            allowed=f"at least {4 * each} bytes ({each} workers per machine)",
+        )
+
+
 def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) -> None:
     """`given`: keys of `job` that the file holds."""
     if job.size_bytes % 4:
@@ -132,11 +155,13 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
             found="'ring'",
             allowed="with job.collective: netreduce",
         )
-    as_ring = job.collective == "ring" or job.fallback == "ring"
-    if as_ring and (job.op, job.dtype) == ("sum", "int32sat"):
+    partly_by_hosts = job.collective not in ("netreduce", "shift") or job.fallback == "ring"
+    if partly_by_hosts and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             ("job", "dtype"),
-            "a ring adds step by step and would clamp early",
+            "a ring adds step by step and would clamp early"
+            if job.collective == "ring"
+            else "what machines sum for themselves would clamp early",
             found="'int32sat'",
             allowed="float32, int32",
         )

@@ -122,6 +122,7 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "credit": job.credit,
         "hello": job.hello,
         "fallback": job.fallback,
+        "pipelined": job.pipelined,
     }
     if job.straggle_rank is not None:
         result["straggler"] = {"rank": job.straggle_rank, "delay": format_duration(job.straggle_ns)}

@@ -14,6 +14,7 @@ from testbed.scenario.checks import (
     check_fabric,
     check_job,
     check_job_hosts,
+    check_machines,
     check_mtu,
     check_program,
     check_switch_memory,
@@ -94,6 +95,7 @@ class _Build:
             check_job(self.problems, hosts, job, set(given))
         if topology and job:
             check_fabric(self.problems, topology[0], job)
+            check_machines(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
         if switch and transport and job:
@@ -190,6 +192,7 @@ class _Build:
             hello=keys.hello,
             fallback=keys.fallback,
             hosts=keys.hosts,
+            pipelined=keys.pipelined,
         )
         return replace(job, straggle_rank=late.rank, straggle_ns=late.delay) if late else job
 

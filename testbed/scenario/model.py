@@ -68,7 +68,7 @@ class Job:
     """What the workers do."""
 
     collective: str = "netreduce"
-    """netreduce, ring, shift (a NetReduce worker through a plain switch)"""
+    """netreduce, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
     workload: str = "synthetic"
     """synthetic, digits"""
     size_bytes: int = 1_000_000
@@ -90,6 +90,8 @@ class Job:
     straggle_rank: int | None = None
     """rank that starts every iteration late"""
     straggle_ns: int = 0
+    pipelined: bool = True
+    """rings pass on each message as soon as it is there; false: step by step, as closed forms count"""
     hosts: tuple[str, ...] = ()
     """that run it, in rank order; empty: all, in the order of the topology"""
 

@@ -33,6 +33,10 @@ COLLECTIVES = {
     "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
     "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
     "shift": "NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
+    "parallel_netreduce": "reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, "
+    "program netreduce)",
+    "tencent": "reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
+    "forward)",
 }
 WORKLOADS = {
     "synthetic": "gradients drawn from the seed, of any size",

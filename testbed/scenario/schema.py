@@ -44,6 +44,7 @@ __all__ = [
     "JobKeys",
     "LinkKeys",
     "LinkOverrideKeys",
+    "MachinesKeys",
     "NodeKeys",
     "RackAcceleratorKeys",
     "RackKeys",
@@ -151,6 +152,17 @@ class FatTreeKeys(Section):
     links: Any = None
 
 
+class MachinesKeys(Section):
+    """`link`: inside a machine; `uplink`: what is different on the one link (the NIC) that leaves a machine."""
+
+    kind: Annotated[str, choice(["machines"])]
+    machines: Annotated[int, whole(2, 32)]
+    workers_per_machine: Annotated[int, whole(1, 32)]
+    link: Any = None
+    uplink: Any = None
+    links: Any = None
+
+
 class CustomKeys(Section):
     """Node by node, link by link; `link` holds what the links have in common."""
 
@@ -242,5 +254,6 @@ class JobKeys(Section):
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
     fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
+    pipelined: BoolKey = True
     straggler: Any = None
     hosts: NamesKey = ()
