@@ -147,7 +147,9 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
     dtype = collective.arithmetic.dtype
     sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(plan.workers)]
     ranks = {worker.name: rank for rank, worker in enumerate(plan.workers)}
-    groups = [[ranks[host.name] for host in group] for group in machine_groups(plan.scenario.topology)]
+    groups = [
+        [ranks[host.name] for host in group if host.name in ranks] for group in machine_groups(plan.scenario.topology)
+    ]
     for iteration in range(plan.workers[0].workload.iterations):
         # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]

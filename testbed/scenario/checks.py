@@ -122,6 +122,13 @@ def check_machines(problems: Problems, topology: Topology, job: Job) -> None:
             allowed="topology.kind: machines",
         )
         return
+    if job.hosts and job.hosts != tuple(host.name for host in topology.hosts):
+        problems.add(
+            ("job", "hosts"),
+            f"{job.collective} takes every worker of every machine, in the order of the topology",
+            found=", ".join(job.hosts),
+            allowed="leave the key out",
+        )
     each = len(machine_groups(topology)[0])
     if job.collective == "parallel_netreduce" and job.size_bytes < 4 * each:
         problems.add(
