@@ -32,12 +32,12 @@ from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "EmulatedWorld"]
+__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "open_ledger", "refuse"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
-_READY_PATIENCE_S = 60.0
-_START_LEAD_NS = 20_000_000
+READY_PATIENCE_S = 60.0
+START_LEAD_NS = 20_000_000
 """from the message of the barrier to t = 0, so that every node hears it in time"""
 _GRACE_NS = 5_000_000_000
 _NEVER = 1 << 62
@@ -59,7 +59,7 @@ class EmulatedWorld:
         Raises ScenarioError or HostCapabilityError before anything is made, or when the kernel refuses a part of the network;
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
-        _refuse(plan)
+        refuse(plan)
         require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
@@ -91,7 +91,7 @@ class _Run:
 
     def go(self) -> RunFacts:
         self._run_dir.mkdir(parents=True, exist_ok=True)
-        ledger = _open_ledger(self._run_dir)
+        ledger = open_ledger(self._run_dir)
         try:
             self._inside_ledger(ledger)
         finally:
@@ -129,8 +129,8 @@ class _Run:
             for node in self._topology.nodes:
                 self._interruption.check()
                 self._launch(node.name)
-        self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)
-        self._origin_ns = time.monotonic_ns() + _START_LEAD_NS
+        self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
+        self._origin_ns = time.monotonic_ns() + START_LEAD_NS
         self._fleet.start(self._origin_ns)
         self._tell(TrafficStarted(len(self._topology.nodes)))
 
@@ -268,13 +268,13 @@ class _Run:
         }
 
 
-def _refuse(plan: Plan) -> None:
+def refuse(plan: Plan) -> None:
     """What no machine can give this world."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
 
 
-def _open_ledger(run_dir: Path) -> Ledger:
+def open_ledger(run_dir: Path) -> Ledger:
     run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
     try:
         return Ledger.create(run, run_dir)
