@@ -26,6 +26,7 @@ from testbed.faults.model import (
 )
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.model import Job, Scenario, Transport
+from testbed.scenario.nics import dump_nics
 from testbed.scenario.topology_kinds import dump_topology
 from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate, format_size
 from topologies import DIRECTIONS, Direction, Topology
@@ -53,6 +54,7 @@ def dump_scenario(scenario: Scenario) -> str:
             "offset": format_duration(scenario.clocks.offset_ns),
             "drift": format_drift(scenario.clocks.drift_ppb),
         },
+        "nics": dump_nics(scenario.nics),
         "faults": [_dump_fault(fault, scenario.topology) for fault in scenario.faults],
         "time_limit": format_duration(scenario.time_limit_ns),
         "capture": scenario.capture,

@@ -22,6 +22,7 @@ from testbed.plan import Plan
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.control import make_record
+from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.programs import build_node, capture_path
@@ -59,6 +60,7 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         _refuse(plan)
+        require_devices(plan.scenario.nics)
         require(NEEDS)
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
@@ -98,7 +100,7 @@ class _Run:
                 self._tell(LeftoversFound(left))
             ledger.close()
             remove_run(ledger.folder, ledger.owner, entries)
-        return RunFacts(self._captures(), self._environment())
+        return RunFacts(self._captures(), self._environment(), plan=self._plan)
 
     def _inside_ledger(self, ledger: Ledger) -> None:
         from testbed.worlds.emulated.network import build
@@ -122,9 +124,15 @@ class _Run:
         gc.collect()
         gc.freeze()
         try:
+            on_devices = dict(self._scenario.nics)
+            for name in on_devices:
+                self._launch(name)
+            if on_devices:
+                self._plan = plan_with_names(self._plan, self._fleet.exchange_names(_READY_PATIENCE_S))
             for node in self._topology.nodes:
                 self._interruption.check()
-                self._launch(node.name)
+                if node.name not in on_devices:
+                    self._launch(node.name)
         finally:
             gc.unfreeze()
         self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)

@@ -26,6 +26,7 @@ from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.config import WorkerConfig
+from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFinished
 from workloads.gradients import create_source
 from workloads.machine import Event, event_record
@@ -187,7 +188,12 @@ class SimulatedWorld:
     name = "simulated"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made."""
+        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made. Raises
+        ScenarioError for hosts on devices."""
+        for host, device in plan.scenario.nics:
+            raise ScenarioError(
+                "a device works in real time only", key=f"nics.{host}", found=f"verbs:{device}", allowed="soft"
+            )
         taps = _taps(plan, run_dir) if plan.scenario.capture else {}
         try:
             Simulation(plan, on_record, taps).run()
