@@ -25,6 +25,7 @@ from testbed.scenario.fault_checks import check_conflicts, check_match, check_wi
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
 from testbed.scenario.schema import ClockKeys, JobKeys, ScenarioKeys, StragglerKeys, SwitchKeys, TransportKeys
@@ -82,6 +83,7 @@ class _Build:
         switch, transport, job = self._switch(), self._transport(), self._job()
         clocks = self._clocks()
         faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None)
+        nics = load_nics(self.problems, self.data.get("nics"), topology[0] if topology else None)
         hosts = len(topology[0].hosts) if topology else None
         if job and job.hosts:
             hosts = len(job.hosts)
@@ -103,6 +105,8 @@ class _Build:
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
         if topology:
             check_conflicts(self.problems, faults, topology[0])
+        if top:
+            check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
         if top and clocks:
             check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:
@@ -122,6 +126,7 @@ class _Build:
             switch=switch,
             job=job,
             clocks=clocks,
+            nics=nics,
             faults=tuple(fault for _, _, fault in faults),
             background=background,
             time_limit_ns=top.time_limit,

@@ -132,6 +132,8 @@ class Scenario:
     job: Job = Job()
     clocks: Clocks = TRUE_CLOCKS
     """of the nodes; only the simulated world can set them"""
+    nics: tuple[tuple[str, str], ...] = ()
+    """(host, RDMA device) of the hosts that are on a device; the others are on our own endpoint"""
     faults: tuple[Fault, ...] = ()
     background: tuple[BackgroundFlow, ...] = ()
     time_limit_ns: int = 60_000_000_000

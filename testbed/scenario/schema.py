@@ -82,6 +82,7 @@ class ScenarioKeys(Section):
     transport: Any = None
     job: Any = None
     clocks: Any = None
+    nics: Any = None
     faults: Any = None
     background: Any = None
     time_limit: DurationKey = 60_000_000_000

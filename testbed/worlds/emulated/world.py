@@ -21,6 +21,7 @@ from testbed.plan import Plan
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.control import make_record
+from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.programs import build_node, capture_path
@@ -60,6 +61,7 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         refuse(plan)
+        require_devices(plan.scenario.nics)
         require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
@@ -101,7 +103,7 @@ class _Run:
                 self._tell(LeftoversFound(left))
             ledger.close()
             remove_run(ledger.folder, ledger.owner, entries)
-        return RunFacts(self._captures(), self._environment())
+        return RunFacts(self._captures(), self._environment(), plan=self._plan)
 
     def _inside_ledger(self, ledger: Ledger) -> None:
         from testbed.worlds.emulated.network import build
@@ -126,9 +128,15 @@ class _Run:
 
     def _start(self) -> None:
         with warm():
+            on_devices = dict(self._scenario.nics)
+            for name in on_devices:
+                self._launch(name)
+            if on_devices:
+                self._plan = plan_with_names(self._plan, self._fleet.exchange_names(READY_PATIENCE_S))
             for node in self._topology.nodes:
                 self._interruption.check()
-                self._launch(node.name)
+                if node.name not in on_devices:
+                    self._launch(node.name)
         self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
         self._origin_ns = time.monotonic_ns() + START_LEAD_NS
         self._fleet.start(self._origin_ns)
