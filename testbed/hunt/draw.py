@@ -10,13 +10,15 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
+from testbed.hunt.draw_fabric import FABRIC, RACK, draw_fabric
 from testbed.hunt.draw_faults import draw_faults, is_sensible
+from testbed.hunt.draw_link import other_shape
 from testbed.hunt.recipes import RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from topologies import LinkShape, rack
+from topologies import LinkShape, Topology, rack
 from workloads.rc.requester import rto_ns
 from workloads.wire import PSN_MODULUS, RNR_TIMER_NS
 
@@ -29,17 +31,20 @@ TRACE_EVERY = 8
 _FOLLOWS_RECIPE = 0.6
 """share of the traced ones"""
 _TIME_LIMIT_NS = 60_000_000_000
-_MOST_CONTRIBUTIONS = 64
-"""packets of all hosts together, unless the dice want a large one"""
+_MOST_CONTRIBUTIONS = {RACK: 64, FABRIC: 40}
+"""packets of all hosts together, unless the dice want a large one; a frame over a fabric makes more hops"""
+_MTUS = {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2}
 
 
-def draw_schedule(seed: int, number: int, base: Scenario | None = None, program: str = "netreduce") -> Schedule:
+def draw_schedule(
+    seed: int, number: int, base: Scenario | None = None, program: str = "netreduce", kind: str = RACK
+) -> Schedule:
     """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults left
-    out; else everything is drawn and `program` runs on the switch."""
-    draw = Random(f"hunt {seed} {number}")
+    out; else everything is drawn, over a topology of `kind`, and `program` runs on the switches."""
+    draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
-    scenario = _calm(draw, program) if base is None else replace(base, faults=())
+    scenario = _calm(draw, program, kind) if base is None else replace(base, faults=())
     scenario = replace(
         scenario, name=f"hunt-{seed}-{number}", seed=run_seed, world="simulated", trace=traced, capture=True, source=""
     )
@@ -56,16 +61,37 @@ def _weighted(draw: Random, weights: dict[T, int]) -> T:
     return draw.choices(list(weights), list(weights.values()))[0]
 
 
-def _calm(draw: Random, program: str) -> Scenario:
+def _calm(draw: Random, program: str, kind: str) -> Scenario:
+    if kind == FABRIC:
+        return _calm_fabric(draw, program)
     hosts = _weighted(draw, {2: 26, 3: 26, 4: 20, 5: 10, 6: 7, 7: 5, 8: 6})
-    mtu = _weighted(draw, {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2})
-    most = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 3: 5}) * 256 // mtu
-    job = _job(draw, max(2, most // hosts), mtu)
+    mtu = _weighted(draw, _MTUS)
+    job = _job(draw, _packets_of_a_host(draw, hosts, mtu, kind), mtu)
     shape = _shape(draw, mtu)
-    overrides = {f"h{draw.randint(1, hosts)}-s1": _other(draw, shape)} if draw.random() < 0.25 else {}
+    overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
+    return _assembled(draw, program, rack(hosts, shape, overrides), shape, mtu, job)
+
+
+def _calm_fabric(draw: Random, program: str) -> Scenario:
+    mtu = _weighted(draw, _MTUS)
+    shape = _shape(draw, mtu)
+    topology = draw_fabric(draw, shape)
+    job = _job(draw, _packets_of_a_host(draw, len(topology.hosts), mtu, FABRIC), mtu)
+    # A rack's sum that clamps is refused; credit by the ACK alone lets a boundary's sender run ahead of its own leaf.
+    dtype, credit = "int32" if job.dtype == "int32sat" else job.dtype, "received" if job.credit == "acked" else job.credit
+    return _assembled(draw, program, topology, shape, mtu, replace(job, dtype=dtype, credit=credit))
+
+
+def _packets_of_a_host(draw: Random, hosts: int, mtu: int, kind: str) -> int:
+    most = _MOST_CONTRIBUTIONS[kind] * _weighted(draw, {1: 95, 3: 5}) * 256 // mtu
+    return max(2, most // hosts)
+
+
+def _assembled(draw: Random, program: str, topology: Topology, shape: LinkShape, mtu: int, job: Job) -> Scenario:
+    hosts = len(topology.hosts)
     return Scenario(
         name="hunt",
-        topology=rack(hosts, shape, overrides),
+        topology=topology,
         link=shape,
         transport=_transport(draw, mtu),
         switch=SwitchOptions(program=program, release=_weighted(draw, {"order": 85, "asap": 15})),
@@ -119,13 +145,6 @@ def _shape(draw: Random, mtu: int) -> LinkShape:
         mtu=max(1500, need),
         queue_packets=_weighted(draw, {1000: 90, 16: 6, 6: 4}),
     )
-
-
-def _other(draw: Random, shape: LinkShape) -> LinkShape:
-    """One link that differs: a slow host, a far one."""
-    if draw.random() < 0.5:
-        return replace(shape, rate_bps=max(10_000_000, shape.rate_bps // draw.choice((2, 4, 10))))
-    return replace(shape, delay_ns=shape.delay_ns + draw.choice((1_000, 20_000, 200_000)))
 
 
 def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:

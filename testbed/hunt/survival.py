@@ -85,14 +85,26 @@ def _disturbs(fault: Fault) -> bool:
 def travel_ns(scenario: Scenario) -> int:
     """T: an upper bound on how long a window of all hosts is under way, there and back, when nothing is lost."""
     job, topology = scenario.job, scenario.topology
-    packets = 2 * job.window_messages * job.message_packets
+    hops = _hops(scenario)
+    packets = hops * job.window_messages * job.message_packets
     slowest = min(link.shape.rate_bps for link in topology.links)
     slowest = min([slowest, *(fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange))])
     frame = packet_bytes(scenario.transport)[0] + _ETHERNET
     serial = packets * (frame + _ACK_BYTES) * 8 * 1_000_000_000 // slowest
-    line = 4 * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
-    held = 4 * sum(_hold_ns(fault) for fault in scenario.faults)
+    line = 2 * hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
+    held = 2 * hops * sum(_hold_ns(fault) for fault in scenario.faults)
     return serial + line + held
+
+
+def _hops(scenario: Scenario) -> int:
+    """Links on the longest way of a packet: two in a rack; over spines two more."""
+    return 2 if len(scenario.topology.switches) == 1 else 4
+
+
+def _tiers(scenario: Scenario, links: tuple[str, ...]) -> int:
+    """Host links, links between switches, or both: each may be a packet's first, and take its first attempt."""
+    hosts = {node.name for node in scenario.topology.hosts}
+    return len({scenario.topology.link(link).a in hosts for link in links})
 
 
 def _hold_ns(fault: Fault) -> int:
@@ -112,7 +124,7 @@ def disturbance_ns(scenario: Scenario) -> int | None:
             extra += rto
         attempts = isinstance(fault, PacketFault) and fault.match.attempt is not None
         if isinstance(fault, LOSES) and attempts:
-            extra += rto * len(fault.directions)
+            extra += rto * len(fault.directions) * _tiers(scenario, fault.links)
         elif isinstance(fault, (*LOSES, Pause, RateChange)):
             end = heals_at(fault)
             if end is None:
