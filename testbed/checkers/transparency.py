@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.checkers.messages import message_layout
@@ -71,6 +72,7 @@ class _CaptureJudge:
         self._ranks = {connection.requests: connection.rank for connection in plan.connections}
         self._first = {connection.rank: connection.first_psn for connection in plan.connections}
         self._newest = {connection.rank: PsnClock(connection.first_psn) for connection in plan.connections}
+        self._summed = _ranks_at(next(config for config in plan.switches if config.name == switch))
         # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
         forged = any(
             isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
@@ -172,15 +174,27 @@ class _CaptureJudge:
 
     def _is_stale(self, connection: Connection, psn: int) -> bool:
         """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
-        window it has the result of this one (protocol text, section 4b, rule E)."""
+        window it has the result of this one (protocol text, section 4b, rule E).
+
+        Where its own packets do not come by, they are in the sums of the next connection around the ring that does: at a
+        spine the one of the receiver's rack, at the leaf of a boundary's sender the one that brings values down."""
         rank = self._ranks.get(connection)
         if rank is None:  # a forged connection has no receiver
             return True
-        receiver = (rank + 1) % len(self._first)
+        size = len(self._first)
+        around = [(rank + step) % size for step in range(1, size + 1)]
+        receiver = next((later for later in around if later in self._summed), around[0])
         own, theirs = self._newest[rank], self._newest[receiver]
         offset = own.absolute(psn) - PsnClock(self._first[rank]).latest
         reached = theirs.latest - PsnClock(self._first[receiver]).latest
         return self._layout.message_at(reached) >= self._layout.message_at(offset) + self._window
+
+
+def _ranks_at(config: SwitchConfig) -> frozenset[int]:
+    """Senders of the connections whose packets enter sums at a switch, or bring them."""
+    links = [ring.links for ring in config.rings]
+    above = {link.predecessor.rank for link in links if isinstance(link, LeafLinks)}
+    return frozenset(above.union(member.rank for ring in config.rings for member in ring.members))
 
 
 def _hangs_on(topology: Topology, host: str, switch: str) -> bool:
