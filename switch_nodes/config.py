@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from switch_nodes.steering.layout import SteeringConfig
 from workloads.config import ArithmeticSpec
 
-__all__ = ["LeafLinks", "RingConfig", "RingMember", "SpineLinks", "SwitchConfig"]
+__all__ = ["CarrierChange", "LeafLinks", "RingConfig", "RingMember", "SpineLinks", "SwitchConfig"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,16 @@ class RingConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class CarrierChange:
+    """A port loses its carrier, or gets it back."""
+
+    at_ns: int
+    """when the switch acts on it, in time since the start of the traffic"""
+    port: int
+    up: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchConfig:
     name: str
     program: str
@@ -83,3 +94,10 @@ class SwitchConfig:
     """makes this switch's choices independent of other switches'"""
     flood_ports: tuple[int, ...] | None = None
     """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None: all"""
+    hairpin: bool = False
+    """frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour, which sends
+    what comes from it to its destination"""
+    steering: SteeringConfig | None = None
+    """what the rules of program `steer` are made from; other programs ignore it"""
+    carrier: tuple[CarrierChange, ...] = ()
+    """what the world's faults do to the carrier of ports, by time; program `steer` reacts"""

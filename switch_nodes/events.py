@@ -16,6 +16,7 @@ __all__ = [
     "PlaneStatistics",
     "ResultReplayed",
     "RingsInstalled",
+    "RulesReplaced",
     "SlotStepped",
     "SlotsAtEnd",
     "SwitchStarted",
@@ -44,6 +45,19 @@ class RingsInstalled(Event):
     """ids whose state is gone, those that start anew included"""
     kept: tuple[int, ...]
     """ids whose state did not change"""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesReplaced(Event):
+    """A commodity switch has other flow rules from now on."""
+
+    reason: str
+    """start, port 4 is down, port 4 is up"""
+    down: tuple[int, ...]
+    """ports without carrier"""
+    fallback: bool
+    """the accelerator is out of use: no data is led to it, and the job's data is dropped rather than passed unsummed"""
+    rules: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,3 +205,7 @@ class PlaneStatistics(Event):
     """frames that could not leave because the interface was down or gone"""
     misfits: int = 0
     """frames longer than the MTU, coming (offloads are on?) or going, or without an Ethernet header"""
+    waited_ns: int = 0
+    """that the process was ready to run and other processes had the CPUs; 0 where the kernel does not count it"""
+    turns: int = 0
+    """how often it was put on a CPU: the waits that `waited_ns` is from"""

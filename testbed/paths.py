@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from switch_nodes.config import SwitchConfig
 from switch_nodes.flows import choose_port
+from switch_nodes.steering.rules import FLOOD
+from switch_nodes.steering.steer import steering_rules
+from switch_nodes.steering.table import FlowTable, fields_of
 from testbed.plan import Plan
 from topologies import Direction, Link, Topology
 from workloads.wire import Bth, Envelope, Opcode, Packet, encode_packet
@@ -17,28 +21,41 @@ LinkUse = tuple[str, Direction]
 
 
 def flow_path(plan: Plan, source: str, envelope: Envelope) -> tuple[LinkUse, ...]:
-    """From host `source` to the host that `envelope` names, in the order of the links. Ends early at a switch that has no
-    entry for it, and before a switch that it has passed."""
+    """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where its
+    flow is led there. Ends early at a switch that has no entry for it, and where it would go in circles."""
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
     frame = encode_packet(Packet(envelope, Bth(Opcode.SEND_ONLY, 0, 0)))
     path: list[LinkUse] = []
-    here, out, passed = source, 0, set[str]()
+    here, out, passed = source, 0, set[tuple[str, int]]()
     while (link := exits.get((here, out))) is not None:
         direction = Direction.UP if link.a == here else Direction.DOWN
         path.append((link.name, direction))
         here = link.b if direction is Direction.UP else link.a
+        came = link.b_port if direction is Direction.UP else link.a_port
         config = configs.get(here)
-        if config is None or here in passed:
+        # A switch that steers is passed twice: it leads data to its accelerator by one port and gets it back by another.
+        visit = here, came if config is not None and config.steering is not None else -1
+        if config is None or visit in passed:
             break
-        passed.add(here)
-        ports = dict(config.groups).get(envelope.dst_mac)
-        port = dict(config.macs).get(envelope.dst_mac) if ports is None else choose_port(ports, frame, config.flow_salt)
+        passed.add(visit)
+        port = _exit(config, came, frame, envelope.dst_mac)
         if port is None:
             break
         out = port
     return tuple(path)
+
+
+def _exit(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> int | None:
+    """By which port a switch sends a frame that came in by `came` for host `mac`."""
+    if config.steering is not None:
+        rule = FlowTable(steering_rules(config.steering)).find(fields_of(came, frame))
+        if rule is None or FLOOD in rule.outputs or not rule.outputs:
+            return None
+        return choose_port(rule.outputs, frame, config.flow_salt)
+    ports = dict(config.groups).get(mac)
+    return dict(config.macs).get(mac) if ports is None else choose_port(ports, frame, config.flow_salt)
 
 
 def data_flows(plan: Plan) -> Mapping[LinkUse, int]:

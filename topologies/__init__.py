@@ -15,6 +15,7 @@ from topologies.assembly import Cable, assemble, host, switch
 from topologies.fat_tree import fat_tree
 from topologies.graph import DIRECTIONS, Direction, Link, LinkShape, Node, Role, Topology
 from topologies.rack import rack
+from topologies.rack_accelerator import Attachment, attachment, rack_accelerator
 from topologies.spine_leaf import spine_leaf
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "MAX_RANKS",
     "MAX_SWITCHES",
     "PREFIX_LENGTH",
+    "Attachment",
     "Cable",
     "Direction",
     "Link",
@@ -32,6 +34,7 @@ __all__ = [
     "Role",
     "Topology",
     "assemble",
+    "attachment",
     "fat_tree",
     "format_ip",
     "format_mac",
@@ -39,6 +42,7 @@ __all__ = [
     "host_ip",
     "host_mac",
     "rack",
+    "rack_accelerator",
     "spine_leaf",
     "switch",
 ]

@@ -101,11 +101,16 @@ class WorkerConfig:
     from_predecessor: QpConfig
     collective: CollectiveConfig
     workload: WorkloadConfig
+    fallback: WorkerConfig | None = None
+    """who does the job, from its beginning, when the connections of this one die; with queue pairs of its own"""
 
     def reborn(self, lives: int) -> WorkerConfig:
         """What this worker is told when its process was started anew so many times. Its peers still name the old queue
         pairs, so that it reaches nobody and the job ends with RETRY_EXC: rings are installed for queue pairs, not hosts
         (protocol text, section 5, row 13)."""
         return replace(
-            self, to_successor=self.to_successor.reborn(lives), from_predecessor=self.from_predecessor.reborn(lives)
+            self,
+            to_successor=self.to_successor.reborn(lives),
+            from_predecessor=self.from_predecessor.reborn(lives),
+            fallback=None if self.fallback is None else self.fallback.reborn(lives),
         )

@@ -22,6 +22,7 @@ __all__ = [
     "RnrNakSent",
     "TrainingProgress",
     "WorkerFailed",
+    "WorkerFellBack",
     "WorkerFinished",
 ]
 
@@ -193,3 +194,14 @@ class WorkerFailed(Event):
     reason: str
     """as QpFailed.status, or bad_result (a result's INA header is not the expected one)"""
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFellBack(Event):
+    """The worker starts the job anew with another collective and other queue pairs; what it told before counts no more."""
+
+    reason: str
+    """RETRY_EXC: a path is dead; peer: a neighbour fell back before"""
+    detail: str
+    collective: str
+    """ring"""

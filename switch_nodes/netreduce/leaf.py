@@ -1,5 +1,4 @@
-"""What a leaf does with the packets of its rack and with the values that come down: the actions of `LEAF_SLOT_TABLE` that a
-rack's only switch does not have."""
+"""What a packet is to a leaf, beyond what it is to a rack's only switch: events of `LEAF_SLOT_TABLE`."""
 
 from __future__ import annotations
 
@@ -7,11 +6,7 @@ from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import LeafRing
 from switch_nodes.netreduce.tables import SlotEvent
 
-__all__ = ["is_from_above", "leaf_event"]
-
-
-def is_from_above(c: Contribution) -> bool:
-    return isinstance(c.ring, LeafRing) and c.rank == c.ring.inbound
+__all__ = ["leaf_event"]
 
 
 def leaf_event(c: Contribution, ring: LeafRing, slot: int) -> SlotEvent | None:

@@ -129,9 +129,9 @@ class Ring:
         """Whether message `number` + 1 follows `number` on every connection with nothing in between."""
         return True
 
-    def early(self) -> int:
-        """Connections, as a bitmap, on which a slot past the head leaves early (rule A): those whose own contribution is
-        missing at the head."""
+    def early(self, number: int) -> int:
+        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those whose
+        own contribution is missing at the head."""
         return self.missing(*self.head())
 
     def header_row(self, rank: int) -> int:

@@ -13,6 +13,7 @@ from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers, register_checker, run_checks
 from testbed.checkers.slots import slots_private
+from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
 
 __all__ = [
@@ -58,6 +59,12 @@ register_checker(
     transparency,
     proves="connections stayed end to end: the switch answered nothing, and changed only payloads",
     skip=skip_transparency,
+)
+register_checker(
+    "steering",
+    steering,
+    proves="the commodity switch led the job's data, and nothing else, through the accelerator, once",
+    skip=skip_steering,
 )
 register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck")
 register_checker("no_crash", no_crash, proves="no process ended unasked")

@@ -15,14 +15,14 @@ def credit_bound(context: CheckContext) -> CheckResult:
     """Message m may be posted iff m < N + min(received, acked), counted from what each worker told before (protocol text,
     section 8); with `credit: received` or `acked` that term alone counts. With a hello nothing else goes before its
     result is back. The switch's own opinion: no packet was an `overrun`, unless it started anew without memory or a fault
-    forged packets."""
+    forged packets. A job that fell back to a ring is judged as far as it came before."""
     collective = context.plan.workers[0].collective
     window = collective.window_messages
     received = dict.fromkeys(context.workers, 0)
     acked = dict.fromkeys(context.workers, 0)
     posted = dict.fromkeys(context.workers, 0)
     wrong, most, total = [], 0, 0
-    for record in context.history:
+    for record in context.first_life:
         node, event = record["node"], record["event"]
         if event == "MessageReceived" and node in received:
             received[node] += 1

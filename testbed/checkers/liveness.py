@@ -30,6 +30,13 @@ def liveness(context: CheckContext) -> CheckResult:
         why = _cause(context)
         detail = f"{len(stalled)} of {len(context.workers)} workers did not finish; {why or stories[0]}"
         return CheckResult("liveness", Verdict.FAIL, detail, (*_failures(context), *stories))
+    if context.fell_back:
+        first = context.events("WorkerFellBack")[0]
+        detail = (
+            f"all {len(context.workers)} workers finished, as {first['collective']}: at {first['t'] / 1e9:.3f} s "
+            f"{first['node']} was the first to start the job anew ({first['reason']})"
+        )
+        return CheckResult("liveness", Verdict.PASS, detail)
     slots = context.events("SlotsAtEnd")
     left = [f"{record['node']}, ring {record['ring_id']}: {record['open']} slots" for record in slots if record["open"]]
     if left:

@@ -15,7 +15,7 @@ from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
 from testbed.report.capture import FileCapture
 from testbed.verdict import CheckResult, Verdict
-from topologies import Topology
+from topologies import Topology, attachment
 
 __all__ = ["skip_transparency", "transparency"]
 
@@ -62,7 +62,10 @@ class _CaptureJudge:
         plan, scenario = context.plan, context.plan.scenario
         if switch not in {config.name for config in plan.switches}:
             raise ValueError(f"the network has no switch {switch}")
-        several = len(plan.switches) > 1
+        several, beside = len(plan.switches) > 1, attachment(scenario.topology)
+        commodity = beside is not None and beside.commodity == switch
+        self._detour = frozenset(link.name for link in beside.links) if beside and commodity else frozenset[str]()
+        """links of a commodity switch to its accelerator: data that is seen there is on its way between the two"""
         here = {host.name for host in scenario.topology.hosts if _hangs_on(scenario.topology, host.name, switch)}
         self._violations, self._place = violations, switch if several else "the switch"
         self._names = {host.ip: host.name for host in scenario.topology.hosts}
@@ -78,7 +81,7 @@ class _CaptureJudge:
             isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
         )
         edges = {connection[:2] for connection in self._ranks}
-        plain = scenario.switch.program == "forward"
+        plain = scenario.switch.program == "forward" or commodity
         self._switch = SwitchRules(
             violations,
             aggregates=lambda connection: (
@@ -147,6 +150,8 @@ class _CaptureJudge:
             return
         if not lost:
             self._switch.entered(frame, payload, seen)
+        if seen.interface in self._detour:
+            return
         if frame.role is Role.DATA:
             rules = self._by_requests.get(frame.connection)
             if rules is not None:
@@ -167,6 +172,8 @@ class _CaptureJudge:
                 self._by_answers[frame.connection].answer_lost(frame)
             return
         self._switch.left(frame, payload, raw, seen)
+        if seen.interface in self._detour:
+            return
         if frame.icrc_valid and frame.role is Role.DATA and frame.connection in self._by_requests:
             self._by_requests[frame.connection].left(frame)
         elif frame.icrc_valid and frame.role is Role.ANSWER and frame.connection in self._by_answers:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.faults.connections import Connection
+from testbed.plan.accelerated import DATA_DSCP
 from testbed.plan.connections import plan_connections
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.model import Scenario
@@ -18,6 +19,8 @@ from workloads.wire import PSN_MODULUS, Envelope
 __all__ = ["Plan", "make_plan", "with_workers"]
 
 _BASE_VA = 0x10_0000_0000
+_ECT0 = 0b10
+"""ECN-capable (RFC 3168)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ def make_plan(scenario: Scenario) -> Plan:
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
     arithmetic = ArithmeticSpec(job.op, job.dtype)
+    # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
+    data_dscp = DATA_DSCP if job.collective == "netreduce" else 0
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
         return QpConfig(
@@ -57,7 +62,7 @@ def make_plan(scenario: Scenario) -> Plan:
                 src_ip=hosts[rank].ip,
                 dst_ip=hosts[peer].ip,
                 sport=sports[rank if to_successor else size + rank],
-                tos=0x02,
+                tos=(data_dscp if to_successor else 0) << 2 | _ECT0,
             ),
             first_psn=psns[rank] if to_successor else 0,
             peer_first_psn=0 if to_successor else psns[peer],
@@ -70,7 +75,7 @@ def make_plan(scenario: Scenario) -> Plan:
             trace=scenario.trace,
         )
 
-    workers = []
+    workers: list[WorkerConfig] = []
     for rank, host in enumerate(hosts):
         successor, predecessor = (rank + 1) % size, (rank - 1) % size
         workers.append(
@@ -104,9 +109,34 @@ def make_plan(scenario: Scenario) -> Plan:
                 ),
             )
         )
+    if job.fallback == "ring":
+        workers = [replace(worker, fallback=_as_ring(worker)) for worker in workers]
     switches = plan_switches(scenario, arithmetic)
     racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
     return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks))
+
+
+_SECOND_LIFE = 1 << 23
+"""between the queue pair numbers of a worker and those of its fallback; a plan takes QPNs below 2^16"""
+
+
+def _as_ring(worker: WorkerConfig) -> WorkerConfig:
+    """The same job as plain ring, on queue pairs of their own, whose data no switch leads through an accelerator."""
+
+    def qp(config: QpConfig) -> QpConfig:
+        return replace(
+            config,
+            qpn=config.qpn | _SECOND_LIFE,
+            peer_qpn=config.peer_qpn | _SECOND_LIFE,
+            envelope=replace(config.envelope, tos=_ECT0),
+        )
+
+    return replace(
+        worker,
+        to_successor=qp(worker.to_successor),
+        from_predecessor=qp(worker.from_predecessor),
+        collective=replace(worker.collective, kind="ring"),
+    )
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:

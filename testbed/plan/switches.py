@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, SwitchConfig
 from switch_nodes.flows import salt_of
+from testbed.plan.accelerated import accelerator_config, commodity_config
 from testbed.scenario.model import Scenario
-from topologies import Node
+from topologies import Node, attachment
 from topologies.racks import racks_of
 from topologies.routing import next_hops, spanning_ports
 from workloads.config import ArithmeticSpec
@@ -21,28 +22,31 @@ RING_ID = 1
 def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
     topology = scenario.topology
     sums = scenario.switch.program != "forward"
-    fabric = _fabric_rings(scenario, arithmetic) if sums and len(topology.switches) > 1 else {}
+    alone, beside = len(topology.switches) == 1, attachment(topology)
+    fabric = _fabric_rings(scenario, arithmetic) if sums and not alone and beside is None else {}
     ways, trees = next_hops(topology), spanning_ports(topology)
-    alone = len(topology.switches) == 1
     configs = []
     for switch in topology.switches:
         towards = {host: ways[switch.name, host.name] for host in topology.hosts if (switch.name, host.name) in ways}
         rings = (_ring(scenario, arithmetic, towards),) if alone and sums else fabric.get(switch.name, ())
-        configs.append(
-            SwitchConfig(
-                name=switch.name,
-                program=scenario.switch.program,
-                ports=len(list(topology.ports(switch.name))),
-                macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
-                groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
-                flow_salt=salt_of(switch.name),
-                flood_ports=None if alone else trees[switch.name],
-                rings=rings,
-                release=scenario.switch.release,
-                gate=scenario.switch.gate,
-                trace=scenario.trace,
-            )
+        config = SwitchConfig(
+            name=switch.name,
+            program=scenario.switch.program,
+            ports=len(list(topology.ports(switch.name))),
+            macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
+            groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
+            flow_salt=salt_of(switch.name),
+            flood_ports=None if alone else trees[switch.name],
+            rings=rings,
+            release=scenario.switch.release,
+            gate=scenario.switch.gate,
+            trace=scenario.trace,
         )
+        if beside and switch.name == beside.commodity:
+            config = commodity_config(scenario, beside, config)
+        elif beside and switch.name == beside.accelerator:
+            config = accelerator_config(scenario, beside, config, _ring(scenario, arithmetic, towards))
+        configs.append(config)
     return tuple(configs)
 
 

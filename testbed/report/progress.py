@@ -85,6 +85,11 @@ class Progress:
                 return f"{at}iteration {number + 1} of {self._layout.iterations} complete{self._quality()}"
         elif event == "QpFailed":
             return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
+        elif event == "WorkerFellBack":
+            return f"{at}{record['node']} starts anew as {record['collective']}: {record['reason']}"
+        elif event == "RulesReplaced" and record["reason"] != "start":
+            what = "the accelerator is out of use" if record["fallback"] else "other flow rules"
+            return f"{at}{record['node']}: {record['reason']}, {what}"
         elif event == "WorkerFailed":
             return f"{at}{record['node']} gave up: {record['reason']}"
         elif event == "NodeExited" and not record["expected"]:

@@ -9,7 +9,7 @@ from testbed.scenario.names import PROGRAMS
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.problems import KeyPath, Problems
 from testbed.scenario.units import format_size
-from topologies import LinkShape, Topology
+from topologies import LinkShape, Topology, attachment
 from topologies.racks import racks_of
 from workloads.wire import PSN_MODULUS
 
@@ -85,6 +85,8 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
     """Sums over several switches need racks under spines."""
     if job.collective != "netreduce" or len(topology.switches) == 1:
         return
+    if attachment(topology) is not None:  # there, the commodity switch sums nothing
+        return
     try:
         racks_of(topology)
     except ValueError as problem:
@@ -119,7 +121,15 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
             problems.add(
                 ("job", "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"
             )
-    if (job.collective, job.op, job.dtype) == ("ring", "sum", "int32sat"):
+    if job.fallback == "ring" and job.collective != "netreduce":
+        problems.add(
+            ("job", "fallback"),
+            f"collective {job.collective} asks nothing of the network that could fail alone",
+            found="'ring'",
+            allowed="with job.collective: netreduce",
+        )
+    as_ring = job.collective == "ring" or job.fallback == "ring"
+    if as_ring and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             ("job", "dtype"),
             "a ring adds step by step and would clamp early",

@@ -112,6 +112,7 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "window_messages": job.window_messages,
         "credit": job.credit,
         "hello": job.hello,
+        "fallback": job.fallback,
     }
     if job.straggle_rank is not None:
         result["straggler"] = {"rank": job.straggle_rank, "delay": format_duration(job.straggle_ns)}

@@ -174,6 +174,7 @@ class _Build:
             window_messages=keys.window_messages,
             credit=keys.credit,
             hello=keys.hello,
+            fallback=keys.fallback,
         )
         return replace(job, straggle_rank=late.rank, straggle_ns=late.delay) if late else job
 

@@ -64,6 +64,8 @@ class Job:
     credit: str = "both"
     """both, received, acked"""
     hello: bool = True
+    fallback: str = "none"
+    """none; ring: start anew as ring all-reduce when the connections die"""
     straggle_rank: int | None = None
     """rank that starts every iteration late"""
     straggle_ns: int = 0

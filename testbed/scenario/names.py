@@ -7,6 +7,7 @@ __all__ = [
     "CREDITS",
     "DTYPES",
     "EXPECTATIONS",
+    "FALLBACKS",
     "GATES",
     "NODE_ROLES",
     "OPS",
@@ -41,6 +42,10 @@ DTYPES = {
     "int32sat": "exact, then clamped once",
 }
 OPS = {"sum": "fold in rank order", "max": "largest", "xor": "bitwise"}
+FALLBACKS = {
+    "none": "the job fails when its connections die",
+    "ring": "each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce only)",
+}
 NODE_ROLES = {
     "host": "a worker; its rank is its place among the hosts",
     "switch": "a switch",

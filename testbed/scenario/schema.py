@@ -25,7 +25,7 @@ from testbed.scenario.fields import (
     whole_or,
     whole_or_list,
 )
-from topologies import MAX_HOSTS, MAX_RANKS
+from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS
 from workloads.wire import PSN_MASK
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "LinkKeys",
     "LinkOverrideKeys",
     "NodeKeys",
+    "RackAcceleratorKeys",
     "RackKeys",
     "ScenarioKeys",
     "SpineLeafKeys",
@@ -98,6 +99,17 @@ class RackKeys(Section):
     kind: Annotated[str, choice(["rack"])]
     hosts: Annotated[int, whole(2, MAX_HOSTS)]
     link: Any = None
+    links: Any = None
+
+
+class RackAcceleratorKeys(Section):
+    """`accelerator_link`: what is different on the links between the commodity switch and the accelerator."""
+
+    kind: Annotated[str, choice(["rack_accelerator"])]
+    hosts: Annotated[int, whole(2, MAX_HOSTS)]
+    accelerator_ports: Annotated[int, whole(1, MAX_PORTS - MAX_HOSTS)] = 2
+    link: Any = None
+    accelerator_link: Any = None
     links: Any = None
 
 
@@ -186,4 +198,5 @@ class JobKeys(Section):
     window_messages: Annotated[int, whole(1, 16384)] = 2
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
+    fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
     straggler: Any = None

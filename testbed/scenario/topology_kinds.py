@@ -15,13 +15,14 @@ from testbed.scenario.schema import (
     FatTreeKeys,
     LinkKeys,
     LinkOverrideKeys,
+    RackAcceleratorKeys,
     RackKeys,
     SpineLeafKeys,
 )
 from testbed.scenario.topology_checks import check_spine_leaf
 from testbed.scenario.units import format_duration, format_rate
 from testbed.scenario.validate import validate_mapping, validate_section
-from topologies import LinkShape, Topology, fat_tree, rack, spine_leaf
+from topologies import LinkShape, Topology, fat_tree, rack, rack_accelerator, spine_leaf
 
 __all__ = ["TOPOLOGY_KINDS", "TopologyKind", "dump_topology", "load_topology"]
 
@@ -75,6 +76,18 @@ TOPOLOGY_KINDS: dict[str, TopologyKind] = {
         RackKeys,
         lambda keys, tiers, links: rack(keys.hosts, tiers["link"], links),
         lambda topology: {"hosts": len(topology.hosts)},
+    ),
+    "rack_accelerator": TopologyKind(
+        "a rack whose switch s1 is a commodity switch with accelerator a1 beside it; links h1-s1, s1-a1-1 .. s1-a1-K",
+        RackAcceleratorKeys,
+        lambda keys, tiers, links: rack_accelerator(
+            keys.hosts, keys.accelerator_ports, tiers["link"], tiers["accelerator_link"], links
+        ),
+        lambda topology: {
+            "hosts": len(topology.hosts),
+            "accelerator_ports": len(topology.links) - len(topology.hosts),
+        },
+        (("accelerator_link", "commodity"),),
     ),
     "spine_leaf": TopologyKind(
         "hosts h1..hN under leaf1..leafL, each leaf linked to spine1..spineS; links h1-leaf1, leaf1-spine1",

@@ -1,5 +1,5 @@
-"""What runs inside a node process: the Machine that the plan wants, on a data plane. Its parts are imported there, so that
-the orchestrator stays small and needs none of them."""
+"""What runs inside a node process: the Machine that the plan wants, on a data plane. Its parts are imported late: the
+orchestrator loads them once before it forks (`warmth`), everything else that imports this module needs none of them."""
 
 from __future__ import annotations
 
@@ -63,13 +63,10 @@ def build_node(task: NodeTask, channel: NodeChannel) -> _Loop:
 
 def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.dataplane import DataPlane, Pacer
-    from workloads.gradients import create_source
-    from workloads.worker import WorkerMachine
+    from workloads.fallback import create_worker
 
     config = next(worker for worker in task.plan.workers if worker.name == task.node.name).reborn(task.lives)
-    collective = config.collective
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    machine = WorkerMachine(config, source)
+    machine = create_worker(config)
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
     pacer = Pacer(fastest_bps, burst_bytes(fastest_bps, link.shape.mtu))

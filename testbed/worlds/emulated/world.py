@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import platform
 import secrets
@@ -26,6 +25,7 @@ from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
+from testbed.worlds.emulated.warmth import warm
 from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
 from topologies import DIRECTIONS, Role
 from workloads.errors import HostCapabilityError, ScenarioError
@@ -118,15 +118,10 @@ class _Run:
             self._network.stop()
 
     def _start(self) -> None:
-        # Children share our pages until somebody writes; the collector of a child would write to all of them.
-        gc.collect()
-        gc.freeze()
-        try:
+        with warm():
             for node in self._topology.nodes:
                 self._interruption.check()
                 self._launch(node.name)
-        finally:
-            gc.unfreeze()
         self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)
         self._origin_ns = time.monotonic_ns() + _START_LEAD_NS
         self._fleet.start(self._origin_ns)
@@ -217,6 +212,8 @@ class _Run:
     def _hear(self, record: Record) -> None:
         if record["event"] == "WorkerFinished":
             self._finished.add(record["node"])
+        elif record["event"] == "WorkerFellBack":
+            self._finished.discard(record["node"])
         elif record["event"] == "WorkerFailed":
             self._failed.add(record["node"])
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())

@@ -26,10 +26,9 @@ from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.config import WorkerConfig
-from workloads.events import WorkerFailed, WorkerFinished
-from workloads.gradients import create_source
+from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
+from workloads.fallback import create_worker
 from workloads.machine import Event, event_record
-from workloads.worker import WorkerMachine
 
 __all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_worker", "simulate"]
 
@@ -41,11 +40,8 @@ _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
 
-def make_worker(config: WorkerConfig, start_ns: int = 0) -> WorkerMachine:
-    """The Machine of one host. Raises ScenarioError when the configuration names no collective."""
-    collective = config.collective
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    return WorkerMachine(config, source, start_ns=start_ns)
+make_worker = create_worker
+"""(configuration, start_ns) -> the Machine of one host"""
 
 
 class Simulation:
@@ -163,6 +159,8 @@ class Simulation:
         match event:
             case WorkerFinished() | WorkerFailed():
                 self._open.discard(node)
+            case WorkerFellBack():
+                self._open.add(node)
             case NodeExited(node=gone) if not self._troubles.revivals.get(gone):
                 self._open.discard(gone)
             case NodeStarted(node=back) if back in self._hosts:

@@ -7,7 +7,7 @@ import pytest
 from switch_nodes.config import LeafLinks, RingMember, SpineLinks
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from topologies import LinkShape, fat_tree, rack, spine_leaf
+from topologies import LinkShape, rack, spine_leaf
 
 
 def plan_of(hosts: int = 4, seed: int = 1, **changes: object) -> Plan:

@@ -34,7 +34,7 @@ from testbed.worlds.simulated.wire import Wire
 __all__ = ["Parts", "choose_parts"]
 
 _KNOWN_OF_LINKS = frozenset({"rate_bps", "delay_ns", "jitter_ns", "mtu", "queue_packets"})
-_KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip"})
+_KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip", "part"})
 _KNOWN_OF_SCENARIOS = frozenset(
     {
         "name", "topology", "link", "description", "seed", "world", "transport", "switch", "job", "faults",
