@@ -31,8 +31,14 @@ TRACE_EVERY = 8
 _FOLLOWS_RECIPE = 0.6
 """share of the traced ones"""
 _TIME_LIMIT_NS = 60_000_000_000
-_MOST_CONTRIBUTIONS = {RACK: 64, FABRIC: 40}
-"""packets of all hosts together, unless the dice want a large one; a frame over a fabric makes more hops"""
+_MOST_CONTRIBUTIONS = 64
+"""packets of all hosts together, unless the dice want a large one"""
+_MOST_FRAMES = 160
+"""that enter or leave switches of a fabric when nothing is lost, unless the dice want a large one"""
+_MOST_WAITS = 24
+"""RNR timers in a row"""
+_LENGTHS = {RACK: {1: 18, 2: 25, 3: 22, 4: 15, 5: 10, 6: 10}, FABRIC: {1: 38, 2: 34, 3: 16, 4: 8, 5: 2, 6: 2}}
+"""packets of a message: short ones where there are few, so that windows go round"""
 _MTUS = {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2}
 
 
@@ -66,7 +72,8 @@ def _calm(draw: Random, program: str, kind: str) -> Scenario:
         return _calm_fabric(draw, program)
     hosts = _weighted(draw, {2: 26, 3: 26, 4: 20, 5: 10, 6: 7, 7: 5, 8: 6})
     mtu = _weighted(draw, _MTUS)
-    job = _job(draw, _packets_of_a_host(draw, hosts, mtu, kind), mtu)
+    most = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 3: 5}) * 256 // mtu
+    job = _job(draw, max(2, most // hosts), mtu, kind)
     shape = _shape(draw, mtu)
     overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
     return _assembled(draw, program, rack(hosts, shape, overrides), shape, mtu, job)
@@ -76,15 +83,13 @@ def _calm_fabric(draw: Random, program: str) -> Scenario:
     mtu = _weighted(draw, _MTUS)
     shape = _shape(draw, mtu)
     topology = draw_fabric(draw, shape)
-    job = _job(draw, _packets_of_a_host(draw, len(topology.hosts), mtu, FABRIC), mtu)
+    hosts, leaves = len(topology.hosts), sum(node.part == "leaf" for node in topology.nodes)
+    # A packet and its ACK enter and leave one switch; a boundary's, three.
+    most = _MOST_FRAMES * _weighted(draw, {1: 94, 4: 6}) // (4 * hosts + 8 * leaves) * 256 // mtu
+    job = _job(draw, max(3, most), mtu, FABRIC)
     # A rack's sum that clamps is refused; credit by the ACK alone lets a boundary's sender run ahead of its own leaf.
     dtype, credit = "int32" if job.dtype == "int32sat" else job.dtype, "received" if job.credit == "acked" else job.credit
     return _assembled(draw, program, topology, shape, mtu, replace(job, dtype=dtype, credit=credit))
-
-
-def _packets_of_a_host(draw: Random, hosts: int, mtu: int, kind: str) -> int:
-    most = _MOST_CONTRIBUTIONS[kind] * _weighted(draw, {1: 95, 3: 5}) * 256 // mtu
-    return max(2, most // hosts)
 
 
 def _assembled(draw: Random, program: str, topology: Topology, shape: LinkShape, mtu: int, job: Job) -> Scenario:
@@ -100,9 +105,9 @@ def _assembled(draw: Random, program: str, topology: Topology, shape: LinkShape,
     )
 
 
-def _job(draw: Random, packets: int, mtu: int) -> Job:
+def _job(draw: Random, packets: int, mtu: int, kind: str) -> Job:
     """At most about `packets` packets per host."""
-    length, window = _weighted(draw, {1: 18, 2: 25, 3: 22, 4: 15, 5: 10, 6: 10}), draw.choice((1, 1, 2, 2, 2, 3, 4))
+    length, window = _weighted(draw, _LENGTHS[kind]), draw.choice((1, 1, 2, 2, 2, 3, 4))
     iterations = _weighted(draw, {1: 70, 2: 22, 3: 8})
     messages = max(1, min(draw.randint(2, 8), packets // (length * iterations)))
     room = length * mtu - INA_HEADER_BYTES
@@ -158,6 +163,9 @@ def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:
         late = draw.randint(1, share)
         timers = [code for code in range(1, 17) if RNR_TIMER_NS[code] <= share] or [1]
         transport = replace(transport, receive_late_ns=late, rnr_timer_code=draw.choice(timers))
+        if len(scenario.topology.switches) > 1:  # each time it is over, a packet crosses the fabric for nothing
+            most = _MOST_WAITS * RNR_TIMER_NS[transport.rnr_timer_code]
+            transport = replace(transport, receive_late_ns=min(late, most))
     if job.straggle_rank is not None:
         job = replace(job, straggle_ns=draw.randint(1, share))
     return replace(scenario, transport=transport, job=job)

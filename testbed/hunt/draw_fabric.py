@@ -18,8 +18,8 @@ def draw_fabric(draw: Random, shape: LinkShape) -> Topology:
     """2 to 4 racks of 1 to 3 hosts, 2 to 8 in all, under 1 to 3 spines. Uplinks are like the hosts' links, or slower, or
     longer."""
     counts: list[int] = []
-    for _ in range(draw.choices((2, 3, 4), (55, 30, 15))[0]):
-        counts.append(draw.choices((1, 2, 3), (40, 40, 20))[0])
+    for _ in range(draw.choices((2, 3, 4), (62, 26, 12))[0]):
+        counts.append(draw.choices((1, 2, 3), (46, 38, 16))[0])
     while sum(counts) > _MOST_HOSTS:
         counts[counts.index(max(counts))] -= 1
     spines = draw.choices((1, 2, 3), (35, 45, 20))[0]

@@ -19,6 +19,7 @@ from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["RECIPES"]
 
+_MOST_WAITS = 24
 _UP, _DOWN = (Direction.UP,), (Direction.DOWN,)
 _DATA, _ACK = Match(OPCODE_GROUPS["data"][0]), Match(*OPCODE_GROUPS["ack"])
 
@@ -60,7 +61,10 @@ def _late(draw: Random, scenario: Scenario) -> Scenario:
     """Receives come late, for about as long as the RNR timer says."""
     timers = [code for code in range(1, 17) if RNR_TIMER_NS[code] <= max(10_000, _rto(scenario) // 4)]
     late = draw.randint(1, max(1, _rto(scenario) // 4))
-    transport = replace(scenario.transport, receive_late_ns=late, rnr_timer_code=draw.choice(timers))
+    timer = draw.choice(timers)
+    if len(scenario.topology.switches) > 1:
+        late = min(late, _MOST_WAITS * RNR_TIMER_NS[timer])
+    transport = replace(scenario.transport, receive_late_ns=late, rnr_timer_code=timer)
     return replace(scenario, transport=transport)
 
 
