@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workloads.machine import Event
 
-__all__ = ["ControllerReady", "RulesInstalled", "SwitchLost"]
+__all__ = ["ControllerReady", "RulesInstalled", "RulesRefused", "SwitchLost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +40,12 @@ class SwitchLost(Event):
     """The OpenFlow connection ended; the switch forwards by the rules that it has."""
 
     node: str
+
+
+@dataclass(frozen=True, slots=True)
+class RulesRefused(Event):
+    """The switch answered with an error (OpenFlow 1.5, 7.5.4): a run with such a switch is no run."""
+
+    node: str
+    type: int
+    code: int
