@@ -35,9 +35,11 @@ def flow_path(plan: Plan, source: str, envelope: Envelope) -> tuple[LinkUse, ...
         here = link.b if direction is Direction.UP else link.a
         came = link.b_port if direction is Direction.UP else link.a_port
         config = configs.get(here)
-        if config is None or (here, came) in passed:
+        # A switch that steers is passed twice: it leads data to its accelerator by one port and gets it back by another.
+        visit = here, came if config is not None and config.steering is not None else -1
+        if config is None or visit in passed:
             break
-        passed.add((here, came))
+        passed.add(visit)
         port = _exit(config, came, frame, envelope.dst_mac)
         if port is None:
             break

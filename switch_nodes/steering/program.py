@@ -104,9 +104,12 @@ def _check_ports(config: SwitchConfig) -> None:
                 found=str(port),
                 allowed=f"0 .. {config.ports - 1}",
             )
-    strays = [edge.name for edge in steering.edges if edge.port not in steering.accelerator_ports]
-    if strays:
-        raise ScenarioError(
-            f"switch {config.name}: edge {strays[0]} is led to a port without accelerator",
-            allowed=", ".join(map(str, steering.accelerator_ports)) or "an accelerator port",
-        )
+    for edge in steering.edges:
+        if edge.port not in steering.accelerator_ports:
+            raise ScenarioError(
+                f"switch {config.name}: edge {edge.name} is led to a port without accelerator",
+                found=str(edge.port),
+                allowed=", ".join(map(str, steering.accelerator_ports)) or None,
+            )
+        if set(edge.in_ports) & set(steering.accelerator_ports):
+            raise ScenarioError(f"switch {config.name}: edge {edge.name} is led to the accelerator that it comes from")
