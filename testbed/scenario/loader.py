@@ -10,6 +10,7 @@ from testbed.faults.model import PacketFault
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
+    check_commodity,
     check_job,
     check_mtu,
     check_one_switch,
@@ -88,6 +89,8 @@ class _Build:
             check_one_switch(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
+        if switch and topology:
+            check_commodity(self.problems, switch, topology[0])
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
@@ -125,7 +128,7 @@ class _Build:
         if value is None:
             return SwitchOptions()
         keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
-        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate)
+        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate, keys.commodity)
 
     def _transport(self) -> Transport | None:
         value = self.data.get("transport")

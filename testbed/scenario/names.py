@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "COLLECTIVES",
+    "COMMODITY_KINDS",
     "CREDITS",
     "DTYPES",
     "EXPECTATIONS",
@@ -42,6 +43,10 @@ DTYPES = {
     "int32sat": "exact, then clamped once",
 }
 OPS = {"sum": "fold in rank order", "max": "largest", "xor": "bitwise"}
+COMMODITY_KINDS = {
+    "soft": "our own forwarding program obeys the flow rules",
+    "openflow": "Open vSwitch under an OpenFlow controller of ours (emulated world; the simulated one takes soft)",
+}
 FALLBACKS = {
     "none": "the job fails when its connections die",
     "ring": "each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce only)",

@@ -16,6 +16,7 @@ __all__ = ["SteeringApp"]
 
 _parts = library_parts()
 _set_ev_cls, _event = _parts.handler.set_ev_cls, _parts.ofp_event
+_Base: Any = _parts.app_base
 _MAIN, _DEAD = _parts.handler.MAIN_DISPATCHER, _parts.handler.DEAD_DISPATCHER
 
 
@@ -29,7 +30,7 @@ class _Inventory:
         self.missing = {"ports", "flows", "groups"}
 
 
-class SteeringApp(_parts.app_base):  # type: ignore[misc]
+class SteeringApp(_Base):  # type: ignore[misc]
     OFP_VERSIONS: ClassVar[list[int]] = [_parts.ofproto.OFP_VERSION]
     session: ClassVar[Session]
     """set before the library makes the one object of this class"""
@@ -50,16 +51,19 @@ class SteeringApp(_parts.app_base):  # type: ignore[misc]
 
     @_set_ev_cls(_event.EventOFPStateChange, [_MAIN, _DEAD])  # type: ignore[untyped-decorator]
     def on_state(self, event: Any) -> None:
-        datapath = event.datapath
+        datapath: Any = event.datapath
+        if datapath is None:
+            return
+        number: int = datapath.id
         if event.state == _MAIN:
-            self._datapaths[datapath.id] = datapath
-            self._inventories[datapath.id] = _Inventory()
+            self._datapaths[number] = datapath
+            self._inventories[number] = _Inventory()
             for request in ("OFPPortDescStatsRequest", "OFPFlowDescStatsRequest", "OFPGroupDescStatsRequest"):
                 datapath.send_msg(getattr(_parts.parser, request)(datapath))
-        elif self._datapaths.get(datapath.id) is datapath:
-            del self._datapaths[datapath.id]
-            self._inventories.pop(datapath.id, None)
-            self.session.controller.switch_left(datapath.id)
+        elif self._datapaths.get(number) is datapath:
+            del self._datapaths[number]
+            self._inventories.pop(number, None)
+            self.session.controller.switch_left(number)
             self._settle()
 
     @_set_ev_cls(_event.EventOFPPortDescStatsReply, _MAIN)  # type: ignore[untyped-decorator]

@@ -43,11 +43,12 @@ class Parts:
         # on native ones.
         self.hub.patch()
         self.cfg: Any = import_module(f"{package}.cfg")
+        # before the controller, as the two import each other
+        self.app_manager: Any = import_module(f"{package}.base.app_manager")
         # registers the options of OpenFlow
         self.controller: Any = import_module(f"{package}.controller.controller")
         self.ofp_event: Any = import_module(f"{package}.controller.ofp_event")
         self.handler: Any = import_module(f"{package}.controller.handler")
-        self.app_manager: Any = import_module(f"{package}.base.app_manager")
         self.ofproto: Any = import_module(f"{package}.ofproto.ofproto_v1_5")
         self.parser: Any = import_module(f"{package}.ofproto.ofproto_v1_5_parser")
         self.handshake = f"{package}.controller.ofp_handler"

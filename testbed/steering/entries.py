@@ -84,19 +84,21 @@ def make_table(rules: Iterable[FlowRule], flood_ports: Iterable[int], salt: int)
         ports = tuple(openflow_port(port) for port in rule.outputs)
         if len(ports) > 1:
             group = groups.setdefault(ports, GroupEntry(ports, salt))
-            flows.append(FlowEntry(rule.name, rule.priority, tuple(_fields(rule.match)), group=group.number))
+            flows.append(FlowEntry(rule.name, int(rule.priority), tuple(_fields(rule.match)), group=group.number))
         else:
-            flows.append(FlowEntry(rule.name, rule.priority, tuple(_fields(rule.match)), ports))
+            flows.append(FlowEntry(rule.name, int(rule.priority), tuple(_fields(rule.match)), ports))
     return Table(tuple(flows), tuple(groups.values()))
 
 
 def _flood(rule: FlowRule, tree: tuple[int, ...]) -> Iterator[FlowEntry]:
     """One entry per port of the tree; what no entry matches is dropped."""
     fields = dict(_fields(rule.match))
-    yield FlowEntry(f"{rule.name}-not", rule.priority + 1, tuple({**fields, "eth_dst": _LINK_LOCAL}.items()))
+    yield FlowEntry(f"{rule.name}-not", int(rule.priority) + 1, tuple({**fields, "eth_dst": _LINK_LOCAL}.items()))
     for port in tree:
         others = tuple(other for other in tree if other != port)
-        yield FlowEntry(f"{rule.name}-{port - 1}", rule.priority, tuple({**fields, "in_port": port}.items()), others)
+        yield FlowEntry(
+            f"{rule.name}-{port - 1}", int(rule.priority), tuple({**fields, "in_port": port}.items()), others
+        )
 
 
 def _fields(match: FlowMatch) -> Iterator[tuple[str, MatchValue]]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from testbed.steering.compat import library_parts
 from testbed.steering.session import Session
 
-__all__ = ["OPENFLOW_PORT", "run_controller"]
-
-OPENFLOW_PORT = 6653
-"""IANA"""
+__all__ = ["run_controller"]
 
 
-def run_controller(session: Session, host: str = "127.0.0.1", port: int = OPENFLOW_PORT) -> None:
+def run_controller(session: Session, host: str = "127.0.0.1", port: int = 6653) -> None:
     """Never returns but when the library's threads end. The library itself listens on this address of the namespace that
     the calling thread is in; `session.listeners` come on top. Raises HostCapabilityError without a library."""
     parts = library_parts()

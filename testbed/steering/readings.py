@@ -9,7 +9,10 @@ from testbed.steering.controller import Controller
 from testbed.steering.entries import FlowEntry, GroupEntry, MatchValue, Table
 from testbed.steering.fabric import CommoditySwitch
 
-__all__ = ["TableReading", "TableRow", "make_rows", "read_table"]
+__all__ = ["READINGS_NAME", "TableReading", "TableRow", "make_rows", "read_table"]
+
+READINGS_NAME = "steering.json"
+"""in a run directory: what the controller read last"""
 
 
 @dataclass(frozen=True, slots=True)

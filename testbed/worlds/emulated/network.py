@@ -91,6 +91,12 @@ class Network:
         change_rate(foothold.netlink, index, rate_bps=rate_bps, mtu=link.shape.mtu)
         _require(f"link {link.name} {direction}: rate", rate_bps // 8 * 8, self.read_shaping(link, direction).rate_bps)
 
+    def set_state(self, node: str, port: int, *, up: bool) -> None:
+        """Of an interface; without it the far end of its link has no carrier. Raises NetlinkError."""
+        foothold = self._footholds[node]
+        index = foothold.index[self.interface(node, port)]
+        foothold.netlink.link("set", index=index, state="up" if up else "down")
+
     def stop(self) -> None:
         """Ends the shells; namespaces, interfaces and qdiscs go with them. Safe on a half-built network, and twice."""
         nodes = [*self.mininet.hosts, *self.mininet.switches]

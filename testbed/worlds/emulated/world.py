@@ -15,15 +15,19 @@ from pathlib import Path
 from testbed.cleanup import find_leftovers, remove_run
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
+from testbed.faults.model import LinkDown
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
 from testbed.ledger import Ledger, state_dir
 from testbed.plan import Plan
+from testbed.plan.commodity import CONTROLLER
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.worlds.base import RunFacts
+from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.control import make_record
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
+from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
@@ -60,6 +64,7 @@ class EmulatedWorld:
         everything removed."""
         _refuse(plan)
         require(NEEDS)
+        refuse_for_openflow(plan)
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
 
@@ -104,17 +109,21 @@ class _Run:
         from testbed.worlds.emulated.network import build
 
         self._network = build(self._topology, ledger, self._interruption.check)
+        self._openflow = OpenFlowSwitches(self._plan, self._network, ledger, self._run_dir)
+        node_builder = self._openflow.builder(self._build)
         try:
-            self._fleet = Fleet(ledger, self._build, self._interruption, tell=self._tell, on_record=self._hear)
+            self._fleet = Fleet(ledger, node_builder, self._interruption, tell=self._tell, on_record=self._hear)
             try:
                 self._start()
                 self._drive()
                 self._fleet.stop(Role.HOST)
                 self._fleet.stop(Role.SWITCH)
+                self._openflow.check()
                 self._measure()
             finally:
                 self._fleet.close()
         finally:
+            self._openflow.stop()
             self._network.stop()
 
     def _start(self) -> None:
@@ -122,9 +131,14 @@ class _Run:
         gc.collect()
         gc.freeze()
         try:
+            if self._openflow.names:
+                # Before its switches, which call it when they come up.
+                self._launch(CONTROLLER)
+                self._openflow.start(self._interruption.check)
             for node in self._topology.nodes:
                 self._interruption.check()
-                self._launch(node.name)
+                if node.name not in self._openflow.names:
+                    self._launch(node.name)
         finally:
             gc.unfreeze()
         self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)
@@ -135,11 +149,15 @@ class _Run:
     def _launch(self, name: str) -> None:
         lives = self._lives[name]
         self._lives[name] += 1
+        if name == CONTROLLER and self._openflow.names:
+            self._fleet.launch(*self._openflow.controller(lives))
+            return
         task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir, lives)
         self._fleet.launch(task, self._network.pid(name))
 
     def _drive(self) -> None:
-        schedule = list(make_schedule(self._scenario.faults))
+        faults = self._scenario.faults
+        schedule = list(make_schedule(faults, carrier_actions(faults, self._topology, self._openflow.names)))
         limit = self._scenario.time_limit_ns
         while not self._over():
             self._interruption.check()
@@ -149,6 +167,7 @@ class _Run:
                 return
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
+            self._openflow.check()
             deadline = min(limit, self._give_up_ns, schedule[0].at_ns if schedule else _NEVER)
             self._fleet.pump(max(0, deadline - self._now()) / 1e9)
 
@@ -161,6 +180,9 @@ class _Run:
 
     def _act(self, action: Action, later: list[Action]) -> None:
         fleet, target = self._fleet, action.target
+        if target in self._openflow.names:
+            self._act_on_openflow(action)
+            return
         match action.act:
             case Act.PAUSE:
                 if fleet.signal(target, signal.SIGSTOP):
@@ -182,6 +204,40 @@ class _Run:
                     self._tell(FaultHealed(action.fault, target))
             case Act.CHANGE_RATE | Act.RESTORE_RATE:
                 self._set_rate(action)
+            case Act.CUT | Act.MEND:
+                self._set_carrier(action)
+
+    def _act_on_openflow(self, action: Action) -> None:
+        """Its daemons are no node of the fleet."""
+        switch, target = self._openflow, action.target
+        match action.act:
+            case Act.PAUSE:
+                if switch.pause(target):
+                    self._strike(action, "pause", "signal")
+            case Act.RESUME:
+                switch.resume(target)
+                self._tell(FaultHealed(action.fault, target))
+            case Act.KILL:
+                if switch.is_alive(target):
+                    switch.kill(target)
+                    self._strike(action, "kill", "signal")
+            case Act.RESTART:
+                switch.restart(target)
+                self._tell(FaultHealed(action.fault, target))
+
+    def _set_carrier(self, action: Action) -> None:
+        link = self._topology.link(action.target)
+        is_fault_of_link = any(
+            isinstance(fault, LinkDown) and fault.name == action.fault for fault in self._scenario.faults
+        )
+        if action.act is Act.CUT:
+            self._openflow.cut(link, action.fault)
+            if is_fault_of_link:
+                self._strike(action, "link_down", "netlink")
+        else:
+            self._openflow.mend(link, action.fault)
+            if is_fault_of_link:
+                self._tell(FaultHealed(action.fault, link.name))
 
     def _set_rate(self, action: Action) -> None:
         link, direction = self._topology.link(action.target), action.direction
