@@ -17,17 +17,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.kernel.namespaces import enter, namespace_inode
-from testbed.kernel.processes import ProcessId, child_setup, end_processes, identify, send_signal
+from testbed.kernel.processes import ProcessId, child_setup, end_processes, identify, send_signal, take_precedence
 from testbed.ledger import Ledger, LinkEntry, PathEntry
+from testbed.steering.buffers import widen_packet_sockets
 from testbed.steering.entries import openflow_port
 from workloads.errors import HostCapabilityError, InternalError
 
 __all__ = ["NEEDED_PROGRAMS", "OpenVSwitch", "missing_programs"]
 
-NEEDED_PROGRAMS = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl")
+NEEDED_PROGRAMS = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl")
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _PATIENCE_S = 10.0
 _COMMAND_S = 15
+_INSTEAD = "use switch.commodity: soft"
+_LARGEST_BUFFER = 1 << 29
+_FIRST_FRAME = "ff" * 6 + "02494e530000" + "88b5" + "00" * 46
+"""for nobody: a local experimental EtherType (IEEE 802)"""
 _FAST_RETRY_MS = 1000
 """longest wait between two attempts to reach a controller"""
 
@@ -41,12 +46,17 @@ def missing_programs() -> tuple[str, ...]:
     return (*missing, *(() if _SCHEMA.exists() else (str(_SCHEMA),)))
 
 
+def _footprint(mtu: int) -> int:
+    """Bytes of kernel memory for one frame, generously."""
+    return 2 * mtu + 1024
+
+
 class OpenVSwitch:
-    """Switch `name` with datapath id `number`, on `interfaces` (in port order, each with its MTU), in the namespace of
+    """Switch `name` with datapath id `number`, on `interfaces` (in port order, each with MTU and queue length), in the namespace of
     process `pid`. Raises HostCapabilityError when it does not come up."""
 
     def __init__(
-        self, name: str, number: int, interfaces: Sequence[tuple[str, int]], pid: int, ledger: Ledger, log: Path
+        self, name: str, number: int, interfaces: Sequence[tuple[str, int, int]], pid: int, ledger: Ledger, log: Path
     ) -> None:
         self.name, self._number, self._interfaces = name, number, tuple(interfaces)
         self._pid, self._ledger, self._log = pid, ledger, log
@@ -77,7 +87,7 @@ class OpenVSwitch:
         words += ["other_config:disable-in-band=true", "mcast_snooping_enable=false"]
         # Else it replaces the qdisc of each of its ports: our shaping.
         words += ["--", "--id=@keep", "create", "QoS", "type=linux-noop"]
-        for port, (interface, mtu) in enumerate(self._interfaces):
+        for port, (interface, mtu, _) in enumerate(self._interfaces):
             words += ["--", "add-port", bridge, interface, "--", "set", "Port", interface, "qos=@keep"]
             words += ["--", "set", "Interface", interface, f"ofport_request={openflow_port(port)}"]
             words += [f"mtu_request={mtu}"]
@@ -85,10 +95,11 @@ class OpenVSwitch:
         words += ["--", "set", "Controller", bridge, f"max_backoff={_FAST_RETRY_MS}"]
         self._vsctl(*words)
         self._verify()
+        self._widen_buffers()
 
     def _verify(self) -> None:
         """It may accept a wish and do something else."""
-        for port, (interface, _) in enumerate(self._interfaces):
+        for port, (interface, _, _) in enumerate(self._interfaces):
             found = self._vsctl("get", "Interface", interface, "ofport").strip()
             if found != str(openflow_port(port)):
                 error = self._vsctl("get", "Interface", interface, "error").strip()
@@ -96,6 +107,22 @@ class OpenVSwitch:
                     f"Open vSwitch of {self.name}: {interface} shall be its port {openflow_port(port)}, it says {found} "
                     f"(error: {error})"
                 )
+
+    def _widen_buffers(self) -> None:
+        """For all that the queues of its ports may hold. It makes the one socket that it sends by when it first sends."""
+        words = f"in_port=local packet={_FIRST_FRAME} actions=output:{openflow_port(0)}"
+        bridge = f"unix:{self._ledger.folder / self._bridge}.mgmt"
+        self._command("ovs-ofctl", "-OOpenFlow15", "packet-out", bridge, words)
+        _, vswitchd = self._processes[-1]
+        size = min(_LARGEST_BUFFER, sum(queue * _footprint(mtu) for _, mtu, queue in self._interfaces))
+        try:
+            found = widen_packet_sockets(vswitchd, size)
+        except OSError as error:
+            raise HostCapabilityError(
+                f"leave to widen the socket buffers of Open vSwitch ({error})", _INSTEAD
+            ) from error
+        if found <= len(self._interfaces):
+            raise InternalError(f"Open vSwitch of {self.name} has {found} packet sockets, and no one to send by")
 
     def pause(self) -> bool:
         """Whether it was running."""
@@ -146,6 +173,7 @@ class OpenVSwitch:
         def prepare() -> None:
             child_setup(parent, lambda process: ledger.note_process(process, role))
             enter(pid)
+            take_precedence()
 
         with open(self._log, "ab") as log:
             daemon = subprocess.Popen(
@@ -177,7 +205,7 @@ class OpenVSwitch:
         if done.returncode:
             raise HostCapabilityError(
                 f"Open vSwitch for {self.name} ({words[0]} says: {done.stderr.strip()}){self._tail()}",
-                "run `tb doctor` to see what is missing, or use switch.commodity: soft",
+                f"run `tb doctor` to see what is missing, or {_INSTEAD}",
             )
         return done.stdout
 

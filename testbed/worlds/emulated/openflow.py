@@ -44,7 +44,10 @@ class OpenFlowSwitches:
             self._switches[switch.name] = OpenVSwitch(
                 switch.name,
                 switch.datapath,
-                [(network.interface(switch.name, port), link.shape.mtu) for port, link, _ in ports],
+                [
+                    (network.interface(switch.name, port), link.shape.mtu, link.shape.queue_packets)
+                    for port, link, _ in ports
+                ],
                 network.pid(switch.name),
                 ledger,
                 run_dir / "nodes" / f"{switch.name}.log",
