@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from workloads.machine import Event
 
-__all__ = ["LeftoversFound", "NodeExited", "NodeStarted", "ShapingMeasured", "TimeLimitReached", "TrafficStarted"]
+__all__ = [
+    "CaptureLost",
+    "LeftoversFound",
+    "NodeExited",
+    "NodeStarted",
+    "ShapingMeasured",
+    "TimeLimitReached",
+    "TrafficStarted",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,14 @@ class ShapingMeasured(Event):
     drops: int
     marks: int = 0
     """frames that got CE because the queue was longer than its ECN threshold"""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureLost(Event):
+    """The capture of a foreign switch had holes and was thrown away."""
+
+    drops: int
+    """frames that the kernel had no room for"""
 
 
 @dataclass(frozen=True, slots=True)

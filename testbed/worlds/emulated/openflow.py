@@ -11,6 +11,7 @@ from testbed.faults.model import PacketFault
 from testbed.ledger import Ledger
 from testbed.plan import Plan
 from testbed.plan.commodity import CONTROLLER, openflow_switches
+from testbed.report.capture import PcapngTap
 from testbed.steering.fabric import make_fabric
 from testbed.steering.openvswitch import OpenVSwitch
 from testbed.worlds.emulated.carrier import end_at, is_cut
@@ -18,7 +19,9 @@ from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.controller_node import CONTROLLER_PORT, ControllerLoop
 from testbed.worlds.emulated.network import Network
 from testbed.worlds.emulated.node import NodeBuilder, NodeLoop, NodeTask
-from topologies import Link, Node, Role
+from testbed.worlds.emulated.programs import capture_path
+from testbed.worlds.emulated.sniffer import SnifferLoop
+from topologies import Direction, Link, Node, Role
 from workloads.errors import HostCapabilityError
 
 __all__ = ["OpenFlowSwitches", "refuse_for_openflow"]
@@ -40,18 +43,20 @@ class OpenFlowSwitches:
         self._dark: dict[str, set[str]] = defaultdict(set)
         """why a link is down: names of faults"""
         for switch in self._fabric.switches:
-            ports = sorted(plan.scenario.topology.ports(switch.name), key=lambda entry: entry[0])
             self._switches[switch.name] = OpenVSwitch(
                 switch.name,
                 switch.datapath,
                 [
                     (network.interface(switch.name, port), link.shape.mtu, link.shape.queue_packets)
-                    for port, link, _ in ports
+                    for port, link, _ in self._ports(switch.name)
                 ],
                 network.pid(switch.name),
                 ledger,
                 run_dir / "nodes" / f"{switch.name}.log",
             )
+
+    def _ports(self, name: str) -> list[tuple[int, Link, Direction]]:
+        return sorted(self._plan.scenario.topology.ports(name), key=lambda entry: entry[0])
 
     def start(self, check_interrupt: Callable[[], None]) -> None:
         if self.names:
@@ -69,11 +74,15 @@ class OpenFlowSwitches:
         return [self._network.pid(switch.name) for switch in self._fabric.switches]
 
     def builder(self, build: NodeBuilder) -> NodeBuilder:
-        """`build`, for the controller's process too."""
+        """`build`, also for the controller and for what captures at its switches."""
 
         def build_any(task: NodeTask, channel: NodeChannel) -> NodeLoop:
             if task.node.name == CONTROLLER and self.names:
                 return ControllerLoop(self._fabric, self._pids(), channel, task.run_dir)
+            if task.node.name in self.names:
+                links = [link.name for _, link, _ in self._ports(task.node.name)]
+                tap = PcapngTap(capture_path(task.run_dir, task.node.name), links)
+                return SnifferLoop(task.interfaces, tap, channel)
             return build(task, channel)
 
         return build_any

@@ -137,7 +137,7 @@ class _Run:
                 self._openflow.start(self._interruption.check)
             for node in self._topology.nodes:
                 self._interruption.check()
-                if node.name not in self._openflow.names:
+                if node.name not in self._openflow.names or self._scenario.capture:
                     self._launch(node.name)
         finally:
             gc.unfreeze()
