@@ -151,6 +151,8 @@ class SlotStepped(Event):
     cause: str
     """event of the table"""
     next: str
+    table: str = "slot"
+    """leaf_slot: that of a leaf"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,3 +205,7 @@ class PlaneStatistics(Event):
     """frames that could not leave because the interface was down or gone"""
     misfits: int = 0
     """frames longer than the MTU, coming (offloads are on?) or going, or without an Ethernet header"""
+    waited_ns: int = 0
+    """that the process was ready to run and other processes had the CPUs; 0 where the kernel does not count it"""
+    turns: int = 0
+    """how often it was put on a CPU: the waits that `waited_ns` is from"""

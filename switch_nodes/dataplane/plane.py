@@ -17,6 +17,7 @@ from switch_nodes.dataplane.pacing import Pacer
 from switch_nodes.dataplane.packet_io import Fate, PacketIo, Rows
 from switch_nodes.dataplane.python_io import PythonIo
 from switch_nodes.dataplane.sockets import open_ports
+from switch_nodes.dataplane.waits import read_waits
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
 from switch_nodes.tap import Tap
@@ -119,7 +120,7 @@ class DataPlane:
         `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way through a filter are
         then lost. The statistics of this run are the last event and the result."""
         gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
-        began, cpu = self._clock(), time.process_time_ns()
+        began, cpu, waits = self._clock(), time.process_time_ns(), read_waits()
         timeout, going = 0, True
         try:
             while going:
@@ -143,7 +144,8 @@ class DataPlane:
                     timeout = self._moderate(origin_ns + now, timeout)
         finally:
             gc.unfreeze()
-        statistics = self._statistics(self._clock() - began, time.process_time_ns() - cpu)
+        waited_ns, turns = (after - before for after, before in zip(read_waits(), waits, strict=True))
+        statistics = self._statistics(self._clock() - began, time.process_time_ns() - cpu, waited_ns, turns)
         self._on_event(self._clock() - origin_ns, statistics)
         return statistics
 
@@ -294,7 +296,7 @@ class DataPlane:
                 for event in filters.events():
                     on_event(now, event)
 
-    def _statistics(self, wall_ns: int, cpu_ns: int) -> PlaneStatistics:
+    def _statistics(self, wall_ns: int, cpu_ns: int, waited_ns: int, turns: int) -> PlaneStatistics:
         counters = self._io.counters()
         return PlaneStatistics(
             frames_in=counters.frames_in,
@@ -314,6 +316,8 @@ class DataPlane:
             peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             link_drops=counters.link_drops,
             misfits=counters.misfits,
+            waited_ns=waited_ns,
+            turns=turns,
         )
 
     def _new_rows(self) -> Rows:

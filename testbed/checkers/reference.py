@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -54,6 +55,14 @@ def fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
         for gradient in gradients[1:]:
             _combine(total, gradient, arithmetic.op)
     return total if arithmetic.op == "xor" else _canonical(total)
+
+
+def _fold_by_racks(gradients: Sequence[Array], racks: Sequence[int], arithmetic: ArithmeticSpec) -> Array:
+    """Each rack by rank, then the racks in their order (protocol text section 7, two levels)."""
+    ends = list(accumulate(racks))
+    return fold(
+        [fold(gradients[end - size : end], arithmetic) for end, size in zip(ends, racks, strict=True)], arithmetic
+    )
 
 
 def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
@@ -113,7 +122,7 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
         elif collective.kind == "ring":
             totals = [ring_fold(gradients, collective.arithmetic)] * size
         else:
-            totals = [fold(gradients, collective.arithmetic)] * size
+            totals = [_fold_by_racks(gradients, plan.racks or (size,), collective.arithmetic)] * size
         for source, total in zip(sources, totals, strict=True):
             source.apply(iteration, total.copy())
         yield totals

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from switch_nodes.config import SwitchConfig
+from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.accelerated import DATA_DSCP
 from testbed.plan.connections import plan_connections
@@ -31,6 +31,8 @@ class Plan:
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
     """connection k goes from rank k to rank k+1"""
+    racks: tuple[int, ...] = ()
+    """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
 
 
 def make_plan(scenario: Scenario) -> Plan:
@@ -109,7 +111,9 @@ def make_plan(scenario: Scenario) -> Plan:
         )
     if job.fallback == "ring":
         workers = [replace(worker, fallback=_as_ring(worker)) for worker in workers]
-    return Plan(scenario, tuple(workers), plan_switches(scenario, arithmetic), plan_connections(tuple(workers)))
+    switches = plan_switches(scenario, arithmetic)
+    racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
+    return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks))
 
 
 _SECOND_LIFE = 1 << 23

@@ -10,14 +10,15 @@ from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.problems import KeyPath, Problems
 from testbed.scenario.units import format_size
 from topologies import LinkShape, Topology, attachment
+from topologies.racks import racks_of
 from workloads.wire import PSN_MODULUS
 
 __all__ = [
     "check_clocks",
     "check_commodity",
+    "check_fabric",
     "check_job",
     "check_mtu",
-    "check_one_switch",
     "check_program",
     "check_switch_memory",
 ]
@@ -92,17 +93,27 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
         )
 
 
-def check_one_switch(problems: Problems, topology: Topology, job: Job) -> None:
-    """A sum is made in one place: with several switches, only the hosts can do that."""
-    switches = len(topology.switches)
+def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
+    """Sums over several switches need racks under spines."""
+    if job.collective != "netreduce" or len(topology.switches) == 1:
+        return
     if attachment(topology) is not None:  # there, the commodity switch sums nothing
         return
-    if job.collective == "netreduce" and switches > 1:
+    try:
+        racks_of(topology)
+    except ValueError as problem:
         problems.add(
             ("job", "collective"),
-            "netreduce sums in one switch",
-            found=f"{switches} switches in the {topology.kind} topology",
-            allowed="a topology with one switch (kind: rack), or collective ring or shift with switch.program: forward",
+            f"netreduce sums in one switch, or in leaves that are all linked to all spines; {problem}",
+            found=f"{len(topology.switches)} switches in the {topology.kind} topology",
+            allowed="kind rack or spine_leaf, or collective ring or shift with switch.program: forward",
+        )
+    if job.dtype == "int32sat":
+        problems.add(
+            ("job", "dtype"),
+            "a rack's sum that clamps would lose what other racks take back",
+            found="'int32sat' over several switches",
+            allowed="int32, float32, or a topology with one switch",
         )
 
 

@@ -11,9 +11,9 @@ from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
     check_commodity,
+    check_fabric,
     check_job,
     check_mtu,
-    check_one_switch,
     check_program,
     check_switch_memory,
 )
@@ -86,7 +86,7 @@ class _Build:
             given = self.data.get("job") or {}
             check_job(self.problems, hosts, job, set(given))
         if topology and job:
-            check_one_switch(self.problems, topology[0], job)
+            check_fabric(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
         if switch and topology:

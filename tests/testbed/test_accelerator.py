@@ -19,7 +19,7 @@ from testbed.checkers.liveness import liveness
 from testbed.checkers.registry import run_checks
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
-from testbed.faults.model import Fault, Kill, LinkDown, Loss, Match, Window
+from testbed.faults.model import Delay, Drop, Fault, Kill, LinkDown, Loss, Match, Window
 from testbed.history import Record, sort_history
 from testbed.metrics import bound_bps, metrics
 from testbed.paths import data_flows, flow_path
@@ -232,6 +232,18 @@ def test_a_link_that_comes_back_in_time_needs_no_fallback() -> None:
     check(context)
     assert not context.fell_back
     assert [r["fallback"] for r in context.events("RulesReplaced")] == [False, True, False]
+
+
+def test_who_had_finished_takes_part_in_the_ring() -> None:
+    """One rank never gets the very last result; others had finished before a connection died of that. One of these is the
+    last to finish again, and the run waits for it."""
+    late = Delay("late", ("h3-s1",), (DOWN,), delay_ns=3 * MS)
+    last = Drop("last", ("h2-s1",), (DOWN,), match=Match(message=8, source_rank=0))
+    context = watched(plan_of(4, 2, last, late, timeout_code=12, fallback="ring"))
+    check(context)
+    finished = [record["node"] for record in context.events("WorkerFinished")]
+    assert sorted(finished) == ["h1", "h2", "h3", "h3", "h4", "h4"]
+    assert {record["node"] for record in context.events("WorkerFellBack")} == set(context.workers)
 
 
 def test_one_history_of_one_seed() -> None:

@@ -1,5 +1,5 @@
-"""What runs inside a node process: the Machine that the plan wants, on a data plane. Its parts are imported there, so that
-the orchestrator stays small and needs none of them."""
+"""What runs inside a node process: the Machine that the plan wants, on a data plane. Its parts are imported late: the
+orchestrator loads them once before it forks (`warmth`), everything else that imports this module needs none of them."""
 
 from __future__ import annotations
 

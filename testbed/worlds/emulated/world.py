@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import platform
 import secrets
@@ -30,6 +29,7 @@ from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
+from testbed.worlds.emulated.warmth import warm
 from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
 from topologies import DIRECTIONS, Role
 from workloads.errors import HostCapabilityError, ScenarioError
@@ -127,10 +127,7 @@ class _Run:
             self._network.stop()
 
     def _start(self) -> None:
-        # Children share our pages until somebody writes; the collector of a child would write to all of them.
-        gc.collect()
-        gc.freeze()
-        try:
+        with warm():
             if self._openflow.names:
                 # Before its switches, which call it when they come up.
                 self._launch(CONTROLLER)
@@ -139,8 +136,6 @@ class _Run:
                 self._interruption.check()
                 if node.name not in self._openflow.names or self._scenario.capture:
                     self._launch(node.name)
-        finally:
-            gc.unfreeze()
         self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)
         self._origin_ns = time.monotonic_ns() + _START_LEAD_NS
         self._fleet.start(self._origin_ns)
