@@ -49,6 +49,7 @@ def dump_scenario(scenario: Scenario) -> str:
             "program": scenario.switch.program,
             "release": scenario.switch.release,
             "gate": scenario.switch.gate,
+            "commodity": scenario.switch.commodity,
         },
         "transport": _dump_transport(scenario.transport),
         "job": _dump_job(scenario.job),

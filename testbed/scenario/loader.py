@@ -11,6 +11,7 @@ from testbed.scenario.background import load_background
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
+    check_commodity,
     check_fabric,
     check_job,
     check_job_hosts,
@@ -100,6 +101,8 @@ class _Build:
             check_machines(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
+        if switch and topology:
+            check_commodity(self.problems, switch, topology[0])
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
@@ -141,7 +144,7 @@ class _Build:
         if value is None:
             return SwitchOptions()
         keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
-        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate)
+        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate, keys.commodity)
 
     def _transport(self) -> Transport | None:
         value = self.data.get("transport")

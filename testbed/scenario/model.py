@@ -61,6 +61,8 @@ class SwitchOptions:
     """order: rule A of the protocol; asap"""
     gate: str = "window"
     """window: accept ahead packets inside the window; epsn: only the expected one"""
+    commodity: str = "soft"
+    """what the switches without aggregation are: soft, openflow"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,6 +197,7 @@ class SwitchKeys(Section):
     program: Annotated[str, choice(names.PROGRAMS, or_form=PROGRAM_FILE)] = "netreduce"
     release: Annotated[str, choice(names.RELEASES)] = "order"
     gate: Annotated[str, choice(names.GATES)] = "window"
+    commodity: Annotated[str, choice(names.COMMODITY_KINDS)] = "soft"
 
 
 class TransportKeys(Section):

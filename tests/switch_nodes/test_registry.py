@@ -40,7 +40,7 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    assert program_names() == ("forward", "netreduce")
+    assert program_names() == ("forward", "netreduce", "steer")
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
     assert all(isinstance(create_program(config(name)), SwitchProgram) for name in program_names())
