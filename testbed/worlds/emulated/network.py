@@ -102,7 +102,7 @@ class Network:
         """Of an interface; without it the far end of its link has no carrier. Raises OSError."""
         foothold = self._footholds[node]
         index = foothold.index[self.interface(node, port)]
-        foothold.netlink.change(set_flags(index, UP) if up else clear_flags(index, UP))
+        foothold.netlink.change([set_flags(index, UP) if up else clear_flags(index, UP)])
 
     def stop(self) -> None:
         """Ends the shells; namespaces, interfaces and qdiscs go with them. Safe on a half-built network, and twice."""
