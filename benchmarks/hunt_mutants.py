@@ -26,7 +26,9 @@ def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[in
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join([*PLANTED, *FABRIC_PLANTED])}; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join([*PLANTED, *FABRIC_PLANTED])}; default: all"
+    )
     parser.add_argument("--fabric", action="store_true")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--schedules", type=int, default=2000)

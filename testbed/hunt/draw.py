@@ -88,7 +88,10 @@ def _calm_fabric(draw: Random, program: str) -> Scenario:
     most = _MOST_FRAMES * _weighted(draw, {1: 94, 4: 6}) // (4 * hosts + 8 * leaves) * 256 // mtu
     job = _job(draw, max(3, most), mtu, FABRIC)
     # A rack's sum that clamps is refused; credit by the ACK alone lets a boundary's sender run ahead of its own leaf.
-    dtype, credit = "int32" if job.dtype == "int32sat" else job.dtype, "received" if job.credit == "acked" else job.credit
+    dtype, credit = (
+        "int32" if job.dtype == "int32sat" else job.dtype,
+        "received" if job.credit == "acked" else job.credit,
+    )
     return _assembled(draw, program, topology, shape, mtu, replace(job, dtype=dtype, credit=credit))
 
 

@@ -130,9 +130,7 @@ def plain_between(draw: Random, scenario: Scenario) -> Scenario:
     job = replace(scenario.job, message_packets=draw.choice((2, 3, 4)), window_messages=draw.choice((2, 3)))
     scenario = replace(scenario, job=job)
     where = replace(_DATA, packet=0, attempt=1)
-    lost = Drop(
-        "drop-1", _links(scenario), _UP, match=replace(where, source_rank=draw.randrange(_ranks(scenario)))
-    )
+    lost = Drop("drop-1", _links(scenario), _UP, match=replace(where, source_rank=draw.randrange(_ranks(scenario))))
     plain = Forge("forge-2", _links(scenario), _UP, what="old_plain", before=draw.random() < 0.5)
     more = Forge("forge-3", _links(scenario), _UP, what=draw.choice(("old_data", "stray_plain", "stray_bad")), rate=0.5)
     return _with(scenario, lost, plain, more)

@@ -121,7 +121,10 @@ class ValueTakenBeforeTheRack(NetReduceProgram):
         table = super().table_of(ring)
         taken = (SlotState.DONE, SlotAction.ADOPT)
         early = {(state, SlotEvent.RESULT): taken for state in (SlotState.EMPTY, SlotState.OPEN)}
-        later = {(SlotState.DONE, event): (SlotState.DONE, SlotAction.STORE) for event in (SlotEvent.NEW, SlotEvent.COMPLETING)}
+        later = {
+            (SlotState.DONE, event): (SlotState.DONE, SlotAction.STORE)
+            for event in (SlotEvent.NEW, SlotEvent.COMPLETING)
+        }
         return {**table, **early, **later} if table is LEAF_SLOT_TABLE else table
 
     def adopt(self, c: Contribution, slot: int) -> None:
@@ -281,6 +284,7 @@ FABRIC_MUTANTS: tuple[type[NetReduceProgram], ...] = (
 )  # fmt: skip
 
 FABRIC_NOT_HUNTED: dict[type[NetReduceProgram], str] = {
+    StaleByAnyWay: "costs time: another spine drops it, and the receiver's next ACK covers what it would have said again",
     LeafEarlyOnAll: "is what `release: asap` does at a leaf: sums stay right, only more is sent again",
     NothingEarly: "costs time, not sums: the timeout of the loser ends what a NAK would have ended sooner",
     NothingInferred: "costs time: what has no FIRST is sent again from its FIRST on",
