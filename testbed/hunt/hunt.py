@@ -55,7 +55,9 @@ class Hunt:
             failure = None if found.failure is None else state.read_json("failure.json") or self._shrink(state, found)
         finally:
             state.close()
-        document = hunt_document(self.name, self.prey.seed, self.prey.schedules, found.coverage, failure)
+        document = hunt_document(
+            self.name, self.prey.seed, self.prey.schedules, found.coverage, failure, fabric=self.prey.fabric
+        )
         state.write("summary.json", to_json(document))
         return HuntEnd(document, self.folder)
 

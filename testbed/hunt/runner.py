@@ -17,7 +17,7 @@ from functools import partial
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule
-from testbed.hunt.draw_fabric import RACK
+from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import OURS, Failure, Machines, judge_schedule
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.state import ChunkResult, Store
@@ -42,6 +42,11 @@ class Prey:
     program: str = "netreduce"
     kind: str = RACK
     """of topology, where that is drawn"""
+
+    @property
+    def fabric(self) -> bool:
+        """Whether there are leaves and spines."""
+        return self.kind == FABRIC if self.base is None else len(self.base.topology.switches) > 1
 
     def schedule(self, number: int) -> Schedule:
         return draw_schedule(self.seed, number, self.base, self.program, self.kind)
