@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from testbed.checkers.context import CheckContext
+from testbed.congestion import background_metrics, congestion_metrics
 from testbed.faults.model import Corrupt
 from testbed.history import Record
 from testbed.paths import data_flows
@@ -66,6 +67,9 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "training": _training(context),
         "unreliable": None,
     }
+    # Only where the scenario asks for them.
+    extra = {"congestion": congestion_metrics(context), "background": background_metrics(context)}
+    values |= {name: found for name, found in extra.items() if found is not None}
     if fidelity is not None and fidelity.verdict is not Verdict.PASS:
         values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}
         values.update(dict.fromkeys(PERFORMANCE))

@@ -12,21 +12,24 @@ from switch_nodes.steering.steer import steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of
 from testbed.plan import Plan
 from topologies import Direction, Link, Topology
-from workloads.wire import Bth, Envelope, Opcode, Packet, encode_packet
+from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
 
 __all__ = ["LinkUse", "data_flows", "flow_path", "overbooked"]
 
+_DPORT_AT = 14 + 20 + 2
 LinkUse = tuple[str, Direction]
 """(link, direction)"""
 
 
-def flow_path(plan: Plan, source: str, envelope: Envelope) -> tuple[LinkUse, ...]:
+def flow_path(plan: Plan, source: str, envelope: Envelope, dport: int = ROCE_PORT) -> tuple[LinkUse, ...]:
     """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where its
-    flow is led there. Ends early at a switch that has no entry for it, and where it would go in circles."""
+    flow is led there. Ends early at a switch that has no entry for it, and where it would go in circles. `dport`: of its UDP
+    packets (of TCP nobody knows the source port, so that among equal paths any may be the right one)."""
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
     frame = encode_packet(Packet(envelope, Bth(Opcode.SEND_ONLY, 0, 0)))
+    frame = frame[:_DPORT_AT] + dport.to_bytes(2, "big") + frame[_DPORT_AT + 2 :]
     path: list[LinkUse] = []
     here, out, passed = source, 0, set[tuple[str, int]]()
     while (link := exits.get((here, out))) is not None:
@@ -65,7 +68,8 @@ def data_flows(plan: Plan) -> Mapping[LinkUse, int]:
 
 
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
-    """Links that may be sent more data than their rate: queues there may overflow, and only the scenario is to blame."""
+    """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only the
+    scenario is to blame."""
     topology = plan.scenario.topology
     coming: Counter[LinkUse] = Counter()
     for worker in plan.workers:
@@ -73,6 +77,11 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
         rate = topology.link(path[0][0]).shape.rate_bps if path else 0
         for use in path:
             coming[use] += rate
+    for flow in plan.background:
+        path = flow_path(plan, flow.source, flow.config.envelope, flow.config.dport)
+        rate = topology.link(path[0][0]).shape.rate_bps if path else 0
+        for use in path:
+            coming[use] += min(rate, flow.config.rate_bps or rate)
     return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
 
 

@@ -6,7 +6,37 @@ from dataclasses import dataclass, replace
 
 from workloads.wire import PSN_MODULUS, Envelope
 
-__all__ = ["ArithmeticSpec", "CollectiveConfig", "QpConfig", "WorkerConfig", "WorkloadConfig"]
+__all__ = ["ArithmeticSpec", "CollectiveConfig", "DcqcnConfig", "QpConfig", "WorkerConfig", "WorkloadConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class DcqcnConfig:
+    """DCQCN on one queue pair, in both roles; `testbed.plan.congestion` makes it. Rates are in bits of Ethernet frames per
+    second (14-byte header included), times in ns of the world."""
+
+    line_rate_bps: int
+    """of the sender's link: what it never exceeds"""
+    min_rate_bps: int
+    additive_bps: int
+    """R_AI"""
+    hyper_bps: int
+    """R_HAI"""
+    alpha_timer_ns: int
+    """T_alpha: that long without a CNP lets alpha decay once"""
+    increase_timer_ns: int
+    """T"""
+    byte_counter_bytes: int
+    """B, of request frames"""
+    cnp_interval_ns: int
+    """N_CNP: the receiver sends at most one CNP per interval"""
+    cut_period_ns: int
+    """at most one cut per period"""
+    gain: float = 1 / 256
+    """g, above 0, below 1"""
+    recovery_steps: int = 5
+    """F"""
+    burst_ns: int = 0
+    """a limited sender lets packets out in bursts of about that length; 0: one by one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +65,8 @@ class QpConfig:
     """retry_count 7 never ends, as in rdma_rxe"""
     trace: bool = False
     """tell every step of the two tables (QpStepped)"""
+    dcqcn: DcqcnConfig | None = None
+    """None: no congestion control, and no CNPs"""
 
     def reborn(self, lives: int) -> QpConfig:
         """The queue pair of a process that was started anew so many times: it has another number and another first PSN, as

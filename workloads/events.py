@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from workloads.machine import Event
 
 __all__ = [
+    "CnpSent",
     "CollectiveCompleted",
     "CollectiveStarted",
+    "CongestionStatistics",
+    "FlowReceived",
+    "FlowSent",
     "FrameRejected",
     "MessageAcked",
     "MessagePosted",
@@ -17,6 +21,7 @@ __all__ = [
     "NicCounters",
     "QpFailed",
     "QpStepped",
+    "RateChanged",
     "RcStatistics",
     "Retransmission",
     "RnrNakSent",
@@ -116,7 +121,73 @@ class RcStatistics(Event):
     timeouts: int
     icrc_errors: int
     cnps_received: int = 0
-    """congestion notifications; counted, not acted upon"""
+    """congestion notifications; acted upon with DCQCN only"""
+
+
+@dataclass(frozen=True, slots=True)
+class CnpSent(Event):
+    """A receiver with DCQCN tells its sender that a data packet came with CE."""
+
+    qpn: int
+    psn: int
+    """of the packet"""
+
+
+@dataclass(frozen=True, slots=True)
+class RateChanged(Event):
+    """The reaction point of DCQCN set another rate."""
+
+    qpn: int
+    cause: str
+    """cnp, timer, bytes"""
+    state: str
+    """behind the step: line_rate, recovery, additive, hyper"""
+    rate_bps: int
+    """of Ethernet frames"""
+    target_bps: int
+    alpha: float
+    """as the last CNP left it"""
+
+
+@dataclass(frozen=True, slots=True)
+class CongestionStatistics(Event):
+    """Counters of one queue pair with DCQCN, told with its RcStatistics."""
+
+    qpn: int
+    marked_received: int
+    """data packets that came with CE"""
+    cnps_sent: int
+    cnps_received: int
+    cuts: int
+    """of the rate"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSent(Event):
+    """What the source of a background flow did; told when its host stops."""
+
+    flow: str
+    packets: int
+    bytes: int
+    """of payload"""
+    skipped: int
+    """datagrams that were due and never sent: the host was busy or its link taken for too long"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReceived(Event):
+    """What arrived of a background flow; told when its host stops."""
+
+    flow: str
+    packets: int
+    """0 where they are not known (TCP)"""
+    bytes: int
+    """of payload"""
+    marked: int
+    """of the packets, with CE"""
+    first_ns: int
+    """when the first packet came, and the last one"""
+    last_ns: int
 
 
 @dataclass(frozen=True, slots=True)

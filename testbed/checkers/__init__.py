@@ -4,6 +4,7 @@ them, because a slow machine says nothing about correctness."""
 from __future__ import annotations
 
 from testbed.checkers.bit_exact import bit_exact
+from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
 from testbed.checkers.credit import credit_bound
 from testbed.checkers.exactly_once import exactly_once
@@ -65,6 +66,12 @@ register_checker(
     steering,
     proves="the commodity switch led the job's data, and nothing else, through the accelerator, once",
     skip=skip_steering,
+)
+register_checker(
+    "congestion",
+    congestion,
+    proves="congestion was marked and heeded: CE, CNPs, rates within their bounds",
+    skip=skip_congestion,
 )
 register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck")
 register_checker("no_crash", no_crash, proves="no process ended unasked")

@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.accelerated import DATA_DSCP
+from testbed.plan.background import PlannedFlow, plan_background
+from testbed.plan.congestion import scaled_dcqcn
 from testbed.plan.connections import plan_connections
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.model import Scenario
-from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
+from workloads.config import ArithmeticSpec, CollectiveConfig, DcqcnConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
 from workloads.wire import PSN_MODULUS, Envelope
 
@@ -33,13 +35,14 @@ class Plan:
     """connection k goes from rank k to rank k+1"""
     racks: tuple[int, ...] = ()
     """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
+    background: tuple[PlannedFlow, ...] = ()
 
 
 def make_plan(scenario: Scenario) -> Plan:
-    """QPNs, PSNs, UDP source ports and keys of one ring over all hosts, and the switches' tables."""
+    """QPNs, PSNs, UDP source ports and keys of one ring over the hosts of the job, and the switches' tables."""
     draw = random.Random(f"plan {scenario.seed}")
     transport, job = scenario.transport, scenario.job
-    hosts = scenario.topology.hosts
+    hosts = scenario.ranks
     size = len(hosts)
     psns = [
         draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS for _ in hosts
@@ -73,6 +76,7 @@ def make_plan(scenario: Scenario) -> Plan:
             rnr_timer_code=transport.rnr_timer_code,
             ack_every=transport.ack_every,
             trace=scenario.trace,
+            dcqcn=_dcqcn(scenario, hosts[rank].name),
         )
 
     workers: list[WorkerConfig] = []
@@ -113,7 +117,9 @@ def make_plan(scenario: Scenario) -> Plan:
         workers = [replace(worker, fallback=_as_ring(worker)) for worker in workers]
     switches = plan_switches(scenario, arithmetic)
     racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
-    return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks))
+    return Plan(
+        scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks), plan_background(scenario)
+    )
 
 
 _SECOND_LIFE = 1 << 23
@@ -137,6 +143,15 @@ def _as_ring(worker: WorkerConfig) -> WorkerConfig:
         from_predecessor=qp(worker.from_predecessor),
         collective=replace(worker.collective, kind="ring"),
     )
+
+
+def _dcqcn(scenario: Scenario, host: str) -> DcqcnConfig | None:
+    """Its line rate is that of the host's link."""
+    transport = scenario.transport
+    if transport.congestion_control != "dcqcn":
+        return None
+    _, link, _ = next(iter(scenario.topology.ports(host)))
+    return scaled_dcqcn(transport.dcqcn, link.shape.rate_bps, transport.path_mtu)
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:

@@ -7,7 +7,7 @@ from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PROGRAMS
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.problems import KeyPath, Problems
+from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.units import format_size
 from topologies import LinkShape, Topology, attachment
 from topologies.racks import racks_of
@@ -17,6 +17,7 @@ __all__ = [
     "check_clocks",
     "check_fabric",
     "check_job",
+    "check_job_hosts",
     "check_mtu",
     "check_program",
     "check_switch_memory",
@@ -87,8 +88,11 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
         return
     if attachment(topology) is not None:  # there, the commodity switch sums nothing
         return
+    hosts = {host.name: host for host in topology.hosts}
+    if not set(job.hosts) <= set(hosts):
+        return  # said elsewhere
     try:
-        racks_of(topology)
+        racks_of(topology, tuple(hosts[name] for name in job.hosts) or topology.hosts)
     except ValueError as problem:
         problems.add(
             ("job", "collective"),
@@ -143,6 +147,16 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
             found=str(job.straggle_rank),
             allowed=f"0 to {hosts - 1} ({hosts} hosts)",
         )
+
+
+def check_job_hosts(problems: Problems, topology: Topology, job: Job) -> None:
+    known = [host.name for host in topology.hosts]
+    for name in job.hosts:
+        if name not in known:
+            problems.add(
+                ("job", "hosts"), "no such host", found=show(name), allowed=f"all, or some of {', '.join(known)}",
+                hint=closest(name, known),
+            )  # fmt: skip
 
 
 def check_switch_memory(

@@ -7,16 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from testbed.faults.model import PacketFault
+from testbed.scenario.background import load_background
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
     check_fabric,
     check_job,
+    check_job_hosts,
     check_mtu,
     check_program,
     check_switch_memory,
 )
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
@@ -79,6 +82,11 @@ class _Build:
         clocks = self._clocks()
         faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None)
         hosts = len(topology[0].hosts) if topology else None
+        if job and job.hosts:
+            hosts = len(job.hosts)
+            if topology:
+                check_job_hosts(self.problems, topology[0], job)
+        background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
         if topology and transport:
             check_mtu(self.problems, *topology, transport)
         if job:
@@ -113,6 +121,7 @@ class _Build:
             job=job,
             clocks=clocks,
             faults=tuple(fault for _, _, fault in faults),
+            background=background,
             time_limit_ns=top.time_limit,
             capture=top.capture,
             trace=top.trace,
@@ -134,6 +143,9 @@ class _Build:
         keys = validate_section(self.problems, ("transport",), value, TransportKeys, "transport")
         if keys is None:
             return None
+        dcqcn = load_dcqcn(self.problems, ("transport", "dcqcn"), keys.dcqcn)
+        if dcqcn is None:
+            return None
         return Transport(
             path_mtu=keys.path_mtu,
             verb=keys.verb,
@@ -144,6 +156,8 @@ class _Build:
             ack_every=keys.ack_every,
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
+            congestion_control=keys.congestion_control,
+            dcqcn=dcqcn,
         )
 
     def _clocks(self) -> Clocks | None:
@@ -175,6 +189,7 @@ class _Build:
             credit=keys.credit,
             hello=keys.hello,
             fallback=keys.fallback,
+            hosts=keys.hosts,
         )
         return replace(job, straggle_rank=late.rank, straggle_ns=late.delay) if late else job
 

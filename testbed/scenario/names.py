@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
+    "BACKGROUND_KINDS",
     "COLLECTIVES",
+    "CONGESTION_CONTROLS",
     "CREDITS",
     "DTYPES",
     "EXPECTATIONS",
@@ -56,6 +58,14 @@ NODE_ROLES = {
     "core": "a switch above all",
 }
 """of a custom topology; all but `host` behave as one and differ in drawings"""
+CONGESTION_CONTROLS = {
+    "none": "senders keep to their windows and know no rate",
+    "dcqcn": "receivers answer CE marks with CNPs, senders cut their rate for them",
+}
+BACKGROUND_KINDS = {
+    "udp": "constant rate, heeds nothing; both worlds",
+    "tcp": "the kernel's TCP, by iperf3; emulated world only",
+}
 VERBS = {"write": "RDMA WRITE with immediate", "send": "SEND with immediate"}
 CREDITS = {
     "both": "a message may go when message m-N has come back and its own m-N is acknowledged",

@@ -13,7 +13,11 @@ from testbed.scenario.fields import (
     BoolKey,
     DriftKey,
     DurationKey,
+    NamesKey,
     NodeNameKey,
+    ScaledDurationKey,
+    ScaledRateKey,
+    ScaledSizeKey,
     Section,
     SizeKey,
     TextKey,
@@ -21,6 +25,8 @@ from testbed.scenario.fields import (
     choice,
     even,
     number_above_zero,
+    number_or_auto,
+    share,
     whole,
     whole_or,
     whole_or_list,
@@ -29,9 +35,11 @@ from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS
 from workloads.wire import PSN_MASK
 
 __all__ = [
+    "BackgroundKeys",
     "CableKeys",
     "ClockKeys",
     "CustomKeys",
+    "DcqcnKeys",
     "FatTreeKeys",
     "JobKeys",
     "LinkKeys",
@@ -67,6 +75,7 @@ class ScenarioKeys(Section):
     job: Any = None
     clocks: Any = None
     faults: Any = None
+    background: Any = None
     time_limit: DurationKey = 60_000_000_000
     capture: BoolKey = True
     trace: BoolKey = False
@@ -180,6 +189,40 @@ class TransportKeys(Section):
     ack_every: Annotated[int, whole(1, 1024)] = 16
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
+    congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
+    dcqcn: Any = None
+
+
+class DcqcnKeys(Section):
+    """`transport.dcqcn`. `scaled`: from the published parameters and the rate of the sender's link."""
+
+    time_scale: Annotated[float | None, number_or_auto(1_000_000)] = None
+    gain: Annotated[float, share()] = 1 / 256
+    alpha_timer: ScaledDurationKey = None
+    increase_timer: ScaledDurationKey = None
+    byte_counter: ScaledSizeKey = None
+    cnp_interval: ScaledDurationKey = None
+    cut_period: ScaledDurationKey = None
+    additive_increase: ScaledRateKey = None
+    hyper_increase: ScaledRateKey = None
+    min_rate: ScaledRateKey = None
+    burst: ScaledDurationKey = None
+    recovery_steps: Annotated[int, whole(1, 1000)] = 5
+
+
+class BackgroundKeys(Section):
+    """`background[n]`"""
+
+    kind: Annotated[str, choice(names.BACKGROUND_KINDS)]
+    name: WordKey | None = None
+    source: TextKey = Field(alias="from")
+    target: TextKey = Field(alias="to")
+    rate: BandwidthKey | None = None
+    start: DurationKey = 0
+    stop: DurationKey | None = None
+    size: SizeKey | None = None
+    payload: Annotated[int, whole(18, 8900, " (bytes of a datagram)")] = 1000
+    ecn: BoolKey = False
 
 
 class StragglerKeys(Section):
@@ -200,3 +243,4 @@ class JobKeys(Section):
     hello: BoolKey = True
     fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
     straggler: Any = None
+    hosts: NamesKey = ()

@@ -33,12 +33,12 @@ from testbed.worlds.simulated.wire import Wire
 
 __all__ = ["Parts", "choose_parts"]
 
-_KNOWN_OF_LINKS = frozenset({"rate_bps", "delay_ns", "jitter_ns", "mtu", "queue_packets"})
+_KNOWN_OF_LINKS = frozenset({"rate_bps", "delay_ns", "jitter_ns", "mtu", "queue_packets", "ecn_threshold_packets"})
 _KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip", "part"})
 _KNOWN_OF_SCENARIOS = frozenset(
     {
         "name", "topology", "link", "description", "seed", "world", "transport", "switch", "job", "faults",
-        "time_limit_ns", "capture", "trace", "clocks", "expect", "source",
+        "time_limit_ns", "capture", "trace", "clocks", "background", "expect", "source",
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset(
