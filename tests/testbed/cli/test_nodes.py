@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -142,6 +143,7 @@ class _Plane:
 
 @pytest.fixture
 def plane(monkeypatch):
+    importlib.import_module("workloads.verbs")  # whose parts must not keep the fakes
     made = type("_OnePlane", (_Plane,), {})
     install_fake(monkeypatch, "switch_nodes.dataplane", DataPlane=made)
     install_fake(monkeypatch, "switch_nodes.registry", create_program=_Machine)
