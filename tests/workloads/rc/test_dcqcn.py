@@ -45,6 +45,15 @@ def test_the_first_notice_halves_the_rate():
     assert list(events) == [RateChanged(7, "cnp", "recovery", LINE // 2, LINE, 1.0)]
 
 
+def test_no_cut_goes_below_the_least_rate():
+    reaction, events = point()
+    for now in range(10):
+        reaction.on_cnp(now * 2 * MS)
+    assert reaction.rate_bps == CONFIG.min_rate_bps
+    assert [event.rate_bps for event in events][-1] == CONFIG.min_rate_bps
+    assert len(events) < 10, "a cut that changes nothing is not told"
+
+
 def test_alpha_decays_without_notices_and_then_cuts_less():
     """g = 1/256: 256 periods leave (255/256)^256 = 0.3672 of it."""
     reaction, _ = point()
