@@ -82,9 +82,17 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
         # Where the switch knows no INA message yet, or missed its FIRST, a plain one makes it pass on raw what follows: a ring
         # connection must carry INA messages only (protocol text, rules D and I).
         return scenario.job.hello and not any(isinstance(other, (*LOSES, Reorder, Duplicate, Kill)) for other in others)
+    if isinstance(fault, Forge) and fault.what == "reflected" and _between_switches(scenario, fault):
+        # Reflected once more behind a leaf, a host's own packet is back: it would be summed instead of its rack's.
+        return False
     if isinstance(fault, Pause | Kill) and any(isinstance(other, Pause | Kill) for other in others):
         return False
     return is_sensible(replace(scenario, faults=(*others, fault)))
+
+
+def _between_switches(scenario: Scenario, fault: Forge) -> bool:
+    hosts = {node.name for node in scenario.topology.hosts}
+    return any(scenario.topology.link(link).a not in hosts for link in fault.links)
 
 
 def is_sensible(scenario: Scenario) -> bool:
