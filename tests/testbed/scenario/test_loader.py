@@ -41,7 +41,8 @@ switch: {program: netreduce, release: asap, gate: epsn}
 transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9, ack_every: 4,
             start_psn: 0xfffffc, receive_late: 2ms}
 job: {collective: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
-      window_messages: 3, credit: received, hello: false, straggler: {rank: 2, delay: 100ms}}
+      window_messages: 3, credit: received, hello: false, pipelined: false,
+      straggler: {rank: 2, delay: 100ms}}
 clocks: {offset: 500ms, drift: 100ppm}
 faults:
   - {kind: loss, links: [h1-s1], direction: up, rate: 1%, from: 1ms, until: 2s,
@@ -77,7 +78,7 @@ def test_every_key_arrives_where_it_belongs():
     assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn")
     assert dataclasses.astuple(transport) == (4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000)
     assert dataclasses.astuple(job) == (
-        "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, "received", False, 2, 100_000_000,
+        "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, "received", False, 2, 100_000_000, False,
     )  # fmt: skip
     match = Match(frozenset({0x11}), 0x60, 3, 1, -1, 2, 0)
     loss = Loss("loss-1", ("h1-s1",), (Direction.UP,), Window(1_000_000, 2 * 10**9), match, 0.01)
@@ -195,7 +196,7 @@ def test_the_loss_case_table_is_covered():
         "straggler-too-late", "receiver-not-ready", "delayed-link", "link-flap", "switch-paused", "worker-paused",
         "dead-link", "switch-killed", "switch-restarted", "worker-killed", "rack", "rack-lossy", "rack-bursty",
         "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
-        "custom-topology-ring",
+        "custom-topology-ring", "hierarchical", "hierarchical-lossy", "hierarchical-ring", "hierarchical-tencent",
     }  # fmt: skip
     assert rows <= set(builtin_names())
     failing = {name for name in builtin_names() if load_scenario(name).expect == "fail"}
