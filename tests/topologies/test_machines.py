@@ -13,7 +13,11 @@ def test_every_worker_hangs_on_its_machine_and_every_machine_on_the_rack() -> No
         "h1-m1", "h2-m1", "h3-m1", "h4-m2", "h5-m2", "h6-m2", "m1-s1", "m2-s1",
     ]  # fmt: skip
     assert [link.shape for link in topology.links] == [INSIDE] * 6 + [UPLINK] * 2
-    assert [(node.name, node.part) for node in topology.switches] == [("m1", "machine"), ("m2", "machine"), ("s1", "rack")]
+    assert [(node.name, node.part) for node in topology.switches] == [
+        ("m1", "machine"),
+        ("m2", "machine"),
+        ("s1", "rack"),
+    ]
     # A machine's workers, then its uplink; the rack's ports in the order of the machines.
     assert [port for port, _, _ in topology.ports("m2")] == [0, 1, 2, 3]
     assert [(port, link.a) for port, link, _ in topology.ports("s1")] == [(0, "m1"), (1, "m2")]

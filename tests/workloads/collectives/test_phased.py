@@ -130,13 +130,17 @@ def test_a_wrong_result_of_a_phase_is_the_workers_problem() -> None:
     [
         (
             worker_of(),
-            "scenario: phases: collective parallel_netreduce has phases, and the worker is told none; found none; allowed: "
-            "the phases of a plan over machines",
+            (
+                "scenario: phases: collective parallel_netreduce has phases, and the worker is told none; found none; allowed: "
+                "the phases of a plan over machines"
+            ),
         ),
         (
             worker_of(phase("shift", 1, 0, 4)),
-            "scenario: phases.collective.kind: no such phase; found shift; allowed: netreduce, ring, reduce_scatter, "
-            "chain_reduce, all_gather, chain_broadcast",
+            (
+                "scenario: phases.collective.kind: no such phase; found shift; allowed: netreduce, ring, reduce_scatter, "
+                "chain_reduce, all_gather, chain_broadcast"
+            ),
         ),
         (
             worker_of(phase("ring", 1, 0, 4), arithmetic=ArithmeticSpec("sum", "int32sat")),

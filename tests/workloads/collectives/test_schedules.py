@@ -49,7 +49,8 @@ def test_a_chain_passes_the_whole_gradient_from_the_first_rank_to_the_last(kind)
 
 def test_without_pipelining_a_chunk_is_cut_into_full_messages_only():
     pipelined, plain = (
-        ring_schedule(config_of("ring", 2, message_packets=170, pipelined=way), 0, 64 * 2 * 200, MTU) for way in (True, False)
+        ring_schedule(config_of("ring", 2, message_packets=170, pipelined=way), 0, 64 * 2 * 200, MTU)
+        for way in (True, False)
     )
     assert [item.packets for item in pipelined if item.step == 0] == [25] * 8
     assert [item.packets for item in plain if item.step == 0] == [170, 30]
@@ -63,7 +64,9 @@ def test_without_pipelining_a_chunk_is_cut_into_full_messages_only():
 )
 def test_no_rank_sends_a_message_that_is_longer_than_the_slots_of_all(kind, size, elements, pipelined):
     config = config_of(kind, size, pipelined=pipelined)
-    sent = [item.packets for rank in range(size) for item in ring_schedule(replace(config, rank=rank), rank, elements, MTU)]
+    sent = [
+        item.packets for rank in range(size) for item in ring_schedule(replace(config, rank=rank), rank, elements, MTU)
+    ]
     assert max(sent, default=1) == longest_packets(config, elements, MTU)
 
 
