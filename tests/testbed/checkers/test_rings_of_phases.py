@@ -60,6 +60,13 @@ def test_a_good_run_passes_every_check_that_applies(parallel: Run, tencent: Run)
     assert {name for name, result in results.items() if result.verdict is Verdict.PASS} == set(results)
     assert results["exactly_once"].detail == "10 messages of 2 ranks on 2 rings: every packet entered its sum once"
     assert {"credit_bound", "slots_private", "transparency"} <= set(results)
+    for run in (parallel, tencent):
+        told = [
+            sorted((r["node"], r["iteration"], r["phase"]) for r in run.history if r["event"] == event)
+            for event in ("PhaseStarted", "PhaseCompleted")
+        ]
+        assert told[0] == told[1]
+        assert len(told[0]) == sum(len(worker.phases) for worker in run.plan.workers) * 2
     chains = tencent.judge()
     assert {result.verdict for result in chains.values()} == {Verdict.PASS}
     assert not {"exactly_once", "credit_bound", "slots_private"} & set(chains)
@@ -161,9 +168,14 @@ def data_of(run: Run, worker: int, phase: int) -> Callable[[CapturedFrame], bool
     return is_it
 
 
-@pytest.mark.parametrize(("switch", "link", "phase"), [("s1", "m2-s1", 1), ("m1", "h2-m1", 0)])
-def test_a_payload_that_changed_where_nothing_is_summed(parallel: Run, switch: str, link: str, phase: int) -> None:
-    """At s1 the phase between machines is summed and may change, but each copy alike; in a machine nothing may."""
+@pytest.mark.parametrize(
+    ("switch", "link", "phase", "may"),
+    [("s1", "m2-s1", 1, True), ("m1", "m1-s1", 1, False), ("m1", "h2-m1", 0, False)],
+)
+def test_payloads_may_change_where_a_ring_is_summed_and_nowhere_else(
+    parallel: Run, switch: str, link: str, phase: int, may: bool
+) -> None:
+    """A result is another payload by right, so that the rack's switch is judged by its headers and counts alone."""
     is_it, seen = data_of(parallel, 0, phase), []
 
     def alter(interface: str, captured: CapturedFrame) -> CapturedFrame:
@@ -175,10 +187,28 @@ def test_a_payload_that_changed_where_nothing_is_summed(parallel: Run, switch: s
 
     found = parallel.judge(**{switch: Altered(parallel.taps[switch], alter)})["transparency"]
     assert seen
-    # A result is another payload by right, so that the rack's switch is judged by its headers and counts alone.
-    assert found.verdict is (Verdict.PASS if switch == "s1" else Verdict.FAIL)
-    if switch == "m1":
-        assert "its payload changed, and nothing is aggregated on this connection" in found.detail
+    assert found.verdict is (Verdict.PASS if may else Verdict.FAIL)
+    assert may or "its payload changed, and nothing is aggregated on this connection" in found.detail
+
+
+class Strayed:
+    """A capture behind which one more frame enters and leaves, with another payload."""
+
+    def __init__(self, tap: MemoryTap, frame: bytes) -> None:
+        self.name, self.switch, self._tap, self._frame = tap.name, tap.switch, tap, frame
+
+    def read(self) -> Any:
+        yield from self._tap.read()
+        yield "m1-s1", CapturedFrame(0, 0, False, self._frame, "")
+        yield "m2-s1", CapturedFrame(0, 0, True, replace_payload(self._frame, b"other", 16), "")
+
+
+def test_what_belongs_into_a_machine_is_not_summed_on_the_rack(parallel: Run) -> None:
+    is_it = data_of(parallel, 0, 0)
+    frame = next(captured.frame for _, captured in parallel.taps["m1"].read() if is_it(captured))
+    found = parallel.judge(s1=Strayed(parallel.taps["s1"], bytes(frame)))["transparency"]
+    assert found.verdict is Verdict.FAIL
+    assert "its payload changed, and nothing is aggregated on this connection" in found.detail
 
 
 def test_a_made_up_answer_inside_a_machine(tencent: Run) -> None:
@@ -202,6 +232,12 @@ def test_the_reference_of_parallel_netreduce_folds_machines_first() -> None:
     # Element 0: (1e8 - 1e8) + (1 + 1); element 1, which worker 1 begins: (2 + 1) + (-1e8 + 1e8). One left fold gives else.
     assert total.tolist() == [2.0, 3.0]
     assert fold(rows, ArithmeticSpec()).tolist() == [2.0, 0.0]
+
+
+def test_the_reference_of_parallel_netreduce_begins_each_piece_with_its_worker() -> None:
+    rows = [np.array([1, 1, 1], np.float32), np.array([1e8] * 3, np.float32), np.array([-1e8] * 3, np.float32)]
+    # (1 + 1e8) - 1e8; (1e8 - 1e8) + 1; (-1e8 + 1) + 1e8
+    assert machines_fold("parallel_netreduce", [[0, 1, 2]], rows, ArithmeticSpec()).tolist() == [0.0, 1.0, 0.0]
 
 
 def test_the_reference_of_tencent_begins_with_the_last_worker_of_a_machine() -> None:

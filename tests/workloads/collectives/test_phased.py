@@ -88,7 +88,8 @@ def test_each_phase_takes_what_the_one_before_gives_and_nobody_touches_what_is_o
     assert (qpn, b"".join(request.segments)) == (13, floats(100, 200))
     arrive(worker, wires, 3, 0, 0, floats(7, 8))
     assert result.tolist() == [7, 8, 100, 200]
-    assert not worker.idle
+    worker.handle_timer(LATER)
+    assert not worker.idle, "nothing is acknowledged yet"
     for number in (1, 2, 3):
         worker.on_sent(SendCompleted(10 + number, 0, SUCCESS), 0)
     worker.handle_timer(LATER)

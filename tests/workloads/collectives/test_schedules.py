@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.fake_fabric import worker_config
@@ -56,6 +56,7 @@ def test_without_pipelining_a_chunk_is_cut_into_full_messages_only():
     assert [item.packets for item in plain if item.step == 0] == [170, 30]
 
 
+@example("ring", 2, 129, True)  # chunks of 65 and 64 elements: two packets and one
 @given(
     st.sampled_from(["ring", "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast"]),
     st.integers(2, 6),
