@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from switch_nodes.flows import choose_port
 from testbed.plan import Plan
 from topologies import Direction, Link, Topology
+from workloads.config import WorkerConfig
 from workloads.wire import Bth, Envelope, Opcode, Packet, encode_packet
 
 __all__ = ["LinkUse", "data_flows", "flow_path", "overbooked"]
@@ -44,26 +45,26 @@ def flow_path(plan: Plan, source: str, envelope: Envelope) -> tuple[LinkUse, ...
 def data_flows(plan: Plan) -> Mapping[LinkUse, int]:
     """How many connections send their data over each link, by direction; links without any are left out. Where a switch
     aggregates, what it sends to a host counts as the data of that host's connection."""
-    return Counter(use for source, envelope in _data(plan) for use in flow_path(plan, source, envelope))
+    return Counter(use for part in _parts(plan) for use in flow_path(plan, part.name, part.to_successor.envelope))
 
 
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
-    """Links that may be sent more data than their rate: queues there may overflow, and only the scenario is to blame."""
+    """Links that may be sent more data than their rate: queues there may overflow, and only the scenario is to blame. Phases
+    follow one another, so each is looked at for itself."""
     topology = plan.scenario.topology
-    coming: Counter[LinkUse] = Counter()
-    for source, envelope in _data(plan):
-        path = flow_path(plan, source, envelope)
+    coming: Counter[tuple[str, LinkUse]] = Counter()
+    for part in _parts(plan):
+        path = flow_path(plan, part.name, part.to_successor.envelope)
         rate = topology.link(path[0][0]).shape.rate_bps if path else 0
         for use in path:
-            coming[use] += rate
-    return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
+            coming[part.collective.phase, use] += rate
+    return frozenset(use for (_, use), rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
 
 
-def _data(plan: Plan) -> Iterator[tuple[str, Envelope]]:
-    """(host, envelope of what it sends) of every connection that carries data."""
+def _parts(plan: Plan) -> Iterator[WorkerConfig]:
+    """Every worker on every ring: the senders of all connections."""
     for worker in plan.workers:
-        for part in worker.parts:
-            yield worker.name, part.to_successor.envelope
+        yield from worker.parts
 
 
 def _exits(topology: Topology) -> dict[tuple[str, int], Link]:
