@@ -12,6 +12,7 @@ from switch_nodes.steering.steer import steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of
 from testbed.plan import Plan
 from topologies import Direction, Link, Topology
+from workloads.config import WorkerConfig
 from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
 
 __all__ = ["LinkUse", "data_flows", "flow_path", "overbooked"]
@@ -77,42 +78,46 @@ def data_flows(plan: Plan) -> Mapping[LinkUse, float]:
     aggregates, what it sends to a host counts as the data of that host's connection. Messages that are summed by several
     spines, each by one, count as that share at each."""
     found: Counter[LinkUse] = Counter()
-    for source, envelope in _data(plan):
-        paths = _paths(plan, source, envelope)
+    for part in _parts(plan):
+        paths = _paths(plan, part)
         for use, times in Counter(use for path in paths for use in path).items():
             found[use] += times / len(paths)  # type: ignore[assignment]
     return found
 
 
-def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, ...]]:
-    """All that the packets of one connection take."""
-    roots = {len(links.uplinks) for config in plan.switches if (links := _boundary(config, envelope)) is not None}
-    return [flow_path(plan, source, envelope, root=root) for root in range(max(roots, default=1))]
-
-
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
     """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only the
-    scenario is to blame."""
+    scenario is to blame. Phases follow one another, so each is looked at for itself."""
     topology = plan.scenario.topology
-    coming: Counter[LinkUse] = Counter()
-    for source, envelope in _data(plan):
-        paths = _paths(plan, source, envelope)
+    coming: dict[str, Counter[LinkUse]] = {}
+    for part in _parts(plan):
+        paths = _paths(plan, part)
         rate = topology.link(paths[0][0][0]).shape.rate_bps if paths[0] else 0
+        phase = coming.setdefault(part.collective.phase, Counter())
         for use in {use for path in paths for use in path}:
-            coming[use] += rate
+            phase[use] += rate
     for flow in plan.background:
         path = flow_path(plan, flow.source, flow.config.envelope, flow.config.dport)
         rate = topology.link(path[0][0]).shape.rate_bps if path else 0
         for use in path:
-            coming[use] += min(rate, flow.config.rate_bps or rate)
-    return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
+            for phase in coming.values():
+                phase[use] += min(rate, flow.config.rate_bps or rate)
+    return frozenset(
+        use for phase in coming.values() for use, rate in phase.items() if rate > topology.link(use[0]).shape.rate_bps
+    )
 
 
-def _data(plan: Plan) -> Iterator[tuple[str, Envelope]]:
-    """(host, envelope of what it sends) of every connection that carries data."""
+def _paths(plan: Plan, part: WorkerConfig) -> list[tuple[LinkUse, ...]]:
+    """All that the packets of one connection take."""
+    envelope = part.to_successor.envelope
+    roots = {len(links.uplinks) for config in plan.switches if (links := _boundary(config, envelope)) is not None}
+    return [flow_path(plan, part.name, envelope, root=root) for root in range(max(roots, default=1))]
+
+
+def _parts(plan: Plan) -> Iterator[WorkerConfig]:
+    """Every worker on every ring: the senders of all connections."""
     for worker in plan.workers:
-        for part in worker.parts:
-            yield worker.name, part.to_successor.envelope
+        yield from worker.parts
 
 
 def _exits(topology: Topology) -> dict[tuple[str, int], Link]:

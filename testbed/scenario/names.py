@@ -65,6 +65,8 @@ NODE_ROLES = {
     "edge": "a switch that hosts hang on, in a fat tree",
     "aggregation": "a switch above edges",
     "core": "a switch above all",
+    "machine": "a switch inside a machine, which its workers hang on",
+    "rack": "a switch above machines",
 }
 """of a custom topology; all but `host` behave as one and differ in drawings"""
 CONGESTION_CONTROLS = {

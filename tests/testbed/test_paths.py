@@ -7,7 +7,7 @@ import pytest
 from testbed.paths import data_flows, flow_path, overbooked
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions
-from topologies import Direction, LinkShape, Topology, fat_tree, rack, spine_leaf
+from topologies import Direction, LinkShape, Topology, fat_tree, machines, rack, spine_leaf
 
 SHAPE, UP, DOWN = LinkShape(), Direction.UP, Direction.DOWN
 
@@ -81,3 +81,12 @@ def test_what_a_leaf_sums_takes_every_spine_in_equal_shares() -> None:
     slow = replace(SHAPE, rate_bps=SHAPE.rate_bps // 2)
     tight = overbooked(make_plan(Scenario("t", spine_leaf([2, 1], 2, SHAPE, slow), SHAPE)))
     assert tight == {(f"leaf{leaf}-spine{n}", way) for leaf in (1, 2) for n in (1, 2) for way in (UP, DOWN)}
+
+
+def test_the_phases_of_a_worker_do_not_add_up() -> None:
+    """Two workers of 100 Mbit/s share an uplink of 100; inside its machine each has its links for itself, phase by phase."""
+    scenario = Scenario("t", machines(2, 2, SHAPE), SHAPE, job=Job(collective="parallel_netreduce"))
+    assert overbooked(make_plan(scenario)) == {
+        ("m1-s1", UP), ("m1-s1", DOWN), ("m2-s1", UP), ("m2-s1", DOWN),
+    }  # fmt: skip
+    assert data_flows(make_plan(scenario))["h1-m1", UP] == 3

@@ -45,7 +45,7 @@ transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 
                     hyper_increase: 7Mbps, min_rate: 8Mbps, burst: 9us}}
 job: {collective: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
       window_messages: 3, credit: received, hello: false, fallback: ring, straggler: {rank: 2, delay: 100ms},
-      hosts: [h4, h1, h3]}
+      pipelined: false, hosts: [h4, h1, h3]}
 clocks: {offset: 500ms, drift: 100ppm}
 faults:
   - {kind: loss, links: [h1-s1], direction: up, rate: 1%, from: 1ms, until: 2s,
@@ -87,7 +87,7 @@ def test_every_key_arrives_where_it_belongs():
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert dataclasses.astuple(job) == (
-        "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, "received", False, "ring", 2, 100_000_000,
+        "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, "received", False, "ring", 2, 100_000_000, False,
         ("h4", "h1", "h3"),
     )  # fmt: skip
     match = Match(frozenset({0x11}), 0x60, 3, 1, -1, 2, 0)
@@ -214,6 +214,7 @@ def test_the_loss_case_table_is_covered():
         "dead-link", "switch-killed", "switch-restarted", "worker-killed", "rack", "rack-lossy", "rack-bursty",
         "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
         "custom-topology-ring", "rack-32", "congested", "congested-tcp",
+        "hierarchical", "hierarchical-lossy", "hierarchical-ring", "hierarchical-tencent",
     }  # fmt: skip
     assert rows <= set(builtin_names())
     failing = {name for name in builtin_names() if load_scenario(name).expect == "fail"}

@@ -30,6 +30,7 @@ OTHERWISE = {
     "accelerator-lossy": (*SMALL, "faults.loss.rate=5%"),
     "dead-link": (*SMALL, "faults.cut.from=5ms", "transport.timeout=10"),
     "first-of-last-message-lost": ("job.size=99264", "faults.first.match.message=4"),
+    "hierarchical-lossy": ("job.size=60kB", "job.message_packets=8"),
     "last-result-lost": (*SMALL, "faults.result.match.message=4"),
     "link-flap": ("job.size=200kB",),
     "rack-bursty": ("job.size=200kB",),
@@ -75,6 +76,9 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "spine-leaf-ring",
         "fat-tree-ring",
         "congested",
+        "hierarchical",
+        "hierarchical-ring",
+        "hierarchical-tencent",
     }
     assert set(IN_VIRTUAL_TIME) - struck == quiet
     marking = [case.scenario for case, text in zip(cases, texts, strict=True) if re.search(r'"marks":[1-9]', text)]
