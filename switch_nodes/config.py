@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from switch_nodes.jobs import JobConfig
 from workloads.config import ArithmeticSpec
 
 __all__ = ["RingConfig", "RingMember", "SwitchConfig"]
@@ -51,3 +52,7 @@ class SwitchConfig:
     """makes this switch's choices independent of other switches'"""
     flood_ports: tuple[int, ...] | None = None
     """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None: all"""
+    jobs: tuple[JobConfig, ...] = ()
+    """what programs other than NetReduce aggregate (`docs/programs.md`)"""
+    memory: int = 0
+    """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""

@@ -12,6 +12,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.fast_forwarding import create_forward
 from switch_nodes.netreduce import create_netreduce
 from switch_nodes.program import SwitchProgram
+from switch_nodes.switchml import SwitchMlProgram
 from workloads.errors import ScenarioError
 
 __all__ = ["ProgramFactory", "create_program", "program_names", "register_program"]
@@ -19,7 +20,11 @@ __all__ = ["ProgramFactory", "create_program", "program_names", "register_progra
 ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _KEY = "switch.program"
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
-_factories: dict[str, ProgramFactory] = {"forward": create_forward, "netreduce": create_netreduce}
+_factories: dict[str, ProgramFactory] = {
+    "forward": create_forward,
+    "netreduce": create_netreduce,
+    "switchml": SwitchMlProgram,
+}
 
 
 def register_program(name: str, factory: ProgramFactory) -> None:

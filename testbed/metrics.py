@@ -19,7 +19,6 @@ PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
 """metrics that mean nothing when the machine did not keep up"""
 _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 """kinds of fault that take a packet away (a damaged one is thrown away by the next iCRC check)"""
-_ETHERNET, _IP, _UDP, _BTH, _ICRC = 14, 20, 8, 12, 4
 
 
 def bound_bps(context: CheckContext) -> float:
@@ -27,11 +26,10 @@ def bound_bps(context: CheckContext) -> float:
     bytes; the rate of a link that several connections share is divided among them. In a ring all-reduce each gradient
     crosses a link 2(P-1)/P times (protocol text, section 1)."""
     worker = context.plan.workers[0]
-    payload = worker.to_successor.path_mtu
-    frame = _ETHERNET + _IP + _UDP + _BTH + payload + _ICRC
+    framing = worker.framing
     topology, shared = context.plan.scenario.topology, data_flows(context.plan)
     rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
-    bound = rate * payload / frame
+    bound = rate * framing.payload_bytes / framing.frame_bytes
     if worker.collective.kind == "ring":
         size = worker.collective.size
         bound *= size / (2 * (size - 1))
@@ -54,15 +52,17 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "gradient_bytes": size_bytes,
         "retransmissions": _retransmissions(context),
         "naks": len(context.events("NakSent")),
-        "timeouts": sum(record["cause"] == "timeout" for record in context.events("Retransmission")),
+        "timeouts": sum(record["cause"] == "timeout" for record in context.events("Retransmission", "DatagramResent")),
         "rnr_naks": len(context.events("RnrNakSent")),
-        "rejected_frames": _count(context, "FrameRejected", "reason"),
+        "rejected_frames": _count(context, ("FrameRejected",), "reason"),
         "lost": _lost(context),
         "recovered_packets": _recovered(context),
-        "replayed_results": len(context.events("ResultReplayed")),
+        "replayed_results": len(context.events("ResultReplayed", "BlockReplayed")),
         "inferred_messages": len(context.events("MessageInferred")),
-        "ignored_packets": _count(context, "PacketIgnored", "reason"),
-        "peak_slots": max((record["peak_occupied"] for record in context.events("SlotsAtEnd")), default=None),
+        "ignored_packets": _count(context, ("PacketIgnored", "ContributionIgnored"), "reason"),
+        "peak_slots": max(
+            (record["peak_occupied"] for record in context.events("SlotsAtEnd", "MemoryAtEnd")), default=None
+        ),
         "training": _training(context),
         "unreliable": None,
     }
@@ -123,18 +123,18 @@ def _iteration_times(context: CheckContext) -> list[float | None]:
 
 def _retransmissions(context: CheckContext) -> dict[str, Any]:
     """`packets` is None when no queue pair told its statistics (a killed run)."""
-    told = context.events("RcStatistics")
+    told = context.events("RcStatistics", "DatagramStatistics")
     sent = sum(record["packets_sent"] for record in told)
     again = sum(record["packets_retransmitted"] for record in told)
     return {
         "packets": again if told else None,
         "of_packets_sent": sent if told else None,
-        "by_cause": _count(context, "Retransmission", "cause"),
+        "by_cause": _count(context, ("Retransmission", "DatagramResent"), "cause"),
     }
 
 
-def _count(context: CheckContext, event: str, key: str) -> dict[str, int]:
-    return dict(sorted(Counter(str(record[key]) for record in context.events(event)).items()))
+def _count(context: CheckContext, events: tuple[str, ...], key: str) -> dict[str, int]:
+    return dict(sorted(Counter(str(record[key]) for record in context.events(*events)).items()))
 
 
 def _lost(context: CheckContext) -> dict[str, int]:
@@ -165,7 +165,7 @@ def _recovered(context: CheckContext) -> int:
     receivers = {
         f"{format_ip(worker.from_predecessor.envelope.dst_ip)}>{format_ip(worker.from_predecessor.envelope.src_ip)}:"
         f"{worker.from_predecessor.qpn}": worker.name
-        for worker in context.plan.workers
+        for worker in context.plan.ring_workers
     }
     lost = {(record["flow"], record["psn"]) for record in _losses(context) if _class_of(record["opcode"]) == "data"}
     return sum(receivers.get(flow) in done for flow, _ in lost)

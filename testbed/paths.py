@@ -44,7 +44,9 @@ def flow_path(plan: Plan, source: str, envelope: Envelope) -> tuple[LinkUse, ...
 def data_flows(plan: Plan) -> Mapping[LinkUse, int]:
     """How many connections send their data over each link, by direction; links without any are left out. Where a switch
     aggregates, what it sends to a host counts as the data of that host's connection."""
-    return Counter(use for worker in plan.workers for use in flow_path(plan, worker.name, worker.to_successor.envelope))
+    return Counter(
+        use for worker in plan.workers for envelope in worker.sends for use in flow_path(plan, worker.name, envelope)
+    )
 
 
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
@@ -52,10 +54,11 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
     topology = plan.scenario.topology
     coming: Counter[LinkUse] = Counter()
     for worker in plan.workers:
-        path = flow_path(plan, worker.name, worker.to_successor.envelope)
-        rate = topology.link(path[0][0]).shape.rate_bps if path else 0
-        for use in path:
-            coming[use] += rate
+        for envelope in worker.sends:
+            path = flow_path(plan, worker.name, envelope)
+            rate = topology.link(path[0][0]).shape.rate_bps if path else 0
+            for use in path:
+                coming[use] += rate
     return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
 
 

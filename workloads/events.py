@@ -9,6 +9,8 @@ from workloads.machine import Event
 __all__ = [
     "CollectiveCompleted",
     "CollectiveStarted",
+    "DatagramResent",
+    "DatagramStatistics",
     "FrameRejected",
     "MessageAcked",
     "MessagePosted",
@@ -116,6 +118,37 @@ class RcStatistics(Event):
     icrc_errors: int
     cnps_received: int = 0
     """congestion notifications; counted, not acted upon"""
+
+
+@dataclass(frozen=True, slots=True)
+class DatagramResent(Event):
+    """A worker of a datagram protocol sent a packet again."""
+
+    job: int
+    block: int
+    """which packet of the job, from 0"""
+    slot: int
+    cause: str
+    """timeout"""
+    attempt: int
+    """1: its first repetition"""
+
+
+@dataclass(frozen=True, slots=True)
+class DatagramStatistics(Event):
+    """Counters of one worker of a datagram protocol since it was made; told when it stops."""
+
+    job: int
+    packets_sent: int
+    """repetitions included"""
+    packets_retransmitted: int
+    results_received: int
+    """that were waited for"""
+    duplicates_received: int
+    """results that were there already, or of a packet that is none of ours"""
+    timeouts: int
+    rejected: int
+    """damaged or contradicting datagrams"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from testbed.checkers.credit import credit_bound
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.exercised import faults_exercised, strikes
 from testbed.checkers.fidelity import judge_fidelity
+from testbed.checkers.job_liveness import job_liveness
+from testbed.checkers.jobs import blocks_once, job_credit, memory_private
 from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers, register_checker, run_checks
@@ -29,8 +31,19 @@ __all__ = [
 ]
 
 
+def _served(context: CheckContext) -> bool:
+    """Whether switches serve jobs by the contract of `switch_nodes.jobs`. NetReduce does not: it tells of messages."""
+    return any(switch.jobs for switch in context.plan.switches)
+
+
+def _by_contract(messages: Check, jobs: Check) -> Check:
+    """The judge that understands what the switches of this run tell."""
+    return lambda context: (jobs if _served(context) else messages)(context)
+
+
 def _without_aggregation(context: CheckContext) -> str | None:
-    if context.plan.workers[0].collective.kind == "netreduce" and context.plan.scenario.switch.program != "forward":
+    kind = context.plan.workers[0].collective.kind
+    if _served(context) or (kind == "netreduce" and context.plan.scenario.switch.program != "forward"):
         return None
     return "nothing is aggregated in this run"
 
@@ -44,15 +57,27 @@ register_checker(
 )
 register_checker(
     "exactly_once",
-    exactly_once,
+    _by_contract(exactly_once, blocks_once),
     proves="every packet of every rank entered its sum exactly once",
     skip=_without_aggregation,
 )
-register_checker("liveness", liveness, proves="every worker finished, and no slot holds a contribution without a sum")
 register_checker(
-    "credit_bound", credit_bound, proves="no worker posted a message past its credit window", skip=_without_credit
+    "liveness",
+    _by_contract(liveness, job_liveness),
+    proves="every worker finished, and no slot holds a contribution without a sum",
 )
-register_checker("slots_private", slots_private, proves="no slot served two jobs", skip=_without_aggregation)
+register_checker(
+    "credit_bound",
+    _by_contract(credit_bound, job_credit),
+    proves="no worker sent past its credit window",
+    skip=_without_credit,
+)
+register_checker(
+    "slots_private",
+    _by_contract(slots_private, memory_private),
+    proves="no slot served two jobs",
+    skip=_without_aggregation,
+)
 register_checker(
     "transparency",
     transparency,

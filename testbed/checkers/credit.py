@@ -16,7 +16,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
     section 8); with `credit: received` or `acked` that term alone counts. With a hello nothing else goes before its
     result is back. The switch's own opinion: no packet was an `overrun`, unless it started anew without memory or a fault
     forged packets."""
-    collective = context.plan.workers[0].collective
+    collective = context.plan.ring_workers[0].collective
     window = collective.window_messages
     received = dict.fromkeys(context.workers, 0)
     acked = dict.fromkeys(context.workers, 0)

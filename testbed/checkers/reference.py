@@ -3,6 +3,7 @@
 Arithmetic (protocol text section 7): float32 is a left fold in rank order, rounded to binary32 at every step, a NaN
 becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is bitwise; in a float32 max NaN wins and
 +0 is above -0.
+SwitchML sums integers that the workers agreed on by exponents (`switchml_sum`).
 A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp) per step.
 """
 
@@ -15,8 +16,10 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checkers.reference_switchml import switchml_sum
 from testbed.plan import Plan
 from workloads.config import ArithmeticSpec, WorkloadConfig
+from workloads.switchml import SwitchMlConfig
 
 __all__ = ["Array", "GradientSource", "SourceFactory", "default_sources", "expected_results", "fold", "ring_fold"]
 
@@ -102,7 +105,7 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
     gradient, so the reference trains along."""
     make = create or default_sources()
     size = len(plan.workers)
-    collective = plan.workers[0].collective
+    first, collective = plan.workers[0], plan.workers[0].collective
     dtype = collective.arithmetic.dtype
     sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(plan.workers)]
     for iteration in range(plan.workers[0].workload.iterations):
@@ -112,6 +115,8 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
             totals = [gradients[rank - 1] for rank in range(size)]
         elif collective.kind == "ring":
             totals = [ring_fold(gradients, collective.arithmetic)] * size
+        elif isinstance(first, SwitchMlConfig):
+            totals = [switchml_sum(gradients, first.elements // 2)] * size
         else:
             totals = [fold(gradients, collective.arithmetic)] * size
         for source, total in zip(sources, totals, strict=True):

@@ -20,6 +20,8 @@ __all__ = ["skip_transparency", "transparency"]
 
 
 def skip_transparency(context: CheckContext) -> str | None:
+    if not context.plan.ring_workers:
+        return "the workers talk to the switch itself: there are no connections for it to be transparent to"
     return None if context.plan.scenario.capture else "the scenario turns the capture off (capture: false)"
 
 
@@ -66,7 +68,7 @@ class _CaptureJudge:
         self._violations, self._place = violations, switch if several else "the switch"
         self._names = {host.ip: host.name for host in scenario.topology.hosts}
         self._layout = message_layout(context)
-        self._window = plan.workers[0].collective.window_messages
+        self._window = plan.ring_workers[0].collective.window_messages
         self._corrupts = any(isinstance(fault, Corrupt | Forge) for fault in scenario.faults)
         self._ranks = {connection.requests: connection.rank for connection in plan.connections}
         self._first = {connection.rank: connection.first_psn for connection in plan.connections}
@@ -91,7 +93,9 @@ class _CaptureJudge:
         if not (forged or reborn):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
             for connection in plan.connections:
-                worker, peer = plan.workers[connection.rank], plan.workers[(connection.rank + 1) % len(plan.workers)]
+                worker, peer = (
+                    plan.ring_workers[rank % len(plan.workers)] for rank in (connection.rank, connection.rank + 1)
+                )
                 if not here & {worker.name, peer.name}:
                     continue
                 rules = ConnectionRules(
@@ -190,7 +194,7 @@ def _hangs_on(topology: Topology, host: str, switch: str) -> bool:
 def _window_packets(context: CheckContext) -> int:
     """Most packets that a sender may have unacknowledged. N messages with credit by acknowledgements, 2N by the limit of
     the send queue without; a ring all-reduce is held by the queue pair alone."""
-    worker = context.plan.workers[0]
+    worker = context.plan.ring_workers[0]
     collective, queue_pair = worker.collective, worker.to_successor.window_packets
     if collective.kind == "ring":
         return queue_pair

@@ -10,8 +10,9 @@ from switch_nodes.config import SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.connections import plan_connections
 from testbed.plan.switches import RING_ID, plan_switches
+from testbed.plan.switchml import plan_switchml_workers, with_switchml_jobs
 from testbed.scenario.model import Scenario
-from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
+from workloads.config import ArithmeticSpec, CollectiveConfig, HostConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
 from workloads.wire import PSN_MODULUS, Envelope
 
@@ -23,16 +24,45 @@ _BASE_VA = 0x10_0000_0000
 @dataclass(frozen=True, slots=True)
 class Plan:
     scenario: Scenario
-    workers: tuple[WorkerConfig, ...]
+    workers: tuple[HostConfig, ...]
     """rank order; a worker's name is its host's"""
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
-    """connection k goes from rank k to rank k+1"""
+    """connection k goes from rank k to rank k+1; none where workers do not talk over RC"""
+
+    @property
+    def ring_workers(self) -> tuple[WorkerConfig, ...]:
+        """The workers where they form a ring of RC connections; else none."""
+        return tuple(worker for worker in self.workers if isinstance(worker, WorkerConfig))
 
 
 def make_plan(scenario: Scenario) -> Plan:
-    """QPNs, PSNs, UDP source ports and keys of one ring over all hosts, and the switches' tables."""
+    """What the scenario's collective needs of hosts and switches."""
     draw = random.Random(f"plan {scenario.seed}")
+    if scenario.job.collective == "switchml":
+        pool_workers = plan_switchml_workers(scenario, _workloads(scenario), draw)
+        switches = plan_switches(scenario, pool_workers[0].collective.arithmetic)
+        return Plan(scenario, pool_workers, with_switchml_jobs(switches, scenario, pool_workers), ())
+    return _plan_ring(scenario, draw)
+
+
+def _workloads(scenario: Scenario) -> tuple[WorkloadConfig, ...]:
+    """In rank order."""
+    job = scenario.job
+    return tuple(
+        WorkloadConfig(
+            kind=job.workload,
+            seed=scenario.seed,
+            elements=digits_elements() if job.workload == "digits" else job.size_bytes // 4,
+            iterations=job.iterations,
+            straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
+        )
+        for rank in range(len(scenario.topology.hosts))
+    )
+
+
+def _plan_ring(scenario: Scenario, draw: random.Random) -> Plan:
+    """QPNs, PSNs, UDP source ports and keys of one ring over all hosts, and the switches' tables."""
     transport, job = scenario.transport, scenario.job
     hosts = scenario.topology.hosts
     size = len(hosts)
@@ -43,7 +73,7 @@ def make_plan(scenario: Scenario) -> Plan:
     send_qpn, recv_qpn = qpns[:size], qpns[size:]
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
-    arithmetic = ArithmeticSpec(job.op, job.dtype)
+    arithmetic, workloads = ArithmeticSpec(job.op, job.dtype), _workloads(scenario)
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
         return QpConfig(
@@ -93,13 +123,7 @@ def make_plan(scenario: Scenario) -> Plan:
                     rkey=rkeys[rank],
                     receive_late_ns=transport.receive_late_ns,
                 ),
-                workload=WorkloadConfig(
-                    kind=job.workload,
-                    seed=scenario.seed,
-                    elements=digits_elements() if job.workload == "digits" else job.size_bytes // 4,
-                    iterations=job.iterations,
-                    straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
-                ),
+                workload=workloads[rank],
             )
         )
     return Plan(scenario, tuple(workers), plan_switches(scenario, arithmetic), plan_connections(tuple(workers)))

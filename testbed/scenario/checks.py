@@ -69,7 +69,7 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
         return
-    wanted = "netreduce" if job.collective == "netreduce" else "forward"
+    wanted = job.collective if job.collective in PROGRAMS else "forward"
     if switch.program != wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(

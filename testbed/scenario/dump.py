@@ -46,6 +46,7 @@ def dump_scenario(scenario: Scenario) -> str:
             "program": scenario.switch.program,
             "release": scenario.switch.release,
             "gate": scenario.switch.gate,
+            "memory": scenario.switch.memory,
         },
         "transport": _dump_transport(scenario.transport),
         "job": _dump_job(scenario.job),
@@ -97,6 +98,7 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
         "ack_every": transport.ack_every,
         "start_psn": "random" if transport.start_psn is None else transport.start_psn,
         "receive_late": format_duration(transport.receive_late_ns),
+        "rto": format_duration(transport.rto_ns),
     }
 
 
@@ -110,6 +112,7 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "iterations": job.iterations,
         "message_packets": job.message_packets,
         "window_messages": job.window_messages,
+        "window_packets": job.window_packets,
         "credit": job.credit,
         "hello": job.hello,
     }

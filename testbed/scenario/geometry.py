@@ -52,8 +52,8 @@ class Geometry:
 
 
 def geometry_of(job: Job, transport: Transport) -> Geometry | None:
-    """None where it does not follow from the scenario alone (a ring's chunks, a model's size)."""
-    if job.collective == "ring" or job.workload != "synthetic":
+    """None where it does not follow from the scenario alone (a ring's chunks, a model's size), or there are none."""
+    if job.collective in ("ring", "switchml") or job.workload != "synthetic":
         return None
     room = job.message_packets * transport.path_mtu - INA_HEADER_BYTES
     count = -(-job.size_bytes // room)

@@ -16,6 +16,7 @@ from testbed.scenario.checks import (
     check_program,
     check_switch_memory,
 )
+from testbed.scenario.checks_switchml import check_switchml
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
@@ -88,6 +89,8 @@ class _Build:
             check_one_switch(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
+        if topology and switch and transport and job:
+            check_switchml(self.problems, *topology, switch, transport, job)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
@@ -125,7 +128,7 @@ class _Build:
         if value is None:
             return SwitchOptions()
         keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
-        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate)
+        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate, keys.memory)
 
     def _transport(self) -> Transport | None:
         value = self.data.get("transport")
@@ -144,6 +147,7 @@ class _Build:
             ack_every=keys.ack_every,
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
+            rto_ns=keys.rto,
         )
 
     def _clocks(self) -> Clocks | None:
@@ -172,6 +176,7 @@ class _Build:
             iterations=keys.iterations,
             message_packets=keys.message_packets,
             window_messages=keys.window_messages,
+            window_packets=keys.window_packets,
             credit=keys.credit,
             hello=keys.hello,
         )

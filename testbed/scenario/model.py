@@ -30,16 +30,20 @@ class Transport:
     """None: drawn from the seed, one per connection"""
     receive_late_ns: int = 0
     """a worker posts each receive buffer that late (to provoke RNR NAKs)"""
+    rto_ns: int = 10_000_000
+    """of datagram protocols: a packet without a result is sent again after that, or after four round trips"""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchOptions:
     program: str = "netreduce"
-    """netreduce, forward (plain)"""
+    """netreduce, switchml, forward (plain)"""
     release: str = "order"
     """order: rule A of the protocol; asap"""
     gate: str = "window"
     """window: accept ahead packets inside the window; epsn: only the expected one"""
+    memory: int = 256
+    """values (of one packet's elements) that the switch stores for aggregation"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Job:
     """What the workers do."""
 
     collective: str = "netreduce"
-    """netreduce, ring, shift (a NetReduce worker through a plain switch)"""
+    """netreduce, switchml, ring, shift (a NetReduce worker through a plain switch)"""
     workload: str = "synthetic"
     """synthetic, digits"""
     size_bytes: int = 1_000_000
@@ -61,6 +65,8 @@ class Job:
     """L"""
     window_messages: int = 2
     """N"""
+    window_packets: int = 64
+    """W of datagram protocols: packets outstanding per worker"""
     credit: str = "both"
     """both, received, acked"""
     hello: bool = True

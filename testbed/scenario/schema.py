@@ -156,6 +156,7 @@ class SwitchKeys(Section):
     program: Annotated[str, choice(names.PROGRAMS, or_form=PROGRAM_FILE)] = "netreduce"
     release: Annotated[str, choice(names.RELEASES)] = "order"
     gate: Annotated[str, choice(names.GATES)] = "window"
+    memory: Annotated[int, whole(1, 1 << 16, " (values)")] = 256
 
 
 class TransportKeys(Section):
@@ -168,6 +169,7 @@ class TransportKeys(Section):
     ack_every: Annotated[int, whole(1, 1024)] = 16
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
+    rto: DurationKey = 10_000_000
 
 
 class StragglerKeys(Section):
@@ -184,6 +186,7 @@ class JobKeys(Section):
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
     message_packets: Annotated[int, whole(1, 1024)] = 170
     window_messages: Annotated[int, whole(1, 16384)] = 2
+    window_packets: Annotated[int, whole(1, 1 << 15)] = 64
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
     straggler: Any = None

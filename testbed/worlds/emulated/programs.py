@@ -63,13 +63,10 @@ def build_node(task: NodeTask, channel: NodeChannel) -> _Loop:
 
 def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.dataplane import DataPlane, Pacer
-    from workloads.gradients import create_source
-    from workloads.worker import WorkerMachine
+    from workloads.hosts import create_host
 
     config = next(worker for worker in task.plan.workers if worker.name == task.node.name).reborn(task.lives)
-    collective = config.collective
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    machine = WorkerMachine(config, source)
+    machine = create_host(config)
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
     pacer = Pacer(fastest_bps, burst_bytes(fastest_bps, link.shape.mtu))

@@ -25,27 +25,23 @@ from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
-from workloads.config import WorkerConfig
+from workloads.config import HostConfig
 from workloads.events import WorkerFailed, WorkerFinished
-from workloads.gradients import create_source
+from workloads.hosts import create_host
 from workloads.machine import Event, event_record
-from workloads.worker import WorkerMachine
 
 __all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_worker", "simulate"]
 
 ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
-WorkerFactory = Callable[[WorkerConfig, int], FinishingMachine]
+WorkerFactory = Callable[[HostConfig, int], FinishingMachine]
 """(configuration, when the worker starts by its own clock in ns)"""
 
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
 
-def make_worker(config: WorkerConfig, start_ns: int = 0) -> WorkerMachine:
-    """The Machine of one host. Raises ScenarioError when the configuration names no collective."""
-    collective = config.collective
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    return WorkerMachine(config, source, start_ns=start_ns)
+make_worker = create_host
+"""The Machine of one host; tests employ others."""
 
 
 class Simulation:
@@ -117,7 +113,7 @@ class Simulation:
         clock = self._clocks.get(node)
         return make if clock is None else lambda: ClockedMachine(make(), clock)
 
-    def _hire(self, employ: WorkerFactory, config: WorkerConfig) -> Callable[[], FinishingMachine]:
+    def _hire(self, employ: WorkerFactory, config: HostConfig) -> Callable[[], FinishingMachine]:
         """`employ` for each life of a worker in turn; it starts with the traffic, by its node's clock."""
         clock, lives = self._clocks.get(config.name), count()
         start_ns = 0 if clock is None else clock.local(0)

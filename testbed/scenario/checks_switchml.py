@@ -1,0 +1,71 @@
+"""What must hold between the keys of a scenario whose collective is SwitchML."""
+
+from __future__ import annotations
+
+from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.problems import Problems
+from topologies import LinkShape, Topology
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
+
+__all__ = ["check_switchml"]
+
+_MOST_WORKERS = 32
+_ETHERNET = 14
+_VERSIONS = 2
+
+
+def check_switchml(
+    problems: Problems, topology: Topology, shape: LinkShape, switch: SwitchOptions, transport: Transport, job: Job
+) -> None:
+    """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed."""
+    if job.collective != "switchml":
+        return
+    switches, hosts = len(topology.switches), len(topology.hosts)
+    if switches > 1:
+        problems.add(
+            ("job", "collective"),
+            "switchml sums in one switch",
+            found=f"{switches} switches in the {topology.kind} topology",
+            allowed="a topology with one switch (kind: rack)",
+        )
+    if hosts > _MOST_WORKERS:
+        problems.add(
+            ("job", "collective"), "more workers than bits", found=f"{hosts} hosts", allowed=f"at most {_MOST_WORKERS}"
+        )
+    if job.op != "sum":
+        problems.add(("job", "op"), "switchml only sums", found=f"'{job.op}'", allowed="sum")
+    if job.dtype not in ("float32", "int32"):
+        problems.add(
+            ("job", "dtype"),
+            "switchml sums 32-bit integers that wrap",
+            found=f"'{job.dtype}'",
+            allowed="float32, int32",
+        )
+    payload = transport.path_mtu
+    if payload > 4 * MAX_ELEMENTS:
+        problems.add(
+            ("transport", "path_mtu"),
+            "a switchml packet has at most 256 elements",
+            found=str(payload),
+            allowed="256, 512, 1024",
+        )
+        return
+    if switch.memory < _VERSIONS:
+        problems.add(
+            ("switch", "memory"),
+            "no slot for the job: each has a shadow copy",
+            found=str(switch.memory),
+            allowed="2 or more",
+        )
+    if transport.rto_ns == 0:
+        problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")
+    need = AGGREGATION_OVERHEAD_BYTES - _ETHERNET + payload
+    for link in topology.links:
+        if link.shape.mtu < need:
+            problems.add(
+                ("topology", "link", "mtu"),
+                f"one packet of path_mtu {payload} does not fit on {link.name}",
+                found=str(link.shape.mtu),
+                allowed=f"{need} or more",
+            )
+            return
