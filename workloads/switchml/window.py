@@ -17,6 +17,8 @@ _NOTHING = -1
 _TIMEOUTS_PER_DOUBLING = 100
 _MOST_DOUBLINGS = 6
 _ROUND_TRIPS = 4
+_MOST_WAITS = 16
+"""repetitions count as round trips, so that heavy loss would make the timer grow for ever"""
 
 
 class SlotWindow:
@@ -29,7 +31,7 @@ class SlotWindow:
         self._missing = 0
         self._outstanding = [_NOTHING] * window
         self._deadline = [0] * window
-        self._left_at = [0] * window
+        self._first_at = [0] * window
         self._tries = [0] * window
         """how often the outstanding packet of each index left"""
         self._ready: deque[int] = deque()
@@ -67,8 +69,9 @@ class SlotWindow:
         index = packet % self.window
         before = self._tries[index]
         self._tries[index] = before + 1
-        self._left_at[index] = now
-        wait = max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns)
+        if not before:
+            self._first_at[index] = now
+        wait = min(max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns), _MOST_WAITS * self._rto_ns)
         deadline = now + (wait << min(before // _TIMEOUTS_PER_DOUBLING, _MOST_DOUBLINGS))
         self._deadline[index] = deadline
         heapq.heappush(self._timers, (deadline, packet))
@@ -82,9 +85,10 @@ class SlotWindow:
         index = packet % self.window
         self._outstanding[index] = _NOTHING
         self._missing -= 1
-        if self._tries[index] == 1:  # of a packet that left twice nobody knows which one was answered
-            measured = now - self._left_at[index]
-            self._round_trip_ns += (measured - self._round_trip_ns) >> 3 if self._round_trip_ns else measured
+        # From when it first left: of a packet that left twice nobody knows which one was answered, and not to measure it
+        # would keep a timer that is too short as it is.
+        measured = now - self._first_at[index]
+        self._round_trip_ns += (measured - self._round_trip_ns) >> 3 if self._round_trip_ns else measured
         if packet + self.window < self.end:
             self._let_go(packet + self.window)
 
