@@ -50,9 +50,8 @@ class SlotAction(Enum):
 
 _S, _E, _A = SlotState, SlotEvent, SlotAction
 SLOT_TABLE: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
-    # Of whatever state: the packet is not for what the slot serves.
     **{(state, _E.STALE): (state, _A.DROP_STALE) for state in SlotState},
-    **{(state, _E.OVERRUN): (state, _A.DROP_OVERRUN) for state in SlotState},
+    (_S.FREE, _E.OVERRUN): (_S.FREE, _A.DROP_OVERRUN),
     (_S.FREE, _E.NEW): (_S.FILLING, _A.STORE),  # the first writer overwrites: there is no clearing pass
     (_S.FREE, _E.COMPLETING): (_S.DONE, _A.STORE_AND_ANSWER),  # a job of one worker
     (_S.FILLING, _E.NEW): (_S.FILLING, _A.STORE),

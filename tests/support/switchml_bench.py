@@ -37,7 +37,9 @@ def member_ip(number: int) -> bytes:
     return bytes((10, 0, 0, number + 1))
 
 
-def job_config(job: int = 7, *, first_member: int = 0, workers: int = 3, first_slot: int = 0, slots: int = 4) -> JobConfig:
+def job_config(
+    job: int = 7, *, first_member: int = 0, workers: int = 3, first_slot: int = 0, slots: int = 4
+) -> JobConfig:
     members = tuple(
         JobMember(rank, member_mac(first_member + rank), member_ip(first_member + rank), first_member + rank)
         for rank in range(workers)

@@ -18,7 +18,9 @@ _TIMEOUTS_PER_DOUBLING = 100
 _MOST_DOUBLINGS = 6
 _ROUND_TRIPS = 4
 _MOST_WAITS = 16
-"""repetitions count as round trips, so that heavy loss would make the timer grow for ever"""
+"""when most packets are lost somewhere, the typical round trip holds a timer, which would grow for ever"""
+_STEPS = 16
+"""of the typical round trip"""
 
 
 class SlotWindow:
@@ -85,12 +87,19 @@ class SlotWindow:
         index = packet % self.window
         self._outstanding[index] = _NOTHING
         self._missing -= 1
-        # From when it first left: of a packet that left twice nobody knows which one was answered, and not to measure it
-        # would keep a timer that is too short as it is.
-        measured = now - self._first_at[index]
-        self._round_trip_ns += (measured - self._round_trip_ns) >> 3 if self._round_trip_ns else measured
+        self._measure(now - self._first_at[index])
         if packet + self.window < self.end:
             self._let_go(packet + self.window)
+
+    def _measure(self, took_ns: int) -> None:
+        """Follow the median by small steps. Not the mean: a packet that any worker lost comes back late for all of them, and
+        a timer that grew with every loss would make the losses longer. All packets count, from when they first left: without
+        the repeated ones a timer that is too short would stay so."""
+        typical = self._round_trip_ns
+        if not typical:
+            self._round_trip_ns = took_ns
+        elif took_ns != typical:
+            self._round_trip_ns = max(1, typical + (typical // _STEPS if took_ns > typical else -(typical // _STEPS)))
 
     def get_timer(self) -> int | None:
         timers = self._timers
