@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from testbed.faults.model import PacketFault
+from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.problems import Problems
 from topologies import LinkShape, Topology
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 
-__all__ = ["check_switchml"]
+__all__ = ["check_switchml", "check_switchml_fault"]
 
 _MOST_WORKERS = 32
 _ETHERNET = 14
 _VERSIONS = 2
+_ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 
 
 def check_switchml(
@@ -69,3 +72,30 @@ def check_switchml(
                 allowed=f"{need} or more",
             )
             return
+
+
+def check_switchml_fault(problems: Problems, placed: Placed) -> None:
+    """Faults tell datagrams apart by their bytes alone, so that only how often one came can be asked for; and what is made of
+    RoCE packets cannot be made of them."""
+    path, kind, fault = placed
+    if not isinstance(fault, PacketFault):
+        return
+    if kind in _ROCE_ONLY:
+        problems.add(
+            (*path, "kind"),
+            "the fault can never strike: it is made for RoCE packets, and switchml sends none",
+            found=kind,
+            allowed="loss, burst, drop, duplicate, reorder, delay, link_down, rate_change, kill, pause",
+        )
+    match = fault.match
+    given = {
+        "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
+        "packet": match.packet, "rank": match.source_rank,
+    }  # fmt: skip
+    for key, value in given.items():
+        if value is not None:
+            problems.add(
+                (*path, "match", key),
+                "the fault can never strike: switchml sends no RoCE packets",
+                allowed="attempt, on the links and directions of the fault",
+            )

@@ -106,9 +106,6 @@ def check_match(
 ) -> None:
     """Could any packet of this job match? `sizes`: None where the scenario does not tell."""
     never = "the fault can never strike: "
-    if job.collective == "switchml":
-        _check_datagrams(problems, path, match)
-        return
     if hosts is not None and match.source_rank is not None and match.source_rank >= hosts:
         problems.add((*path, "rank"), f"{never}no such rank", found=str(match.source_rank), allowed=f"0 to {hosts - 1}")
     if match.syndrome is not None and match.opcodes != ACK_OPCODES:
@@ -133,21 +130,6 @@ def check_match(
         length = longest if match.message is None else sizes.packets_of(match.message)
         if match.packet >= length:
             _too_far(problems, path, match.packet, length, "the longest" if match.message is None else "that message")
-
-
-def _check_datagrams(problems: Problems, path: KeyPath, match: Match) -> None:
-    """Datagrams are told apart by their bytes alone: only how often they came can be asked for."""
-    given = {
-        "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
-        "packet": match.packet, "rank": match.source_rank,
-    }  # fmt: skip
-    for key, value in given.items():
-        if value is not None:
-            problems.add(
-                (*path, key),
-                "the fault can never strike: switchml sends no RoCE packets",
-                allowed="attempt, on the links and directions of the fault",
-            )
 
 
 def _too_far(problems: Problems, path: KeyPath, packet: int, length: int, what: str) -> None:

@@ -16,7 +16,7 @@ from testbed.scenario.checks import (
     check_program,
     check_switch_memory,
 )
-from testbed.scenario.checks_switchml import check_switchml
+from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
@@ -185,9 +185,12 @@ class _Build:
     def _check_faults(
         self, faults: list[Placed], hosts: int | None, job: Job | None, transport: Transport | None, limit: int | None
     ) -> None:
-        for path, _, fault in faults:
+        for placed in faults:
+            path, _, fault = placed
             if limit:
                 check_window(self.problems, path, fault, limit)
-            if job and transport and isinstance(fault, PacketFault):
+            if job and job.collective == "switchml":
+                check_switchml_fault(self.problems, placed)
+            elif job and transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
                 check_match(self.problems, (*path, "match"), fault.match, hosts, job, transport, sizes)

@@ -43,12 +43,17 @@ class ReplayToAll(SwitchMlProgram):
 
 
 class BitmapIgnored(SwitchMlProgram):
-    """Whoever comes counts."""
+    """Whatever comes counts, and as many as there are workers make a sum."""
 
     def slot_event(self, c: Contribution) -> SlotEvent:
         event = super().slot_event(c)
-        state = c.pool.inside[c.version][c.cell]
-        return SlotEvent.NEW if event is SlotEvent.REPEAT and state < c.pool.size - 1 else event
+        if event not in (SlotEvent.NEW, SlotEvent.COMPLETING, SlotEvent.REPEAT):
+            return event
+        state, inside = c.pool.state(c.version, c.cell), c.pool.inside[c.version][c.cell]
+        if state is SlotState.DONE:
+            return SlotEvent.REPEAT
+        before = inside if state is SlotState.FILLING else 0
+        return SlotEvent.COMPLETING if before + 1 == c.pool.size else SlotEvent.NEW
 
 
 class NeverForgets(SwitchMlProgram):
