@@ -40,7 +40,7 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    assert program_names() == ("forward", "netreduce")
+    assert program_names() == ("forward", "netreduce", "switchml")
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
     assert all(isinstance(create_program(config(name)), SwitchProgram) for name in program_names())
@@ -61,10 +61,10 @@ def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_list_the_known_ones_closest_first() -> None:
     assert refusal("netreduse") == (
         "scenario: switch.program: unknown switch program; found 'netreduse'; "
-        "allowed: netreduce, forward or path.py:Class"
+        "allowed: netreduce, forward, switchml or path.py:Class"
     )
-    assert refusal("foreward").endswith("allowed: forward, netreduce or path.py:Class")
-    assert refusal("zzz").endswith("allowed: forward, netreduce or path.py:Class")
+    assert refusal("foreward").endswith("allowed: forward, netreduce, switchml or path.py:Class")
+    assert refusal("zzz").endswith("allowed: forward, netreduce, switchml or path.py:Class")
 
 
 def test_a_program_of_the_users_own(tmp_path: Path) -> None:
