@@ -145,6 +145,11 @@ class HostConfig(Protocol):
     def collective(self) -> GroupShare: ...
 
     @property
+    def group(self) -> int:
+        """id of its ring or job: whose gradients are summed with its own"""
+        ...
+
+    @property
     def workload(self) -> WorkloadConfig: ...
 
     @property
@@ -173,6 +178,10 @@ class WorkerConfig:
     from_predecessor: QpConfig
     collective: CollectiveConfig
     workload: WorkloadConfig
+
+    @property
+    def group(self) -> int:
+        return self.collective.ring_id
 
     @property
     def sends(self) -> tuple[Envelope, ...]:

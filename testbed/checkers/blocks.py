@@ -32,13 +32,14 @@ class BlockLayout:
         return f"block {block} (iteration {iteration}, packet {part + 1} of {self.per_iteration})"
 
 
-def block_layout(context: CheckContext) -> BlockLayout:
-    """Of the job in `context`. The gradient's size is what the workers told, else what the scenario asks for. Raises
+def block_layout(context: CheckContext, job: int) -> BlockLayout:
+    """Of one job in `context`. The gradient's size is what its first worker told, else what the scenario asks for. Raises
     ValueError for workers whose blocks follow no rule that is known here."""
-    worker = context.plan.workers[0]
+    worker = context.plan.groups[job][0]
     if not isinstance(worker, SwitchMlConfig):
         raise ValueError(f"nothing is known of the blocks of {worker.collective.kind}")
-    told = [int(record["bytes"]) // 4 for record in context.events("CollectiveStarted")]
+    started = context.events("CollectiveStarted")
+    told = [int(record["bytes"]) // 4 for record in started if record["node"] == worker.name]
     blocks = -(-(told[0] if told else worker.workload.elements) // worker.elements)
     if worker.collective.arithmetic.dtype == "float32":
         blocks = max(blocks, worker.window) + worker.window

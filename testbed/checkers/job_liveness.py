@@ -36,11 +36,11 @@ def job_liveness(context: CheckContext) -> CheckResult:
 
 def _story(context: CheckContext, worker: str) -> str:
     """The block that a stalled worker asked for most often, and whether it was ever summed."""
-    asked = Counter(record["block"] for record in context.events("DatagramResent") if record["node"] == worker)
-    if not asked:
+    resent = [record for record in context.events("DatagramResent") if record["node"] == worker]
+    if not resent:
         return f"{worker} waited, and sent nothing again"
-    block, times = asked.most_common(1)[0]
-    summed = any(record["block"] == block for record in context.events("BlockSummed"))
-    layout = block_layout(context)
+    (job, block), times = Counter((record["job"], record["block"]) for record in resent).most_common(1)[0]
+    summed = any((record["job"], record["block"]) == (job, block) for record in context.events("BlockSummed"))
+    layout = block_layout(context, job)
     what = "the switch had summed it, the result did not arrive" if summed else "the switch never summed it"
     return f"{worker} sent {layout.name(block)} {times + 1} times: {what}"

@@ -18,9 +18,10 @@ _SHOWN = 8
 def blocks_once(context: CheckContext) -> CheckResult:
     """By what the switches tell: each block is summed once in the life of a switch, each rank is inside once, none is
     missing."""
-    name, layout, jobs = "exactly_once", block_layout(context), served_jobs(context)
+    name, jobs = "exactly_once", served_jobs(context)
+    layouts = {job: block_layout(context, job) for job in context.plan.groups}
     seen: set[tuple[str, int, int]] = set()
-    summed: set[int] = set()
+    summed: set[tuple[int, int]] = set()
     wrong = []
     for record in context.history:
         if record["event"] == "NodeExited":
@@ -29,32 +30,39 @@ def blocks_once(context: CheckContext) -> CheckResult:
         if record["event"] != "BlockSummed":
             continue
         node, job, block = record["node"], record["job"], record["block"]
-        title = f"{layout.name(block)} of job {job}"
-        if (node, job) not in jobs:
-            wrong.append(f"{title} was summed by {node}, which does not serve that job")
+        if (node, job) not in jobs or job not in layouts:
+            wrong.append(f"block {block} of job {job} was summed by {node}, which does not serve that job")
             continue
-        summed.add(block)
+        layout, members = layouts[job], context.plan.groups[job]
+        title = f"{layout.name(block)} of job {job}"
+        summed.add((job, block))
         if (node, job, block) in seen:
             wrong.append(f"{title} was summed twice")
         seen.add((node, job, block))
         if block >= layout.total:
             wrong.append(f"{title} was summed, the job has only {layout.total}")
-        contributions, size = list(record["contributions"]), len(jobs[node, job].members)
-        if len(contributions) != size:
-            wrong.append(f"{title} counts {len(contributions)} ranks, the job has {size}")
-        for rank, count in enumerate(contributions[:size]):
+        contributions = list(record["contributions"])
+        if len(contributions) != len(members):
+            wrong.append(f"{title} counts {len(contributions)} ranks, the job has {len(members)}")
+        for worker, count in zip(members, contributions, strict=False):
             if count != 1:
-                wrong.append(
-                    f"{title}: the packet of rank {rank} ({context.workers[rank]}) entered its sum {count} times"
-                )
+                rank = worker.collective.rank
+                wrong.append(f"{title}: the packet of rank {rank} ({worker.name}) entered its sum {count} times")
     if wrong:
         return _fail(name, wrong)
-    missing = [block for block in range(layout.total) if block not in summed]
+    total = sum(layout.total for layout in layouts.values())
+    missing = [
+        f"{layout.name(block)} of job {job}"
+        for job, layout in layouts.items()
+        for block in range(layout.total)
+        if (job, block) not in summed
+    ]
     if missing:
-        detail = f"no switch told of {len(missing)} of {layout.total} blocks; first: {layout.name(missing[0])}"
+        detail = f"no switch told of {len(missing)} of {total} blocks; first: {missing[0]}"
         verdict = Verdict.FAIL if context.all_finished else Verdict.UNKNOWN
-        return CheckResult(name, verdict, detail, tuple(layout.name(block) for block in missing[:_SHOWN]))
-    detail = f"{layout.total} blocks of {len(context.workers)} ranks: every packet entered its sum once"
+        return CheckResult(name, verdict, detail, tuple(missing[:_SHOWN]))
+    of_jobs = f" of {len(layouts)} jobs" if len(layouts) > 1 else ""
+    detail = f"{total} blocks{of_jobs}, {len(context.workers)} workers: every packet entered its sum once"
     return CheckResult(name, Verdict.PASS, detail)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from testbed.checkers.reference_switchml import switchml_sum
 from testbed.plan import Plan
-from workloads.config import ArithmeticSpec, WorkloadConfig
+from workloads.config import ArithmeticSpec, HostConfig, WorkloadConfig
 from workloads.switchml import SwitchMlConfig
 
 __all__ = ["Array", "GradientSource", "SourceFactory", "default_sources", "expected_results", "fold", "ring_fold"]
@@ -101,14 +101,20 @@ def _canonical(total: Array) -> Array:
 
 
 def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterator[list[Array]]:
-    """Per iteration, what each rank must hold, in rank order. A worker that trains gets the result before its next
-    gradient, so the reference trains along."""
-    make = create or default_sources()
-    size = len(plan.workers)
-    first, collective = plan.workers[0], plan.workers[0].collective
+    """Per iteration, what each worker must hold, in the order of the plan. A worker that trains gets the result before its
+    next gradient, so the reference trains along."""
+    groups = [_expected_of_group(workers, create or default_sources()) for workers in plan.groups.values()]
+    for totals in zip(*groups, strict=True):
+        yield [total for group in totals for total in group]
+
+
+def _expected_of_group(workers: Sequence[HostConfig], make: SourceFactory) -> Iterator[list[Array]]:
+    """The same for one ring or job, in rank order."""
+    size, first = len(workers), workers[0]
+    collective = first.collective
     dtype = collective.arithmetic.dtype
-    sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(plan.workers)]
-    for iteration in range(plan.workers[0].workload.iterations):
+    sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(workers)]
+    for iteration in range(first.workload.iterations):
         # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
         if collective.kind == "shift":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from switch_nodes.config import SwitchConfig
@@ -25,10 +25,16 @@ _BASE_VA = 0x10_0000_0000
 class Plan:
     scenario: Scenario
     workers: tuple[HostConfig, ...]
-    """rank order; a worker's name is its host's"""
+    """group by group, each in rank order; a worker's name is its host's"""
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
     """connection k goes from rank k to rank k+1; none where workers do not talk over RC"""
+
+    @property
+    def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:
+        """By id of ring or job: the workers whose gradients are summed with each other."""
+        ids = dict.fromkeys(worker.group for worker in self.workers)
+        return {group: tuple(worker for worker in self.workers if worker.group == group) for group in ids}
 
     @property
     def ring_workers(self) -> tuple[WorkerConfig, ...]:

@@ -22,8 +22,23 @@ def check_switchml(
 ) -> None:
     """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed."""
     if job.collective != "switchml":
+        if job.copies > 1:
+            problems.add(
+                ("job", "copies"),
+                "only switchml runs several jobs side by side",
+                found=str(job.copies),
+                allowed="1, or job.collective: switchml",
+            )
         return
     switches, hosts = len(topology.switches), len(topology.hosts)
+    if hosts % job.copies:
+        problems.add(
+            ("job", "copies"),
+            "every job has as many hosts",
+            found=f"{job.copies} jobs on {hosts} hosts",
+            allowed=f"a divisor of {hosts}",
+        )
+        return
     if switches > 1:
         problems.add(
             ("job", "collective"),
@@ -31,9 +46,12 @@ def check_switchml(
             found=f"{switches} switches in the {topology.kind} topology",
             allowed="a topology with one switch (kind: rack)",
         )
-    if hosts > _MOST_WORKERS:
+    if hosts // job.copies > _MOST_WORKERS:
         problems.add(
-            ("job", "collective"), "more workers than bits", found=f"{hosts} hosts", allowed=f"at most {_MOST_WORKERS}"
+            ("job", "collective"),
+            "more workers than bits",
+            found=f"{hosts // job.copies} hosts",
+            allowed=f"at most {_MOST_WORKERS} in a job",
         )
     if job.op != "sum":
         problems.add(("job", "op"), "switchml only sums", found=f"'{job.op}'", allowed="sum")
@@ -53,12 +71,12 @@ def check_switchml(
             allowed="256, 512, 1024",
         )
         return
-    if switch.memory < _VERSIONS:
+    if switch.memory < _VERSIONS * job.copies:
         problems.add(
             ("switch", "memory"),
-            "no slot for the job: each has a shadow copy",
-            found=str(switch.memory),
-            allowed="2 or more",
+            "no slot for every job: each has a shadow copy",
+            found=f"{switch.memory} for {job.copies} job{'s' if job.copies > 1 else ''}",
+            allowed=f"{_VERSIONS * job.copies} or more",
         )
     if transport.rto_ns == 0:
         problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")

@@ -112,6 +112,7 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "iterations": job.iterations,
         "message_packets": job.message_packets,
         "window_messages": job.window_messages,
+        "copies": job.copies,
         "window_packets": job.window_packets,
         "credit": job.credit,
         "hello": job.hello,

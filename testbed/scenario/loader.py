@@ -176,6 +176,7 @@ class _Build:
             iterations=keys.iterations,
             message_packets=keys.message_packets,
             window_messages=keys.window_messages,
+            copies=keys.copies,
             window_packets=keys.window_packets,
             credit=keys.credit,
             hello=keys.hello,

@@ -65,6 +65,8 @@ class Job:
     """L"""
     window_messages: int = 2
     """N"""
+    copies: int = 1
+    """the job runs so many times side by side, each on its share of the hosts"""
     window_packets: int = 64
     """W of datagram protocols: packets outstanding per worker"""
     credit: str = "both"

@@ -186,6 +186,7 @@ class JobKeys(Section):
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
     message_packets: Annotated[int, whole(1, 1024)] = 170
     window_messages: Annotated[int, whole(1, 16384)] = 2
+    copies: Annotated[int, whole(1, MAX_RANKS)] = 1
     window_packets: Annotated[int, whole(1, 1 << 15)] = 64
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True

@@ -43,6 +43,10 @@ class SwitchMlConfig:
     trace: bool = False
 
     @property
+    def group(self) -> int:
+        return self.collective.job
+
+    @property
     def sends(self) -> tuple[Envelope, ...]:
         return (self.envelope,)
 

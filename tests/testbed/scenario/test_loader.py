@@ -41,7 +41,7 @@ switch: {program: netreduce, release: asap, gate: epsn, memory: 99}
 transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9, ack_every: 4,
             start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms}
 job: {collective: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
-      window_messages: 3, window_packets: 12, credit: received, hello: false, straggler: {rank: 2, delay: 100ms}}
+      window_messages: 3, copies: 1, window_packets: 12, credit: received, hello: false, straggler: {rank: 2, delay: 100ms}}
 clocks: {offset: 500ms, drift: 100ppm}
 faults:
   - {kind: loss, links: [h1-s1], direction: up, rate: 1%, from: 1ms, until: 2s,
@@ -77,7 +77,7 @@ def test_every_key_arrives_where_it_belongs():
     assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn", 99)
     assert dataclasses.astuple(transport) == (4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000)
     assert dataclasses.astuple(job) == (
-        "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, 12, "received", False, 2, 100_000_000,
+        "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, 1, 12, "received", False, 2, 100_000_000,
     )  # fmt: skip
     match = Match(frozenset({0x11}), 0x60, 3, 1, -1, 2, 0)
     loss = Loss("loss-1", ("h1-s1",), (Direction.UP,), Window(1_000_000, 2 * 10**9), match, 0.01)
