@@ -64,6 +64,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "straggler-too-late",
         "spine-leaf-ring",
         "fat-tree-ring",
+        "switchml",
     }
     assert set(builtin_names()) - struck == quiet
     marking = [case.scenario for case, text in zip(cases, texts, strict=True) if re.search(r'"marks":[1-9]', text)]
