@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from switch_nodes.jobs import JobConfig
+from switch_nodes.steering.layout import SteeringConfig
 from workloads.config import ArithmeticSpec
 
-__all__ = ["RingConfig", "RingMember", "SwitchConfig"]
+__all__ = ["CarrierChange", "LeafLinks", "RingConfig", "RingMember", "SpineLinks", "SwitchConfig"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,38 @@ class RingMember:
 
 
 @dataclass(frozen=True, slots=True)
+class LeafLinks:
+    """Makes a switch the leaf of one rack: its ring's members are the hosts of the rack, the last of which sends to the
+    rack behind."""
+
+    group: int
+    """hosts of the whole ring"""
+    uplinks: tuple[int, ...]
+    """ports that lead to the spines, in the order of the spines' numbers"""
+    predecessor: RingMember
+    """the last host of the rack before; its port means nothing"""
+    successor_ip: bytes
+    """of the first host of the rack behind"""
+
+
+@dataclass(frozen=True, slots=True)
+class SpineLinks:
+    """Makes a switch a spine: its ring's members are the last hosts of the racks, in rack order; what member r sends goes to
+    the first host of rack r+1."""
+
+    group: int
+    """hosts of the whole ring"""
+    successor_ips: tuple[bytes, ...]
+    """of the first host of rack r+1, by r"""
+    number: int
+    """of this spine, 0 .. spines-1"""
+    spines: int
+
+
+@dataclass(frozen=True, slots=True)
 class RingConfig:
-    """One installed ring; members in rank order, 0 .. P-1. Connection k goes from member k to member (k+1) mod P."""
+    """One installed ring; members in rank order. At a rack's only switch they are 0 .. P-1, and connection k goes from
+    member k to member (k+1) mod P."""
 
     ring_id: int
     members: tuple[RingMember, ...]
@@ -30,6 +61,18 @@ class RingConfig:
     path_mtu: int = 1024
     generation: int = 0
     """means nothing to a packet; a ring that is installed again with another one starts anew, from message 0"""
+    links: LeafLinks | SpineLinks | None = None
+    """None: the switch has all members at its ports"""
+
+
+@dataclass(frozen=True, slots=True)
+class CarrierChange:
+    """A port loses its carrier, or gets it back."""
+
+    at_ns: int
+    """when the switch acts on it, in time since the start of the traffic"""
+    port: int
+    up: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +99,10 @@ class SwitchConfig:
     """what programs other than NetReduce aggregate (`docs/programs.md`)"""
     memory: int = 0
     """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""
+    hairpin: bool = False
+    """frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour, which sends
+    what comes from it to its destination"""
+    steering: SteeringConfig | None = None
+    """what the rules of program `steer` are made from; other programs ignore it"""
+    carrier: tuple[CarrierChange, ...] = ()
+    """what the world's faults do to the carrier of ports, by time; program `steer` reacts"""

@@ -14,8 +14,10 @@ __all__ = [
     "MessageInferred",
     "PacketIgnored",
     "PlaneStatistics",
+    "QueueMarks",
     "ResultReplayed",
     "RingsInstalled",
+    "RulesReplaced",
     "SlotStepped",
     "SlotsAtEnd",
     "SwitchStarted",
@@ -44,6 +46,19 @@ class RingsInstalled(Event):
     """ids whose state is gone, those that start anew included"""
     kept: tuple[int, ...]
     """ids whose state did not change"""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesReplaced(Event):
+    """A commodity switch has other flow rules from now on."""
+
+    reason: str
+    """start, port 4 is down, port 4 is up"""
+    down: tuple[int, ...]
+    """ports without carrier"""
+    fallback: bool
+    """the accelerator is out of use: no data is led to it, and the job's data is dropped rather than passed unsummed"""
+    rules: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +152,8 @@ class SlotStepped(Event):
     cause: str
     """event of the table"""
     next: str
+    table: str = "slot"
+    """leaf_slot: that of a leaf"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +175,17 @@ class SwitchStatistics(Event):
 
     counters: dict[str, int]
     """at least: data_in, results_out, bypassed, forwarded, flooded, and one per reason of PacketIgnored"""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMarks(Event):
+    """What a port that marks by the length of its queue did; told when the switch stops."""
+
+    port: int
+    marks: int
+    """frames that got CE"""
+    peak_waiting: int
+    """most frames that waited at once, as modelled"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +217,7 @@ class PlaneStatistics(Event):
     """frames that could not leave because the interface was down or gone"""
     misfits: int = 0
     """frames longer than the MTU, coming (offloads are on?) or going, or without an Ethernet header"""
+    waited_ns: int = 0
+    """that the process was ready to run and other processes had the CPUs; 0 where the kernel does not count it"""
+    turns: int = 0
+    """how often it was put on a CPU: the waits that `waited_ns` is from"""

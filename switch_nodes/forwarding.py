@@ -11,11 +11,15 @@ from switch_nodes.program import ProgramBase
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
 
-__all__ = ["ForwardProgram", "MacTable"]
+__all__ = ["ForwardProgram", "MacTable", "is_link_local"]
 
 _HEADER_BYTES = 14
 _LINK_LOCAL = bytes.fromhex("0180c20000")
 """01:80:c2:00:00:0x (spanning tree, pause, LLDP) never crosses a bridge"""
+
+
+def is_link_local(destination: bytes) -> bool:
+    return destination[:5] == _LINK_LOCAL and destination[5] < 0x10
 
 
 class MacTable:
@@ -86,14 +90,14 @@ class ForwardProgram(ProgramBase):
         self.forward(port, frame)
 
     def forward(self, port: int, frame: Buffer) -> None:
-        """Send a copy of the frame where its destination is, or along the tree, but never to `port`."""
+        """Send a copy of the frame where its destination is, or along the tree, but (without `hairpin`) never to `port`."""
         if len(frame) < _HEADER_BYTES:
             self.count("runt")
             return
         destination, source = bytes(frame[0:6]), bytes(frame[6:12])
         self.macs.learn(source, port)
         out = self.macs.lookup(destination, frame)
-        if out == port or (destination[:5] == _LINK_LOCAL and destination[5] < 0x10):
+        if (out == port and not self.config.hairpin) or is_link_local(destination):
             self.count("filtered")
             return
         copy = bytes(frame)

@@ -20,6 +20,8 @@ _SIGNATURES: dict[str, tuple[list[object], object]] = {
     "frame_queue_size": ([], ctypes.c_size_t),
     "mac_table_size": ([], ctypes.c_size_t),
     "forward_rows": ([_POINTER, _POINTER, _POINTER, _I64, _POINTER, _POINTER, _I32, _I32, _POINTER], _I32),
+    "steer_table_size": ([], ctypes.c_size_t),
+    "steer_rows": ([*[_POINTER] * 4, _I64, _POINTER, _POINTER, _I32, _I32, _POINTER], _I32),
     "queue_fill": ([_POINTER, _POINTER, _I64, _POINTER, _POINTER, _I32, _I32], _I32),
     "netreduce_switch_size": ([], ctypes.c_size_t),
     "netreduce_ring_size": ([], ctypes.c_size_t),

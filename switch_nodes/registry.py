@@ -12,6 +12,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.fast_forwarding import create_forward
 from switch_nodes.netreduce import create_netreduce
 from switch_nodes.program import SwitchProgram
+from switch_nodes.steering.fast import create_steer
 from switch_nodes.switchml import SwitchMlProgram
 from workloads.errors import ScenarioError
 
@@ -24,6 +25,7 @@ _factories: dict[str, ProgramFactory] = {
     "forward": create_forward,
     "netreduce": create_netreduce,
     "switchml": SwitchMlProgram,
+    "steer": create_steer,
 }
 
 

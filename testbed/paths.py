@@ -3,63 +3,93 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from switch_nodes.config import SwitchConfig
 from switch_nodes.flows import choose_port
+from switch_nodes.steering.rules import FLOOD
+from switch_nodes.steering.steer import steering_rules
+from switch_nodes.steering.table import FlowTable, fields_of
 from testbed.plan import Plan
 from topologies import Direction, Link, Topology
-from workloads.wire import Bth, Envelope, Opcode, Packet, encode_packet
+from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
 
 __all__ = ["LinkUse", "data_flows", "flow_path", "overbooked"]
 
+_DPORT_AT = 14 + 20 + 2
 LinkUse = tuple[str, Direction]
 """(link, direction)"""
 
 
-def flow_path(plan: Plan, source: str, envelope: Envelope) -> tuple[LinkUse, ...]:
-    """From host `source` to the host that `envelope` names, in the order of the links. Ends early at a switch that has no
-    entry for it, and before a switch that it has passed."""
+def flow_path(plan: Plan, source: str, envelope: Envelope, dport: int = ROCE_PORT) -> tuple[LinkUse, ...]:
+    """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where its
+    flow is led there. Ends early at a switch that has no entry for it, and where it would go in circles. `dport`: of its UDP
+    packets (of TCP nobody knows the source port, so that among equal paths any may be the right one)."""
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
     frame = encode_packet(Packet(envelope, Bth(Opcode.SEND_ONLY, 0, 0)))
+    frame = frame[:_DPORT_AT] + dport.to_bytes(2, "big") + frame[_DPORT_AT + 2 :]
     path: list[LinkUse] = []
-    here, out, passed = source, 0, set[str]()
+    here, out, passed = source, 0, set[tuple[str, int]]()
     while (link := exits.get((here, out))) is not None:
         direction = Direction.UP if link.a == here else Direction.DOWN
         path.append((link.name, direction))
         here = link.b if direction is Direction.UP else link.a
+        came = link.b_port if direction is Direction.UP else link.a_port
         config = configs.get(here)
-        if config is None or here in passed:
+        # A switch that steers is passed twice: it leads data to its accelerator by one port and gets it back by another.
+        visit = here, came if config is not None and config.steering is not None else -1
+        if config is None or visit in passed:
             break
-        passed.add(here)
-        ports = dict(config.groups).get(envelope.dst_mac)
-        port = dict(config.macs).get(envelope.dst_mac) if ports is None else choose_port(ports, frame, config.flow_salt)
+        passed.add(visit)
+        port = _exit(config, came, frame, envelope.dst_mac)
         if port is None:
             break
         out = port
     return tuple(path)
 
 
+def _exit(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> int | None:
+    """By which port a switch sends a frame that came in by `came` for host `mac`."""
+    if config.steering is not None:
+        rule = FlowTable(steering_rules(config.steering)).find(fields_of(came, frame))
+        if rule is None or FLOOD in rule.outputs or not rule.outputs:
+            return None
+        return choose_port(rule.outputs, frame, config.flow_salt)
+    ports = dict(config.groups).get(mac)
+    return dict(config.macs).get(mac) if ports is None else choose_port(ports, frame, config.flow_salt)
+
+
 def data_flows(plan: Plan) -> Mapping[LinkUse, int]:
     """How many connections send their data over each link, by direction; links without any are left out. Where a switch
     aggregates, what it sends to a host counts as the data of that host's connection."""
-    return Counter(
-        use for worker in plan.workers for envelope in worker.sends for use in flow_path(plan, worker.name, envelope)
-    )
+    return Counter(use for source, envelope in _data(plan) for use in flow_path(plan, source, envelope))
 
 
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
-    """Links that may be sent more data than their rate: queues there may overflow, and only the scenario is to blame."""
+    """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only the
+    scenario is to blame."""
     topology = plan.scenario.topology
     coming: Counter[LinkUse] = Counter()
+    for source, envelope in _data(plan):
+        path = flow_path(plan, source, envelope)
+        rate = topology.link(path[0][0]).shape.rate_bps if path else 0
+        for use in path:
+            coming[use] += rate
+    for flow in plan.background:
+        path = flow_path(plan, flow.source, flow.config.envelope, flow.config.dport)
+        rate = topology.link(path[0][0]).shape.rate_bps if path else 0
+        for use in path:
+            coming[use] += min(rate, flow.config.rate_bps or rate)
+    return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
+
+
+def _data(plan: Plan) -> Iterator[tuple[str, Envelope]]:
+    """(host, envelope of what it sends) of every connection that carries data."""
     for worker in plan.workers:
         for envelope in worker.sends:
-            path = flow_path(plan, worker.name, envelope)
-            rate = topology.link(path[0][0]).shape.rate_bps if path else 0
-            for use in path:
-                coming[use] += rate
-    return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
+            yield worker.name, envelope
 
 
 def _exits(topology: Topology) -> dict[tuple[str, int], Link]:

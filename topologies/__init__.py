@@ -14,7 +14,9 @@ from topologies.addressing import (
 from topologies.assembly import Cable, assemble, host, switch
 from topologies.fat_tree import fat_tree
 from topologies.graph import DIRECTIONS, Direction, Link, LinkShape, Node, Role, Topology
+from topologies.machines import machine_groups, machines
 from topologies.rack import rack
+from topologies.rack_accelerator import Attachment, attachment, rack_accelerator
 from topologies.spine_leaf import spine_leaf
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "MAX_RANKS",
     "MAX_SWITCHES",
     "PREFIX_LENGTH",
+    "Attachment",
     "Cable",
     "Direction",
     "Link",
@@ -32,13 +35,17 @@ __all__ = [
     "Role",
     "Topology",
     "assemble",
+    "attachment",
     "fat_tree",
     "format_ip",
     "format_mac",
     "host",
     "host_ip",
     "host_mac",
+    "machine_groups",
+    "machines",
     "rack",
+    "rack_accelerator",
     "spine_leaf",
     "switch",
 ]

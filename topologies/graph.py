@@ -34,7 +34,8 @@ class Node:
     ip: bytes
     """4 bytes; of a switch: empty"""
     part: str = ""
-    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core; empty: just a switch"""
+    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core, commodity, accelerator, machine, rack; empty:
+    just a switch"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class LinkShape:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Between two ports. `name` is `{a}-{b}`; port numbers count from 0 at each node in the order of the links."""
+    """Between two ports. `name` is `{a}-{b}`, of the n-th of parallel links `{a}-{b}-{n}`; port numbers count from 0 at each node in the order of the links."""
 
     name: str
     a: str

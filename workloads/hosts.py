@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from workloads.config import HostConfig, WorkerConfig
 from workloads.errors import InternalError
-from workloads.gradients import GradientSource, create_source
+from workloads.fallback import create_worker
+from workloads.gradients import create_source
 from workloads.machine import Machine
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
-from workloads.worker import WorkerMachine
 
 __all__ = ["HostMachine", "create_host", "register_host"]
 
@@ -23,13 +23,17 @@ class HostMachine(Machine, Protocol):
         ...
 
 
-HostFactory = Callable[[Any, GradientSource, int], HostMachine]
-"""(configuration, source of its gradients, when it starts by its own clock in ns)"""
+HostFactory = Callable[[Any, int], HostMachine]
+"""(configuration, when it starts by its own clock in ns)"""
 
-_FACTORIES: dict[type, HostFactory] = {
-    WorkerConfig: lambda config, source, start_ns: WorkerMachine(config, source, start_ns=start_ns),
-    SwitchMlConfig: lambda config, source, start_ns: SwitchMlWorker(config, source, start_ns=start_ns),
-}
+
+def _switchml(config: SwitchMlConfig, start_ns: int) -> HostMachine:
+    share = config.collective
+    source = create_source(config.workload, share.rank, share.size, share.arithmetic.dtype)
+    return SwitchMlWorker(config, source, start_ns=start_ns)
+
+
+_FACTORIES: dict[type, HostFactory] = {WorkerConfig: create_worker, SwitchMlConfig: _switchml}
 
 
 def register_host(kind: type, factory: HostFactory) -> None:
@@ -40,11 +44,9 @@ def register_host(kind: type, factory: HostFactory) -> None:
 
 
 def create_host(config: HostConfig, start_ns: int = 0) -> HostMachine:
-    """Raises ScenarioError when the configuration asks for something that is not there, HostCapabilityError when its data
-    is not installed."""
+    """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration asks for something that
+    is not there, HostCapabilityError when its data is not installed."""
     factory = _FACTORIES.get(type(config))
     if factory is None:
         raise InternalError(f"no Machine for a host of {type(config).__name__}")
-    collective = config.collective
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
-    return factory(config, source, start_ns)
+    return factory(config, start_ns)

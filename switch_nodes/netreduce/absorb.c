@@ -172,7 +172,7 @@ static int start(const struct netreduce_ring *ring, int32_t rank, const uint8_t 
 {
     int64_t message = get32(header + INA_MESSAGE), announced = packets_of(ring, message), newest = ring->newest[rank];
     int32_t packets = get16(header + INA_PACKETS);
-    if (header[INA_MAGIC] != 0xA7 || header[INA_VERSION] != 1 || !(header[INA_FLAGS] & 1)
+    if (ring->spine || header[INA_MAGIC] != 0xA7 || header[INA_VERSION] != 1 || !(header[INA_FLAGS] & 1)
         || header[INA_OP_DTYPE] != (ring->op << 4 | ring->dtype) || get16(header + INA_RING) != ring->id
         || header[INA_RANK] != rank || header[INA_SIZE] != ring->size || packets < 1
         || packets > ring->message_packets || only != (packets == 1) || (announced && announced != packets)

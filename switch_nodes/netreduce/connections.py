@@ -47,6 +47,8 @@ class ConnectionTable:
         if last is not None and (psn_diff(psn, last[0]) > 0) != (message > newest):
             return False
         gaps_allowed = ring.plain_from[rank] != _NONE
+        before = before if message and ring.is_next(message - 1) else None
+        after = after if ring.is_next(message) else None
         return (
             same in (None, (psn, packets))
             and (before is None or gaps_allowed or psn_add(*before) == psn)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TypeVar
 
-from switch_nodes.netreduce.tables import CONNECTION_TABLE, SLOT_TABLE
+from switch_nodes.netreduce.tables import CONNECTION_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE, SlotState
 
-__all__ = ["connection_diagram", "slot_diagram"]
+__all__ = ["connection_diagram", "leaf_slot_diagram", "slot_diagram"]
 
 State = TypeVar("State", bound=Enum)
 Event = TypeVar("Event", bound=Enum)
@@ -26,8 +26,13 @@ def _diagram(first: Enum, table: Mapping[tuple[State, Event], tuple[State, Actio
 
 
 def slot_diagram() -> str:
-    """One aggregator slot."""
-    return _diagram(next(iter(SLOT_TABLE))[0], SLOT_TABLE)
+    """One aggregator slot of a rack's only switch, or of a spine."""
+    return _diagram(SlotState.EMPTY, SLOT_TABLE)
+
+
+def leaf_slot_diagram() -> str:
+    """One aggregator slot of a leaf."""
+    return _diagram(SlotState.EMPTY, LEAF_SLOT_TABLE)
 
 
 def connection_diagram() -> str:

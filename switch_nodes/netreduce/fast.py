@@ -13,6 +13,7 @@ import numpy as np
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import MessageAggregated, PacketIgnored, ResultReplayed
 from switch_nodes.frame_queue import FrameQueue, StaticMacs
+from switch_nodes.netreduce.fabric import LeafRing, SpineRing
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import DROP_REASONS, SlotAction
@@ -47,7 +48,7 @@ class RingStruct(ctypes.Structure):
         *((name, _POINTER) for name in ("edge", "ingress", "egress")),
         ("everyone", _U64),
         *((name, _I32) for name in ("size", "window", "banks", "message_packets", "mtu", "entries", "op", "dtype")),
-        *((name, _I32) for name in ("asap", "id")),
+        *((name, _I32) for name in ("asap", "id", "spine")),
     ]
 
 
@@ -158,17 +159,19 @@ class FastNetReduceProgram(NetReduceProgram):
 
     def _tell_logged(self, kind: int, ring: Ring, rank: int, message: int, offset: int) -> None:
         if kind == _Log.DUPLICATE:
-            self.tell(PacketIgnored(ring.id, rank, message, offset, _DUPLICATE))
+            self.tell(PacketIgnored(ring.id, ring.ranks[rank], ring.message_id(message), offset, _DUPLICATE))
         elif kind == _Log.REPLAYED:
-            self.tell(ResultReplayed(ring.id, rank, message, offset))
+            self.tell(ResultReplayed(ring.id, ring.ranks[rank], ring.message_id(message), offset))
         else:
             entered = tuple(ring.entered[message % ring.banks].tolist())
-            self.tell(MessageAggregated(ring.id, message, ring.packets_of(message), entered))
+            self.tell(MessageAggregated(ring.id, ring.message_id(message), ring.packets_of(message), entered))
 
     def _ring_struct(self, ring: Ring) -> RingStruct:
         edge = np.array([int.from_bytes(source + destination, "big") for source, destination in ring.edges], np.uint64)
         ingress, egress = np.array(ring.ingress, np.int32), np.array(ring.egress, np.int32)
         self._kept += [edge, ingress, egress]
+        if isinstance(ring, LeafRing):
+            return self._hidden(ring, edge)
         pointers = {name: getattr(ring, name).ctypes.data for name in _ARRAYS}
         return RingStruct(
             **pointers,
@@ -186,4 +189,12 @@ class FastNetReduceProgram(NetReduceProgram):
             dtype=ring.dtype,
             asap=int(self.config.release == "asap"),
             id=ring.id,
+            spine=int(isinstance(ring, SpineRing)),
         )
+
+    def _hidden(self, ring: LeafRing, edge: np.ndarray) -> RingStruct:
+        """The compiled loop knows the edges of a leaf's ring, but none of its connections: it leaves them to Python."""
+        unknown, nowhere = np.full(ring.connections, -1, np.int64), np.full(ring.connections, -1, np.int32)
+        self._kept += [unknown, nowhere]
+        addresses = {"qpn": unknown.ctypes.data, "ingress": nowhere.ctypes.data}
+        return RingStruct(edge=edge.ctypes.data, size=ring.connections, id=ring.id, **addresses)

@@ -85,7 +85,7 @@ class FrameReader:
         edges = self.edges.get((envelope.src_ip, envelope.dst_ip), ())
         if not edges:
             return FrameKind.FOREIGN, (), None
-        edges_here = tuple(edge for edge in edges if edge.ring.ingress[edge.rank] == port)
+        edges_here = tuple(edge for edge in edges if edge.ring.accepts(edge.rank, port))
         if not edges_here:
             return FrameKind.WRONG_PORT, edges, None
         view = memoryview(frame)

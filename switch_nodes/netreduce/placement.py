@@ -71,14 +71,16 @@ class Placement:
             table.start_plain(edge.rank, packet.psn)
             return Place(edge, state, ConnectionEvent.START_PLAIN)
         ring, packets = named.ring, header.msg_len_pkts
+        number = ring.number_of(header.msg_id)
         good = (
-            (header.op, header.dtype) == (ring.op, ring.dtype)
+            number is not None
+            and (header.op, header.dtype) == (ring.op, ring.dtype)
             and 1 <= packets <= ring.message_packets
             and packet.info.ends == (packets == 1)
-            and self.tables[ring.id].agrees(named.rank, packet.qpn, header.msg_id, packet.psn, packets)
+            and self.tables[ring.id].agrees(named.rank, packet.qpn, number, packet.psn, packets)
         )
         event = ConnectionEvent.START_INA if good else ConnectionEvent.START_BAD
-        return Place(named, state, event, header.msg_id, 0, packets)
+        return Place(named, state, event, -1 if number is None else number, 0, packets)
 
     def _connection(self, packet: DataPacket) -> tuple[Edge, ConnectionState]:
         for edge in packet.edges:
@@ -91,6 +93,6 @@ class Placement:
 def _edge_of(packet: DataPacket, header: InaHeader) -> Edge | None:
     """The edge that an INA header names, when the packet runs on it."""
     for edge in packet.edges:
-        if (edge.ring.id, edge.rank, edge.ring.size) == (header.ring_id, header.rank, header.size):
+        if (edge.ring.id, edge.ring.ranks[edge.rank], edge.ring.group) == (header.ring_id, header.rank, header.size):
             return edge
     return None

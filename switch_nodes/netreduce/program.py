@@ -1,8 +1,9 @@
-"""The NetReduce switch program at rack level (He, Liu et al., arXiv 2009.09736 and ASPLOS'23; reconstruction: see
+"""The NetReduce switch program (He, Liu et al., arXiv 2009.09736 and ASPLOS'23; reconstruction: see
 `docs/netreduce.md`).
 
 RC connections run from host to host and end there. The switch holds the packet of every ring connection for one
-(message, offset) until it has all of them, then sends each on with the sum as payload. It never makes an ACK, NAK or
+(message, offset) until it has all of them, then sends each on with the sum as payload; over several switches, a leaf
+sums its rack and a spine the racks (`fabric`). It never makes an ACK, NAK or
 CNP, and never changes a PSN or a QPN: recovery is the business of the endpoints, the switch only keeps what they need
 for it. What it does with a packet is decided by `tables`; here are the events and the actions.
 """
@@ -12,32 +13,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from switch_nodes.config import RingConfig, SwitchConfig
+from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
 from switch_nodes.events import (
     ConnectionStepped,
     FrameStepped,
-    MessageAggregated,
     MessageInferred,
     PacketIgnored,
-    ResultReplayed,
     RingsInstalled,
     SlotsAtEnd,
-    SlotStepped,
 )
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader, elements_at, elements_fit
+from switch_nodes.netreduce.leaf import leaf_event
 from switch_nodes.netreduce.placement import Place, Placement
-from switch_nodes.netreduce.release import RELEASE_POLICIES, release_completed
-from switch_nodes.netreduce.results import build_result, ecn_of
 from switch_nodes.netreduce.ring import Cursor, Ring
+from switch_nodes.netreduce.slot_actions import SlotActions
 from switch_nodes.netreduce.tables import (
     CONNECTION_TABLE,
     DROP_REASONS,
     FRAME_TABLE,
+    LEAF_SLOT_TABLE,
     SLOT_TABLE,
     ConnectionEvent,
     ConnectionState,
@@ -45,8 +43,8 @@ from switch_nodes.netreduce.tables import (
     SlotAction,
     SlotEvent,
     SlotState,
+    SlotTable,
 )
-from workloads.collectives.arithmetic import fold
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
 from workloads.wire import psn_add, psn_diff
@@ -54,43 +52,26 @@ from workloads.wire import psn_add, psn_diff
 __all__ = ["Contribution", "NetReduceProgram"]
 
 GATES = ("window", "epsn")
-_CE = 0b11
 _AHEAD = "ahead"
-_COUNTERS = ("data_in", "results_out", "replayed", "inferred", "bypassed", "malformed")
+_COUNTERS = ("data_in", "results_out", "sent_up", "replayed", "inferred", "bypassed", "malformed")
 
 
-class Contribution:
-    """A data packet and its place."""
-
-    __slots__ = ("elements", "header", "message", "offset", "packet", "rank", "ring")
-
-    def __init__(self, packet: DataPacket, place: Place, elements_from: int) -> None:
-        self.packet, self.ring, self.rank = packet, place.edge.ring, place.edge.rank
-        self.message, self.offset = place.message, place.offset
-        end = packet.payload_at + len(packet.packet.payload)
-        view = memoryview(packet.frame)
-        self.header, self.elements = view[:elements_from], view[elements_from:end]
-
-
-class NetReduceProgram(ForwardProgram):
+class NetReduceProgram(SlotActions):
     """`SwitchConfig.release`: order (rule A) or asap. `gate`: window, or epsn to drop what is ahead on its connection."""
 
     ring_class = Ring
+    leaf_ring_class = LeafRing
+    spine_ring_class = SpineRing
     table_class = ConnectionTable
+    fabric_table_class = FabricTable
     counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *dict.fromkeys(DROP_REASONS.values()), _AHEAD)
 
     def __init__(self, config: SwitchConfig) -> None:
         """Raises ScenarioError for a configuration that cannot be installed."""
         super().__init__(config)
-        if config.release not in RELEASE_POLICIES:
-            raise ScenarioError(
-                "unknown release order", key="switch.release", found=config.release, allowed=", ".join(RELEASE_POLICIES)
-            )
         if config.gate not in GATES:
             raise ScenarioError("unknown gate", key="switch.gate", found=config.gate, allowed=", ".join(GATES))
-        self._early = RELEASE_POLICIES[config.release]
         self._gated = config.gate == "epsn"
-        self._traced = config.trace
         self.rings: dict[int, Ring] = {}
         self.tables: dict[int, ConnectionTable] = {}
         self.placement = Placement(self.tables)
@@ -120,15 +101,26 @@ class NetReduceProgram(ForwardProgram):
                 raise ScenarioError(f"switch {self.config.name}: ring {config.ring_id} is installed twice")
             there = self.rings.get(config.ring_id)
             same = there is not None and there.config == config
-            rings[config.ring_id] = there if there is not None and same else self.ring_class(config, self.config)
+            rings[config.ring_id] = there if there is not None and same else self._make_ring(config)
         return rings
+
+    def _make_ring(self, config: RingConfig) -> Ring:
+        kind: type[Ring] = self.ring_class
+        if isinstance(config.links, LeafLinks):
+            kind = self.leaf_ring_class
+        elif isinstance(config.links, SpineLinks):
+            kind = self.spine_ring_class
+        return kind(config, self.config)
+
+    def _make_table(self, ring: Ring) -> ConnectionTable:
+        return self.table_class(ring) if ring.config.links is None else self.fabric_table_class(ring)
 
     def _set_rings(self, rings: dict[int, Ring]) -> None:
         """In place: the placement looks into the same tables."""
         self.rings.clear()
         self.rings.update(rings)
         self.tables.clear()
-        self.tables.update((ring_id, self.table_class(ring)) for ring_id, ring in rings.items())
+        self.tables.update((ring_id, self._make_table(ring)) for ring_id, ring in rings.items())
         self.reader = FrameReader(rings.values())
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
@@ -155,7 +147,8 @@ class NetReduceProgram(ForwardProgram):
         state, action = CONNECTION_TABLE[place.state, place.event]
         if self._traced:
             names = (item.name.lower() for item in (place.state, place.event, state, action))
-            self.tell(ConnectionStepped(place.edge.ring.id, place.edge.rank, packet.qpn, *names))
+            edge = place.edge
+            self.tell(ConnectionStepped(edge.ring.id, edge.ring.ranks[edge.rank], packet.qpn, *names))
         if action is FrameAction.AGGREGATE or action is FrameAction.INFER:
             self._aggregate(packet, place)
         elif action is FrameAction.BYPASS:
@@ -171,12 +164,12 @@ class NetReduceProgram(ForwardProgram):
         slot = ring.slot_of(place.message, place.offset)
         event = self.slot_event(contribution, slot)
         if ring.tag[slot] == place.message:
-            if self._gated and self._is_ahead(packet, place.edge):
+            if self._gated and place.edge.rank < ring.size and self._is_ahead(packet, place.edge):
                 self._ignore(place.edge, place.message, place.offset, _AHEAD)
                 return
             self._note_message(packet, place)
         state = self.slot_state(ring, slot)
-        after, action = SLOT_TABLE[state, event]
+        after, action = self.table_of(ring)[state, event]
         if self._traced:
             self._tell_slot(ring, slot, place.message, place.edge.rank, state, event, after)
         if action in DROP_REASONS:
@@ -199,7 +192,8 @@ class NetReduceProgram(ForwardProgram):
             return
         if place.event is ConnectionEvent.NEXT_MESSAGE:
             self.count("inferred")
-            self.tell(MessageInferred(ring.id, rank, place.message, place.offset))
+            message = ring.message_id(place.message)
+            self.tell(MessageInferred(ring.id, ring.ranks[rank], message, place.offset))
         table.claim(rank, packet.qpn)
         ring.announce(place.message, place.packets)
         table.put(rank, place.message, psn_add(packet.psn, -place.offset), place.packets)
@@ -208,9 +202,14 @@ class NetReduceProgram(ForwardProgram):
         """Byte of the frame where the elements begin."""
         return elements_at(packet.payload_at, offset)
 
+    def table_of(self, ring: Ring) -> SlotTable:
+        return LEAF_SLOT_TABLE if isinstance(ring, LeafRing) else SLOT_TABLE
+
     def slot_state(self, ring: Ring, slot: int) -> SlotState:
         if ring.done[slot]:
             return SlotState.DONE
+        if isinstance(ring, LeafRing) and int(ring.bitmap[slot]) == ring.everyone:
+            return SlotState.PARTIAL
         return SlotState.OPEN if ring.bitmap[slot] else SlotState.EMPTY
 
     def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
@@ -227,6 +226,8 @@ class NetReduceProgram(ForwardProgram):
         fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
         if not fits or (bitmap and len(c.elements) != ring.length[slot]):
             return SlotEvent.WRONG_SIZE
+        if isinstance(ring, LeafRing) and (leafs := leaf_event(c, ring, slot)) is not None:
+            return leafs
         if not bitmap & bit:
             return SlotEvent.COMPLETING if bitmap | bit == ring.everyone else SlotEvent.NEW
         if int(ring.released[slot]) & bit:
@@ -234,111 +235,10 @@ class NetReduceProgram(ForwardProgram):
         same = bytes(c.elements) == ring.payload[slot, c.rank, : len(c.elements)].tobytes()
         return SlotEvent.REPEAT if same else SlotEvent.REPEAT_CHANGED
 
-    def store(self, c: Contribution, slot: int) -> None:
-        ring, size = c.ring, len(c.elements)
-        if not ring.bitmap[slot]:
-            ring.length[slot] = size
-            ring.occupy(1)
-        self._keep_header(c, slot)
-        ring.payload[slot, c.rank, :size] = np.frombuffer(c.elements, np.uint8)
-        ring.bitmap[slot] = int(ring.bitmap[slot]) | 1 << c.rank
-        ring.ce[slot] |= ecn_of(c.packet.frame) == _CE
-
-    def store_and_complete(self, c: Contribution, slot: int) -> None:
-        self.store(c, slot)
-        ring, size = c.ring, int(c.ring.length[slot])
-        ranks, payloads = self.operands(ring, slot)
-        ring.value[slot, :size] = fold(payloads[:, :size], ring.config.arithmetic)
-        ring.done[slot] = 1
-        index = c.message % ring.banks
-        np.add.at(ring.entered[index], ranks, 1)
-        ring.completed[index] += 1
-        packets = ring.packets_of(c.message)
-        if ring.completed[index] == packets:
-            self.tell(MessageAggregated(ring.id, c.message, packets, tuple(ring.entered[index].tolist())))
-        self.reclaim(ring, c.message, c.offset)
-        release_completed(
-            ring, c.message, c.offset, self._early, lambda rank, ready: self.send_result(ring, rank, ready)
-        )
-
-    def refresh(self, c: Contribution, slot: int) -> None:
-        """The newest header counts: AckReq may have moved."""
-        self._keep_header(c, slot)
-
-    def replay(self, c: Contribution, slot: int) -> None:
-        """The stored value under the duplicate's own header, to its own connection only."""
-        self._keep_header(c, slot)
-        self.count("replayed")
-        self.tell(ResultReplayed(c.ring.id, c.rank, c.message, c.offset))
-        self.send_result(c.ring, c.rank, slot)
-
-    def forward_raw(self, c: Contribution, slot: int) -> None:
-        """Its receiver has the result of this message; whatever arrives is a duplicate to it, and makes it ACK again."""
-        self.forward(c.packet.port, c.packet.frame)
-
-    def drop_mismatch(self, c: Contribution, slot: int) -> None:
-        """The sender changed what it sent before; the first copy stands."""
-
-    def drop_length(self, c: Contribution, slot: int) -> None:
-        pass
-
-    def drop_stale(self, c: Contribution, slot: int) -> None:
-        pass
-
-    def drop_overrun(self, c: Contribution, slot: int) -> None:
-        pass
-
-    def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
-        """(ranks, payloads in rank order): what enters the sum of a slot, shape (P,) and (P, mtu)."""
-        return np.arange(ring.size), ring.payload[slot]
-
-    def reclaim(self, ring: Ring, message: int, offset: int) -> None:
-        """(message, offset) completed, so every host opened `message`, so every host has the result of message - N and
-        the ACK of its own: nobody needs that one any more. The last slot also clears what lies behind it, which a
-        longer message - N used."""
-        last = offset == ring.packets_of(message) - 1
-        before = message - (ring.banks - ring.window)
-        for position in range(offset, ring.message_packets if last else offset + 1):
-            slot = ring.slot_of(before, position)
-            if before >= 0 and ring.tag[slot] == before:
-                self.clear(ring, slot)
-
-    def clear(self, ring: Ring, slot: int) -> None:
-        """The slot serves the message 2N later."""
-        if self._traced:
-            state, event = self.slot_state(ring, slot), SlotEvent.RECLAIM
-            self._tell_slot(ring, slot, int(ring.tag[slot]), -1, state, event, SLOT_TABLE[state, event][0])
-        if ring.bitmap[slot]:
-            ring.occupy(-1)
-        ring.tag[slot] += ring.banks
-        ring.bitmap[slot] = ring.released[slot] = 0
-        ring.done[slot] = ring.ce[slot] = 0
-        ring.length[slot] = 0
-
-    def send_result(self, ring: Ring, rank: int, slot: int) -> None:
-        """The result of a slot on connection `rank`."""
-        header = ring.header[slot, rank, : ring.header_length[slot, rank]]
-        value = ring.value[slot, : ring.length[slot]]
-        self.count("results_out")
-        self.emit(ring.egress[rank], self.build_result(header.tobytes(), value.tobytes(), bool(ring.ce[slot])))
-
-    def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
-        return build_result(header, value, congested)
-
-    def _keep_header(self, c: Contribution, slot: int) -> None:
-        size = len(c.header)
-        c.ring.header[slot, c.rank, :size] = np.frombuffer(c.header, np.uint8)
-        c.ring.header_length[slot, c.rank] = size
-
-    def _tell_slot(
-        self, ring: Ring, slot: int, message: int, rank: int, state: SlotState, event: SlotEvent, after: SlotState
-    ) -> None:
-        names = (item.name.lower() for item in (state, event, after))
-        self.tell(SlotStepped(ring.id, slot, message, slot % ring.message_packets, rank, *names))
-
     def _ignore(self, edge: Edge, message: int, offset: int, reason: str) -> None:
         self.count(reason)
-        self.tell(PacketIgnored(edge.ring.id, edge.rank, message, offset, reason))
+        ring, message = edge.ring, message if message < 0 else edge.ring.message_id(message)
+        self.tell(PacketIgnored(ring.id, ring.ranks[edge.rank], message, offset, reason))
 
     def finish(self, now: int) -> None:
         for ring in self.rings.values():

@@ -49,7 +49,8 @@ static uint64_t early(const struct netreduce_ring *ring)
     if (ring->asap)
         return ring->everyone;
     int64_t message = ring->cursor[HEAD_MESSAGE], slot = slot_of(ring, message, ring->cursor[HEAD_OFFSET]);
-    return ring->tag[slot] == message ? ring->everyone & ~ring->bitmap[slot] : ring->everyone;
+    uint64_t missing = ring->tag[slot] == message ? ring->everyone & ~ring->bitmap[slot] : ring->everyone;
+    return ring->spine ? missing | missing >> 1 | (missing & 1) << (ring->size - 1) : missing;
 }
 
 static void advance(struct netreduce_switch *sw, struct netreduce_ring *ring)

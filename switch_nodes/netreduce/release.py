@@ -18,16 +18,20 @@ Send = Callable[[int, int], None]
 """send(rank of the connection, slot): one result leaves"""
 
 
-def _where_missing(ring: Ring) -> int:
-    return ring.missing(*ring.head())
+Early = Callable[[Ring, int], int]
+"""early(ring, message): connections, as a bitmap, on which a slot of that message past the head leaves early"""
 
 
-def _everywhere(ring: Ring) -> int:
+def _where_missing(ring: Ring, message: int) -> int:
+    return ring.early(message)
+
+
+def _everywhere(ring: Ring, message: int) -> int:
     return ring.everyone
 
 
-RELEASE_POLICIES: dict[str, Callable[[Ring], int]] = {"order": _where_missing, "asap": _everywhere}
-"""name in `SwitchConfig.release` -> connections, as a bitmap, on which a slot past the head leaves early"""
+RELEASE_POLICIES: dict[str, Early] = {"order": _where_missing, "asap": _everywhere}
+"""by name in `SwitchConfig.release`"""
 
 
 def bits(bitmap: int) -> Iterator[int]:
@@ -38,17 +42,16 @@ def bits(bitmap: int) -> Iterator[int]:
         bitmap ^= low
 
 
-def release_completed(ring: Ring, message: int, offset: int, early: Callable[[Ring], int], send: Send) -> None:
+def release_completed(ring: Ring, message: int, offset: int, early: Early, send: Send) -> None:
     """(message, offset) has just completed: send what may leave now."""
     if (message, offset) != ring.head():
         ring.cursor[Cursor.WAITING] += 1
-        _release(ring, ring.slot_of(message, offset), early(ring), send)
+        _release(ring, ring.slot_of(message, offset), early(ring, message), send)
         return
     _advance(ring, send)
     if ring.cursor[Cursor.WAITING]:
-        mask = early(ring)
-        for _, _, slot in ring.done_behind_head():
-            _release(ring, slot, mask, send)
+        for later, _, slot in ring.done_behind_head():
+            _release(ring, slot, early(ring, later), send)
 
 
 def _advance(ring: Ring, send: Send) -> None:

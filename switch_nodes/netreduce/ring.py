@@ -8,20 +8,18 @@ that a compiled loop can work on the same memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from switch_nodes.config import RingConfig, SwitchConfig
-from workloads.collectives.ina_header import DTYPE_CODES, MAX_GROUP, MIN_GROUP, OP_CODES
-from workloads.errors import ScenarioError
+from switch_nodes.netreduce.ring_checks import check_ring
+from workloads.collectives.ina_header import DTYPE_CODES, OP_CODES
 
 __all__ = ["HEADER_STRIDE", "Cursor", "Ring"]
 
 HEADER_STRIDE = 128
 """bytes reserved for one stored header: Eth 14, IPv6 40, UDP 8, BTH 12, RETH 16, ImmDt 4, INA 16 make 110"""
-_PATH_MTUS = (256, 512, 1024, 2048, 4096)
 
 
 class Cursor:
@@ -54,16 +52,24 @@ class Ring:
     `plain_to` int64, the PSNs without INA header, -1 for none and for no end; `expected` int64, next new PSN or -1.
 
     `cursor` int64: see `Cursor`; the head is the oldest position, in PSN order, that is not complete.
+
+    Here and in everything that works on a ring, a connection's "rank" is its index among the members; `ranks` has the
+    numbers that packets and events name.
     """
 
     banks_per_window = 2
     """2N message slots: one window open, one that may still have to be replayed"""
 
     def __init__(self, config: RingConfig, switch: SwitchConfig) -> None:
-        _check(config, switch)
+        check_ring(config, switch)
         self.config = config
         self.id, self.size, self.window = config.ring_id, len(config.members), config.window_messages
         self.message_packets, self.mtu = config.message_packets, config.path_mtu
+        self.connections = self.size
+        """rows of headers and of the connection table"""
+        self.ranks = [member.rank for member in config.members]
+        self.group = self.size
+        """hosts of the whole ring"""
         self.banks = self.banks_per_window * self.window
         self.slots = self.banks * self.message_packets
         self.everyone = (1 << self.size) - 1
@@ -73,7 +79,8 @@ class Ring:
         self.edges = list(zip(ips, ips[1:] + ips[:1], strict=True))
         """(source IP, destination IP) of connection k"""
         self.op, self.dtype = OP_CODES[config.arithmetic.op], DTYPE_CODES[config.arithmetic.dtype]
-        size, slots = self.size, self.slots
+        self._shape(config)
+        size, slots, connections = self.size, self.slots, self.connections
 
         self.tag = np.repeat(np.arange(self.banks, dtype=np.int64), self.message_packets)
         self.bitmap = np.zeros(slots, np.uint64)
@@ -81,8 +88,8 @@ class Ring:
         self.done = np.zeros(slots, np.uint8)
         self.ce = np.zeros(slots, np.uint8)
         self.length = np.zeros(slots, np.int32)
-        self.header = _touched((slots, size, HEADER_STRIDE))
-        self.header_length = np.zeros((slots, size), np.int32)
+        self.header = _touched((slots, connections, HEADER_STRIDE))
+        self.header_length = np.zeros((slots, connections), np.int32)
         self.payload = _touched((slots, size, self.mtu))
         self.value = _touched((slots, self.mtu))
 
@@ -92,16 +99,48 @@ class Ring:
         self.entered = np.zeros((self.banks, size), np.int32)
 
         entries = 2 * self.window + 1
-        self.qpn = np.full(size, -1, np.int64)
-        self.newest = np.full(size, -1, np.int64)
-        self.entry_message = np.full((size, entries), -1, np.int64)
-        self.entry_psn = np.zeros((size, entries), np.int32)
-        self.entry_length = np.zeros((size, entries), np.int32)
-        self.plain_from = np.full(size, -1, np.int64)
-        self.plain_to = np.full(size, -1, np.int64)
-        self.expected = np.full(size, -1, np.int64)
+        self.qpn = np.full(connections, -1, np.int64)
+        self.newest = np.full(connections, -1, np.int64)
+        self.entry_message = np.full((connections, entries), -1, np.int64)
+        self.entry_psn = np.zeros((connections, entries), np.int32)
+        self.entry_length = np.zeros((connections, entries), np.int32)
+        self.plain_from = np.full(connections, -1, np.int64)
+        self.plain_to = np.full(connections, -1, np.int64)
+        self.expected = np.full(connections, -1, np.int64)
 
         self.cursor = np.zeros(Cursor.COUNT, np.int64)
+
+    def _shape(self, config: RingConfig) -> None:
+        """For rings of several switches: their own connections, before the arrays are made."""
+
+    def accepts(self, rank: int, port: int) -> bool:
+        """Whether packets of a connection come in by this port."""
+        return self.ingress[rank] == port
+
+    def number_of(self, message_id: int) -> int | None:
+        """The number under which this switch keeps a message; None when it is another switch's."""
+        return message_id
+
+    def message_id(self, number: int) -> int:
+        """The inverse."""
+        return number
+
+    def is_next(self, number: int) -> bool:
+        """Whether message `number` + 1 follows `number` on every connection with nothing in between."""
+        return True
+
+    def early(self, number: int) -> int:
+        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those whose
+        own contribution is missing at the head."""
+        return self.missing(*self.head())
+
+    def header_row(self, rank: int) -> int:
+        """Of the header buffer: under whose header the result on connection `rank` leaves."""
+        return rank
+
+    def raw_exit(self, rank: int, number: int) -> int | None:
+        """Port by which a packet of connection `rank` leaves as it came; None: as a plain switch would."""
+        return None
 
     def slot_of(self, message: int, offset: int) -> int:
         """Never a function of the PSN alone: the number of slots need not divide 2^24."""
@@ -155,38 +194,3 @@ class Ring:
             for index in np.flatnonzero(self.done[window] & (self.tag[window] == later)):
                 yield later, first + int(index), base + first + int(index)
             first = 0
-
-
-def _check(config: RingConfig, switch: SwitchConfig) -> None:
-    members, arithmetic = config.members, config.arithmetic
-    where = f"switch {switch.name}: ring {config.ring_id}: "
-
-    def refuse(problem: str, found: object, allowed: str) -> ScenarioError:
-        return ScenarioError(where + problem, found=str(found), allowed=allowed)
-
-    if not MIN_GROUP <= len(members) <= MAX_GROUP:
-        raise refuse("number of members", len(members), f"{MIN_GROUP} .. {MAX_GROUP}")
-    if [member.rank for member in members] != list(range(len(members))):
-        raise refuse("members are not in rank order", [member.rank for member in members], "0, 1, 2, ...")
-    if len({member.ip for member in members}) != len(members):
-        raise refuse("two members have the same address", [member.ip.hex() for member in members], "one each")
-    if any(len(a.ip) != len(b.ip) or len(a.ip) not in (4, 16) for a, b in pairwise(members)):
-        raise refuse("address lengths", [len(member.ip) for member in members], "all 4 or all 16 bytes")
-    for member in members:
-        if not 0 <= member.port < switch.ports:
-            raise refuse(f"port of rank {member.rank}", member.port, f"0 .. {switch.ports - 1}")
-    if not 0 <= config.ring_id < 1 << 16:
-        raise refuse("ring id", config.ring_id, "0 .. 65535")
-    if arithmetic.op not in OP_CODES or arithmetic.dtype not in DTYPE_CODES:
-        allowed = f"{', '.join(OP_CODES)} of {', '.join(DTYPE_CODES)}"
-        raise refuse("arithmetic", f"{arithmetic.op} of {arithmetic.dtype}", allowed)
-    if config.path_mtu not in _PATH_MTUS:
-        raise refuse("path MTU", config.path_mtu, ", ".join(map(str, _PATH_MTUS)))
-    if config.window_messages < 1 or not 1 <= config.message_packets < 1 << 16:
-        raise refuse("window", f"{config.window_messages} x {config.message_packets}", "1 .. messages of 1 .. 65535")
-    if (2 * config.window_messages + 1) * config.message_packets >= 1 << 23:
-        raise refuse(
-            "the connection table would span half of the PSNs",
-            (2 * config.window_messages + 1) * config.message_packets,
-            f"(2N+1) L below {1 << 23}",
-        )

@@ -49,6 +49,7 @@ struct netreduce_ring {
     int32_t dtype;
     int32_t asap;
     int32_t id;
+    int32_t spine; /* fabric.py: SpineRing; every FIRST is left to Python, which numbers its message */
 };
 
 struct netreduce_switch {

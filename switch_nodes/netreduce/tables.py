@@ -13,6 +13,7 @@ __all__ = [
     "CONNECTION_TABLE",
     "DROP_REASONS",
     "FRAME_TABLE",
+    "LEAF_SLOT_TABLE",
     "SLOT_TABLE",
     "ConnectionEvent",
     "ConnectionState",
@@ -21,6 +22,7 @@ __all__ = [
     "SlotAction",
     "SlotEvent",
     "SlotState",
+    "SlotTable",
 ]
 
 
@@ -107,6 +109,7 @@ CONNECTION_TABLE: dict[tuple[ConnectionState, ConnectionEvent], tuple[Connection
 class SlotState(Enum):
     EMPTY = "no contribution to the message that the slot serves"
     OPEN = "some contributions"
+    PARTIAL = "all contributions of a leaf's rack, their sum was sent up; no value yet"
     DONE = "all contributions and the value"
 
 
@@ -122,6 +125,10 @@ class SlotEvent(Enum):
     REPEAT = "another copy of its rank's contribution, whose result was not sent on this connection"
     REPEAT_CHANGED = "as REPEAT, but with another payload"
     REPEAT_ANSWERED = "another copy of its rank's contribution, whose result was sent on this connection"
+    REPEAT_BOUNDARY = "another copy of a leaf's boundary contribution, whose rack is complete"
+    RESULT = "from above: the value, for the first time"
+    RESULT_REPEAT = "from above: the value again, that host 0 was not sent"
+    RESULT_REPEAT_ANSWERED = "from above: the value again, that host 0 was sent"
     RECLAIM = "a later message completed here: nobody needs this one any more"
 
 
@@ -133,6 +140,11 @@ class SlotAction(Enum):
     REFRESH = "refresh"
     REPLAY = "replay"
     FORWARD_RAW = "forward_raw"
+    STORE_AND_SEND_UP = "store_and_send_up"
+    SEND_UP_AGAIN = "send_up_again"
+    ADOPT = "adopt"
+    PASS_DOWN = "pass_down"
+    DROP_UNASKED = "drop_unasked"
     DROP_MISMATCH = "drop_mismatch"
     DROP_LENGTH = "drop_length"
     DROP_STALE = "drop_stale"
@@ -141,12 +153,22 @@ class SlotAction(Enum):
 
 
 _S, _V, _D = SlotState, SlotEvent, SlotAction
-SLOT_TABLE: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
-    # Of whatever state: the packet is not of the slot's message.
-    **{(state, _V.DELIVERED): (state, _D.FORWARD_RAW) for state in SlotState},  # rule E: its receiver re-ACKs
-    **{(state, _V.STALE): (state, _D.DROP_STALE) for state in SlotState},
-    **{(state, _V.OVERRUN): (state, _D.DROP_OVERRUN) for state in SlotState},
-    **{(state, _V.WRONG_SIZE): (state, _D.DROP_LENGTH) for state in SlotState},
+SlotTable = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
+
+
+def _in_any(states: tuple[SlotState, ...]) -> SlotTable:
+    """What does not depend on the state: packets that are not of the slot's message, or do not fit it; and its end."""
+    return {
+        **{(state, _V.DELIVERED): (state, _D.FORWARD_RAW) for state in states},  # rule E: its receiver re-ACKs
+        **{(state, _V.STALE): (state, _D.DROP_STALE) for state in states},
+        **{(state, _V.OVERRUN): (state, _D.DROP_OVERRUN) for state in states},
+        **{(state, _V.WRONG_SIZE): (state, _D.DROP_LENGTH) for state in states},
+        **{(state, _V.RECLAIM): (_S.EMPTY, _D.CLEAR) for state in states},
+    }
+
+
+SLOT_TABLE: SlotTable = {
+    **_in_any((_S.EMPTY, _S.OPEN, _S.DONE)),
     (_S.EMPTY, _V.NEW): (_S.OPEN, _D.STORE),
     (_S.OPEN, _V.NEW): (_S.OPEN, _D.STORE),
     (_S.OPEN, _V.COMPLETING): (_S.DONE, _D.STORE_AND_COMPLETE),
@@ -155,7 +177,31 @@ SLOT_TABLE: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
     (_S.DONE, _V.REPEAT): (_S.DONE, _D.REFRESH),  # rule A: it waits for its turn
     (_S.DONE, _V.REPEAT_CHANGED): (_S.DONE, _D.DROP_MISMATCH),
     (_S.DONE, _V.REPEAT_ANSWERED): (_S.DONE, _D.REPLAY),
-    **{(state, _V.RECLAIM): (_S.EMPTY, _D.CLEAR) for state in SlotState},
+}
+"""of a rack's only switch, and of a spine"""
+
+LEAF_SLOT_TABLE: SlotTable = {
+    **_in_any(tuple(SlotState)),
+    (_S.EMPTY, _V.NEW): (_S.OPEN, _D.STORE),
+    (_S.OPEN, _V.NEW): (_S.OPEN, _D.STORE),
+    (_S.EMPTY, _V.COMPLETING): (_S.PARTIAL, _D.STORE_AND_SEND_UP),  # a rack of one host
+    (_S.OPEN, _V.COMPLETING): (_S.PARTIAL, _D.STORE_AND_SEND_UP),
+    (_S.OPEN, _V.REPEAT): (_S.OPEN, _D.REFRESH),
+    (_S.OPEN, _V.REPEAT_CHANGED): (_S.OPEN, _D.DROP_MISMATCH),
+    (_S.PARTIAL, _V.REPEAT): (_S.PARTIAL, _D.REFRESH),
+    (_S.PARTIAL, _V.REPEAT_CHANGED): (_S.PARTIAL, _D.DROP_MISMATCH),
+    # The only trigger: whatever was lost above, the boundary's sender repeats until its receiver answers.
+    (_S.PARTIAL, _V.REPEAT_BOUNDARY): (_S.PARTIAL, _D.SEND_UP_AGAIN),
+    (_S.PARTIAL, _V.RESULT): (_S.DONE, _D.ADOPT),
+    (_S.DONE, _V.REPEAT): (_S.DONE, _D.REFRESH),
+    (_S.DONE, _V.REPEAT_CHANGED): (_S.DONE, _D.DROP_MISMATCH),
+    (_S.DONE, _V.REPEAT_ANSWERED): (_S.DONE, _D.REPLAY),
+    (_S.DONE, _V.REPEAT_BOUNDARY): (_S.DONE, _D.SEND_UP_AGAIN),
+    (_S.DONE, _V.RESULT_REPEAT): (_S.DONE, _D.REFRESH),
+    (_S.DONE, _V.RESULT_REPEAT_ANSWERED): (_S.DONE, _D.PASS_DOWN),
+    # No value can be there that this rack is no part of: a switch above started anew, or lies.
+    (_S.EMPTY, _V.RESULT): (_S.EMPTY, _D.DROP_UNASKED),
+    (_S.OPEN, _V.RESULT): (_S.OPEN, _D.DROP_UNASKED),
 }
 
 DROP_REASONS: dict[FrameAction | SlotAction, str] = {
@@ -166,6 +212,7 @@ DROP_REASONS: dict[FrameAction | SlotAction, str] = {
     FrameAction.DROP_NOFIRST: "nofirst",
     SlotAction.REFRESH: "duplicate",
     SlotAction.FORWARD_RAW: "stale_forwarded",
+    SlotAction.DROP_UNASKED: "unasked",
     SlotAction.DROP_MISMATCH: "mismatch",
     SlotAction.DROP_LENGTH: "length",
     SlotAction.DROP_STALE: "stale",

@@ -4,8 +4,9 @@ them, because a slow machine says nothing about correctness."""
 from __future__ import annotations
 
 from testbed.checkers.bit_exact import bit_exact
+from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
-from testbed.checkers.credit import credit_bound
+from testbed.checkers.credit import WITH_CREDIT, credit_bound
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.exercised import faults_exercised, strikes
 from testbed.checkers.fidelity import judge_fidelity
@@ -15,6 +16,7 @@ from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers, register_checker, run_checks
 from testbed.checkers.slots import slots_private
+from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
 
 __all__ = [
@@ -42,14 +44,16 @@ def _by_contract(messages: Check, jobs: Check) -> Check:
 
 
 def _without_aggregation(context: CheckContext) -> str | None:
-    kind = context.plan.workers[0].collective.kind
-    if _served(context) or (kind == "netreduce" and context.plan.scenario.switch.program != "forward"):
+    kinds = {ring.collective.kind for ring in context.rings}
+    if _served(context) or ("netreduce" in kinds and context.plan.scenario.switch.program != "forward"):
         return None
     return "nothing is aggregated in this run"
 
 
 def _without_credit(context: CheckContext) -> str | None:
-    return "a ring all-reduce has no credit window" if context.plan.workers[0].collective.kind == "ring" else None
+    if _served(context) or any(ring.collective.kind in WITH_CREDIT for ring in context.rings):
+        return None
+    return "a ring all-reduce has no credit window"
 
 
 register_checker(
@@ -83,6 +87,18 @@ register_checker(
     transparency,
     proves="connections stayed end to end: the switch answered nothing, and changed only payloads",
     skip=skip_transparency,
+)
+register_checker(
+    "steering",
+    steering,
+    proves="the commodity switch led the job's data, and nothing else, through the accelerator, once",
+    skip=skip_steering,
+)
+register_checker(
+    "congestion",
+    congestion,
+    proves="congestion was marked and heeded: CE, CNPs, rates within their bounds",
+    skip=skip_congestion,
 )
 register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck")
 register_checker("no_crash", no_crash, proves="no process ended unasked")

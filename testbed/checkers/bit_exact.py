@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results
+from testbed.plan import Plan, with_workers
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["bit_exact"]
@@ -16,34 +19,82 @@ _SHOWN = 8
 
 
 def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> CheckResult:
-    """`create` makes the gradients; None: `workloads.gradients.create_source`."""
-    told: dict[tuple[int, str], set[str]] = {}
-    for record in context.events("CollectiveCompleted"):
-        told.setdefault((record["iteration"], record["node"]), set()).add(record["sha256"])
-    if not told:
+    """`create` makes the gradients; None: `workloads.gradients.create_source`. What workers told before they fell back is
+    compared with the reference of the first collective, and need not be complete; what they told after it with the other's."""
+    lives = _told(context)
+    if not any(lives):
         return CheckResult(
             "bit_exact", Verdict.UNKNOWN, "no worker completed an iteration: there is nothing to compare"
         )
-    wrong, missing, compared, iterations = [], [], 0, 0
-    for iteration, results in enumerate(expected_results(context.plan, create)):
-        iterations += 1
+    findings = _Findings()
+    before, after = lives
+    if context.fell_back:
+        if before:
+            _compare(context, context.plan, before, findings, create)
+        early, findings.missing = findings.compared, []
+        workers = [worker.fallback or worker for worker in context.plan.ring_workers]
+        _compare(context, with_workers(context.plan, workers), after, findings, create)
+    else:
+        early = 0
+        _compare(context, context.plan, before, findings, create)
+    return _verdict(context, findings, early)
+
+
+Told: TypeAlias = dict[tuple[int, str], set[str]]
+"""by iteration and worker: digests of its result"""
+
+
+@dataclass(slots=True)
+class _Findings:
+    wrong: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    compared: int = 0
+    iterations: int = 0
+
+
+def _told(context: CheckContext) -> tuple[Told, Told]:
+    """Before and after the workers fell back. A process that starts anew is in its first life again."""
+    lives: tuple[Told, Told] = ({}, {})
+    later: set[str] = set()
+    for record in context.events("CollectiveCompleted") if not context.fell_back else context.history:
+        if record["event"] == "WorkerFellBack":
+            later.add(record["node"])
+        elif record["event"] == "NodeExited":
+            later.discard(record.get("node", ""))
+        elif record["event"] == "CollectiveCompleted":
+            told = lives[record["node"] in later]
+            told.setdefault((record["iteration"], record["node"]), set()).add(record["sha256"])
+    return lives
+
+
+def _compare(context: CheckContext, plan: Plan, told: Told, findings: _Findings, create: SourceFactory | None) -> None:
+    """All results of one life of the job."""
+    findings.iterations = 0
+    for iteration, results in enumerate(expected_results(plan, create)):
+        findings.iterations += 1
         if not any((iteration, worker) in told for worker in context.workers):
-            missing += [f"{worker} told no result of iteration {iteration}" for worker in context.workers]
+            findings.missing += [f"{worker} told no result of iteration {iteration}" for worker in context.workers]
             continue
         for worker, expected in zip(context.workers, results, strict=True):
             digests = told.get((iteration, worker))
             if digests is None:
-                missing.append(f"{worker} told no result of iteration {iteration}")
+                findings.missing.append(f"{worker} told no result of iteration {iteration}")
                 continue
-            compared += 1
+            findings.compared += 1
             data = _little_endian(expected)
             right = hashlib.sha256(data).hexdigest()
             if digests != {right}:
                 other = sorted(digests - {right})[0]
-                where = _first_difference(context, iteration, worker, data)
-                wrong.append(
+                kind = plan.workers[0].collective.kind
+                where = _first_difference(context, iteration, worker, data, kind)
+                findings.wrong.append(
                     f"{worker}, iteration {iteration}: sha256 {other[:16]}... instead of {right[:16]}...; {where}"
                 )
+
+
+def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckResult:
+    """`early`: how many of the results that were compared come from before a fallback."""
+    wrong, missing, compared, iterations = findings.wrong, findings.missing, findings.compared, findings.iterations
     if wrong:
         detail = f"{len(wrong)} of {compared} results differ from the reference; first: {wrong[0]}"
         return CheckResult("bit_exact", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
@@ -53,6 +104,10 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
     detail = f"all {len(context.workers)} workers hold the reference's bits after " + (
         f"each of {iterations} iterations" if iterations > 1 else "the iteration"
     )
+    if context.fell_back:
+        detail += (
+            f", as {context.events('WorkerFellBack')[0]['collective']}; {early} results told before that are right"
+        )
     return CheckResult("bit_exact", Verdict.PASS, detail)
 
 
@@ -60,13 +115,13 @@ def _little_endian(values: Array) -> bytes:
     return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-def _first_difference(context: CheckContext, iteration: int, worker: str, expected: bytes) -> str:
+def _first_difference(context: CheckContext, iteration: int, worker: str, expected: bytes, kind: str) -> str:
     """Which message brought the first wrong element."""
     if not context.plan.ring_workers:
         return "workers tell no digests of single blocks, so no block can be named"
+    if kind not in ("netreduce", "shift"):
+        return "its messages carry partial sums, so no message can be named"
     layout = message_layout(context)
-    if context.plan.workers[0].collective.kind == "ring":
-        return "a ring's messages carry partial sums, so no message can be named"
     told = {
         record["message"]: record["crc32"] for record in context.events("MessageReceived") if record["node"] == worker
     }

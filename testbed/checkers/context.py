@@ -11,6 +11,7 @@ from typing import Protocol
 
 from testbed.history import Record
 from testbed.plan import Plan
+from testbed.plan.rings import PlannedRing, planned_rings
 from testbed.report.pcapng import CapturedFrame
 
 __all__ = ["Capture", "CheckContext"]
@@ -59,10 +60,38 @@ class CheckContext:
         """Names in rank order."""
         return tuple(worker.name for worker in self.plan.workers)
 
+    @cached_property
+    def rings(self) -> tuple[PlannedRing, ...]:
+        return planned_rings(self.plan.ring_workers)
+
     @property
     def finished(self) -> frozenset[str]:
-        """Workers that told that they finished."""
-        return frozenset(record["node"] for record in self.events("WorkerFinished"))
+        """Workers that told that they finished, and did not fall back after it."""
+        done: set[str] = set()
+        for record in self.history:
+            if record["event"] == "WorkerFinished":
+                done.add(record["node"])
+            elif record["event"] == "WorkerFellBack":
+                done.discard(record["node"])
+        return frozenset(done)
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether a worker started its job anew without the help of the network."""
+        return bool(self.events("WorkerFellBack"))
+
+    @cached_property
+    def first_life(self) -> Sequence[Record]:
+        """The history without what workers told after they fell back."""
+        if not self.fell_back:
+            return self.history
+        records, later = [], set[str]()
+        for record in self.history:
+            if record["event"] == "WorkerFellBack":
+                later.add(record["node"])
+            if record["node"] not in later:
+                records.append(record)
+        return records
 
     @property
     def restarted_switches(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from testbed.paths import overbooked
 from testbed.verdict import CheckResult, Verdict
 from topologies import DIRECTIONS, Direction
 
-__all__ = ["CPU_LIMIT", "LAG_LIMIT_NS", "LAG_SAMPLES", "SHAPING_SLACK", "judge_fidelity"]
+__all__ = ["CPU_LIMIT", "LAG_LIMIT_NS", "LAG_SAMPLES", "SHAPING_SLACK", "WAIT_LIMIT_NS", "judge_fidelity"]
 
 CPU_LIMIT = 0.9
 """share of one CPU that a node's process may use on average: above, it was the bottleneck rather than the link"""
@@ -16,6 +16,9 @@ LAG_LIMIT_NS = 5_000_000
 """from a deadline to its handling, 99th percentile: a fraction of the shortest RTO that scenarios use"""
 LAG_SAMPLES = 20
 """deadlines below which a percentile would be one accident"""
+WAIT_LIMIT_NS = 2_500_000
+"""from being ready to run to running, on average over a node's turns: beyond that the run measures how the machine shares its
+CPUs among the nodes. Of many nodes each has few deadlines, but many turns"""
 SHAPING_SLACK = 0.03
 """a shaped direction may carry that much more than its rate, beyond one burst"""
 _BURST_BYTES = 128 * 1024
@@ -42,6 +45,11 @@ def judge_fidelity(context: CheckContext) -> CheckResult:
             reasons.append(
                 f"{node}: deadlines were handled {record['lag_p99_ns'] / 1e6:.1f} ms late (99th percentile), "
                 f"the limit is {LAG_LIMIT_NS / 1e6:g} ms"
+            )
+        if record["turns"] >= LAG_SAMPLES and record["waited_ns"] / record["turns"] > WAIT_LIMIT_NS:
+            reasons.append(
+                f"{node}: waited {record['waited_ns'] / record['turns'] / 1e6:.1f} ms for a CPU each time, "
+                f"the limit is {WAIT_LIMIT_NS / 1e6:g} ms"
             )
     changed = {link for fault in context.plan.scenario.faults if isinstance(fault, RateChange) for link in fault.links}
     # Where the scenario sends more than a link takes, a queue that overflows is no sign of a slow machine.

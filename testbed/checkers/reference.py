@@ -3,6 +3,9 @@
 Arithmetic (protocol text section 7): float32 is a left fold in rank order, rounded to binary32 at every step, a NaN
 becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is bitwise; in a float32 max NaN wins and
 +0 is above -0.
+Over machines of several workers: inside a machine first, then the machines' partial sums in the order of the machines.
+Parallel NetReduce folds piece c of n in the order c, c+1, ..., c-1 (mod n) of each machine's workers; Tencent's all-reduce the whole
+gradient from the last worker of a machine to its first, and the machines' partial sums as a ring.
 SwitchML sums integers that the workers agreed on by exponents (`switchml_sum`).
 A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp) per step.
 """
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -18,10 +22,20 @@ from numpy.typing import NDArray
 
 from testbed.checkers.reference_switchml import switchml_sum
 from testbed.plan import Plan
-from workloads.config import ArithmeticSpec, HostConfig, WorkloadConfig
+from topologies import machine_groups
+from workloads.config import ArithmeticSpec, HostConfig, WorkerConfig, WorkloadConfig
 from workloads.switchml import SwitchMlConfig
 
-__all__ = ["Array", "GradientSource", "SourceFactory", "default_sources", "expected_results", "fold", "ring_fold"]
+__all__ = [
+    "Array",
+    "GradientSource",
+    "SourceFactory",
+    "default_sources",
+    "expected_results",
+    "fold",
+    "machines_fold",
+    "ring_fold",
+]
 
 Array: TypeAlias = NDArray[Any]
 _CANONICAL_NAN = np.uint32(0x7FC00000)
@@ -59,6 +73,14 @@ def fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
     return total if arithmetic.op == "xor" else _canonical(total)
 
 
+def _fold_by_racks(gradients: Sequence[Array], racks: Sequence[int], arithmetic: ArithmeticSpec) -> Array:
+    """Each rack by rank, then the racks in their order (protocol text section 7, two levels)."""
+    ends = list(accumulate(racks))
+    return fold(
+        [fold(gradients[end - size : end], arithmetic) for end, size in zip(ends, racks, strict=True)], arithmetic
+    )
+
+
 def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
     """As a ring all-reduce over len(gradients) ranks does it, chunks as `numpy.array_split` cuts them."""
     size = len(gradients)
@@ -70,6 +92,25 @@ def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
             total = fold([total, chunks[(first + step) % size][first]], arithmetic)
         parts.append(total)
     return np.concatenate(parts)
+
+
+def machines_fold(
+    kind: str, groups: Sequence[Sequence[int]], gradients: Sequence[Array], arithmetic: ArithmeticSpec
+) -> Array:
+    """`kind`: parallel_netreduce or tencent; `groups`: the ranks of each machine."""
+    if kind == "tencent":
+        masters = [fold([gradients[rank] for rank in reversed(group)], arithmetic) for group in groups]
+        return ring_fold(masters, arithmetic)
+    pieces = []
+    workers = len(groups[0])
+    cut = [np.array_split(gradient, workers) for gradient in gradients]
+    for piece in range(workers):
+        partial = [
+            fold([cut[group[(piece + step) % workers]][piece] for step in range(workers)], arithmetic)
+            for group in groups
+        ]
+        pieces.append(fold(partial, arithmetic))
+    return np.concatenate(pieces)
 
 
 def _combine(total: Array, gradient: Array, op: str) -> None:
@@ -103,17 +144,21 @@ def _canonical(total: Array) -> Array:
 def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterator[list[Array]]:
     """Per iteration, what each worker must hold, in the order of the plan. A worker that trains gets the result before its
     next gradient, so the reference trains along."""
-    groups = [_expected_of_group(workers, create or default_sources()) for workers in plan.groups.values()]
+    groups = [_expected_of_group(plan, workers, create or default_sources()) for workers in plan.groups.values()]
     for totals in zip(*groups, strict=True):
         yield [total for group in totals for total in group]
 
 
-def _expected_of_group(workers: Sequence[HostConfig], make: SourceFactory) -> Iterator[list[Array]]:
+def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFactory) -> Iterator[list[Array]]:
     """The same for one ring or job, in rank order."""
     size, first = len(workers), workers[0]
     collective = first.collective
     dtype = collective.arithmetic.dtype
     sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(workers)]
+    ranks = {worker.name: rank for rank, worker in enumerate(workers)}
+    groups = [
+        [ranks[host.name] for host in group if host.name in ranks] for group in machine_groups(plan.scenario.topology)
+    ]
     for iteration in range(first.workload.iterations):
         # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
@@ -123,8 +168,10 @@ def _expected_of_group(workers: Sequence[HostConfig], make: SourceFactory) -> It
             totals = [ring_fold(gradients, collective.arithmetic)] * size
         elif isinstance(first, SwitchMlConfig):
             totals = [switchml_sum(gradients, first.elements // 2)] * size
+        elif isinstance(first, WorkerConfig) and first.phases:
+            totals = [machines_fold(collective.kind, groups, gradients, collective.arithmetic)] * size
         else:
-            totals = [fold(gradients, collective.arithmetic)] * size
+            totals = [_fold_by_racks(gradients, plan.racks or (size,), collective.arithmetic)] * size
         for source, total in zip(sources, totals, strict=True):
             source.apply(iteration, total.copy())
         yield totals

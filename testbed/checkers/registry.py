@@ -35,7 +35,7 @@ class Checker:
     proves: str
     """what a pass means, for `tb list` and the documentation"""
     skip: Callable[[CheckContext], str | None] = _never
-    """why the check does not apply to this run; None: it does"""
+    """why the check does not apply to this run; None: it does; empty: it is about another kind of network, not worth a word"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def run_checks(context: CheckContext, among: Iterable[Checker] | None = None) ->
             reason = checker.skip(context)
             if reason is None:
                 results.append(checker.check(context))
-            else:
+            elif reason:
                 skipped.append(Skipped(checker.name, reason))
         except Exception as error:
             detail = f"the checker itself failed: {type(error).__name__}: {error}"

@@ -35,8 +35,14 @@ Root is needed only to install missing Debian packages, and for the default stat
         "--repeat", type=_count, default=1, metavar="N", help="all of them N times in one guest, other seeds"
     )
     parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="of the first round (default: 1)")
+    parser.add_argument(
+        "--guests", type=_count, metavar="N", help="guests side by side (default: one per processor, at most 4)"
+    )
     parser.add_argument("--list", action="store_true", dest="listing", help="show the cases and end")
     parser.add_argument("--keep", action="store_true", help="keep histories, captures and logs in runs/interop-TIME")
+    parser.add_argument(
+        "--table", action="store_true", help="print a Markdown table of all cases at the end, and what rule A saves"
+    )
     parser.add_argument(
         "--json", action="store_true", help="print the result as JSON alone on stdout; all else on stderr"
     )
@@ -63,7 +69,13 @@ def run_interop(args: argparse.Namespace) -> int:
     # A signal that ends us must end the guest as well: in order, as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
     result = run_leg(
-        cases, seed=args.seed, repeat=args.repeat, say=say, tell=lambda outcome: say(_line(outcome)), keep=keep
+        cases,
+        seed=args.seed,
+        repeat=args.repeat,
+        guests=args.guests,
+        say=say,
+        tell=lambda outcome: say(_line(outcome)),
+        keep=keep,
     )
     wrong = [outcome.case for outcome in result.outcomes if outcome.verdict != "pass"]
     say(
@@ -74,6 +86,10 @@ def run_interop(args: argparse.Namespace) -> int:
         say("not passed: " + ", ".join(dict.fromkeys(wrong)))
     if keep is not None:
         say(f"Run directory: {keep}")
+    if args.table:
+        from testbed.interop.table import markdown_table
+
+        say("\n" + markdown_table(result.outcomes))
     if args.json:
         print(json.dumps(result.as_json(), indent=2))
     return result.verdict.exit_code

@@ -151,16 +151,21 @@ def run_worker(args: argparse.Namespace) -> int:
     elif args.exchange is None:
         raise ScenarioError("is missing", file="tb worker", key="--exchange", allowed="a folder, with --device")
     from testbed.cli.verbsnode import run_device_worker, true_names
+    from workloads.fallback import create_worker
     from workloads.gradients import create_source
     from workloads.verbs.exchange import FolderExchange
     from workloads.verbs.names import planned_names
-    from workloads.worker import WorkerMachine
 
+    if config.fallback is not None and args.exchange is not None:
+        problem = "queue pairs whose numbers are exchanged have no second life"
+        raise ScenarioError(
+            problem, file=str(args.config), key="fallback", allowed="leave it out, or leave out --exchange"
+        )
     collective, exchange = config.collective, None
     if args.exchange is not None:
         exchange = FolderExchange(args.exchange, collective.ring_id, collective.rank)
-    source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
     if args.device is not None:
+        source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
         assert exchange is not None, "checked above"
         with _noted((signal.SIGTERM, signal.SIGINT)) as came:
             finished = run_device_worker(
@@ -170,7 +175,7 @@ def run_worker(args: argparse.Namespace) -> int:
     if exchange is not None:
         config = true_names(config, exchange, dataclasses.asdict(planned_names(config)))
         exchange.publish("connected", {})
-    machine = WorkerMachine(config, source)
+    machine = create_worker(config)
     done_at: list[int] = []
 
     def over(now: int) -> bool:

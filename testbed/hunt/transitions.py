@@ -33,7 +33,7 @@ def step_of(record: Record) -> str | None:
     if event == "ConnectionStepped":
         return f"connection {record['state']}/{record['cause']}"
     if event == "SlotStepped":
-        return f"slot {record['state']}/{record['cause']}"
+        return f"{record['table']} {record['state']}/{record['cause']}"
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,16 +39,16 @@ class BootedGuest:
 
 
 @contextlib.contextmanager
-def boot_guest(image: Image, devices: int, run_dir: Path, say: Callable[[str], None]) -> Iterator[BootedGuest]:
-    """A guest with `devices` rxe devices; device i is host h(i+1) of a rack. `run_dir` gets its logs and the shared folder.
-    The guest is ended when the context is left. Raises HostCapabilityError, or InternalError with the logs' ends when it
+def boot_guest(image: Image, devices: int, run_dir: Path, run: str) -> Iterator[BootedGuest]:
+    """A guest with `devices` rxe devices; device i is host h(i+1) of a rack. `run_dir` gets its logs and the shared folder;
+    `run` is the name of its ledger. The guest is ended when the context is left. Raises HostCapabilityError, or InternalError with the logs' ends when it
     does not come up."""
     out = run_dir / "guest"
     out.mkdir(parents=True)
     code = run_dir / "code"
     stage_code(_TOP, code)
     try:
-        ledger = Ledger.create(run_dir.name, run_dir)
+        ledger = Ledger.create(run, run_dir)
     except OSError as error:
         raise HostCapabilityError(
             f"a state folder that we can write to ({error})", "run as root, or set INA_STATE_DIR to a folder of yours"
@@ -74,7 +74,6 @@ def boot_guest(image: Image, devices: int, run_dir: Path, say: Callable[[str], N
         )
         ends = Wires([wire.switch_end for wire in wires])
         undo.callback(ends.close)
-        say(f"booting a guest with {devices} rxe devices")
         began = time.monotonic()
         machine = GuestMachine(command, wires, ledger, run_dir, out)
         undo.callback(machine.end, 0.0)

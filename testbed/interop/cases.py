@@ -185,6 +185,8 @@ _MIXED = (
     Case("mixed/one-rxe", soft=(0, 1, 3)),
     Case("mixed/half-lossy", soft=(0, 1), faults=(_fault("loss", "all", "both", rate=0.01),)),
 )
+_POLITE = ("nice", "-n", "19")
+"""These programs poll without a pause, and would take the guest's one processor from the kernel's transport."""
 _PERFTEST = ("-d", "rxe0", "-x", "1", "-F", "-n", "64", "-s", "65536", "-u", "17")
 _PEERS = (
     Case(
@@ -192,21 +194,27 @@ _PEERS = (
         hosts=2,
         kind=COMMAND,
         commands=(
-            ("ibv_rc_pingpong", "-d", "rxe0", "-g", "1", "-n", "20", "-s", "4096"),
-            ("ibv_rc_pingpong", "-d", "rxe1", "-g", "1", "-n", "20", "-s", "4096", "10.77.0.2"),
+            (*_POLITE, "ibv_rc_pingpong", "-d", "rxe0", "-g", "1", "-n", "20", "-s", "4096"),
+            (*_POLITE, "ibv_rc_pingpong", "-d", "rxe1", "-g", "1", "-n", "20", "-s", "4096", "10.77.0.2"),
         ),
     ),
     Case(
         "peer/send-bw",
         hosts=2,
         kind=COMMAND,
-        commands=(("ib_send_bw", *_PERFTEST), ("ib_send_bw", "-d", "rxe1", *_PERFTEST[2:], "10.77.0.2")),
+        commands=(
+            (*_POLITE, "ib_send_bw", *_PERFTEST),
+            (*_POLITE, "ib_send_bw", "-d", "rxe1", *_PERFTEST[2:], "10.77.0.2"),
+        ),
     ),
     Case(
         "peer/write-bw",
         hosts=2,
         kind=COMMAND,
-        commands=(("ib_write_bw", *_PERFTEST), ("ib_write_bw", "-d", "rxe1", *_PERFTEST[2:], "10.77.0.2")),
+        commands=(
+            (*_POLITE, "ib_write_bw", *_PERFTEST),
+            (*_POLITE, "ib_write_bw", "-d", "rxe1", *_PERFTEST[2:], "10.77.0.2"),
+        ),
     ),
 )
 _CONTROLS = (

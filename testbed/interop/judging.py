@@ -8,6 +8,7 @@ from typing import Any
 from testbed.checkers import CheckContext, run_checks, strikes
 from testbed.checkers.frames import MalformedFrame, Role, parse_frame
 from testbed.interop.casehost import CaseRun
+from testbed.interop.scapy_check import scapy_agrees
 from testbed.report.pcapng import Interface, read_capture
 from testbed.verdict import CheckResult, Verdict, merge_results
 
@@ -58,10 +59,15 @@ def judge_case(run: CaseRun) -> CaseOutcome:
     context = CheckContext(run.plan, run.history, run.captures)
     struck, traffic = sum(strikes(context).values()), traffic_of(run)
     checks = tuple(check for check in run_checks(context).results if check.name not in _MEANINGLESS)
+    opinion = scapy_agrees(run.captures)
+    if opinion is not None:
+        checks += (opinion,)
     if run.error and not run.history:
         verdict, detail = Verdict.FAIL, run.error
     elif run.case.must_fail:
         verdict, detail = _judge_control(run.case.must_fail, checks)
+        if opinion is not None and opinion.verdict is not Verdict.PASS and verdict is Verdict.PASS:
+            verdict, detail = opinion.verdict, f"{opinion.name}: {opinion.detail}"
     else:
         verdict = merge_results(checks)
         worst = next((check for check in checks if check.verdict is verdict), None)

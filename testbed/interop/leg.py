@@ -1,4 +1,4 @@
-"""The whole leg: prepare, boot once, run cases, judge each, leave nothing."""
+"""The whole leg: prepare, boot, run cases, judge each, leave nothing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.history import Record, sort_history, write_history
-from testbed.interop.boot import BootedGuest, boot_guest
-from testbed.interop.casehost import open_case, run_case
 from testbed.interop.cases import Case, devices_of
 from testbed.interop.image.prepare import default_work_folder, prepare_image
-from testbed.interop.judging import CaseOutcome, judge_case
+from testbed.interop.judging import CaseOutcome
+from testbed.interop.lane import LaneFacts, Task, serve_lane
+from testbed.interop.lanes import guests_for, run_lanes
 from testbed.interop.native import describe_host_rxe
 from testbed.interop.packages import ensure_packages, package_version
 from testbed.interop.peercases import PeerCase
-from testbed.interop.peerhost import open_peer_case, run_peer_case
-from testbed.interop.peerjudge import judge_peer
+from testbed.interop.scapy_check import load_scapy
+from testbed.interop.table import rule_a_line
 from testbed.verdict import Verdict, merge
 
 __all__ = ["LegResult", "run_leg"]
@@ -46,6 +45,7 @@ class LegResult:
             "schema": SCHEMA_VERSION,
             "verdict": str(self.verdict),
             "cases": [outcome.as_json() for outcome in self.outcomes],
+            "rule_a": rule_a_line(self.outcomes),
             "environment": self.environment,
             "seconds": {
                 "prepared": round(self.prepared_s, 2),
@@ -60,65 +60,49 @@ def run_leg(
     *,
     seed: int = 1,
     repeat: int = 1,
+    guests: int | None = None,
     say: Callable[[str], None],
     tell: Callable[[CaseOutcome], None] = lambda outcome: None,
     keep: Path | None = None,
 ) -> LegResult:
-    """Run `cases` in the order given, `repeat` times (round by round, seeds counting up) in one guest. `say` hears what is
-    going on, `tell` each outcome as it comes. `keep`: a folder, not there yet, for histories, captures and the guest's logs;
-    without it they go when all is over. Raises HostCapabilityError when QEMU, packages or kernel cannot be had, InternalError
-    when the guest dies."""
+    """Run `cases`, `repeat` times (round by round, seeds counting up), in `guests` guests side by side (None: as many as this
+    machine has processors for). `say` hears what is going on, `tell` each outcome as it comes; the result has them in the
+    order given. `keep`: a folder, not there yet, for histories, captures and the guests' logs; without it they go when all is
+    over. Raises HostCapabilityError when QEMU, packages or kernel cannot be had, InternalError when a guest dies."""
     began = time.monotonic()
     say(describe_host_rxe())
     ensure_packages(say)
     image = prepare_image(default_work_folder(), say)
+    load_scapy()
     prepared_s = time.monotonic() - began
-    outcomes = []
-    with (
-        _run_folder(keep) as run_dir,
-        boot_guest(image, devices_of(tuple(cases)), run_dir, say) as guest,
-    ):
-        say(f"the guest is up after {guest.booted_s:.1f} s")
-        todo = [(case, seed + turn) for turn in range(repeat) for case in cases]
-        for number, (case, drawn) in enumerate(todo, start=1):
-            folder = run_dir / f"{number:04d}-{case.id.replace('/', '-')}"
-            folder.mkdir()
-            _open(guest, number, case, drawn)
-            if number < len(todo):
-                _open(guest, number + 1, *todo[number])
-            outcome, history = _run(guest, number, case, drawn, folder)
-            write_history(folder / "history.jsonl", history)
-            outcomes.append(outcome)
-            tell(outcome)
-            if keep is None:
-                _forget(folder)
-        environment = {**image.versions, **guest.facts.versions, "rdma-core": package_version("rdma-core") or ""}
-        environment["qemu"] = package_version("qemu-system-x86") or ""
-        booted_s = guest.booted_s
-    return LegResult(tuple(outcomes), environment, prepared_s, booted_s, time.monotonic() - began)
+    devices = devices_of(tuple(cases))
+    todo = [(case, seed + turn) for turn in range(repeat) for case in cases]
+    tasks = [Task(number, case, drawn) for number, (case, drawn) in enumerate(todo, start=1)]
+    count = guests or guests_for(len(tasks))
+    outcomes: dict[int, CaseOutcome] = {}
 
+    def note(task: Task, outcome: CaseOutcome) -> None:
+        outcomes[task.number] = outcome
+        tell(outcome)
 
-def _open(guest: BootedGuest, number: int, case: Case | PeerCase, seed: int) -> None:
-    if isinstance(case, PeerCase):
-        open_peer_case(guest, number, case, seed)
-    else:
-        open_case(guest, number, case, seed)
+    with _run_folder(keep) as run_dir:
+        say(f"booting {count} guest{'s' if count > 1 else ''} with {devices} rxe devices each")
 
+        def serve(
+            lane: int,
+            take: Callable[[], Task | None],
+            told: Callable[[Task, CaseOutcome], None],
+            said: Callable[[str], None],
+        ) -> LaneFacts:
+            return serve_lane(image, devices, run_dir, lane, take=take, tell=told, say=said, keep=keep is not None)
 
-def _run(
-    guest: BootedGuest, number: int, case: Case | PeerCase, seed: int, folder: Path
-) -> tuple[CaseOutcome, list[Record]]:
-    if isinstance(case, PeerCase):
-        peer = run_peer_case(guest, number, case, seed, folder)
-        return judge_peer(peer), sort_history(peer.records)
-    run = run_case(guest, number, case, seed, folder)
-    return judge_case(run), run.history
-
-
-def _forget(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
+        lanes = run_lanes(count, tasks, serve, tell=note, say=say)
+    environment = {**image.versions, **lanes[0].versions, "rdma-core": package_version("rdma-core") or ""}
+    environment["qemu"] = package_version("qemu-system-x86") or ""
+    environment["guests"] = str(count)
+    ordered = tuple(outcomes[number] for number in sorted(outcomes))
+    booted_s = max(lane.booted_s for lane in lanes)
+    return LegResult(ordered, environment, prepared_s, booted_s, time.monotonic() - began)
 
 
 @contextlib.contextmanager

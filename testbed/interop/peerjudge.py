@@ -9,6 +9,7 @@ from testbed.interop.guest.peer_side import PeerMessage, expected_memory
 from testbed.interop.judging import CaseOutcome, Traffic
 from testbed.interop.peercases import RXE, SOFT, PeerCase
 from testbed.interop.peerhost import PeerRun, content_seed
+from testbed.interop.scapy_check import scapy_agrees
 from testbed.report.pcapng import read_capture
 from testbed.verdict import CheckResult, Verdict, merge_results
 from workloads.rc import SUCCESS
@@ -35,6 +36,9 @@ def judge_peer(run: PeerRun) -> CaseOutcome:
         checks += [_recovery(run.case, seen), _icrc(seen)]
     struck = Counter(record["fault"] for record in run.records if record["event"] == "FaultStruck")
     checks.append(_faults(run.case, struck))
+    opinion = scapy_agrees([run.capture] if run.capture is not None else [])
+    if opinion is not None:
+        checks.append(opinion)
     verdict = merge_results(checks)
     worst = next((check for check in checks if check.verdict is verdict), None)
     detail = "" if verdict is Verdict.PASS or worst is None else f"{worst.name}: {worst.detail}"

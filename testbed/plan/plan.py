@@ -6,19 +6,21 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from switch_nodes.config import SwitchConfig
+from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.faults.connections import Connection
+from testbed.plan.accelerated import DATA_DSCP
+from testbed.plan.background import PlannedFlow, plan_background
 from testbed.plan.connections import plan_connections
+from testbed.plan.hierarchical import PHASED, phased_switches, phased_workers
+from testbed.plan.pairs import BASE_VA, ECT0, queue_pair
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.plan.switchml import plan_switchml_workers, with_switchml_jobs
 from testbed.scenario.model import Scenario
 from workloads.config import ArithmeticSpec, CollectiveConfig, HostConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
-from workloads.wire import PSN_MODULUS, Envelope
+from workloads.wire import PSN_MODULUS
 
 __all__ = ["Plan", "make_plan", "with_workers"]
-
-_BASE_VA = 0x10_0000_0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,10 @@ class Plan:
     """group by group, each in rank order; a worker's name is its host's"""
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
-    """connection k goes from rank k to rank k+1; none where workers do not talk over RC"""
+    """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank 1, ..."""
+    racks: tuple[int, ...] = ()
+    """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
+    background: tuple[PlannedFlow, ...] = ()
 
     @property
     def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:
@@ -38,39 +43,25 @@ class Plan:
 
     @property
     def ring_workers(self) -> tuple[WorkerConfig, ...]:
-        """The workers where they form a ring of RC connections; else none."""
+        """The workers where they talk over RC connections; else none."""
         return tuple(worker for worker in self.workers if isinstance(worker, WorkerConfig))
 
 
 def make_plan(scenario: Scenario) -> Plan:
-    """What the scenario's collective needs of hosts and switches."""
+    """QPNs, PSNs, UDP source ports and keys of one ring over the hosts of the job, or of the rings of all phases, and the
+    switches' tables."""
+    workloads = _workloads(scenario)
+    if scenario.job.collective in PHASED:
+        phased = phased_workers(scenario, workloads)
+        switches, connections = phased_switches(scenario, phased), plan_connections(phased)
+        return Plan(scenario, phased, switches, connections, background=plan_background(scenario))
     draw = random.Random(f"plan {scenario.seed}")
     if scenario.job.collective == "switchml":
-        pool_workers = plan_switchml_workers(scenario, _workloads(scenario), draw)
-        switches = plan_switches(scenario, pool_workers[0].collective.arithmetic)
-        return Plan(scenario, pool_workers, with_switchml_jobs(switches, scenario, pool_workers), ())
-    return _plan_ring(scenario, draw)
-
-
-def _workloads(scenario: Scenario) -> tuple[WorkloadConfig, ...]:
-    """In rank order."""
-    job = scenario.job
-    return tuple(
-        WorkloadConfig(
-            kind=job.workload,
-            seed=scenario.seed,
-            elements=digits_elements() if job.workload == "digits" else job.size_bytes // 4,
-            iterations=job.iterations,
-            straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
-        )
-        for rank in range(len(scenario.topology.hosts))
-    )
-
-
-def _plan_ring(scenario: Scenario, draw: random.Random) -> Plan:
-    """QPNs, PSNs, UDP source ports and keys of one ring over all hosts, and the switches' tables."""
+        pool = plan_switchml_workers(scenario, workloads, draw)
+        switches = with_switchml_jobs(plan_switches(scenario, pool[0].collective.arithmetic), scenario, pool)
+        return Plan(scenario, pool, switches, (), background=plan_background(scenario))
     transport, job = scenario.transport, scenario.job
-    hosts = scenario.topology.hosts
+    hosts = scenario.ranks
     size = len(hosts)
     psns = [
         draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS for _ in hosts
@@ -79,32 +70,22 @@ def _plan_ring(scenario: Scenario, draw: random.Random) -> Plan:
     send_qpn, recv_qpn = qpns[:size], qpns[size:]
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
-    arithmetic, workloads = ArithmeticSpec(job.op, job.dtype), _workloads(scenario)
+    arithmetic = ArithmeticSpec(job.op, job.dtype)
+    # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
+    data_dscp = DATA_DSCP if job.collective == "netreduce" else 0
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
-        return QpConfig(
+        return queue_pair(
+            scenario, hosts[rank], hosts[peer],
             qpn=send_qpn[rank] if to_successor else recv_qpn[rank],
             peer_qpn=recv_qpn[peer] if to_successor else send_qpn[peer],
-            envelope=Envelope(
-                src_mac=hosts[rank].mac,
-                dst_mac=hosts[peer].mac,
-                src_ip=hosts[rank].ip,
-                dst_ip=hosts[peer].ip,
-                sport=sports[rank if to_successor else size + rank],
-                tos=0x02,
-            ),
+            sport=sports[rank if to_successor else size + rank],
             first_psn=psns[rank] if to_successor else 0,
             peer_first_psn=0 if to_successor else psns[peer],
-            path_mtu=transport.path_mtu,
-            timeout_code=transport.timeout_code,
-            retry_count=transport.retry_count,
-            rnr_retry=transport.rnr_retry,
-            rnr_timer_code=transport.rnr_timer_code,
-            ack_every=transport.ack_every,
-            trace=scenario.trace,
-        )
+            dscp=data_dscp if to_successor else 0,
+        )  # fmt: skip
 
-    workers = []
+    workers: list[WorkerConfig] = []
     for rank, host in enumerate(hosts):
         successor, predecessor = (rank + 1) % size, (rank - 1) % size
         workers.append(
@@ -123,16 +104,62 @@ def _plan_ring(scenario: Scenario, draw: random.Random) -> Plan:
                     verb=transport.verb,
                     credit=job.credit,
                     hello=job.hello,
-                    peer_base_va=_BASE_VA * (successor + 1),
+                    peer_base_va=BASE_VA * (successor + 1),
                     peer_rkey=rkeys[successor],
-                    base_va=_BASE_VA * (rank + 1),
+                    base_va=BASE_VA * (rank + 1),
                     rkey=rkeys[rank],
                     receive_late_ns=transport.receive_late_ns,
+                    pipelined=job.pipelined,
                 ),
                 workload=workloads[rank],
             )
         )
-    return Plan(scenario, tuple(workers), plan_switches(scenario, arithmetic), plan_connections(tuple(workers)))
+    if job.fallback == "ring":
+        workers = [replace(worker, fallback=_as_ring(worker)) for worker in workers]
+    switches = plan_switches(scenario, arithmetic)
+    racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
+    return Plan(
+        scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks), plan_background(scenario)
+    )
+
+
+_SECOND_LIFE = 1 << 23
+"""between the queue pair numbers of a worker and those of its fallback; a plan takes QPNs below 2^16"""
+
+
+def _as_ring(worker: WorkerConfig) -> WorkerConfig:
+    """The same job as plain ring, on queue pairs of their own, whose data no switch leads through an accelerator."""
+
+    def qp(config: QpConfig) -> QpConfig:
+        return replace(
+            config,
+            qpn=config.qpn | _SECOND_LIFE,
+            peer_qpn=config.peer_qpn | _SECOND_LIFE,
+            envelope=replace(config.envelope, tos=ECT0),
+        )
+
+    return replace(
+        worker,
+        to_successor=qp(worker.to_successor),
+        from_predecessor=qp(worker.from_predecessor),
+        collective=replace(worker.collective, kind="ring"),
+    )
+
+
+def _workloads(scenario: Scenario) -> tuple[WorkloadConfig, ...]:
+    """Of each rank."""
+    job = scenario.job
+    elements = digits_elements() if job.workload == "digits" else job.size_bytes // 4
+    return tuple(
+        WorkloadConfig(
+            kind=job.workload,
+            seed=scenario.seed,
+            elements=elements,
+            iterations=job.iterations,
+            straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
+        )
+        for rank in range(len(scenario.ranks))
+    )
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:

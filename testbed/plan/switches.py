@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from switch_nodes.config import RingConfig, RingMember, SwitchConfig
+from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, SwitchConfig
 from switch_nodes.flows import salt_of
+from testbed.plan.accelerated import accelerator_config, commodity_config
 from testbed.scenario.model import Scenario
-from topologies import Node
+from topologies import Node, attachment
+from topologies.racks import racks_of
 from topologies.routing import next_hops, spanning_ports
 from workloads.config import ArithmeticSpec
 
@@ -18,36 +21,67 @@ RING_ID = 1
 
 def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
     topology = scenario.topology
+    sums = scenario.switch.program != "forward"
+    alone, beside = len(topology.switches) == 1, attachment(topology)
+    fabric = _fabric_rings(scenario, arithmetic) if sums and not alone and beside is None else {}
     ways, trees = next_hops(topology), spanning_ports(topology)
-    alone = len(topology.switches) == 1
     configs = []
     for switch in topology.switches:
         towards = {host: ways[switch.name, host.name] for host in topology.hosts if (switch.name, host.name) in ways}
-        # Where there are several switches, none of them sees a whole ring.
-        rings = (_ring(scenario, arithmetic, towards),) if alone and scenario.switch.program != "forward" else ()
-        configs.append(
-            SwitchConfig(
-                name=switch.name,
-                program=scenario.switch.program,
-                ports=len(list(topology.ports(switch.name))),
-                macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
-                groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
-                flow_salt=salt_of(switch.name),
-                flood_ports=None if alone else trees[switch.name],
-                rings=rings,
-                release=scenario.switch.release,
-                gate=scenario.switch.gate,
-                trace=scenario.trace,
-            )
+        rings = (_ring(scenario, arithmetic, towards),) if alone and sums else fabric.get(switch.name, ())
+        config = SwitchConfig(
+            name=switch.name,
+            program=scenario.switch.program,
+            ports=len(list(topology.ports(switch.name))),
+            macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
+            groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
+            flow_salt=salt_of(switch.name),
+            flood_ports=None if alone else trees[switch.name],
+            rings=rings,
+            release=scenario.switch.release,
+            gate=scenario.switch.gate,
+            trace=scenario.trace,
         )
+        if beside and switch.name == beside.commodity:
+            config = commodity_config(scenario, beside, config)
+        elif beside and switch.name == beside.accelerator:
+            config = accelerator_config(scenario, beside, config, _ring(scenario, arithmetic, towards))
+        configs.append(config)
     return tuple(configs)
 
 
+def _fabric_rings(scenario: Scenario, arithmetic: ArithmeticSpec) -> Mapping[str, tuple[RingConfig, ...]]:
+    """Of every leaf and spine, by name."""
+    fabric = racks_of(scenario.topology, scenario.ranks)
+    ranks = {host.name: rank for rank, host in enumerate(scenario.ranks)}
+    members = [
+        tuple(
+            RingMember(ranks[host.name], host.ip, port) for host, port in zip(rack.hosts, rack.host_ports, strict=True)
+        )
+        for rack in fabric.racks
+    ]
+    firsts = [rack[0].ip for rack in members]
+    behind = firsts[1:] + firsts[:1]
+    whole = replace(_ring(scenario, arithmetic, {}), members=())
+    rings: dict[str, tuple[RingConfig, ...]] = {}
+    for index, rack in enumerate(fabric.racks):
+        links = LeafLinks(len(ranks), rack.uplinks, replace(members[index - 1][-1], port=-1), behind[index])
+        rings[rack.leaf.name] = (replace(whole, members=members[index], links=links),)
+    for number, spine in enumerate(fabric.spines):
+        boundaries = tuple(
+            replace(own[-1], port=rack.spine_ports[number]) for own, rack in zip(members, fabric.racks, strict=True)
+        )
+        spine_links = SpineLinks(len(ranks), tuple(behind), number, len(fabric.spines))
+        rings[spine.name] = (replace(whole, members=boundaries, links=spine_links),)
+    return rings
+
+
 def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node, tuple[int, ...]]) -> RingConfig:
-    """All hosts, at the one switch."""
+    """All hosts of the job, at the one switch."""
+    members = [(host, towards[host]) for host in scenario.ranks if host in towards]
     return RingConfig(
         RING_ID,
-        tuple(RingMember(rank, host.ip, ports[0]) for rank, (host, ports) in enumerate(towards.items())),
+        tuple(RingMember(rank, host.ip, ports[0]) for rank, (host, ports) in enumerate(members)),
         arithmetic,
         scenario.job.message_packets,
         scenario.job.window_messages,

@@ -29,7 +29,7 @@ def plan_switchml_workers(
 ) -> tuple[SwitchMlConfig, ...]:
     """Job by job, in rank order; the hosts are dealt out to the jobs in their order. The window is never larger than the
     job's part of the pool, nor than the blocks of a gradient. Gradients of different jobs differ."""
-    hosts, job, transport = scenario.topology.hosts, scenario.job, scenario.transport
+    hosts, job, transport = scenario.ranks, scenario.job, scenario.transport
     elements, size = transport.path_mtu // _ELEMENT_BYTES, len(hosts) // job.copies
     parts = partition(scenario.switch.memory, _VERSIONS, job.copies)
     workers = []

@@ -28,7 +28,7 @@ class Progress:
         self._results = message_layout(CheckContext(plan, ())).total if plan.ring_workers else 0
         """per worker"""
         self._workers = len(plan.workers)
-        self._counts_messages = bool(plan.ring_workers) and plan.workers[0].collective.kind != "ring"
+        self._counts_messages = plan.workers[0].collective.kind in ("netreduce", "shift")
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
         self._announced: set[str] = set()
@@ -87,6 +87,11 @@ class Progress:
                 return f"{at}iteration {number + 1} of {self._iterations} complete{self._quality()}"
         elif event == "QpFailed":
             return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
+        elif event == "WorkerFellBack":
+            return f"{at}{record['node']} starts anew as {record['collective']}: {record['reason']}"
+        elif event == "RulesReplaced" and record["reason"] != "start":
+            what = "the accelerator is out of use" if record["fallback"] else "other flow rules"
+            return f"{at}{record['node']}: {record['reason']}, {what}"
         elif event == "WorkerFailed":
             return f"{at}{record['node']} gave up: {record['reason']}"
         elif event == "NodeExited" and not record["expected"]:

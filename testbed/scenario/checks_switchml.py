@@ -30,7 +30,18 @@ def check_switchml(
                 allowed="1, or job.collective: switchml",
             )
         return
-    switches, hosts = len(topology.switches), len(topology.hosts)
+    switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
+    if job.fallback != "none":
+        problems.add(
+            ("job", "fallback"), "switchml has no connections that could die", found=job.fallback, allowed="none"
+        )
+    if transport.congestion_control != "none":
+        problems.add(
+            ("transport", "congestion_control"),
+            "switchml has no RoCE connections to slow down",
+            found=transport.congestion_control,
+            allowed="none",
+        )
     if hosts % job.copies:
         problems.add(
             ("job", "copies"),

@@ -7,17 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 from testbed.faults.model import PacketFault
+from testbed.scenario.background import load_background
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
+    check_fabric,
     check_job,
+    check_job_hosts,
+    check_machines,
     check_mtu,
-    check_one_switch,
     check_program,
     check_switch_memory,
 )
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
@@ -80,13 +84,19 @@ class _Build:
         clocks = self._clocks()
         faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None)
         hosts = len(topology[0].hosts) if topology else None
+        if job and job.hosts:
+            hosts = len(job.hosts)
+            if topology:
+                check_job_hosts(self.problems, topology[0], job)
+        background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
         if topology and transport:
             check_mtu(self.problems, *topology, transport)
         if job:
             given = self.data.get("job") or {}
             check_job(self.problems, hosts, job, set(given))
         if topology and job:
-            check_one_switch(self.problems, topology[0], job)
+            check_fabric(self.problems, topology[0], job)
+            check_machines(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
         if topology and switch and transport and job:
@@ -116,6 +126,7 @@ class _Build:
             job=job,
             clocks=clocks,
             faults=tuple(fault for _, _, fault in faults),
+            background=background,
             time_limit_ns=top.time_limit,
             capture=top.capture,
             trace=top.trace,
@@ -137,6 +148,9 @@ class _Build:
         keys = validate_section(self.problems, ("transport",), value, TransportKeys, "transport")
         if keys is None:
             return None
+        dcqcn = load_dcqcn(self.problems, ("transport", "dcqcn"), keys.dcqcn)
+        if dcqcn is None:
+            return None
         return Transport(
             path_mtu=keys.path_mtu,
             verb=keys.verb,
@@ -148,6 +162,8 @@ class _Build:
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
             rto_ns=keys.rto,
+            congestion_control=keys.congestion_control,
+            dcqcn=dcqcn,
         )
 
     def _clocks(self) -> Clocks | None:
@@ -180,6 +196,9 @@ class _Build:
             window_packets=keys.window_packets,
             credit=keys.credit,
             hello=keys.hello,
+            fallback=keys.fallback,
+            hosts=keys.hosts,
+            pipelined=keys.pipelined,
         )
         return replace(job, straggle_rank=late.rank, straggle_ns=late.delay) if late else job
 

@@ -112,6 +112,9 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self._found)
 
+    def __len__(self) -> int:
+        return len(self._found)
+
     def raise_if_any(self) -> None:
         if self._found:
             raise InvalidScenario(error for _, error in sorted(self._found, key=lambda item: item[0]))

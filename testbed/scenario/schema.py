@@ -13,7 +13,11 @@ from testbed.scenario.fields import (
     BoolKey,
     DriftKey,
     DurationKey,
+    NamesKey,
     NodeNameKey,
+    ScaledDurationKey,
+    ScaledRateKey,
+    ScaledSizeKey,
     Section,
     SizeKey,
     TextKey,
@@ -21,22 +25,28 @@ from testbed.scenario.fields import (
     choice,
     even,
     number_above_zero,
+    number_or_auto,
+    share,
     whole,
     whole_or,
     whole_or_list,
 )
-from topologies import MAX_HOSTS, MAX_RANKS
+from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS
 from workloads.wire import PSN_MASK
 
 __all__ = [
+    "BackgroundKeys",
     "CableKeys",
     "ClockKeys",
     "CustomKeys",
+    "DcqcnKeys",
     "FatTreeKeys",
     "JobKeys",
     "LinkKeys",
     "LinkOverrideKeys",
+    "MachinesKeys",
     "NodeKeys",
+    "RackAcceleratorKeys",
     "RackKeys",
     "ScenarioKeys",
     "SpineLeafKeys",
@@ -66,6 +76,7 @@ class ScenarioKeys(Section):
     job: Any = None
     clocks: Any = None
     faults: Any = None
+    background: Any = None
     time_limit: DurationKey = 60_000_000_000
     capture: BoolKey = True
     trace: BoolKey = False
@@ -101,6 +112,17 @@ class RackKeys(Section):
     links: Any = None
 
 
+class RackAcceleratorKeys(Section):
+    """`accelerator_link`: what is different on the links between the commodity switch and the accelerator."""
+
+    kind: Annotated[str, choice(["rack_accelerator"])]
+    hosts: Annotated[int, whole(2, MAX_HOSTS)]
+    accelerator_ports: Annotated[int, whole(1, MAX_PORTS - MAX_HOSTS)] = 2
+    link: Any = None
+    accelerator_link: Any = None
+    links: Any = None
+
+
 class ClockKeys(Section):
     offset: DurationKey = 0
     drift: DriftKey = 0
@@ -127,6 +149,17 @@ class FatTreeKeys(Section):
     link: Any = None
     uplink: Any = None
     core: Any = None
+    links: Any = None
+
+
+class MachinesKeys(Section):
+    """`link`: inside a machine; `uplink`: what is different on the one link (the NIC) that leaves a machine."""
+
+    kind: Annotated[str, choice(["machines"])]
+    machines: Annotated[int, whole(2, 32)]
+    workers_per_machine: Annotated[int, whole(1, 32)]
+    link: Any = None
+    uplink: Any = None
     links: Any = None
 
 
@@ -170,6 +203,40 @@ class TransportKeys(Section):
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
     rto: DurationKey = 10_000_000
+    congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
+    dcqcn: Any = None
+
+
+class DcqcnKeys(Section):
+    """`transport.dcqcn`. `scaled`: from the published parameters and the rate of the sender's link."""
+
+    time_scale: Annotated[float | None, number_or_auto(1_000_000)] = None
+    gain: Annotated[float, share()] = 1 / 256
+    alpha_timer: ScaledDurationKey = None
+    increase_timer: ScaledDurationKey = None
+    byte_counter: ScaledSizeKey = None
+    cnp_interval: ScaledDurationKey = None
+    cut_period: ScaledDurationKey = None
+    additive_increase: ScaledRateKey = None
+    hyper_increase: ScaledRateKey = None
+    min_rate: ScaledRateKey = None
+    burst: ScaledDurationKey = None
+    recovery_steps: Annotated[int, whole(1, 1000)] = 5
+
+
+class BackgroundKeys(Section):
+    """`background[n]`"""
+
+    kind: Annotated[str, choice(names.BACKGROUND_KINDS)]
+    name: WordKey | None = None
+    source: TextKey = Field(alias="from")
+    target: TextKey = Field(alias="to")
+    rate: BandwidthKey | None = None
+    start: DurationKey = 0
+    stop: DurationKey | None = None
+    size: SizeKey | None = None
+    payload: Annotated[int, whole(18, 8900, " (bytes of a datagram)")] = 1000
+    ecn: BoolKey = False
 
 
 class StragglerKeys(Section):
@@ -190,4 +257,7 @@ class JobKeys(Section):
     window_packets: Annotated[int, whole(1, 1 << 15)] = 64
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
+    fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
+    pipelined: BoolKey = True
     straggler: Any = None
+    hosts: NamesKey = ()

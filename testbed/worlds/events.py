@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from workloads.machine import Event
 
-__all__ = ["LeftoversFound", "NodeExited", "NodeStarted", "ShapingMeasured", "TimeLimitReached", "TrafficStarted"]
+__all__ = [
+    "LeftoversFound",
+    "NodeExited",
+    "NodeStarted",
+    "ShapingMeasured",
+    "TcpFlowMeasured",
+    "TimeLimitReached",
+    "TrafficStarted",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,23 @@ class ShapingMeasured(Event):
     drops: int
     marks: int = 0
     """frames that got CE because the queue was longer than its ECN threshold"""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpFlowMeasured(Event):
+    """What a background TCP flow did, told at the end."""
+
+    flow: str
+    bytes: int
+    """of payload that arrived"""
+    bytes_sent: int
+    retransmits: int
+    """segments"""
+    started_ns: int
+    duration_ns: int
+    """from its first byte to its last, by the sender"""
+    trouble: str
+    """what its ends complained about; empty: nothing"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def good_history(plan: Plan) -> list[Record]:
         tell(
             name, "PlaneStatistics", frames_in=20, frames_out=20, bytes_in=5000, bytes_out=5000, socket_drops=0,
             queue_drops=0, cpu_ns=10_000_000, wall_ns=1_000_000_000, wakeups=9, lag_p99_ns=200_000, lag_max_ns=300_000, deadlines=100, peak_rss_bytes=60_000_000,
-            batches=9, largest_batch=4,
+            batches=9, largest_batch=4, waited_ns=3_000_000, turns=30,
         )  # fmt: skip
     for name in (*names, "s1"):
         tell("world", "NodeExited", status=0, expected=True, output="")

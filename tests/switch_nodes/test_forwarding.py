@@ -3,8 +3,10 @@ from typing import Any
 import pytest
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.fast_forwarding import create_forward
 from switch_nodes.forwarding import ForwardProgram, MacTable
 from workloads.errors import ScenarioError
+from workloads.machine import BatchMachine, FrameBatch
 
 A, B, C, X = (bytes((2, 0, 0, 0, 0, n)) for n in (1, 2, 3, 9))
 BROADCAST = b"\xff" * 6
@@ -158,3 +160,18 @@ def test_entries_that_no_frame_could_follow(more: dict[str, Any], text: str) -> 
     with pytest.raises(ScenarioError) as caught:
         Plain((A, 0), **more)
     assert str(caught.value) == f"scenario: {text}"
+
+
+@pytest.mark.parametrize("create", [ForwardProgram, create_forward])
+def test_only_a_hairpin_switch_sends_back_where_a_frame_came_from(create):
+    for hairpin, ports in ((False, []), (True, [0])):
+        program = create(SwitchConfig("s1", "forward", 2, ((A, 0), (B, 0)), flood_ports=(), hairpin=hairpin))
+        batch = FrameBatch.of(2, 64)
+        batch.append(0, B + A + bytes(50))
+        if isinstance(program, BatchMachine):
+            program.receive_batch(batch, 0)
+        else:
+            program.receive_frame(0, batch.row(0), 0)
+        assert [port for port, _ in program.frames_to_send(0)] == ports
+        program.receive_frame(0, b"\xff" * 6 + A + bytes(50), 0)  # and no flood
+        assert list(program.frames_to_send(0)) == []

@@ -39,7 +39,7 @@ _HEADERS = Path(__file__).resolve().parent
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "packet_io": ("workloads/native/packet_io.c",),
     "rc_fast": ("workloads/rc/fast.c",),
-    "switch_programs": ("switch_nodes/forward.c", "switch_nodes/netreduce/absorb.c"),
+    "switch_programs": ("switch_nodes/forward.c", "switch_nodes/steer.c", "switch_nodes/netreduce/absorb.c"),
     "fault_filter": ("testbed/faults/filter.c",),
     "simulator": (
         "testbed/worlds/simulated/native/agenda.c",

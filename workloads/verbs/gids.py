@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
@@ -40,12 +40,15 @@ def read_gids(device: str, port: int = 1, sysfs: Path = SYSFS) -> Iterator[Gid]:
             f"port {port} of an RDMA device {device}",
             f"devices here: {here}; a software one: `modprobe rdma_rxe; rdma link add {device} type rxe netdev INTERFACE`",
         )
-    for index in sorted(int(name) for name in os.listdir(folder / "gids")):
-        address = IPv6Address(_read(folder / "gids" / str(index)) or "::")
+    for index in itertools.count():
+        text = _read(folder / "gids" / str(index))
+        if text is None:
+            return
+        address = IPv6Address(text or "::")
         # Places that are not in use read as zero, and their type cannot be read at all.
         kind = _read(folder / "gid_attrs" / "types" / str(index)) if int(address) else ""
         if kind:
-            yield Gid(index, address, kind, _read(folder / "gid_attrs" / "ndevs" / str(index)))
+            yield Gid(index, address, kind, _read(folder / "gid_attrs" / "ndevs" / str(index)) or "")
 
 
 def gid_of(ip: bytes) -> IPv6Address:
@@ -69,8 +72,11 @@ def choose_gid(gids: Iterable[Gid], ip: bytes, device: str) -> Gid:
     )
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> str | None:
+    """None: there is no such entry; empty: it cannot be read."""
     try:
         return path.read_text().strip()
+    except FileNotFoundError:
+        return None
     except OSError:
         return ""

@@ -16,6 +16,7 @@ import numpy as np
 
 from workloads.config import QpConfig
 from workloads.errors import HostCapabilityError
+from workloads.verbs.counters import read_counters
 from workloads.verbs.gids import SYSFS, choose_gid, device_names, gid_of, read_gids
 from workloads.verbs.nic import Region, WorkCompletion
 
@@ -76,11 +77,7 @@ class VerbsNic:
         )
         self._qps: dict[int, Any] = {}
         self._memory: list[tuple[Any, memoryview]] = []
-        self._status = {
-            value: STATUS.get(name.removeprefix("IBV_WC_"), name.removeprefix("IBV_WC_"))
-            for name, value in vars(v.e).items()
-            if name == "IBV_WC_SUCCESS" or (name.startswith("IBV_WC_") and name.endswith("_ERR"))
-        }
+        self._status = _status_words(v.e)
 
     def create_qp(self, config: QpConfig) -> int:
         if config.path_mtu > self._mtu:
@@ -164,10 +161,7 @@ class VerbsNic:
         return found
 
     def counters(self) -> dict[str, int]:
-        folder = self._sysfs / self.name / "ports" / str(self._port) / "hw_counters"
-        if not folder.is_dir():
-            return {}
-        return {path.name: int(path.read_text()) for path in folder.iterdir() if path.name != "lifespan"}
+        return read_counters(self._sysfs / self.name / "ports" / str(self._port) / "hw_counters")
 
     def close(self) -> None:
         parts = (
@@ -188,6 +182,15 @@ class VerbsNic:
             return act()
         except self._v.Error as error:
             raise _refusal(self.name, what, error) from error
+
+
+def _status_words(enums: Any) -> dict[int, str]:
+    """By value of `enum ibv_wc_status`."""
+    return {
+        value: STATUS.get(name.removeprefix("IBV_WC_"), name.removeprefix("IBV_WC_"))
+        for name, value in vars(enums).items()
+        if name == "IBV_WC_SUCCESS" or (name.startswith("IBV_WC_") and name.endswith("_ERR"))
+    }
 
 
 def _refusal(device: str, what: str, error: Exception) -> HostCapabilityError:

@@ -23,6 +23,7 @@ _STATES = {
     "turn": ("#d5d9df", "iteration"),
     "flight": ("#8fb3da", "message posted .. ACKed"),
     "open": ("#f2b84b", "open: contributions missing"),
+    "partial": ("#d6c46a", "partial: the rack's sum was sent up"),
     "done": ("#8ecb9a", "done: sum kept for replays"),
     "fault": ("#f3b4b4", "link or node disturbed"),
 }

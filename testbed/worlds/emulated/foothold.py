@@ -6,11 +6,10 @@ import ctypes
 import socket
 import struct
 from pathlib import Path
-from typing import Any
 
-from pyroute2 import IPRoute
-
+from testbed.kernel.links import read_links
 from testbed.kernel.namespaces import inside, namespace_inode
+from testbed.kernel.rtnetlink import Rtnetlink
 
 __all__ = ["Foothold"]
 
@@ -29,13 +28,12 @@ class Foothold:
         self._sinks: list[socket.socket] = []
         with inside(pid):
             _turn_ipv6_off()
-            self.netlink: Any = IPRoute()
+            self.netlink = Rtnetlink()
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.index: dict[str, int] = {}
 
     def learn_indices(self) -> None:
-        for link in self.netlink.get_links():
-            self.index[link.get_attr("IFLA_IFNAME")] = link["index"]
+        self.index = {link.name: link.index for link in read_links(self.netlink).values()}
 
     def absorb_roce(self) -> None:
         """Keep the kernel's own stack from answering RoCE frames, which a program reads by AF_PACKET, with ICMP port

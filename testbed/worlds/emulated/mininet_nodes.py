@@ -12,8 +12,7 @@ import warnings
 from subprocess import Popen
 from typing import Any
 
-from pyroute2 import IPRoute
-
+from testbed.kernel.links import veth_pair
 from testbed.kernel.processes import child_setup
 from testbed.ledger import Ledger, LinkEntry
 from testbed.worlds.emulated.foothold import Foothold
@@ -35,6 +34,10 @@ __all__ = ["MININET_VERSION", "ProgramHost", "ProgramSwitch", "QuietMininet", "S
 MININET_VERSION: str = VERSION
 
 
+_PROMPT = chr(127)
+"""of Mininet's shells: what ends an answer"""
+
+
 def silence() -> None:
     """Mininet's messages go to a handler of its own on stderr; nobody who runs a scenario wants them."""
     lg.setLevel(logging.CRITICAL + 1)
@@ -51,7 +54,30 @@ class _OwnedNode(Node):  # type: ignore[misc]
     def __init__(self, name: str, *, ledger: Ledger, **params: Any) -> None:
         self.ledger = ledger
         self.foothold: Foothold | None = None
+        self._postponed: list[tuple[Any, ...]] | None = []
         super().__init__(name, **params)
+
+    def read(self, size: int = 1024) -> str:
+        """Mininet waits for each shell before it starts the next one; `greet` and `settle` wait for all at once."""
+        return _PROMPT if self._postponed is not None else str(super().read(size))
+
+    def cmd(self, *args: Any, **params: Any) -> str | None:
+        if self._postponed is None:
+            return super().cmd(*args, **params)  # type: ignore[no-any-return]
+        self._postponed.append(args)
+        return None
+
+    def greet(self) -> None:
+        """When the shell lives, tell it what Mininet wanted to tell. Its namespace is there from now on."""
+        commands, self._postponed = self._postponed or [], None
+        while not self.read().endswith(_PROMPT):
+            pass
+        self.waiting = False
+        self.sendCmd("; ".join(" ".join(map(str, command)) for command in commands) or "true")
+
+    def settle(self) -> None:
+        """Until the shell has done it."""
+        self.waitOutput()
 
     def _popen(self, cmd: list[str], **params: Any) -> Popen[bytes]:
         parent, role = os.getpid(), f"shell {self.name}"
@@ -114,8 +140,8 @@ class ShapedLink(Link):  # type: ignore[misc]
         self,
         intfname1: str,
         intfname2: str,
-        addr1: str,
-        addr2: str,
+        addr1: bytes,
+        addr2: bytes,
         node1: Any,
         node2: Any,
         deleteIntfs: bool = False,
@@ -125,15 +151,7 @@ class ShapedLink(Link):  # type: ignore[misc]
         there: Foothold = node2.foothold
         ledger.note(LinkEntry(intfname1, here.inode))
         ledger.note(LinkEntry(intfname2, there.inode))
-        netlink: IPRoute = here.netlink
-        netlink.link(
-            "add",
-            ifname=intfname1,
-            kind="veth",
-            address=addr1,
-            mtu=self.shape.mtu,
-            peer={"ifname": intfname2, "address": addr2, "mtu": self.shape.mtu, "net_ns_pid": node2.pid},
-        )
+        here.netlink.change([veth_pair(intfname1, addr1, intfname2, addr2, node2.pid, self.shape.mtu)])
 
 
 class QuietMininet(Mininet):  # type: ignore[misc]

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from pyroute2.netlink.exceptions import NetlinkError
-
+from testbed.kernel.links import (
+    PROMISCUOUS,
+    UP,
+    LinkReading,
+    add_address,
+    add_neighbour,
+    read_addresses,
+    read_links,
+    set_flags,
+)
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
+from testbed.kernel.rtnetlink import Request
 from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, shape
 from testbed.ledger import Ledger, NamespaceEntry, QdiscEntry
 from testbed.worlds.emulated.foothold import Foothold
@@ -29,11 +38,6 @@ _TAG_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _TAG_LENGTH = 5
 _NAME_LIMIT = 15
 """IFNAMSIZ - 1, include/uapi/linux/if.h"""
-_UP = 0x1
-_PROMISC = 0x100
-"""IFF_UP, IFF_PROMISC"""
-_PERMANENT = 0x80
-"""NUD_PERMANENT, include/uapi/linux/neighbour.h"""
 _CARRIER_PATIENCE_S = 5.0
 _VETH_LIMITS = (68, 65_535)
 
@@ -57,6 +61,8 @@ class Network:
     def __init__(self, topology: Topology, ledger: Ledger, tag: str) -> None:
         self.topology, self.ledger, self.tag = topology, ledger, tag
         self.mininet: Any = QuietMininet(topo=None, controller=None, build=False)
+        self.order = {node.name: number for number, node in enumerate(topology.nodes)}
+        """place of a node in the topology"""
         self._footholds: dict[str, Foothold] = {}
 
     def interface(self, node: str, port: int) -> str:
@@ -88,7 +94,7 @@ class Network:
     def set_rate(self, link: Link, direction: Direction, rate_bps: int) -> None:
         """Raises InternalError when the kernel does not show this rate afterwards."""
         foothold, index = self._sender(link, direction)
-        change_rate(foothold.netlink, index, rate_bps=rate_bps, mtu=link.shape.mtu)
+        foothold.netlink.change(change_rate(index, rate_bps=rate_bps, mtu=link.shape.mtu))
         _require(f"link {link.name} {direction}: rate", rate_bps // 8 * 8, self.read_shaping(link, direction).rate_bps)
 
     def stop(self) -> None:
@@ -132,6 +138,11 @@ class _Builder:
         for number, node in enumerate(self._topology.nodes, start=1):
             check_interrupt()
             self._add_node(node, number)
+        for node in self._topology.nodes:
+            self._greet(node)
+        for node in self._topology.nodes:
+            check_interrupt()
+            self._enter(node)
         for link in self._topology.links:
             check_interrupt()
             self._kernel(f"make link {link.name}", partial(self._add_link, link))
@@ -145,36 +156,45 @@ class _Builder:
     def _kernel(self, what: str, step: Callable[[], None]) -> None:
         try:
             step()
-        except NetlinkError as error:
-            raise HostCapabilityError(
-                f"what is needed to {what} (netlink says: {error.args[-1]})", "run `tb doctor` to see what is missing"
-            ) from error
         except OSError as error:
-            raise HostCapabilityError(f"what is needed to {what} ({error})", "run `tb doctor`") from error
+            raise HostCapabilityError(
+                f"what is needed to {what} (the kernel says: {error.strerror})",
+                "run `tb doctor` to see what is missing",
+            ) from error
 
     def _add_node(self, node: Node, number: int) -> None:
         network = self._network
         # Mininet reports trouble by whatever exception it stumbles over, exit() included.
         try:
             if node.role is Role.HOST:
-                made = network.mininet.addHost(node.name, cls=ProgramHost, ledger=self._ledger, inNamespace=True)
+                network.mininet.addHost(node.name, cls=ProgramHost, ledger=self._ledger, inNamespace=True)
             else:
-                made = network.mininet.addSwitch(
+                network.mininet.addSwitch(
                     node.name, cls=ProgramSwitch, ledger=self._ledger, inNamespace=True, dpid=f"{number:x}"
                 )
         except (Exception, SystemExit) as error:
             raise InternalError(f"Mininet could not start node {node.name}: {error!r}") from error
+
+    def _greet(self, node: Node) -> None:
         try:
+            self._network.mininet[node.name].greet()
+        except OSError as error:
+            raise InternalError(f"the shell of node {node.name} ended: {error}") from error
+
+    def _enter(self, node: Node) -> None:
+        made = self._network.mininet[node.name]
+        try:
+            made.settle()
             foothold = Foothold(made.pid)
         except OSError as error:
             raise InternalError(f"cannot enter the namespace of node {node.name}: {error}") from error
-        network._footholds[node.name] = made.foothold = foothold
+        self._network._footholds[node.name] = made.foothold = foothold
         self._ledger.note(NamespaceEntry(foothold.inode, node.name))
 
     def _add_link(self, link: Link) -> None:
         network = self._network
         ends = ((link.a, link.a_port), (link.b, link.b_port))
-        macs = [format_mac(self._mac(node, port)) for node, port in ends]
+        macs = [self._mac(node, port) for node, port in ends]
         network.mininet.addLink(
             *(node for node, _ in ends),
             port1=link.a_port,
@@ -193,58 +213,50 @@ class _Builder:
         node = self._topology.node(name)
         if node.role is Role.HOST and port == 0:
             return node.mac
-        number = next(number for number, other in enumerate(self._topology.nodes) if other.name == name)
+        number = self._network.order[name]
         return bytes((0x02, 0x49, 0x4E, 0x53, number & 0xFF, port & 0xFF))
 
     def _configure(self, node: Node) -> None:
         foothold = self._network._footholds[node.name]
-        netlink = foothold.netlink
         foothold.learn_indices()
-        netlink.link("set", index=foothold.index["lo"], state="up")
+        requests = [set_flags(foothold.index["lo"], UP)]
         for port, link, _ in self._topology.ports(node.name):
             name = self._network.interface(node.name, port)
             index = foothold.index[name]
             turn_offloads_off(foothold.socket, name)
             self._ledger.note(QdiscEntry(name, foothold.inode, "htb"))
-            shape(
-                netlink,
-                index,
-                rate_bps=link.shape.rate_bps,
-                queue_packets=link.shape.queue_packets,
-                mtu=link.shape.mtu,
+            requests += shape(
+                index, rate_bps=link.shape.rate_bps, queue_packets=link.shape.queue_packets, mtu=link.shape.mtu
             )
-            if node.role is Role.HOST:
-                netlink.link("set", index=index, state="up")
-            else:
-                netlink.link("set", index=index, state="up", flags=_UP | _PROMISC, change=_UP | _PROMISC)
+            requests.append(set_flags(index, _flags(node)))
             if node.role is Role.HOST and port == 0:
-                self._address(node, foothold, index, name)
+                requests += self._addresses(node, index)
+                interface = self._network.mininet[node.name].nameToIntf[name]
+                interface.ip, interface.prefixLen = format_ip(node.ip), str(PREFIX_LENGTH)
+        foothold.netlink.change(requests)
+        if node.role is Role.HOST:
+            foothold.absorb_roce()
 
-    def _address(self, node: Node, foothold: Foothold, index: int, name: str) -> None:
-        foothold.netlink.addr("add", index=index, address=format_ip(node.ip), prefixlen=PREFIX_LENGTH)
+    def _addresses(self, node: Node, index: int) -> Iterator[Request]:
+        yield add_address(index, node.ip, PREFIX_LENGTH)
         for other in self._topology.hosts:
             if other.name != node.name:
-                foothold.netlink.neigh(
-                    "add", dst=format_ip(other.ip), lladdr=format_mac(other.mac), ifindex=index, state=_PERMANENT
-                )
-        foothold.absorb_roce()
-        interface = self._network.mininet[node.name].nameToIntf[name]
-        interface.ip, interface.prefixLen = format_ip(node.ip), str(PREFIX_LENGTH)
+                yield add_neighbour(index, other.ip, other.mac)
 
-    def _ready_links(self, node: Node, foothold: Foothold) -> dict[int, Any]:
+    def _ready_links(self, node: Node, foothold: Foothold) -> dict[int, LinkReading]:
         """By index, once every interface of this node would send. The end of a pair that was set up first starts to send
         when the kernel handles its carrier, which is at once but not within our call, and shows in its operational
         state; the other end started within our call, though its state may take a second to show it."""
-        order = [other.name for other in self._topology.nodes]
+        order = self._network.order
         first = {
             foothold.index[self._network.interface(node.name, port)]
             for port, link, _ in self._topology.ports(node.name)
-            if order.index(node.name) < max(order.index(link.a), order.index(link.b))
+            if order[node.name] < max(order[link.a], order[link.b])
         }
         deadline = time.monotonic() + _CARRIER_PATIENCE_S
         while True:
-            links = {link["index"]: link for link in foothold.netlink.get_links()}
-            waiting = [index for index in first if links[index].get_attr("IFLA_OPERSTATE") != "UP"]
+            links = read_links(foothold.netlink)
+            waiting = [index for index in first if not links[index].operational]
             if not waiting:
                 return links
             if time.monotonic() > deadline:
@@ -258,11 +270,10 @@ class _Builder:
             name = self._network.interface(node.name, port)
             index, place = foothold.index[name], f"link {link.name} at {node.name}"
             state = links[index]
-            wanted_flags = _UP if node.role is Role.HOST else _UP | _PROMISC
-            _require(f"{place}: flags", wanted_flags, state["flags"] & wanted_flags)
-            _require(f"{place}: carrier", 1, state.get_attr("IFLA_CARRIER"))
-            _require(f"{place}: MTU", link.shape.mtu, state.get_attr("IFLA_MTU"))
-            _require(f"{place}: MAC", format_mac(self._mac(node.name, port)), state.get_attr("IFLA_ADDRESS"))
+            _require(f"{place}: flags", _flags(node), state.flags & _flags(node))
+            _require(f"{place}: carrier", True, state.carrier)
+            _require(f"{place}: MTU", link.shape.mtu, state.mtu)
+            _require(f"{place}: MAC", format_mac(self._mac(node.name, port)), format_mac(state.mac))
             for offload, on in read_offloads(foothold.socket, name).items():
                 _require(f"{place}: offload {offload}", False, on)
             reading = read_qdisc(foothold.netlink, index)
@@ -270,12 +281,16 @@ class _Builder:
                 raise InternalError(f"{place}: its HTB class is not there")
             _require(f"{place}: rate", link.shape.rate_bps // 8 * 8, reading.rate_bps)
             _require(f"{place}: queue", link.shape.queue_packets, reading.queue_packets)
-        if node.role is Role.HOST and node.name in {end for link in self._topology.links for end in (link.a, link.b)}:
-            addresses = [entry.get_attr("IFA_ADDRESS") for entry in foothold.netlink.get_addr(family=2)]
+        if node.role is Role.HOST and any(self._topology.ports(node.name)):
+            addresses = [format_ip(ip) for ip in read_addresses(foothold.netlink)]
             if format_ip(node.ip) not in addresses:
                 raise InternalError(
                     f"{node.name}: asked for address {format_ip(node.ip)}, the kernel shows {addresses}"
                 )
+
+
+def _flags(node: Node) -> int:
+    return UP if node.role is Role.HOST else UP | PROMISCUOUS
 
 
 def _require(what: str, asked: object, found: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import platform
 import secrets
@@ -26,8 +25,10 @@ from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
+from testbed.worlds.emulated.tenants import Tenants
+from testbed.worlds.emulated.warmth import warm
 from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
-from topologies import DIRECTIONS, Role
+from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event
 
@@ -59,7 +60,7 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         _refuse(plan)
-        require(NEEDS)
+        require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
 
@@ -84,6 +85,8 @@ class _Run:
         self._lives: Counter[str] = Counter()
         """killed by the scenario and not to come back"""
         self._backends: set[str] = set()
+        self._marks: Counter[tuple[str, int]] = Counter()
+        """by switch and port: frames that got CE there"""
         self._give_up_ns = _NEVER
 
     def go(self) -> RunFacts:
@@ -106,27 +109,26 @@ class _Run:
         self._network = build(self._topology, ledger, self._interruption.check)
         try:
             self._fleet = Fleet(ledger, self._build, self._interruption, tell=self._tell, on_record=self._hear)
+            tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell)
             try:
+                tenants.listen()
                 self._start()
-                self._drive()
+                self._drive(tenants)
+                tenants.finish()
                 self._fleet.stop(Role.HOST)
                 self._fleet.stop(Role.SWITCH)
                 self._measure()
             finally:
+                tenants.close()
                 self._fleet.close()
         finally:
             self._network.stop()
 
     def _start(self) -> None:
-        # Children share our pages until somebody writes; the collector of a child would write to all of them.
-        gc.collect()
-        gc.freeze()
-        try:
+        with warm():
             for node in self._topology.nodes:
                 self._interruption.check()
                 self._launch(node.name)
-        finally:
-            gc.unfreeze()
         self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)
         self._origin_ns = time.monotonic_ns() + _START_LEAD_NS
         self._fleet.start(self._origin_ns)
@@ -138,7 +140,7 @@ class _Run:
         task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir, lives)
         self._fleet.launch(task, self._network.pid(name))
 
-    def _drive(self) -> None:
+    def _drive(self, tenants: Tenants) -> None:
         schedule = list(make_schedule(self._scenario.faults))
         limit = self._scenario.time_limit_ns
         while not self._over():
@@ -149,7 +151,9 @@ class _Run:
                 return
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
-            deadline = min(limit, self._give_up_ns, schedule[0].at_ns if schedule else _NEVER)
+            due = tenants.advance(now)
+            acts = schedule[0].at_ns if schedule else _NEVER
+            deadline = min(limit, self._give_up_ns, acts, _NEVER if due is None else due)
             self._fleet.pump(max(0, deadline - self._now()) / 1e9)
 
     def _settled(self) -> set[str]:
@@ -200,7 +204,13 @@ class _Run:
                 reading = self._network.read_shaping(link, direction)
                 self._tell(
                     ShapingMeasured(
-                        link.name, str(direction), link.shape.rate_bps, reading.bytes, elapsed, reading.drops
+                        link.name,
+                        str(direction),
+                        link.shape.rate_bps,
+                        reading.bytes,
+                        elapsed,
+                        reading.drops,
+                        self._marks[(link.a, link.a_port) if direction is Direction.UP else (link.b, link.b_port)],
                     )
                 )
 
@@ -217,9 +227,13 @@ class _Run:
     def _hear(self, record: Record) -> None:
         if record["event"] == "WorkerFinished":
             self._finished.add(record["node"])
+        elif record["event"] == "WorkerFellBack":
+            self._finished.discard(record["node"])
         elif record["event"] == "WorkerFailed":
             self._failed.add(record["node"])
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
+        elif record["event"] == "QueueMarks":
+            self._marks[record["node"], record["port"]] += record["marks"]
         self._on_record(record)
 
     def _grace_ns(self) -> int:
@@ -258,13 +272,6 @@ def _refuse(plan: Plan) -> None:
     """What no machine can give this world."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
-    marking = [link.name for link in plan.scenario.topology.links if link.shape.ecn_threshold_packets is not None]
-    if marking:
-        raise HostCapabilityError(
-            f"a link queue that marks from a length on (topology.link.ecn_threshold, asked for on {', '.join(marking)}): "
-            "below HTB lies a pfifo of the kernel, which drops and never marks",
-            "run it with --world simulated, or mark by chance with a fault of kind ecn_mark",
-        )
 
 
 def _open_ledger(run_dir: Path) -> Ledger:

@@ -5,6 +5,7 @@ from switch_nodes.netreduce.tables import (
     CONNECTION_TABLE,
     DROP_REASONS,
     FRAME_TABLE,
+    LEAF_SLOT_TABLE,
     SLOT_TABLE,
     ConnectionEvent,
     ConnectionState,
@@ -24,6 +25,20 @@ IMPOSSIBLE_SLOT_PAIRS = {
     (SlotState.DONE, SlotEvent.NEW),
     (SlotState.DONE, SlotEvent.COMPLETING),
 }
+LEAFS_OWN = {SlotEvent.REPEAT_BOUNDARY, SlotEvent.RESULT, SlotEvent.RESULT_REPEAT, SlotEvent.RESULT_REPEAT_ANSWERED}
+IMPOSSIBLE_LEAF_PAIRS = {
+    *((state, event) for state in (SlotState.EMPTY, SlotState.OPEN) for event in LEAFS_OWN - {SlotEvent.RESULT}),
+    *((SlotState.PARTIAL, event) for event in (SlotEvent.RESULT_REPEAT, SlotEvent.RESULT_REPEAT_ANSWERED)),
+    (SlotState.DONE, SlotEvent.RESULT),
+    (SlotState.EMPTY, SlotEvent.REPEAT),
+    (SlotState.EMPTY, SlotEvent.REPEAT_CHANGED),
+    *((state, SlotEvent.REPEAT_ANSWERED) for state in SlotState if state is not SlotState.DONE),
+    *(
+        (state, event)
+        for state in (SlotState.PARTIAL, SlotState.DONE)
+        for event in (SlotEvent.NEW, SlotEvent.COMPLETING)
+    ),
+}
 NEEDS_ENTRIES = {
     ConnectionEvent.IN_MESSAGE,
     ConnectionEvent.IN_PLAIN,
@@ -33,8 +48,14 @@ NEEDS_ENTRIES = {
 
 
 def test_slot_table_is_complete() -> None:
-    pairs = {(state, event) for state in SlotState for event in SlotEvent}
+    states = set(SlotState) - {SlotState.PARTIAL}
+    pairs = {(state, event) for state in states for event in set(SlotEvent) - LEAFS_OWN}
     assert set(SLOT_TABLE) == pairs - IMPOSSIBLE_SLOT_PAIRS
+
+
+def test_leaf_slot_table_is_complete() -> None:
+    pairs = {(state, event) for state in SlotState for event in SlotEvent}
+    assert set(LEAF_SLOT_TABLE) == pairs - IMPOSSIBLE_LEAF_PAIRS
 
 
 def test_connection_table_is_complete() -> None:
@@ -53,10 +74,21 @@ def test_only_a_full_set_completes_and_only_reclaiming_empties() -> None:
         assert (after is SlotState.DONE and before is not SlotState.DONE) == (action is SlotAction.STORE_AND_COMPLETE)
 
 
+def test_a_leaf_sends_up_only_a_full_rack_and_is_done_only_by_a_value_from_above() -> None:
+    for (before, event), (after, action) in LEAF_SLOT_TABLE.items():
+        assert (after is SlotState.PARTIAL and before is not SlotState.PARTIAL) == (
+            action is SlotAction.STORE_AND_SEND_UP
+        )
+        assert (after is SlotState.DONE and before is not SlotState.DONE) == (action is SlotAction.ADOPT)
+        assert (action is SlotAction.SEND_UP_AGAIN) == (event is SlotEvent.REPEAT_BOUNDARY)
+        assert (after is SlotState.EMPTY and before is not SlotState.EMPTY) <= (event is SlotEvent.RECLAIM)
+
+
 def test_every_action_has_a_method_and_every_drop_a_reason_and_a_counter() -> None:
     for action in SlotAction:
         assert callable(getattr(NetReduceProgram, action.value))
     enters = {SlotAction.STORE, SlotAction.STORE_AND_COMPLETE, SlotAction.REPLAY, SlotAction.CLEAR}
+    enters |= {SlotAction.STORE_AND_SEND_UP, SlotAction.SEND_UP_AGAIN, SlotAction.ADOPT, SlotAction.PASS_DOWN}
     passes = {FrameAction.BYPASS, FrameAction.CONNECTION, FrameAction.AGGREGATE, FrameAction.INFER}
     assert set(DROP_REASONS) == (set(SlotAction) - enters) | (set(FrameAction) - passes)
     assert set(DROP_REASONS.values()) <= set(NetReduceProgram.counter_names)

@@ -414,6 +414,7 @@ def test_machine_kept_up(good):
         ({"cpu_ns": 950_000_000}, "h2: its process used 95% of a CPU"),
         ({"lag_p99_ns": 7_500_000}, "h2: deadlines were handled 7.5 ms late"),
         ({"queue_drops": 4}, "h2: its egress queues refused 4 frames"),
+        ({"waited_ns": 100_000_000}, "h2: waited 3.3 ms for a CPU each time, the limit is 2.5 ms"),
     ],
 )
 def test_machine_did_not_keep_up(good, change, found):
@@ -421,6 +422,11 @@ def test_machine_did_not_keep_up(good, change, found):
     assert result.verdict is UNKNOWN
     assert found in result.evidence[0]
     assert found in result.detail
+
+
+def test_few_turns_say_nothing(good):
+    change = {"waited_ns": 100_000_000, "turns": 19}
+    assert judge_fidelity(changed(good, altered(good.history, "PlaneStatistics", change, node="h2"))).verdict is PASS
 
 
 def test_shaping():

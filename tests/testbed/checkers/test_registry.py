@@ -16,8 +16,8 @@ def crashing(context):
 
 def test_stock_checkers_are_registered_in_a_readable_order():
     assert [checker.name for checker in checkers()] == [
-        "bit_exact", "exactly_once", "liveness", "credit_bound", "slots_private", "transparency", "faults_exercised",
-        "no_crash", "no_leftovers",
+        "bit_exact", "exactly_once", "liveness", "credit_bound", "slots_private", "transparency", "steering", "congestion",
+        "faults_exercised", "no_crash", "no_leftovers",
     ]  # fmt: skip
 
 
@@ -35,6 +35,7 @@ def test_a_crashing_checker_is_unknown_and_stops_nobody():
         Checker("mine", passing, ""),
         Checker("odd", passing, "", skip=crashing),
         Checker("no", passing, "", skip=lambda context: "does not apply"),
+        Checker("silent", passing, "", skip=lambda context: ""),
     ]
     checked = run_checks(good_context(), among)
     assert [(result.name, result.verdict) for result in checked.results] == [
@@ -43,7 +44,7 @@ def test_a_crashing_checker_is_unknown_and_stops_nobody():
         ("odd", Verdict.UNKNOWN),
     ]
     assert checked.results[0].detail == "the checker itself failed: KeyError: 'contributions'"
-    assert checked.skipped == (Skipped("no", "does not apply"),)
+    assert checked.skipped == (Skipped("no", "does not apply"),)  # "silent" is not worth a word
 
 
 def test_what_does_not_apply_to_a_ring_is_skipped():

@@ -62,6 +62,7 @@ def test_topologies_are_listed_with_their_keys(capsys: pytest.CaptureFixture[str
     rows = {line.split()[0]: line.rsplit("keys: ")[1] for line in capsys.readouterr().out.splitlines()}
     assert rows == {
         "rack": "hosts, link, links",
+        "rack_accelerator": "hosts, accelerator_ports, link, accelerator_link, links",
         "spine_leaf": "leaves, spines, hosts_per_leaf, oversubscription, link, uplink, links",
         "fat_tree": "k, link, uplink, core, links",
         "custom": "nodes, link, links",

@@ -46,7 +46,7 @@ def test_all_cases_once_by_default(leg, capsys):
     assert main(["interop"]) == 0
     ((ids, options),) = leg["asked"]
     assert ids == [case.id for case in CASES]
-    assert options == {"seed": 1, "repeat": 1, "keep": None}
+    assert options == {"seed": 1, "repeat": 1, "guests": None, "keep": None}
     assert capsys.readouterr().out == (
         "booting\n"
         "pass    loss/middle                          1 strikes    420 packets,    25 again   0.50 s\n"
@@ -55,11 +55,11 @@ def test_all_cases_once_by_default(leg, capsys):
 
 
 def test_options_reach_the_leg(leg, tmp_path, capsys):
-    words = ["--cases", "loss/*", "--cases", "plain/shift", "--repeat", "3", "--seed", "9", "--keep"]
+    words = ["--cases", "loss/*", "--cases", "plain/shift", "--repeat", "3", "--seed", "9", "--guests", "3", "--keep"]
     assert main(["interop", *words]) == 0
     ((ids, options),) = leg["asked"]
     assert ids == [case.id for case in CASES if case.id.startswith("loss/") or case.id == "plain/shift"]
-    assert (options["seed"], options["repeat"]) == (9, 3)
+    assert (options["seed"], options["repeat"], options["guests"]) == (9, 3, 3)
     assert options["keep"].parent == tmp_path / "runs"
     assert re.fullmatch(r"interop-\d{8}-\d{6}-\d+", options["keep"].name)
     assert f"Run directory: {options['keep']}\n" in capsys.readouterr().out
@@ -83,6 +83,14 @@ def test_json_stands_alone_on_stdout(leg, capsys):
     assert told["seconds"] == {"prepared": 1.0, "booted": 24.0, "total": 60.25}
     assert told["cases"][0]["retransmissions"] == 25
     assert "booting" in err
+
+
+def test_the_table_is_markdown_behind_all_else(leg, capsys):
+    assert main(["interop", "--table"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "\n\n| case | strikes | packets | sent again | verdict |\n|---|---|---|---|---|\n"
+        "| loss/middle | 1 | 420 | 25 | pass |\n\n"
+    )
 
 
 def test_the_list_needs_no_guest(leg, capsys):

@@ -54,7 +54,7 @@ def start(monkeypatch, tmp_path):
             return [sys.executable, "-c", GUEST, str(out), str(found), act, *(str(wire.guest_end) for wire in wires)]
 
         monkeypatch.setattr(boot, "qemu_command", command)
-        return boot_guest(IMAGE, 2, tmp_path / "interop-run", lambda text: None)
+        return boot_guest(IMAGE, 2, tmp_path / "interop-run", "interop-run-1")
 
     return start
 

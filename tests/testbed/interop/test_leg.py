@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from testbed.history import read_history
-from testbed.interop import leg
+from testbed.interop import lane, leg
 from testbed.interop.cases import Case, choose_cases
 from testbed.interop.judging import CaseOutcome
 from testbed.interop.peercases import PeerCase
@@ -24,9 +24,10 @@ def fake(monkeypatch):
     made = SimpleNamespace(happened=[], opened=[], verdicts={}, folders=[], ended=0)
 
     @contextlib.contextmanager
-    def boot_guest(image, devices, run_dir, say):
+    def boot_guest(image, devices, run_dir, run):
         made.happened.append(("boot", devices))
-        made.folders.append(run_dir)
+        made.folders.append(run_dir.parent)
+        assert (run_dir.name, run) == ("guest-1", f"{run_dir.parent.name}-1")
         try:
             yield SimpleNamespace(booted_s=2.0, facts=SimpleNamespace(versions={"kernel": "6.1"}))
         finally:
@@ -46,17 +47,17 @@ def fake(monkeypatch):
     monkeypatch.setattr(leg, "ensure_packages", lambda say: made.happened.append("packages"))
     monkeypatch.setattr(leg, "prepare_image", lambda work, say: SimpleNamespace(versions={"busybox": "1.35"}))
     monkeypatch.setattr(leg, "package_version", lambda package: f"{package}-1")
-    monkeypatch.setattr(leg, "boot_guest", boot_guest)
+    monkeypatch.setattr(lane, "boot_guest", boot_guest)
 
     def opened(guest, number, case, seed):
         made.opened.append((number, case.id, seed))
 
-    monkeypatch.setattr(leg, "open_case", opened)
-    monkeypatch.setattr(leg, "open_peer_case", opened)
-    monkeypatch.setattr(leg, "run_case", serve)
-    monkeypatch.setattr(leg, "run_peer_case", serve)
-    monkeypatch.setattr(leg, "judge_case", judge)
-    monkeypatch.setattr(leg, "judge_peer", judge)
+    monkeypatch.setattr(lane, "open_case", opened)
+    monkeypatch.setattr(lane, "open_peer_case", opened)
+    monkeypatch.setattr(lane, "run_case", serve)
+    monkeypatch.setattr(lane, "run_peer_case", serve)
+    monkeypatch.setattr(lane, "judge_case", judge)
+    monkeypatch.setattr(lane, "judge_peer", judge)
     return made
 
 
@@ -71,6 +72,7 @@ def test_one_boot_serves_all_rounds_with_seeds_of_their_own(fake):
     assert result.verdict is Verdict.PASS
     assert result.environment == {
         "busybox": "1.35", "kernel": "6.1", "rdma-core": "rdma-core-1", "qemu": "qemu-system-x86-1",
+        "guests": "1",
     }  # fmt: skip
 
 
@@ -116,8 +118,8 @@ def test_a_guest_that_dies_ends_the_leg_in_order(fake):
 
 def test_the_next_case_is_opened_before_this_one_is_judged(fake, monkeypatch):
     seen = []
-    judge = leg.judge_case
-    monkeypatch.setattr(leg, "judge_case", lambda run: seen.append(fake.opened[-1][0]) or judge(run))
+    judge = lane.judge_case
+    monkeypatch.setattr(lane, "judge_case", lambda run: seen.append(fake.opened[-1][0]) or judge(run))
     leg.run_leg(CASES[:2], seed=4, say=lambda text: None)
     assert seen == [2, 2]
     assert {(number, seed) for number, _, seed in fake.opened} == {(1, 4), (2, 4)}

@@ -21,7 +21,7 @@ def a_command(**changes):
 
 def test_the_command_line():
     assert a_command() == [
-        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35", "-m", "768", "-smp", "2",
+        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35", "-m", "768", "-smp", "1",
         "-nodefaults", "-no-user-config", "-display", "none", "-serial", "file:/r/console.log", "-no-reboot",
         "-kernel", "/w/vmlinux", "-initrd", "/w/initrd.gz",
         "-append",

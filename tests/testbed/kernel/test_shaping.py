@@ -1,7 +1,13 @@
+import os
+import shutil
+import subprocess
+
 import pytest
 
 from testbed.doctor.isolation import run_isolated
-from testbed.kernel.shaping import burst_bytes
+from testbed.kernel.links import read_links, veth_pair
+from testbed.kernel.rtnetlink import Rtnetlink
+from testbed.kernel.shaping import burst_bytes, change_rate, read_qdisc, shape
 from tests.support.emulated import needs_root
 
 
@@ -20,24 +26,32 @@ def test_burst(rate_bps: int, mtu: int, expected: int) -> None:
 
 
 def _shape_and_change() -> str:
-    from pyroute2 import IPRoute
-
-    from testbed.kernel.shaping import change_rate, read_qdisc, shape
-
-    with IPRoute() as netlink:
-        netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
-        index = netlink.link_lookup(ifname="va")[0]
+    with Rtnetlink() as netlink:
+        netlink.change([veth_pair("va", b"\2\0\0\0\0\1", "vb", b"\2\0\0\0\0\2", os.getpid(), 1500)])
+        index = next(link.index for link in read_links(netlink).values() if link.name == "va")
         before = read_qdisc(netlink, index)
         seen = []
         for rate_bps in (64_000, 100_000_000, 40_000_000_000):
             if not seen:
-                shape(netlink, index, rate_bps=rate_bps, queue_packets=7, mtu=1500)
+                netlink.change(shape(index, rate_bps=rate_bps, queue_packets=7, mtu=1500))
             else:
-                change_rate(netlink, index, rate_bps=rate_bps, mtu=1500)
+                netlink.change(change_rate(index, rate_bps=rate_bps, mtu=1500))
             reading = read_qdisc(netlink, index)
             assert reading is not None
             seen.append((reading.rate_bps, reading.queue_packets))
     return f"{before} {seen}"
+
+
+def _as_tc_tells() -> str:
+    """Another reader of the same kernel: iproute2."""
+    with Rtnetlink() as netlink:
+        netlink.change([veth_pair("va", b"\2\0\0\0\0\1", "vb", b"\2\0\0\0\0\2", os.getpid(), 1500)])
+        index = next(link.index for link in read_links(netlink).values() if link.name == "va")
+        netlink.change(shape(index, rate_bps=20_000_000, queue_packets=77, mtu=1500))
+        commands = ["tc class show dev va", "tc qdisc show dev va"]
+        return "".join(
+            subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout for command in commands
+        )
 
 
 class TestKernel:
@@ -45,3 +59,12 @@ class TestKernel:
 
     def test_rate_and_queue_are_read_back_from_slow_to_beyond_32_bits(self) -> None:
         assert run_isolated(_shape_and_change) == (True, "None [(64000, 7), (100000000, 7), (40000000000, 7)]")
+
+    @pytest.mark.skipif(shutil.which("tc") is None, reason="needs iproute2")
+    def test_tc_tells_the_same(self) -> None:
+        done, told = run_isolated(_as_tc_tells)
+        assert done, told
+        assert "class htb 1:10 root leaf 10: prio 0 rate 20Mbit ceil 20Mbit burst 50000b cburst 50000b" in told
+        assert "qdisc htb 1: root refcnt" in told
+        assert "default 0x10" in told
+        assert "qdisc pfifo 10: parent 1:10 limit 77p" in told

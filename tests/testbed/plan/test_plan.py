@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from switch_nodes.config import LeafLinks, RingMember, SpineLinks
 from testbed.plan import Plan, make_plan
-from testbed.scenario.model import Job, Scenario, Transport
-from topologies import LinkShape, fat_tree, rack, spine_leaf
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from topologies import LinkShape, rack, spine_leaf
 
 
 def plan_of(hosts: int = 4, seed: int = 1, **changes: object) -> Plan:
@@ -77,7 +78,27 @@ def test_a_leaf_reaches_its_own_hosts_by_one_port_and_all_others_by_every_spine(
     assert (leaf.ports, leaf.flood_ports, spine.flood_ports) == (5, (0, 1, 2, 3, 4), (0,))
     assert switches["leaf2"].flood_ports == (0, 3)
     assert len({config.flow_salt for config in switches.values()}) == len(switches)
-    assert {config.rings for config in switches.values()} == {()}
+
+
+def test_leaves_sum_racks_and_spines_the_racks_sums() -> None:
+    plan = plan_of(topology=spine_leaf((3, 1, 2), 2, LinkShape()))
+    rings = {config.name: config.rings[0] for config in plan.switches}
+    ips = [host.ip for host in plan.scenario.topology.hosts]
+    members = {name: [(member.rank, member.ip, member.port) for member in ring.members] for name, ring in rings.items()}
+    assert plan.racks == (3, 1, 2)
+    assert members["leaf1"] == [(0, ips[0], 0), (1, ips[1], 1), (2, ips[2], 2)]
+    assert members["leaf2"] == [(3, ips[3], 0)]
+    assert members["spine1"] == members["spine2"] == [(2, ips[2], 0), (3, ips[3], 1), (5, ips[5], 2)]
+    leaf, spine = rings["leaf2"].links, rings["spine2"].links
+    assert leaf == LeafLinks(6, (1, 2), RingMember(2, ips[2], -1), ips[4])
+    assert spine == SpineLinks(6, (ips[3], ips[4], ips[0]), 1, 2)
+
+
+def test_the_network_of_a_ring_all_reduce_sums_nothing() -> None:
+    job, switch = Job(collective="ring"), SwitchOptions(program="forward")
+    plan = plan_of(topology=spine_leaf((2, 1), 3, LinkShape()), job=job, switch=switch)
+    assert {config.rings for config in plan.switches} == {()}
+    assert plan.racks == ()
 
 
 def test_one_switch_floods_everywhere_and_needs_no_groups() -> None:
@@ -87,4 +108,4 @@ def test_one_switch_floods_everywhere_and_needs_no_groups() -> None:
 
 def test_the_connections_of_a_fabric_are_those_of_a_rack() -> None:
     """What connections draw from the seed does not depend on what lies between the hosts."""
-    assert plan_of(topology=fat_tree(4, LinkShape())).connections == plan_of(16).connections
+    assert plan_of(topology=spine_leaf((4, 12), 2, LinkShape())).connections == plan_of(16).connections

@@ -31,6 +31,8 @@ def nic(tmp_path, monkeypatch):
     ):  # fmt: skip
         (port / folder).mkdir(parents=True)
         (port / folder / "3").write_text(value)
+        for empty in range(3):
+            (port / folder / str(empty)).write_text("0000:" * 7 + "0000" if folder == "gids" else "")
     (port / "hw_counters").mkdir()
     (port / "hw_counters" / "sent_pkts").write_text("41\n")
     (port / "hw_counters" / "lifespan").write_text("10\n")

@@ -8,6 +8,7 @@ import pytest
 from testbed.cleanup import find_leftovers
 from testbed.kernel import offloads
 from testbed.kernel.processes import is_alive
+from testbed.kernel.shaping import change_rate
 from testbed.ledger import Ledger, LinkEntry, ProcessEntry
 from testbed.worlds.emulated import network as network_module
 from testbed.worlds.emulated.network import Network, build, interface_name
@@ -92,7 +93,7 @@ class TestBuilt:
     def test_a_changed_rate_that_the_kernel_does_not_show_is_an_error(
         self, network: Network, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(network_module, "change_rate", lambda *args, **kwargs: None)
+        monkeypatch.setattr(network_module, "change_rate", lambda *args, **kwargs: ())
         with pytest.raises(InternalError, match=r"^link h1-s1 up: rate: asked for 3000000, the kernel shows 50000000$"):
             network.set_rate(TOPOLOGY.link("h1-s1"), Direction.UP, 3_000_000)
 
@@ -111,7 +112,7 @@ class TestBuilt:
     def test_a_network_weaker_than_asked_is_refused_and_removed(
         self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, name: str, found: str
     ) -> None:
-        monkeypatch.setattr(network_module, name, lambda *args, **kwargs: None)
+        monkeypatch.setattr(network_module, name, lambda *args, **kwargs: ())
         with pytest.raises(InternalError, match=found):
             build(TOPOLOGY, ledger)
         assert find_leftovers(ledger.entries()) == ()
@@ -119,11 +120,9 @@ class TestBuilt:
     def test_a_wish_that_the_kernel_refuses_is_a_capability_error(
         self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def refuse(netlink: object, *args: object, **kwargs: object) -> None:
-            netlink.tc("add", "no-such-kind", 1, 0x1_0000)  # type: ignore[attr-defined]
-
-        monkeypatch.setattr(network_module, "shape", refuse)
-        with pytest.raises(HostCapabilityError, match=r"^this machine lacks what is needed to configure h1 "):
+        monkeypatch.setattr(network_module, "shape", lambda *args, **kwargs: change_rate(1, rate_bps=8_000, mtu=1500))
+        text = r"^this machine lacks what is needed to configure h1 \(the kernel says: "
+        with pytest.raises(HostCapabilityError, match=text):
             build(TOPOLOGY, ledger)
         assert find_leftovers(ledger.entries()) == ()
 
@@ -136,7 +135,7 @@ class TestBuilt:
         calls = iter(range(100))
 
         def interrupt() -> None:
-            if next(calls) == 6:
+            if next(calls) == 9:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):

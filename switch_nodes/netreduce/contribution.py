@@ -1,0 +1,21 @@
+"""A data packet of a ring, and the place of its elements."""
+
+from __future__ import annotations
+
+from switch_nodes.netreduce.frames import DataPacket
+from switch_nodes.netreduce.placement import Place
+
+__all__ = ["Contribution"]
+
+
+class Contribution:
+    """A data packet and its place."""
+
+    __slots__ = ("elements", "header", "message", "offset", "packet", "rank", "ring")
+
+    def __init__(self, packet: DataPacket, place: Place, elements_from: int) -> None:
+        self.packet, self.ring, self.rank = packet, place.edge.ring, place.edge.rank
+        self.message, self.offset = place.message, place.offset
+        end = packet.payload_at + len(packet.packet.payload)
+        view = memoryview(packet.frame)
+        self.header, self.elements = view[:elements_from], view[elements_from:end]

@@ -1,0 +1,112 @@
+"""The commodity switch with a compiled fast path (`steer.c`) for the job's data and for frames between known hosts; Python
+takes the others."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+import numpy as np
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.frame_queue import FrameQueue, StaticMacs, switch_library
+from switch_nodes.steering.program import SteerProgram
+from workloads.machine import Buffer, FrameBatch
+
+__all__ = ["FastSteerProgram", "create_steer"]
+
+_EDGE = np.dtype([("addresses", np.uint64), ("in_port", np.int32), ("out", np.int32)])
+_NOWHERE = -1
+_COUNTED = ("steered", "withheld", "forwarded")
+
+
+class SteerStruct(ctypes.Structure):
+    """struct steer_table"""
+
+    _fields_ = [
+        ("edges", ctypes.c_void_p),
+        ("counters", ctypes.c_void_p),
+        ("count", ctypes.c_int32),
+        ("dscp", ctypes.c_int32),
+    ]
+
+
+class FastSteerProgram(SteerProgram):
+    """Emits the same frames in the same order as `SteerProgram`."""
+
+    def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
+        self._queue, self._rows = FrameQueue(library), library.steer_rows
+        self._asked = ctypes.c_int32(0)
+        self._asked_pointer = ctypes.addressof(self._asked)
+        self._tallies = np.zeros(len(_COUNTED), np.int64)
+        super().__init__(config)
+
+    def set_down(self, down: frozenset[int], reason: str) -> None:
+        super().set_down(down, reason)
+        steers = [rule for rule in self.table.rules if rule.match.ip_src is not None]
+        hosts = {rule.match.eth_dst: rule.outputs for rule in self.table.rules if rule.match.eth_dst is not None}
+        self._edges = np.array(
+            [
+                (
+                    int.from_bytes((rule.match.ip_src or b"") + (rule.match.ip_dst or b""), "big"),
+                    rule.match.in_port,
+                    rule.outputs[0] if rule.outputs else _NOWHERE,
+                )
+                for rule in steers
+            ],
+            _EDGE,
+        )
+        self._struct = SteerStruct(self._edges.ctypes.data, self._tallies.ctypes.data, len(steers), self.steering.dscp)
+        self._pointer = ctypes.addressof(self._struct)
+        self._static = StaticMacs(
+            {mac: ports[0] for mac, ports in hosts.items() if len(ports) == 1},
+            {mac: ports for mac, ports in hosts.items() if len(ports) > 1},
+            self.config.flow_salt,
+        )
+
+    def emit(self, port: int, frame: Buffer) -> None:
+        self._queue.append(port, frame)
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
+        while len(self._queue):
+            yield self._queue.popleft()
+
+    def receive_batch(self, batch: FrameBatch, now: int) -> None:
+        frames, stride, lengths, ports = batch.addresses
+        row, count = 0, batch.count
+        while row < count:
+            row = self._rows(
+                self._pointer,
+                self._static.pointer,
+                self._queue.pointer,
+                frames,
+                stride,
+                lengths,
+                ports,
+                row,
+                count,
+                self._asked_pointer,
+            )
+            if row >= count:
+                break
+            if self._asked.value:
+                self.receive_frame(int(batch.ports[row]), batch.row(row), now)
+                row += 1
+            else:
+                self._queue.make_room(count - row, stride * (count - row))
+        self._settle()
+
+    def fill_batch(self, batch: FrameBatch, now: int) -> None:
+        self._queue.fill(batch)
+
+    def _settle(self) -> None:
+        for name, amount in zip(_COUNTED, self._tallies.tolist(), strict=True):
+            if amount:
+                self.count(name, amount)
+        self._tallies.fill(0)
+
+
+def create_steer(config: SwitchConfig) -> SteerProgram:
+    """With the fast path where it can be built."""
+    library = switch_library()
+    return SteerProgram(config) if library is None else FastSteerProgram(config, library)

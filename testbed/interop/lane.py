@@ -1,0 +1,89 @@
+"""One guest and the cases that it serves, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.history import Record, sort_history, write_history
+from testbed.interop.boot import BootedGuest, boot_guest
+from testbed.interop.casehost import open_case, run_case
+from testbed.interop.cases import Case
+from testbed.interop.image.prepare import Image
+from testbed.interop.judging import CaseOutcome, judge_case
+from testbed.interop.peercases import PeerCase
+from testbed.interop.peerhost import open_peer_case, run_peer_case
+from testbed.interop.peerjudge import judge_peer
+
+__all__ = ["LaneFacts", "Task", "serve_lane"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    number: int
+    """in the leg, from 1"""
+    case: Case | PeerCase
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaneFacts:
+    booted_s: float
+    versions: dict[str, str]
+    """as the guest told them"""
+
+
+def serve_lane(
+    image: Image,
+    devices: int,
+    run_dir: Path,
+    lane: int,
+    *,
+    take: Callable[[], Task | None],
+    tell: Callable[[Task, CaseOutcome], None],
+    say: Callable[[str], None],
+    keep: bool,
+) -> LaneFacts:
+    """Boot guest `lane` (from 1) in `run_dir`/guest-LANE and run what `take` gives until that is None; a case's history and
+    captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot_guest` and `run_case` do."""
+    with boot_guest(image, devices, run_dir / f"guest-{lane}", f"{run_dir.name}-{lane}") as guest:
+        say(f"guest {lane} is up after {guest.booted_s:.1f} s")
+        task, number = take(), 1
+        if task is not None:
+            _open(guest, number, task)
+        while task is not None:
+            folder = run_dir / f"{task.number:04d}-{task.case.id.replace('/', '-')}"
+            folder.mkdir()
+            # The guest makes the queue pairs of the next case while we judge this one.
+            following = take()
+            if following is not None:
+                _open(guest, number + 1, following)
+            outcome, history = _run(guest, number, task, folder)
+            write_history(folder / "history.jsonl", history)
+            tell(task, outcome)
+            if not keep:
+                _forget(folder)
+            task, number = following, number + 1
+        return LaneFacts(guest.booted_s, guest.facts.versions)
+
+
+def _open(guest: BootedGuest, number: int, task: Task) -> None:
+    if isinstance(task.case, PeerCase):
+        open_peer_case(guest, number, task.case, task.seed)
+    else:
+        open_case(guest, number, task.case, task.seed)
+
+
+def _run(guest: BootedGuest, number: int, task: Task, folder: Path) -> tuple[CaseOutcome, list[Record]]:
+    if isinstance(task.case, PeerCase):
+        peer = run_peer_case(guest, number, task.case, task.seed, folder)
+        return judge_peer(peer), sort_history(peer.records)
+    run = run_case(guest, number, task.case, task.seed, folder)
+    return judge_case(run), run.history
+
+
+def _forget(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()

@@ -1,0 +1,40 @@
+"""What the orchestrator does once so that no node process has to: a child shares what its parent has loaded."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from workloads.native.build import load_library
+
+__all__ = ["warm"]
+
+_PARTS = (
+    "numpy.random",
+    "switch_nodes.dataplane",
+    "switch_nodes.registry",
+    "testbed.faults.link_filter",
+    "testbed.report.capture",
+    "workloads.gradients",
+    "workloads.worker",
+)
+"""of `programs.build_node`"""
+_LIBRARIES = ("packet_io", "rc_fast", "switch_programs", "fault_filter")
+
+
+@contextmanager
+def warm() -> Iterator[None]:
+    """Fork nodes meanwhile. Their modules and C libraries are loaded; nothing of that is garbage, so that the collector of a
+    child, which would write to every page that it looks at, looks at none of it."""
+    for part in _PARTS:
+        importlib.import_module(part)
+    for name in _LIBRARIES:
+        load_library(name)
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
