@@ -31,10 +31,6 @@ def check_switchml(
             )
         return
     switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
-    if job.fallback != "none":
-        problems.add(
-            ("job", "fallback"), "switchml has no connections that could die", found=job.fallback, allowed="none"
-        )
     if transport.congestion_control != "none":
         problems.add(
             ("transport", "congestion_control"),

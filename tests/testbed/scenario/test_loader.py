@@ -88,7 +88,7 @@ def test_every_key_arrives_where_it_belongs():
     )  # fmt: skip
     assert dataclasses.astuple(job) == (
         "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, 1, 12, "received", False, "ring", 2, 100_000_000,
-        ("h4", "h1", "h3"),
+        True, ("h4", "h1", "h3"),
     )  # fmt: skip
     match = Match(frozenset({0x11}), 0x60, 3, 1, -1, 2, 0)
     loss = Loss("loss-1", ("h1-s1",), (Direction.UP,), Window(1_000_000, 2 * 10**9), match, 0.01)
