@@ -36,6 +36,7 @@ class Training:
         self._digest_at: int | None = None
         self._completed_at = 0
         self.events: deque[Event] = deque()
+        """in the order of time; the worker adds its own"""
         self.finished = self.failed = False
 
     def get_timer(self) -> int | None:

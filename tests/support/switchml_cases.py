@@ -203,9 +203,9 @@ def two_jobs(make: MakeProgram) -> None:
     one, two = job_config(3, workers=2, slots=2), job_config(4, first_member=2, workers=2, first_slot=2, slots=2)
     bench = Bench(make, one, two)
     bench.send(0, 0, job=one)
-    bench.send(0, 0, job=two)
-    assert set(bench.send(1, 0, job=two)) == {2, 3}
-    assert set(bench.send(1, 0, job=one)) == {0, 1}
+    bench.send(0, 0, [100, 200], job=two)
+    assert bench.send(1, 0, [5, 6], job=two) == dict.fromkeys((2, 3), [105, 206])
+    assert bench.send(1, 0, job=one) == dict.fromkeys((0, 1), bench.total(0, 2))
     assert bench.give(2, bench.frame(0, 1, job=two, slot=0)) == []
     assert bench.give(2, bench.frame(0, 1, job=two, slot=1)) == []
     assert bench.reasons == ["bad_slot", "bad_slot"]

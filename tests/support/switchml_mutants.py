@@ -118,14 +118,13 @@ class LastExponents(SwitchMlProgram):
 
 
 class OnePool(SwitchMlProgram):
-    """Jobs may use each other's slots."""
+    """The slots of all jobs begin at the same place of the memory."""
 
     def __init__(self, config: SwitchConfig) -> None:
         super().__init__(config)
         first = next(iter(self.pools.values()))
         for pool in self.pools.values():
-            for name in ("values", "seen", "inside", "block", "length"):
-                setattr(pool, name, getattr(first, name))
+            pool.values = first.values
 
 
 MUTANTS: dict[type[SwitchMlProgram], str] = {

@@ -48,6 +48,10 @@ class Tensor(Protocol):
         """How many elements that are."""
         ...
 
+    def can_be(self, packet: int, exponents: Exponents) -> bool:
+        """Whether a result of that packet may carry these: the largest of all are not below our own."""
+        ...
+
     def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
         """The result of a packet came."""
         ...
@@ -66,6 +70,9 @@ class Int32Tensor:
 
     def elements_in(self, packet: int) -> int:
         return min(self._block, len(self._gradient) - packet * self._block)
+
+    def can_be(self, packet: int, exponents: Exponents) -> bool:
+        return True
 
     def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
         at = packet * self._block
@@ -98,6 +105,11 @@ class FloatTensor:
     def elements_in(self, packet: int) -> int:
         block = packet - self._window
         return min(self._block, len(self._gradient) - block * self._block) if 0 <= block < self._blocks else 0
+
+    def can_be(self, packet: int, exponents: Exponents) -> bool:
+        if packet >= self._blocks:
+            return True
+        return all(told >= own for told, own in zip(exponents, self._own[packet], strict=True))
 
     def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
         if packet < self._blocks:

@@ -7,7 +7,7 @@ answers it alone if the result was lost on the way back.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
@@ -47,7 +47,7 @@ class SwitchMlWorker:
         self._window = SlotWindow(config.window, config.rto_ns)
         self._tensor: Tensor | None = None
         self._counts: Counter[str] = Counter()
-        self._events: deque[Event] = deque()
+        self._events = self._training.events
 
     @property
     def finished(self) -> bool:
@@ -77,11 +77,17 @@ class SwitchMlWorker:
             self._counts["duplicates_received"] += 1
             return
         own = packet - self._window.first
-        if header.nelem != tensor.elements_in(own) or not self._is_placed(header, packet):
-            self._reject("bad_result", f"block {packet} with {header.nelem} elements in slot {header.slot}")
+        exponents = header.exponent0, header.exponent1
+        if (
+            header.nelem != tensor.elements_in(own)
+            or not self._is_placed(header, packet)
+            or not tensor.can_be(own, exponents)
+        ):
+            what = f"{header.nelem} elements and exponents {exponents} in slot {header.slot}"
+            self._reject("bad_result", f"block {packet} with {what}")
             return
         self._counts["results_received"] += 1
-        tensor.put(own, (header.exponent0, header.exponent1), found.payload)
+        tensor.put(own, exponents, found.payload)
         self._window.settle(packet, now)
         if self._window.complete:
             self._tensor = None
@@ -114,10 +120,7 @@ class SwitchMlWorker:
             self._start()
 
     def next_event(self) -> Event | None:
-        for queue in (self._events, self._training.events):
-            if queue:
-                return queue.popleft()
-        return None
+        return self._events.popleft() if self._events else None
 
     def finish(self, now: int) -> None:
         names = (

@@ -58,7 +58,7 @@ def changed(kind: str, **fields: Any) -> list[Record]:
 def test_a_good_history_passes() -> None:
     for name in ("exactly_once", "liveness", "credit_bound", "slots_private"):
         assert check(name, good()).verdict is Verdict.PASS, name
-    assert check("exactly_once", good()).detail == "7 blocks of 2 ranks: every packet entered its sum once"
+    assert check("exactly_once", good()).detail == "7 blocks, 2 workers: every packet entered its sum once"
     assert check("slots_private", good()).detail == (
         "every job kept to its own slots; most values in use: job 1 on s1: 3 of 8"
     )
@@ -76,7 +76,7 @@ def test_transparency_does_not_apply() -> None:
         (summed(7, 1, 1), "block 7 (iteration 1, packet 1 of 7) of job 1 was summed, the job has only 7"),
         (
             summed(0, 1, 1, job=2),
-            "block 0 (iteration 0, packet 1 of 7) of job 2 was summed by s1, which does not serve that",
+            "block 0 of job 2 was summed by s1, which does not serve that job",
         ),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_missing_sum() -> None:
     found = check("exactly_once", records)
     assert (found.verdict, found.detail) == (
         Verdict.FAIL,
-        "no switch told of 1 of 7 blocks; first: block 4 (iteration 0, packet 5 of 7)",
+        "no switch told of 1 of 7 blocks; first: block 4 (iteration 0, packet 5 of 7) of job 1",
     )
     unfinished = [record for record in records if record["event"] != "WorkerFinished"]
     assert check("exactly_once", unfinished).verdict is Verdict.UNKNOWN

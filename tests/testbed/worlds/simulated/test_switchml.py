@@ -20,7 +20,7 @@ from testbed.plan import Plan, make_plan
 from testbed.verdict import Verdict
 from testbed.worlds.simulated import make_worker, simulate
 from tests.support.simulation import digests, of, rack_links, rack_plan
-from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy, ReplayToAll
+from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy, OnePool, ReplayToAll
 from workloads.config import WorkloadConfig
 from workloads.gradients.synthetic import SyntheticSource
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
@@ -98,6 +98,25 @@ def test_whatever_the_network_does(seed: int) -> None:
         values["retransmissions"]["packets"] == values["retransmissions"]["by_cause"]["timeout"] == values["timeouts"]
     )
     assert values["replayed_results"] == len(of(history, "BlockReplayed"))
+
+
+def test_jobs_side_by_side_have_nothing_to_do_with_each_other() -> None:
+    plan = plan_of(losses(0.05, hosts=6), hosts=6, copies=2, memory=20)
+    (switch,) = plan.switches
+    assert [(job.job, job.first_slot, job.slots, len(job.members)) for job in switch.jobs] == [
+        (1, 0, 5, 3),
+        (2, 5, 5, 3),
+    ]
+    history = simulate(plan)
+    assert set(judge(plan, history).values()) == {Verdict.PASS}
+    sums = {(node, iteration): digest for (node, iteration), digest in digests(history).items()}
+    assert len(sums) == 12
+    assert sums["h1", 0] == sums["h3", 0] != sums["h4", 0] == sums["h6", 0]
+
+
+def test_slots_that_two_jobs_share_are_found() -> None:
+    plan = plan_of(hosts=4, copies=2, memory=20)
+    assert failed(plan, simulate(plan, create=OnePool)) == {"bit_exact"}
 
 
 def test_a_worker_that_stands_still_is_waited_for() -> None:
