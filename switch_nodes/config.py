@@ -95,10 +95,6 @@ class SwitchConfig:
     """makes this switch's choices independent of other switches'"""
     flood_ports: tuple[int, ...] | None = None
     """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None: all"""
-    jobs: tuple[JobConfig, ...] = ()
-    """what programs other than NetReduce aggregate (`docs/programs.md`)"""
-    memory: int = 0
-    """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""
     hairpin: bool = False
     """frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour, which sends
     what comes from it to its destination"""
@@ -106,3 +102,7 @@ class SwitchConfig:
     """what the rules of program `steer` are made from; other programs ignore it"""
     carrier: tuple[CarrierChange, ...] = ()
     """what the world's faults do to the carrier of ports, by time; program `steer` reacts"""
+    jobs: tuple[JobConfig, ...] = ()
+    """what programs other than NetReduce aggregate (`docs/programs.md`)"""
+    memory: int = 0
+    """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.credit import WITH_CREDIT
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
@@ -79,6 +81,7 @@ class _CaptureJudge:
             for ring in context.rings
             for rank in range(len(ring.members))
         }
+        self._summed = _ranks_at(next(config for config in plan.switches if config.name == switch))
         # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
         forged = any(
             isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
@@ -183,11 +186,17 @@ class _CaptureJudge:
 
     def _is_stale(self, connection: Connection, psn: int) -> bool:
         """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
-        window it has the result of this one (protocol text, section 4b, rule E)."""
+        window it has the result of this one (protocol text, section 4b, rule E).
+
+        Where its own packets do not come by, they are in the sums of the next connection around the ring that does: at a
+        spine the one of the receiver's rack, at the leaf of a boundary's sender the one that brings values down."""
         seat = self._seats.get(connection)
         if seat is None:  # a forged connection has no receiver
             return True
-        receiver = self._seats[seat.ring.requests(seat.after)]
+        summed, size = self._summed.get(seat.ring.ring_id, frozenset()), len(seat.ring.members)
+        around = [(seat.rank + step) % size for step in range(1, size + 1)]
+        nearest = next((later for later in around if later in summed), around[0])
+        receiver = self._seats[seat.ring.requests(nearest)]
         offset, reached = seat.clock.absolute(psn) - seat.first, receiver.clock.latest - receiver.first
         window = seat.ring.collective.window_messages
         return seat.layout.message_at(reached) >= seat.layout.message_at(offset) + window
@@ -203,6 +212,16 @@ class _Seat:
         self.is_summed = not ring.phase or ring.collective.kind == "netreduce"
         self.clock = PsnClock(ring.members[rank].to_successor.first_psn)
         self.first = self.clock.latest
+
+
+def _ranks_at(config: SwitchConfig) -> Mapping[int, frozenset[int]]:
+    """By ring: senders of the connections whose packets enter sums at a switch, or bring them."""
+    return {
+        ring.ring_id: frozenset(member.rank for member in ring.members).union(
+            [ring.links.predecessor.rank] if isinstance(ring.links, LeafLinks) else []
+        )
+        for ring in config.rings
+    }
 
 
 def _hangs_on(topology: Topology, host: str, switch: str) -> bool:

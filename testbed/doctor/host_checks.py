@@ -69,9 +69,14 @@ def check_bridge_utils() -> str:
 
 
 def check_ovs() -> str:
-    _which("ovs-vsctl")
-    _first_line("ovs-vsctl", "--timeout=1", "show")
-    return "its daemons answer; use datapath='user' where the kernel has no datapath"
+    from testbed.steering.openvswitch import missing_programs
+
+    missing = missing_programs()
+    if missing:
+        raise ProbeFailed(f"not found: {', '.join(missing)}")
+    if not os.path.exists("/dev/net/tun"):
+        raise ProbeFailed("there is no /dev/net/tun, which its user-space datapath needs")
+    return f"{_first_line('ovs-vsctl', '--version')}; runs start daemons of their own, in user space"
 
 
 def check_cgroups() -> str:
@@ -87,12 +92,12 @@ def check_cgroups() -> str:
 
 
 def check_openflow() -> str:
-    for package, launcher in (("os_ken", "os_ken.base.app_manager"), ("ryu", "ryu.cmd.manager")):
-        if importlib.util.find_spec(package) is not None:
-            # The launcher, not only the package: ryu imports and its launcher does not.
-            subprocess.run([sys.executable, "-c", f"import {launcher}"], check=True, capture_output=True, timeout=2)
-            return launcher
-    raise ProbeFailed("neither os_ken nor ryu is installed")
+    from testbed.steering.compat import library_name
+
+    name = library_name()
+    if name is None:
+        raise ProbeFailed("neither os_ken nor ryu is installed")
+    return name
 
 
 def check_qemu() -> str:

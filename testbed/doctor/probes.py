@@ -136,14 +136,14 @@ PROBES: tuple[ProbeSpec, ...] = (
         "ovs",
         "Open vSwitch",
         host.check_ovs,
-        "no OpenFlow steering",
-        "apt-get install openvswitch-switch, and start its daemons",
+        "no switch.commodity: openflow; our own program obeys the same rules",
+        "apt-get install openvswitch-switch (its service need not run), and the kernel module tun",
     ),
     ProbeSpec(
         "openflow",
         "an OpenFlow controller library",
         host.check_openflow,
-        "static flows by ovs-ofctl",
+        "no switch.commodity: openflow",
         "pip install os-ken",
     ),
     ProbeSpec(

@@ -21,6 +21,7 @@ from testbed.faults.model import NodeFault, PacketFault, RateChange
 from testbed.faults.netem import netem_arguments, probe_netem
 from testbed.faults.netem import why_not as netem_why_not
 from testbed.plan import Plan
+from testbed.plan.commodity import openflow_switches
 from topologies import Direction, Link, LinkShape
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
@@ -58,7 +59,7 @@ def choose_backends(plan: Plan, capabilities: FaultCapabilities, *, virtual: boo
     """One assignment for each fault and link direction (or node), in the order of the scenario, then those of links that
     delay by themselves. Raises HostCapabilityError when the scenario needs what the machine lacks."""
     topology = plan.scenario.topology
-    ours = {config.name for config in plan.switches}
+    ours = {config.name for config in plan.switches} - openflow_switches(plan)
     user = "virtual" if virtual else "user"
     chosen: list[Assignment] = []
     for fault in plan.scenario.faults:

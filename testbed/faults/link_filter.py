@@ -24,6 +24,7 @@ from testbed.faults.matching import ConnectionTable, matches
 from testbed.faults.model import Delay, Match, PacketFault
 from testbed.faults.native import FOREVER, MOST_ACTIVE, CLink, NativeScreen, c_rules, load_filter
 from testbed.plan import Plan
+from testbed.plan.commodity import openflow_switches
 from topologies import Direction, Link
 from workloads.errors import InternalError
 from workloads.machine import Buffer, Event, FrameBatch
@@ -210,7 +211,7 @@ def make_filters(plan: Plan, switch: str, backend: str = "user") -> tuple[dict[i
     A link direction is served once, at its receiving end where that is a switch, else at its sending one. Raises
     InternalError when a fault asks for messages and the plan does not say where they begin."""
     table = ConnectionTable(plan.connections)
-    switches = {config.name for config in plan.switches}
+    switches = {config.name for config in plan.switches} - openflow_switches(plan)
     ingress: dict[int, LinkFilter] = {}
     egress: dict[int, LinkFilter] = {}
     for port, link, entering in plan.scenario.topology.ports(switch):

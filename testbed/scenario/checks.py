@@ -15,6 +15,7 @@ from workloads.wire import PSN_MODULUS
 
 __all__ = [
     "check_clocks",
+    "check_commodity",
     "check_fabric",
     "check_job",
     "check_job_hosts",
@@ -37,6 +38,17 @@ def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
             "only the simulated world has clocks of its own",
             found=f"world {world}",
             allowed="world: simulated (or --world simulated)",
+        )
+
+
+def check_commodity(problems: Problems, switch: SwitchOptions, topology: Topology) -> None:
+    """A kind of commodity switch needs one: a switch that aggregates is ours."""
+    if switch.commodity != "soft" and switch.program != "forward" and attachment(topology) is None:
+        problems.add(
+            ("switch", "commodity"),
+            "no switch of this network is a commodity switch",
+            found=f"'{switch.commodity}', and program {switch.program} on every switch",
+            allowed="topology.kind: rack_accelerator, or switch.program: forward",
         )
 
 

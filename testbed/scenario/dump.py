@@ -28,6 +28,7 @@ from testbed.scenario.background import dump_background
 from testbed.scenario.congestion import dump_dcqcn
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.model import DcqcnOptions, Job, Scenario, Transport
+from testbed.scenario.nics import dump_nics
 from testbed.scenario.topology_kinds import dump_topology
 from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate, format_size
 from topologies import DIRECTIONS, Direction, Topology
@@ -48,6 +49,7 @@ def dump_scenario(scenario: Scenario) -> str:
             "program": scenario.switch.program,
             "release": scenario.switch.release,
             "gate": scenario.switch.gate,
+            "commodity": scenario.switch.commodity,
             "memory": scenario.switch.memory,
         },
         "transport": _dump_transport(scenario.transport),
@@ -56,6 +58,7 @@ def dump_scenario(scenario: Scenario) -> str:
             "offset": format_duration(scenario.clocks.offset_ns),
             "drift": format_drift(scenario.clocks.drift_ppb),
         },
+        "nics": dump_nics(scenario.nics),
         "faults": [_dump_fault(fault, scenario.topology) for fault in scenario.faults],
         **({"background": [dump_background(flow) for flow in scenario.background]} if scenario.background else {}),
         "time_limit": format_duration(scenario.time_limit_ns),

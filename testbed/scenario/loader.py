@@ -11,6 +11,7 @@ from testbed.scenario.background import load_background
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
+    check_commodity,
     check_fabric,
     check_job,
     check_job_hosts,
@@ -26,6 +27,7 @@ from testbed.scenario.fault_checks import check_conflicts, check_match, check_wi
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
 from testbed.scenario.schema import ClockKeys, JobKeys, ScenarioKeys, StragglerKeys, SwitchKeys, TransportKeys
@@ -83,6 +85,7 @@ class _Build:
         switch, transport, job = self._switch(), self._transport(), self._job()
         clocks = self._clocks()
         faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None)
+        nics = load_nics(self.problems, self.data.get("nics"), topology[0] if topology else None)
         hosts = len(topology[0].hosts) if topology else None
         if job and job.hosts:
             hosts = len(job.hosts)
@@ -99,6 +102,8 @@ class _Build:
             check_machines(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
+        if switch and topology:
+            check_commodity(self.problems, switch, topology[0])
         if topology and switch and transport and job:
             check_switchml(self.problems, *topology, switch, transport, job)
         if switch and transport and job:
@@ -106,6 +111,8 @@ class _Build:
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
         if topology:
             check_conflicts(self.problems, faults, topology[0])
+        if top:
+            check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
         if top and clocks:
             check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:
@@ -125,6 +132,7 @@ class _Build:
             switch=switch,
             job=job,
             clocks=clocks,
+            nics=nics,
             faults=tuple(fault for _, _, fault in faults),
             background=background,
             time_limit_ns=top.time_limit,
@@ -139,7 +147,9 @@ class _Build:
         if value is None:
             return SwitchOptions()
         keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
-        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate, keys.memory)
+        if keys is None:
+            return None
+        return SwitchOptions(keys.program, keys.release, keys.gate, keys.commodity, keys.memory)
 
     def _transport(self) -> Transport | None:
         value = self.data.get("transport")

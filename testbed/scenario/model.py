@@ -63,6 +63,8 @@ class SwitchOptions:
     """order: rule A of the protocol; asap"""
     gate: str = "window"
     """window: accept ahead packets inside the window; epsn: only the expected one"""
+    commodity: str = "soft"
+    """what the switches without aggregation are: soft, openflow"""
     memory: int = 256
     """values (of one packet's elements) that the switch stores for aggregation"""
 
@@ -140,6 +142,8 @@ class Scenario:
     job: Job = Job()
     clocks: Clocks = TRUE_CLOCKS
     """of the nodes; only the simulated world can set them"""
+    nics: tuple[tuple[str, str], ...] = ()
+    """(host, RDMA device) of the hosts that are on a device; the others are on our own endpoint"""
     faults: tuple[Fault, ...] = ()
     background: tuple[BackgroundFlow, ...] = ()
     time_limit_ns: int = 60_000_000_000

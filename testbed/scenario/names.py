@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "BACKGROUND_KINDS",
     "COLLECTIVES",
+    "COMMODITY_KINDS",
     "CONGESTION_CONTROLS",
     "CREDITS",
     "DTYPES",
@@ -50,6 +51,10 @@ DTYPES = {
     "int32sat": "exact, then clamped once",
 }
 OPS = {"sum": "fold in rank order", "max": "largest", "xor": "bitwise"}
+COMMODITY_KINDS = {
+    "soft": "our own forwarding program obeys the flow rules",
+    "openflow": "Open vSwitch under an OpenFlow controller of ours (emulated world; the simulated one takes soft)",
+}
 FALLBACKS = {
     "none": "the job fails when its connections die",
     "ring": "each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce only)",

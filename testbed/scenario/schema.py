@@ -35,6 +35,9 @@ from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS
 from workloads.wire import PSN_MASK
 
 __all__ = [
+    "LINK_LIST",
+    "NODE_LIST",
+    "TWO_ENDS",
     "BackgroundKeys",
     "CableKeys",
     "ClockKeys",
@@ -58,6 +61,10 @@ __all__ = [
 PROGRAM_FILE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
 """a program of the user's own: `path.py:Class`"""
 
+NODE_LIST = "a list, as [{name: h1, role: host}, ...]"
+LINK_LIST = "a list, as [{ends: [h1, s1]}, ...]"
+TWO_ENDS = "the names of two nodes, as [h1, s1]"
+
 Mtu = Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)")]
 Queue = Annotated[int, whole(1, 1_000_000, " (packets)")]
 EcnThreshold = Annotated[int | None, whole_or("none", None, 1, 999_999, " (packets)")]
@@ -75,6 +82,7 @@ class ScenarioKeys(Section):
     transport: Any = None
     job: Any = None
     clocks: Any = None
+    nics: Any = None
     faults: Any = None
     background: Any = None
     time_limit: DurationKey = 60_000_000_000
@@ -167,9 +175,9 @@ class CustomKeys(Section):
     """Node by node, link by link; `link` holds what the links have in common."""
 
     kind: Annotated[str, choice(["custom"])]
-    nodes: Any = Field(...)
+    nodes: Any = Field(..., description=NODE_LIST)
     link: Any = None
-    links: Any = Field(...)
+    links: Any = Field(..., description=LINK_LIST)
 
 
 class NodeKeys(Section):
@@ -182,13 +190,14 @@ class NodeKeys(Section):
 class CableKeys(LinkOverrideKeys):
     """`topology.links[n]` of a custom topology."""
 
-    ends: Any = Field(...)
+    ends: Any = Field(..., description=TWO_ENDS)
 
 
 class SwitchKeys(Section):
     program: Annotated[str, choice(names.PROGRAMS, or_form=PROGRAM_FILE)] = "netreduce"
     release: Annotated[str, choice(names.RELEASES)] = "order"
     gate: Annotated[str, choice(names.GATES)] = "window"
+    commodity: Annotated[str, choice(names.COMMODITY_KINDS)] = "soft"
     memory: Annotated[int, whole(1, 1 << 16, " (values)")] = 256
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workloads.machine import Event
 
 __all__ = [
+    "CaptureLost",
     "LeftoversFound",
     "NodeExited",
     "NodeStarted",
@@ -81,6 +82,14 @@ class TcpFlowMeasured(Event):
     """from its first byte to its last, by the sender"""
     trouble: str
     """what its ends complained about; empty: nothing"""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureLost(Event):
+    """The capture of a foreign switch had holes and was thrown away."""
+
+    drops: int
+    """frames that the kernel had no room for"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
 import gc
 import os
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from testbed.kernel.namespaces import enter
-from testbed.kernel.processes import child_setup, name_process
+from testbed.kernel.processes import child_setup, name_process, take_precedence
 from testbed.ledger import Ledger
 from testbed.plan import Plan
 from testbed.worlds.emulated.control import NodeChannel, connect
@@ -27,7 +26,6 @@ from workloads.machine import Event
 
 __all__ = ["CRASH_STATUS", "REFUSED_STATUS", "NodeBuilder", "NodeLoop", "NodeTask", "fork_node"]
 
-_SWITCH_NICE = -15
 CRASH_STATUS = 70
 REFUSED_STATUS = 64
 _DEFAULT_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2)
@@ -79,7 +77,7 @@ def fork_node(task: NodeTask, build: NodeBuilder, ledger: Ledger, shell_pid: int
         name_process(f"tb {task.node.name}")
         _detach(log)
         if task.node.role is Role.SWITCH:
-            _take_precedence()
+            take_precedence()
         _live(task, build, ledger.folder, shell_pid)
     except BaseException:
         traceback.print_exc()
@@ -116,15 +114,6 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
         raise
     channel.done()
     _leave(0)
-
-
-def _take_precedence() -> None:
-    """A switch has hardware of its own: on a busy machine it must not wait for its turn among the hosts. Where sessions
-    share the processor by groups (sched(7), autogroup), a nice value counts inside the session only, so the group gets it
-    too."""
-    os.setpriority(os.PRIO_PROCESS, 0, _SWITCH_NICE)
-    with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_SWITCH_NICE))
 
 
 def _leave(status: int) -> None:

@@ -13,7 +13,8 @@ from testbed.kernel.shaping import burst_bytes
 from testbed.plan import udp_ends
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.control import NodeChannel
-from testbed.worlds.emulated.node import NodeTask
+from testbed.worlds.emulated.devices import build_device_host, device_of
+from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from topologies import Link, LinkShape, Role
 from workloads.machine import Event, Machine
 
@@ -60,8 +61,10 @@ def capture_path(run_dir: Path, switch: str) -> Path:
     return run_dir / f"{switch}.pcapng"
 
 
-def build_node(task: NodeTask, channel: NodeChannel) -> _Loop:
+def build_node(task: NodeTask, channel: NodeChannel) -> NodeLoop:
     """Raises ScenarioError and HostCapabilityError as the parts do."""
+    if device_of(task.plan, task.node.name) is not None:
+        return build_device_host(task, channel)
     return _build_host(task, channel) if task.node.role is Role.HOST else _build_switch(task, channel)
 
 

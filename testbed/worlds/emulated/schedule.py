@@ -19,9 +19,11 @@ class Act(StrEnum):
     RESTART = "restart"
     CHANGE_RATE = "rate_change"
     RESTORE_RATE = "rate_restore"
+    CUT = "cut"
+    MEND = "mend"
 
 
-HEALING = frozenset({Act.RESUME, Act.RESTART, Act.RESTORE_RATE})
+HEALING = frozenset({Act.RESUME, Act.RESTART, Act.RESTORE_RATE, Act.MEND})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,9 @@ class Action:
     direction: Direction | None = None
 
 
-def make_schedule(faults: Iterable[Fault]) -> tuple[Action, ...]:
-    """By time; at equal times what heals comes first, then in the order of the scenario."""
-    actions = [action for fault in faults for action in _actions(fault)]
+def make_schedule(faults: Iterable[Fault], more: Iterable[Action] = ()) -> tuple[Action, ...]:
+    """By time; at equal times what heals comes first, then in the order of the scenario, then `more`."""
+    actions = [*(action for fault in faults for action in _actions(fault)), *more]
     return tuple(sorted(actions, key=lambda action: (action.at_ns, action.act not in HEALING)))
 
 

@@ -14,15 +14,20 @@ from pathlib import Path
 from testbed.cleanup import find_leftovers, remove_run
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
+from testbed.faults.model import LinkDown
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
 from testbed.ledger import Ledger, state_dir
 from testbed.plan import Plan
+from testbed.plan.commodity import CONTROLLER
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.worlds.base import RunFacts
+from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.control import make_record
+from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
+from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.emulated.tenants import Tenants
@@ -32,12 +37,12 @@ from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "EmulatedWorld"]
+__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "open_ledger", "refuse"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
-_READY_PATIENCE_S = 60.0
-_START_LEAD_NS = 20_000_000
+READY_PATIENCE_S = 60.0
+START_LEAD_NS = 20_000_000
 """from the message of the barrier to t = 0, so that every node hears it in time"""
 _GRACE_NS = 5_000_000_000
 _NEVER = 1 << 62
@@ -59,8 +64,10 @@ class EmulatedWorld:
         Raises ScenarioError or HostCapabilityError before anything is made, or when the kernel refuses a part of the network;
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
-        _refuse(plan)
+        refuse(plan)
+        require_devices(plan.scenario.nics)
         require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
+        refuse_for_openflow(plan)
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
 
@@ -91,7 +98,7 @@ class _Run:
 
     def go(self) -> RunFacts:
         self._run_dir.mkdir(parents=True, exist_ok=True)
-        ledger = _open_ledger(self._run_dir)
+        ledger = open_ledger(self._run_dir)
         try:
             self._inside_ledger(ledger)
         finally:
@@ -101,14 +108,16 @@ class _Run:
                 self._tell(LeftoversFound(left))
             ledger.close()
             remove_run(ledger.folder, ledger.owner, entries)
-        return RunFacts(self._captures(), self._environment())
+        return RunFacts(self._captures(), self._environment(), plan=self._plan)
 
     def _inside_ledger(self, ledger: Ledger) -> None:
         from testbed.worlds.emulated.network import build
 
         self._network = build(self._topology, ledger, self._interruption.check)
+        self._openflow = OpenFlowSwitches(self._plan, self._network, ledger, self._run_dir)
+        node_builder = self._openflow.builder(self._build)
         try:
-            self._fleet = Fleet(ledger, self._build, self._interruption, tell=self._tell, on_record=self._hear)
+            self._fleet = Fleet(ledger, node_builder, self._interruption, tell=self._tell, on_record=self._hear)
             tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell)
             try:
                 tenants.listen()
@@ -117,31 +126,48 @@ class _Run:
                 tenants.finish()
                 self._fleet.stop(Role.HOST)
                 self._fleet.stop(Role.SWITCH)
+                self._openflow.check()
                 self._measure()
             finally:
                 tenants.close()
                 self._fleet.close()
         finally:
+            self._openflow.stop()
             self._network.stop()
 
     def _start(self) -> None:
         with warm():
+            on_devices = dict(self._scenario.nics)
+            for name in on_devices:
+                self._launch(name)
+            if on_devices:
+                self._plan = plan_with_names(self._plan, self._fleet.exchange_names(READY_PATIENCE_S))
+            if self._openflow.names:
+                # Before its switches, which call it when they come up.
+                self._launch(CONTROLLER)
+                self._openflow.start(self._interruption.check)
             for node in self._topology.nodes:
                 self._interruption.check()
+                if node.name in on_devices or (node.name in self._openflow.names and not self._scenario.capture):
+                    continue
                 self._launch(node.name)
-        self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)
-        self._origin_ns = time.monotonic_ns() + _START_LEAD_NS
+        self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
+        self._origin_ns = time.monotonic_ns() + START_LEAD_NS
         self._fleet.start(self._origin_ns)
         self._tell(TrafficStarted(len(self._topology.nodes)))
 
     def _launch(self, name: str) -> None:
         lives = self._lives[name]
         self._lives[name] += 1
+        if name == CONTROLLER and self._openflow.names:
+            self._fleet.launch(*self._openflow.controller(lives))
+            return
         task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir, lives)
         self._fleet.launch(task, self._network.pid(name))
 
     def _drive(self, tenants: Tenants) -> None:
-        schedule = list(make_schedule(self._scenario.faults))
+        faults = self._scenario.faults
+        schedule = list(make_schedule(faults, carrier_actions(faults, self._topology, self._openflow.names)))
         limit = self._scenario.time_limit_ns
         while not self._over():
             self._interruption.check()
@@ -151,6 +177,7 @@ class _Run:
                 return
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
+            self._openflow.check()
             due = tenants.advance(now)
             acts = schedule[0].at_ns if schedule else _NEVER
             deadline = min(limit, self._give_up_ns, acts, _NEVER if due is None else due)
@@ -165,6 +192,9 @@ class _Run:
 
     def _act(self, action: Action, later: list[Action]) -> None:
         fleet, target = self._fleet, action.target
+        if target in self._openflow.names:
+            self._act_on_openflow(action)
+            return
         match action.act:
             case Act.PAUSE:
                 if fleet.signal(target, signal.SIGSTOP):
@@ -186,6 +216,40 @@ class _Run:
                     self._tell(FaultHealed(action.fault, target))
             case Act.CHANGE_RATE | Act.RESTORE_RATE:
                 self._set_rate(action)
+            case Act.CUT | Act.MEND:
+                self._set_carrier(action)
+
+    def _act_on_openflow(self, action: Action) -> None:
+        """Its daemons are no node of the fleet."""
+        switch, target = self._openflow, action.target
+        match action.act:
+            case Act.PAUSE:
+                if switch.pause(target):
+                    self._strike(action, "pause", "signal")
+            case Act.RESUME:
+                switch.resume(target)
+                self._tell(FaultHealed(action.fault, target))
+            case Act.KILL:
+                if switch.is_alive(target):
+                    switch.kill(target)
+                    self._strike(action, "kill", "signal")
+            case Act.RESTART:
+                switch.restart(target)
+                self._tell(FaultHealed(action.fault, target))
+
+    def _set_carrier(self, action: Action) -> None:
+        link = self._topology.link(action.target)
+        is_fault_of_link = any(
+            isinstance(fault, LinkDown) and fault.name == action.fault for fault in self._scenario.faults
+        )
+        if action.act is Act.CUT:
+            self._openflow.cut(link, action.fault)
+            if is_fault_of_link:
+                self._strike(action, "link_down", "netlink")
+        else:
+            self._openflow.mend(link, action.fault)
+            if is_fault_of_link:
+                self._tell(FaultHealed(action.fault, link.name))
 
     def _set_rate(self, action: Action) -> None:
         link, direction = self._topology.link(action.target), action.direction
@@ -268,13 +332,13 @@ class _Run:
         }
 
 
-def _refuse(plan: Plan) -> None:
+def refuse(plan: Plan) -> None:
     """What no machine can give this world."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
 
 
-def _open_ledger(run_dir: Path) -> Ledger:
+def open_ledger(run_dir: Path) -> Ledger:
     run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
     try:
         return Ledger.create(run, run_dir)

@@ -201,7 +201,11 @@ class SimulatedWorld:
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made. Raises
-        ScenarioError for background TCP."""
+        ScenarioError for background TCP and for hosts on devices."""
+        for host, device in plan.scenario.nics:
+            raise ScenarioError(
+                "a device works in real time only", key=f"nics.{host}", found=f"verbs:{device}", allowed="soft"
+            )
         if self.name not in plan.scenario.worlds:
             raise ScenarioError(
                 "TCP runs in the emulated world only",

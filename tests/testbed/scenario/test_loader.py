@@ -81,7 +81,7 @@ def test_every_key_arrives_where_it_belongs():
     thresholds = [scenario.topology.link(name).shape.ecn_threshold_packets for name in ("h2-s1", "h3-s1", "h4-s1")]
     assert thresholds == [65, None, 20]
     assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
-    assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn", 99)
+    assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn", "soft", 99)
     assert dataclasses.astuple(transport) == (
         4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
