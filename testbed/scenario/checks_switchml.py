@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from testbed.faults.model import PacketFault
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
@@ -9,7 +11,7 @@ from testbed.scenario.problems import Problems
 from topologies import LinkShape, Topology
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 
-__all__ = ["check_switchml", "check_switchml_fault"]
+__all__ = ["check_switchml", "check_switchml_fault", "check_switchml_nics"]
 
 _MOST_WORKERS = 32
 _ETHERNET = 14
@@ -123,4 +125,16 @@ def check_switchml_fault(problems: Problems, placed: Placed) -> None:
                 (*path, "match", key),
                 "the fault can never strike: switchml sends no RoCE packets",
                 allowed="attempt, on the links and directions of the fault",
+            )
+
+
+def check_switchml_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:
+    """A device does the RC protocol; SwitchML is datagrams of our own."""
+    if job.collective == "switchml":
+        for host, device in nics:
+            problems.add(
+                ("nics", host),
+                "switchml does not run on RDMA devices",
+                found=f"verbs:{device}",
+                allowed="soft",
             )

@@ -20,7 +20,7 @@ from testbed.scenario.checks import (
     check_program,
     check_switch_memory,
 )
-from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault
+from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
@@ -113,6 +113,8 @@ class _Build:
             check_conflicts(self.problems, faults, topology[0])
         if top:
             check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
+        if job and nics:
+            check_switchml_nics(self.problems, job, nics)
         if top and clocks:
             check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:

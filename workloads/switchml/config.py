@@ -40,7 +40,6 @@ class SwitchMlConfig:
     """W, packets outstanding, each in an index of its own; at most the job's part of the pool"""
     rto_ns: int = 10_000_000
     """a packet without a result is sent again after that, or after four times the measured round trip if that is more"""
-    trace: bool = False
 
     @property
     def group(self) -> int:
