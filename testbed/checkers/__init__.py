@@ -18,6 +18,7 @@ from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
+from testbed.checkers.uplinks import skip_uplinks, uplinks
 
 __all__ = [
     "Check",
@@ -87,6 +88,12 @@ register_checker(
     transparency,
     proves="connections stayed end to end: the switch answered nothing, and changed only payloads",
     skip=skip_transparency,
+)
+register_checker(
+    "uplinks",
+    uplinks,
+    proves="each leaf sent one packet per slot up, however many hosts it has",
+    skip=skip_uplinks,
 )
 register_checker(
     "steering",

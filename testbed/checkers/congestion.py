@@ -18,8 +18,8 @@ _BILLION = 10**9
 
 
 def skip_congestion(context: CheckContext) -> str | None:
-    control = context.plan.scenario.transport.congestion_control
-    return "" if control == "none" else None
+    """Most runs have no congestion control, and say nothing about it."""
+    return "" if context.plan.scenario.transport.congestion_control == "none" else None
 
 
 def congestion(context: CheckContext) -> CheckResult:

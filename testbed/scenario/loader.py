@@ -158,10 +158,9 @@ class _Build:
         if value is None:
             return Transport()
         keys = validate_section(self.problems, ("transport",), value, TransportKeys, "transport")
-        if keys is None:
-            return None
-        dcqcn = load_dcqcn(self.problems, ("transport", "dcqcn"), keys.dcqcn)
-        if dcqcn is None:
+        given = value.get("dcqcn") if isinstance(value, dict) else None
+        dcqcn = load_dcqcn(self.problems, ("transport", "dcqcn"), given)
+        if keys is None or dcqcn is None:
             return None
         return Transport(
             path_mtu=keys.path_mtu,
