@@ -78,8 +78,8 @@ def data_flows(plan: Plan) -> Mapping[LinkUse, float]:
     aggregates, what it sends to a host counts as the data of that host's connection. Messages that are summed by several
     spines, each by one, count as that share at each."""
     found: Counter[LinkUse] = Counter()
-    for part in _parts(plan):
-        paths = _paths(plan, part)
+    for _, source, envelope in _senders(plan):
+        paths = _paths(plan, source, envelope)
         for use, times in Counter(use for path in paths for use in path).items():
             found[use] += times / len(paths)  # type: ignore[assignment]
     return found
@@ -90,10 +90,10 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
     scenario is to blame. Phases follow one another, so each is looked at for itself."""
     topology = plan.scenario.topology
     coming: dict[str, Counter[LinkUse]] = {}
-    for part in _parts(plan):
-        paths = _paths(plan, part)
+    for name, source, envelope in _senders(plan):
+        paths = _paths(plan, source, envelope)
         rate = topology.link(paths[0][0][0]).shape.rate_bps if paths[0] else 0
-        phase = coming.setdefault(part.collective.phase, Counter())
+        phase = coming.setdefault(name, Counter())
         for use in {use for path in paths for use in path}:
             phase[use] += rate
     for flow in plan.background:
@@ -107,17 +107,21 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
     )
 
 
-def _paths(plan: Plan, part: WorkerConfig) -> list[tuple[LinkUse, ...]]:
+def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, ...]]:
     """All that the packets of one connection take."""
-    envelope = part.to_successor.envelope
     roots = {len(links.uplinks) for config in plan.switches if (links := _boundary(config, envelope)) is not None}
-    return [flow_path(plan, part.name, envelope, root=root) for root in range(max(roots, default=1))]
+    return [flow_path(plan, source, envelope, root=root) for root in range(max(roots, default=1))]
 
 
-def _parts(plan: Plan) -> Iterator[WorkerConfig]:
-    """Every worker on every ring: the senders of all connections."""
+def _senders(plan: Plan) -> Iterator[tuple[str, str, Envelope]]:
+    """(phase, host, envelope) of everything that carries a gradient away: of every worker, on every ring."""
     for worker in plan.workers:
-        yield from worker.parts
+        if isinstance(worker, WorkerConfig):
+            for part in worker.parts:
+                yield part.collective.phase, worker.name, part.to_successor.envelope
+        else:
+            for envelope in worker.sends:
+                yield "", worker.name, envelope
 
 
 def _exits(topology: Topology) -> dict[tuple[str, int], Link]:

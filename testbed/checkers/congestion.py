@@ -57,7 +57,7 @@ def _parameters(context: CheckContext) -> dict[tuple[str, int], DcqcnConfig]:
     """By host and queue pair, of the first life of each host."""
     return {
         (worker.name, qp.qpn): qp.dcqcn
-        for worker in context.plan.workers
+        for worker in context.plan.ring_workers
         for qp in (worker.to_successor, worker.from_predecessor)
         if qp.dcqcn is not None
     }

@@ -75,6 +75,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "straggler-too-late",
         "spine-leaf-ring",
         "fat-tree-ring",
+        "switchml",
         "congested",
         "hierarchical",
         "hierarchical-ring",
