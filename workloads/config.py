@@ -8,6 +8,7 @@ from typing import Protocol
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
+    "PHASE_KINDS",
     "ArithmeticSpec",
     "CollectiveConfig",
     "DcqcnConfig",
@@ -103,11 +104,15 @@ class ArithmeticSpec:
     """float32, int32 (wraps), int32sat (saturates)"""
 
 
+PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast")
+"""kinds of collectives that are phases of others and nothing by themselves"""
+
+
 @dataclass(frozen=True, slots=True)
 class CollectiveConfig:
     kind: str
-    """netreduce, ring, shift; parallel_netreduce, tencent (of a worker with phases); of a phase also reduce_scatter,
-    all_gather, chain_reduce, chain_broadcast"""
+    """netreduce, ring, shift; parallel_netreduce, tencent (of a worker with phases); of a phase also one of
+    PHASE_KINDS"""
     ring_id: int
     rank: int
     size: int

@@ -79,6 +79,23 @@ def test_a_worker_is_told_everything_from_a_file():
     assert config.workload.elements == 100
 
 
+def test_a_worker_may_have_phases():
+    pair = "".join(f"{name}:\n{_QP}" for name in ("to_successor", "from_predecessor"))
+    phase = (
+        pair
+        + "collective: {kind: all_gather, ring_id: 2, rank: 0, size: 2, phase: last}\nfirst_element: 4\nelements: 8"
+    )
+    text = _WORKER + "phases:\n- " + phase.replace("\n", "\n  ")
+    (found,) = parse_node_config(text, "h1.yaml", WorkerConfig).phases
+    assert (found.collective.kind, found.collective.phase, found.first_element, found.elements) == (
+        "all_gather",
+        "last",
+        4,
+        8,
+    )
+    assert found.to_successor.qpn == 256
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
