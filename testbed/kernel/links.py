@@ -13,6 +13,7 @@ __all__ = [
     "LinkReading",
     "add_address",
     "add_neighbour",
+    "clear_flags",
     "read_addresses",
     "read_links",
     "set_flags",
@@ -70,6 +71,11 @@ def veth_pair(name: str, mac: bytes, peer: str, peer_mac: bytes, peer_pid: int, 
 def set_flags(index: int, flags: int) -> Request:
     """Set these (UP, PROMISCUOUS); leave the others."""
     return Request(_NEW_LINK, _LINK_HEADER.pack(0, 0, index, flags, flags))
+
+
+def clear_flags(index: int, flags: int) -> Request:
+    """Clear these, UP for instance; leave the others."""
+    return Request(_NEW_LINK, _LINK_HEADER.pack(0, 0, index, 0, flags))
 
 
 def add_address(index: int, ip: bytes, prefix_length: int) -> Request:

@@ -19,6 +19,7 @@ from testbed.kernel.links import (
     LinkReading,
     add_address,
     add_neighbour,
+    clear_flags,
     read_addresses,
     read_links,
     set_flags,
@@ -98,10 +99,10 @@ class Network:
         _require(f"link {link.name} {direction}: rate", rate_bps // 8 * 8, self.read_shaping(link, direction).rate_bps)
 
     def set_state(self, node: str, port: int, *, up: bool) -> None:
-        """Of an interface; without it the far end of its link has no carrier. Raises NetlinkError."""
+        """Of an interface; without it the far end of its link has no carrier. Raises OSError."""
         foothold = self._footholds[node]
         index = foothold.index[self.interface(node, port)]
-        foothold.netlink.link("set", index=index, state="up" if up else "down")
+        foothold.netlink.change([set_flags(index, UP) if up else clear_flags(index, UP)])
 
     def stop(self) -> None:
         """Ends the shells; namespaces, interfaces and qdiscs go with them. Safe on a half-built network, and twice."""
