@@ -8,7 +8,11 @@ from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Topology
 
-__all__ = ["Job", "Scenario", "SwitchOptions", "Transport"]
+__all__ = ["CONTROLLER", "Job", "Scenario", "SwitchOptions", "Transport"]
+
+
+CONTROLLER = "controller"
+"""the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
 
 
 @dataclass(frozen=True, slots=True)

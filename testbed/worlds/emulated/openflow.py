@@ -10,8 +10,9 @@ from testbed.doctor import require
 from testbed.faults.model import PacketFault
 from testbed.ledger import Ledger
 from testbed.plan import Plan
-from testbed.plan.commodity import CONTROLLER, openflow_switches
+from testbed.plan.commodity import openflow_switches
 from testbed.report.capture import PcapngTap
+from testbed.scenario.model import CONTROLLER
 from testbed.steering.fabric import make_fabric
 from testbed.steering.openvswitch import OpenVSwitch
 from testbed.worlds.emulated.carrier import end_at, is_cut
