@@ -15,7 +15,7 @@ from testbed.steering.fabric import Fabric, make_fabric
 from testbed.steering.launch import run_controller
 from testbed.steering.readings import TableReading
 from testbed.steering.session import Session
-from topologies import LinkShape, host_ip, rack_accelerator
+from topologies import LinkShape, host_ip, rack_accelerator, spine_leaf
 from workloads.machine import Event, event_record
 
 DSCP = 26
@@ -30,12 +30,21 @@ def two_host_fabric() -> Fabric:
     return make_fabric(rack_accelerator(2, 2, LinkShape()), [config])
 
 
+def leaf_fabric() -> Fabric:
+    """Of a spine-leaf network leaf1 only: h1 and h2 on ports 0 and 1, two equal ports to h3."""
+    topology = spine_leaf((2, 1), 2, LinkShape(), LinkShape())
+    return make_fabric(topology, [SwitchConfig(name="leaf1", program="forward", ports=4, flow_salt=7)])
+
+
+FABRICS = {"accelerator": two_host_fabric, "leaf": leaf_fabric}
+
+
 def _say(document: object) -> None:
     sys.stdout.write(json.dumps(document, default=str) + "\n")
     sys.stdout.flush()
 
 
-def main(port: int) -> None:
+def main(port: int, fabric: Fabric) -> None:
     parts = library_parts()
 
     def tell(event: Event) -> None:
@@ -44,7 +53,7 @@ def main(port: int) -> None:
     def on_reading(reading: TableReading) -> None:
         _say({"event": "reading", **asdict(reading)})
 
-    session = Session(Controller(two_host_fabric()), tell, on_reading)
+    session = Session(Controller(fabric), tell, on_reading)
 
     def ask() -> None:
         while True:
@@ -57,4 +66,4 @@ def main(port: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), FABRICS[sys.argv[2]]())

@@ -29,9 +29,9 @@ PORT = 6653
 class Driver:
     """tests/support/steering_driver.py as a process in the calling thread's namespace."""
 
-    def __init__(self, python: Path | str = sys.executable) -> None:
+    def __init__(self, python: Path | str = sys.executable, fabric: str = "accelerator") -> None:
         self._process = subprocess.Popen(
-            [str(python), "-m", "tests.support.steering_driver", str(PORT)],
+            [str(python), str(ROOT / "tests" / "support" / "steering_driver.py"), str(PORT), fabric],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

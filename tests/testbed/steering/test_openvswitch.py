@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import errno
 import socket
 import struct
+import subprocess
 import threading
+import time
 
 import pytest
 
 from tests.support.steering_driver import DSCP
 from tests.testbed.steering.conftest import Driver, Rig
-from topologies import format_ip, host_ip, host_mac
+from topologies import format_ip, format_mac, host_ip, host_mac
 from workloads.wire.envelope import ROCE_PORT
 
 pytest.importorskip("os_ken")
@@ -65,6 +68,8 @@ def test_steering_fallback_and_a_new_controller(rig: Rig) -> None:
             back.send(datagram(b"back"))
             assert receiver.recv(2048) == b"back"
         assert_tcp_is_whole(rig)
+        ping = ["nsenter", "-t", str(rig.hosts[0]), "-n", "ping", "-q", "-c", "3", "-i", "0.05", "-w", "3", TWO]
+        assert "3 received" in subprocess.run(ping, capture_output=True, text=True, check=False).stdout
         reading = driver.wait_for("reading")
         # a dead accelerator port: data is dropped, everything else goes on
         rig.namespace.link_state("q2", "down")
@@ -121,3 +126,46 @@ def assert_tcp_is_whole(rig: Rig) -> None:
             client.sendall(content)
         server.join(10)
     assert bytes(received) == content
+
+
+def test_flows_spread_over_equal_ports_and_move_when_one_dies(rig: Rig) -> None:
+    driver = Driver(fabric="leaf")
+    try:
+        driver.wait_for("RulesInstalled", reason="connected")
+        neighbour = f"ip neigh add {format_ip(host_ip(3))} lladdr {format_mac(host_mac(3))} dev q0 nud permanent"
+        subprocess.run(["nsenter", "-t", str(rig.hosts[0]), "-n", *neighbour.split()], check=True)
+        first, second = send_flows(rig, 64)
+        assert (first | second, first & second) == (set(range(64)), set())
+        # Each flow is a coin: fewer than 12 of 64 on one side has a chance of less than one in a million.
+        assert min(len(first), len(second)) >= 12
+        assert send_flows(rig, 64) == (first, second)
+        rig.namespace.link_state("q2", "down")
+        driver.wait_for("RulesInstalled", reason="port 2 of leaf1 is down")
+        assert send_flows(rig, 16)[1] == set(range(16))
+    finally:
+        driver.kill()
+
+
+def send_flows(rig: Rig, count: int) -> tuple[set[int], set[int]]:
+    """One datagram each of `count` flows from h1 to h3; which came to q2, and which to q3."""
+    with rig.sniff("q2") as one, rig.sniff("q3") as two:
+        for number in range(count):
+            with rig.socket(1, socket.SOCK_DGRAM) as sender:
+                sender.bind((ONE, 20_000 + number))
+                sender.sendto(b"flow %03d" % number, (format_ip(host_ip(3)), 9))
+        time.sleep(0.3)
+        return flows_of(one), flows_of(two)
+
+
+def flows_of(tap: socket.socket) -> set[int]:
+    tap.setblocking(False)
+    found = set()
+    while True:
+        try:
+            _, marked, number = tap.recv(2048).partition(b"flow ")
+        except OSError as error:
+            if error.errno == errno.ENETDOWN:
+                continue
+            return found
+        if marked:
+            found.add(int(number[:3]))
