@@ -75,7 +75,7 @@ def test_every_key_arrives_where_it_belongs():
     thresholds = [scenario.topology.link(name).shape.ecn_threshold_packets for name in ("h2-s1", "h3-s1", "h4-s1")]
     assert thresholds == [65, None, 20]
     assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
-    assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn")
+    assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn", "soft")
     assert dataclasses.astuple(transport) == (4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000)
     assert dataclasses.astuple(job) == (
         "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, "received", False, "ring", 2, 100_000_000,
