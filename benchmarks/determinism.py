@@ -88,7 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--seeds wants 1 or more, --processes 2 or more")
     cases, differing, rows = [], 0, []
     try:
-        for name in options.names or builtin_names():
+        every = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
+        for name in options.names or every:
             cases += [Case(name, seed, tuple(options.set)) for seed in range(1, options.seeds + 1)]
             load_scenario(name, options.set, world="simulated")
     except ScenarioError as error:

@@ -1,7 +1,7 @@
-"""How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000] [NAME ...]`.
+"""How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000] [--fabric] [NAME ...]`.
 
 Prints, per bug and seed, the number of schedules until it was found and the check that found it; the unmutated code runs
-the same schedules first (`--survive N` of them).
+the same schedules first (`--survive N` of them). With `--fabric`: the bugs of two-level NetReduce, over drawn fabrics.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import argparse
 import sys
 
 from testbed.hunt.draw import draw_schedule
+from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import Machines, judge_schedule
-from tests.support.hunt_mutants import PLANTED
+from tests.support.hunt_mutants import FABRIC_PLANTED, PLANTED
 
 
-def _first(seed: int, schedules: int, machines: Machines) -> tuple[int, str] | None:
+def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[int, str] | None:
     """(schedules run, check) of the first failure."""
     for number in range(schedules):
-        failure, _ = judge_schedule(draw_schedule(seed, number), machines)
+        failure, _ = judge_schedule(draw_schedule(seed, number, kind=kind), machines)
         if failure is not None:
             return number + 1, failure.check
     return None
@@ -25,20 +26,24 @@ def _first(seed: int, schedules: int, machines: Machines) -> tuple[int, str] | N
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PLANTED)}; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join([*PLANTED, *FABRIC_PLANTED])}; default: all"
+    )
+    parser.add_argument("--fabric", action="store_true")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--schedules", type=int, default=2000)
     parser.add_argument("--survive", type=int, default=0, metavar="N")
     args = parser.parse_args()
+    kind, planted = (FABRIC, FABRIC_PLANTED) if args.fabric else (RACK, PLANTED)
     missed = 0
     for seed in args.seeds if args.survive else ():
-        found = _first(seed, args.survive, Machines())
+        found = _first(seed, args.survive, Machines(), kind)
         print(f"unmutated, seed {seed}: {'survives' if found is None else found} {args.survive}", flush=True)
         missed += found is not None
-    for name in args.names or PLANTED:
+    for name in args.names or planted:
         texts = []
         for seed in args.seeds:
-            found = _first(seed, args.schedules, PLANTED[name])
+            found = _first(seed, args.schedules, planted[name], kind)
             missed += found is None
             texts.append(f"not in {args.schedules}" if found is None else f"{found[0]} ({found[1]})")
         print(f"{name:30} {', '.join(texts)}", flush=True)

@@ -82,7 +82,11 @@ def main() -> int:
     verdicts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="ina-soak-") as folder:
         for name in options.names or builtin_names():
-            expected = load_scenario(name).expect
+            scenario = load_scenario(name)
+            if options.world not in scenario.worlds and not options.names:
+                print(f"{name:32} not for the {options.world} world", flush=True)
+                continue
+            expected = scenario.expect
             with ThreadPoolExecutor(options.jobs) as pool:
                 one_run = partial(run, name, folder=Path(folder), world=options.world)
                 outcomes = list(pool.map(one_run, range(1, options.seeds + 1)))

@@ -14,6 +14,7 @@ __all__ = [
     "MessageInferred",
     "PacketIgnored",
     "PlaneStatistics",
+    "QueueMarks",
     "ResultReplayed",
     "RingsInstalled",
     "RulesReplaced",
@@ -174,6 +175,17 @@ class SwitchStatistics(Event):
 
     counters: dict[str, int]
     """at least: data_in, results_out, bypassed, forwarded, flooded, and one per reason of PacketIgnored"""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMarks(Event):
+    """What a port that marks by the length of its queue did; told when the switch stops."""
+
+    port: int
+    marks: int
+    """frames that got CE"""
+    peak_waiting: int
+    """most frames that waited at once, as modelled"""
 
 
 @dataclass(frozen=True, slots=True)

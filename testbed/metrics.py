@@ -6,11 +6,13 @@ from collections import Counter
 from typing import Any
 
 from testbed.checkers.context import CheckContext
+from testbed.congestion import background_metrics, congestion_metrics
 from testbed.faults.model import Corrupt
 from testbed.history import Record
 from testbed.paths import data_flows
 from testbed.verdict import CheckResult, Verdict
-from topologies import format_ip
+from topologies import Topology, format_ip, machine_groups
+from workloads.costs import Machines, machine_cost
 from workloads.wire import OPCODES, Opcode
 
 __all__ = ["PERFORMANCE", "bound_bps", "fault_table", "metrics"]
@@ -25,17 +27,34 @@ _ETHERNET, _IP, _UDP, _BTH, _ICRC = 14, 20, 8, 12, 4
 def bound_bps(context: CheckContext) -> float:
     """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
     bytes; the rate of a link that several connections share is divided among them. In a ring all-reduce each gradient
-    crosses a link 2(P-1)/P times (protocol text, section 1)."""
+    crosses a link 2(P-1)/P times (protocol text, section 1). What runs in phases: the closed form without latencies."""
     worker = context.plan.workers[0]
     payload = worker.to_successor.path_mtu
-    frame = _ETHERNET + _IP + _UDP + _BTH + payload + _ICRC
-    topology, shared = context.plan.scenario.topology, data_flows(context.plan)
+    share = payload / (_ETHERNET + _IP + _UDP + _BTH + payload + _ICRC)
+    topology = context.plan.scenario.topology
+    if worker.phases:
+        return _phases_bound_bps(topology, worker.collective.kind, share)
+    shared = data_flows(context.plan)
     rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
-    bound = rate * payload / frame
+    bound = rate * share
     if worker.collective.kind == "ring":
         size = worker.collective.size
         bound *= size / (2 * (size - 1))
     return bound
+
+
+def _phases_bound_bps(topology: Topology, kind: str, share: float) -> float:
+    """By the slowest link inside a machine and the slowest between them; `share` of their rates is payload."""
+    groups, hosts = machine_groups(topology), {host.name for host in topology.hosts}
+    inside = min(link.shape.rate_bps for link in topology.links if link.a in hosts)
+    between = min(link.shape.rate_bps for link in topology.links if link.a not in hosts)
+    place = Machines(len(hosts), len(groups[0]), between * share, inside * share, 0.0)
+    seconds = machine_cost("TA" if kind == "tencent" else "PN").seconds
+    if (
+        len(groups[0]) == 1 and kind == "tencent"
+    ):  # the closed form reduces inside even where there is nobody to reduce with
+        return 8 / machine_cost("FR").seconds(place, 1)
+    return 8 / seconds(place, 1)
 
 
 def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[str, Any]:
@@ -66,6 +85,9 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "training": _training(context),
         "unreliable": None,
     }
+    # Only where the scenario asks for them.
+    extra = {"congestion": congestion_metrics(context), "background": background_metrics(context)}
+    values |= {name: found for name, found in extra.items() if found is not None}
     if fidelity is not None and fidelity.verdict is not Verdict.PASS:
         values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}
         values.update(dict.fromkeys(PERFORMANCE))
@@ -163,9 +185,10 @@ def _recovered(context: CheckContext) -> int:
     """Distinct data packets that were lost at least once and whose receiver finished: it has what they carried."""
     done = context.finished
     receivers = {
-        f"{format_ip(worker.from_predecessor.envelope.dst_ip)}>{format_ip(worker.from_predecessor.envelope.src_ip)}:"
-        f"{worker.from_predecessor.qpn}": worker.name
+        f"{format_ip(part.from_predecessor.envelope.dst_ip)}>{format_ip(part.from_predecessor.envelope.src_ip)}:"
+        f"{part.from_predecessor.qpn}": part.name
         for worker in context.plan.workers
+        for part in worker.parts
     }
     lost = {(record["flow"], record["psn"]) for record in _losses(context) if _class_of(record["opcode"]) == "data"}
     return sum(receivers.get(flow) in done for flow, _ in lost)

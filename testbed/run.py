@@ -91,6 +91,7 @@ def run_scenario(
     finally:
         history = sort_history(records)
         write_history(run_dir / "history.jsonl", history)
+    plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     document = judge(context, facts, world=scenario.world, replay=f"tb run {_shown(run_dir)}/scenario.yaml")
     (run_dir / "result.json").write_text(to_json(document), encoding="utf-8")

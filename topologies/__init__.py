@@ -14,6 +14,7 @@ from topologies.addressing import (
 from topologies.assembly import Cable, assemble, host, switch
 from topologies.fat_tree import fat_tree
 from topologies.graph import DIRECTIONS, Direction, Link, LinkShape, Node, Role, Topology
+from topologies.machines import machine_groups, machines
 from topologies.rack import rack
 from topologies.rack_accelerator import Attachment, attachment, rack_accelerator
 from topologies.spine_leaf import spine_leaf
@@ -41,6 +42,8 @@ __all__ = [
     "host",
     "host_ip",
     "host_mac",
+    "machine_groups",
+    "machines",
     "rack",
     "rack_accelerator",
     "spine_leaf",

@@ -34,7 +34,8 @@ class Node:
     ip: bytes
     """4 bytes; of a switch: empty"""
     part: str = ""
-    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core, commodity, accelerator; empty: just a switch"""
+    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core, commodity, accelerator, machine, rack; empty:
+    just a switch"""
 
 
 @dataclass(frozen=True, slots=True)

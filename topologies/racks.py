@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,17 +31,17 @@ class Racks:
     spines: tuple[Node, ...]
 
 
-def racks_of(topology: Topology) -> Racks:
+def racks_of(topology: Topology, ranks: Sequence[Node]) -> Racks:
     """Raises ValueError, with what is in the way, for other shapes than leaves with hosts, each linked to every spine, and
-    for hosts whose ranks (their order in the topology) are not contiguous per leaf."""
+    for `ranks`, hosts in rank order, that are not contiguous per leaf. Other hosts do not matter."""
     roles = {node.name: node.role for node in topology.nodes}
     homes: dict[str, str] = {}
-    for host in topology.hosts:
+    for host in ranks:
         (_, link, _), *more = topology.ports(host.name)
         if more:
             raise ValueError(f"host {host.name} has several links")
         homes[host.name] = link.b if link.a == host.name else link.a
-    order = [homes[host.name] for host in topology.hosts]
+    order = [homes[host.name] for host in ranks]
     firsts = [leaf for before, leaf in pairwise(["", *order]) if leaf != before]
     for leaf in firsts:
         if roles[leaf] is not Role.SWITCH:
@@ -49,24 +50,28 @@ def racks_of(topology: Topology) -> Racks:
             raise ValueError(f"the ranks of {leaf}'s hosts are not contiguous")
     if len(firsts) < 2:
         raise ValueError("all hosts are on one leaf")
-    spines = tuple(node for node in topology.switches if node.name not in firsts)
+    spines = tuple(node for node in topology.switches if node.name not in firsts and _without_hosts(topology, node))
     if not spines:
         raise ValueError("no switch is free of hosts, to be a spine")
     for spine in spines:
         beside = {neighbour for _, neighbour in _neighbours(topology, spine.name)} - set(firsts)
         if beside:
             raise ValueError(f"{spine.name} has no hosts and is linked to {min(beside)}, which has none either")
-    return Racks(tuple(_rack(topology, leaf, homes, spines) for leaf in firsts), spines)
+    return Racks(
+        tuple(
+            _rack(topology, leaf, tuple(host for host in ranks if homes[host.name] == leaf), spines) for leaf in firsts
+        ),
+        spines,
+    )
 
 
-def _rack(topology: Topology, leaf: str, homes: dict[str, str], spines: tuple[Node, ...]) -> Rack:
+def _rack(topology: Topology, leaf: str, hosts: tuple[Node, ...], spines: tuple[Node, ...]) -> Rack:
     ports: dict[str, int] = {}
     for port, neighbour in _neighbours(topology, leaf):
         ports.setdefault(neighbour, port)
     for spine in spines:
         if spine.name not in ports:
             raise ValueError(f"{leaf} is not linked to {spine.name}")
-    hosts = tuple(host for host in topology.hosts if homes[host.name] == leaf)
     return Rack(
         topology.node(leaf),
         hosts,
@@ -74,6 +79,10 @@ def _rack(topology: Topology, leaf: str, homes: dict[str, str], spines: tuple[No
         tuple(ports[spine.name] for spine in spines),
         tuple(_port_between(topology, spine.name, leaf) for spine in spines),
     )
+
+
+def _without_hosts(topology: Topology, switch: Node) -> bool:
+    return all(topology.node(other).role is not Role.HOST for _, other in _neighbours(topology, switch.name))
 
 
 def _port_between(topology: Topology, node: str, neighbour: str) -> int:

@@ -6,7 +6,45 @@ from dataclasses import dataclass, replace
 
 from workloads.wire import PSN_MODULUS, Envelope
 
-__all__ = ["ArithmeticSpec", "CollectiveConfig", "QpConfig", "WorkerConfig", "WorkloadConfig"]
+__all__ = [
+    "ArithmeticSpec",
+    "CollectiveConfig",
+    "DcqcnConfig",
+    "PhaseConfig",
+    "QpConfig",
+    "WorkerConfig",
+    "WorkloadConfig",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DcqcnConfig:
+    """DCQCN on one queue pair, in both roles; `testbed.plan.congestion` makes it. Rates are in bits of Ethernet frames per
+    second (14-byte header included), times in ns of the world."""
+
+    line_rate_bps: int
+    """of the sender's link: what it never exceeds"""
+    min_rate_bps: int
+    additive_bps: int
+    """R_AI"""
+    hyper_bps: int
+    """R_HAI"""
+    alpha_timer_ns: int
+    """T_alpha: that long without a CNP lets alpha decay once"""
+    increase_timer_ns: int
+    """T"""
+    byte_counter_bytes: int
+    """B, of request frames"""
+    cnp_interval_ns: int
+    """N_CNP: the receiver sends at most one CNP per interval"""
+    cut_period_ns: int
+    """at most one cut per period"""
+    gain: float = 1 / 256
+    """g, above 0, below 1"""
+    recovery_steps: int = 5
+    """F"""
+    burst_ns: int = 0
+    """a limited sender lets packets out in bursts of about that length; 0: one by one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +73,8 @@ class QpConfig:
     """retry_count 7 never ends, as in rdma_rxe"""
     trace: bool = False
     """tell every step of the two tables (QpStepped)"""
+    dcqcn: DcqcnConfig | None = None
+    """None: no congestion control, and no CNPs"""
 
     def reborn(self, lives: int) -> QpConfig:
         """The queue pair of a process that was started anew so many times: it has another number and another first PSN, as
@@ -62,7 +102,8 @@ class ArithmeticSpec:
 @dataclass(frozen=True, slots=True)
 class CollectiveConfig:
     kind: str
-    """netreduce, ring, shift"""
+    """netreduce, ring, shift; parallel_netreduce, tencent (of a worker with phases); of a phase also reduce_scatter,
+    all_gather, chain_reduce, chain_broadcast"""
     ring_id: int
     rank: int
     size: int
@@ -81,6 +122,10 @@ class CollectiveConfig:
     """our own receive ring (write)"""
     rkey: int = 0
     receive_late_ns: int = 0
+    phase: str = ""
+    """name of the phase that this is; empty: the whole collective"""
+    pipelined: bool = True
+    """a ring passes on each message as soon as it is there; false: step by step"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +140,64 @@ class WorkloadConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerConfig:
-    name: str
+class PhaseConfig:
+    """One of several collectives that a worker runs one after the other: a ring, queue pairs and a part of the gradient of its
+    own."""
+
     to_successor: QpConfig
     from_predecessor: QpConfig
     collective: CollectiveConfig
+    """rank and size are those in this ring"""
+    first_element: int
+    elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    name: str
+    to_successor: QpConfig
+    """of the first phase, where there are phases"""
+    from_predecessor: QpConfig
+    collective: CollectiveConfig
+    """rank and size are those in the job"""
     workload: WorkloadConfig
     fallback: WorkerConfig | None = None
     """who does the job, from its beginning, when the connections of this one die; with queue pairs of its own"""
+    phases: tuple[PhaseConfig, ...] = ()
+    """of a hierarchical collective, in their order; empty: one ring over all workers"""
+
+    @property
+    def parts(self) -> tuple[WorkerConfig, ...]:
+        """What this worker does on each of its rings, as if it did nothing else: itself, or one for each phase."""
+        if not self.phases:
+            return (self,)
+        return tuple(
+            WorkerConfig(
+                self.name,
+                phase.to_successor,
+                phase.from_predecessor,
+                phase.collective,
+                replace(self.workload, elements=phase.elements),
+            )
+            for phase in self.phases
+        )
+
+    @property
+    def queue_pairs(self) -> tuple[QpConfig, ...]:
+        return tuple(qp for part in self.parts for qp in (part.to_successor, part.from_predecessor))
 
     def reborn(self, lives: int) -> WorkerConfig:
         """What this worker is told when its process was started anew so many times. Its peers still name the old queue
         pairs, so that it reaches nobody and the job ends with RETRY_EXC: rings are installed for queue pairs, not hosts
         (protocol text, section 5, row 13)."""
+        phases = tuple(
+            replace(p, to_successor=p.to_successor.reborn(lives), from_predecessor=p.from_predecessor.reborn(lives))
+            for p in self.phases
+        )
         return replace(
             self,
             to_successor=self.to_successor.reborn(lives),
             from_predecessor=self.from_predecessor.reborn(lives),
             fallback=None if self.fallback is None else self.fallback.reborn(lives),
+            phases=phases,
         )

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
+    "CnpSent",
     "CollectiveCompleted",
     "CollectiveStarted",
+    "CongestionStatistics",
+    "FlowReceived",
+    "FlowSent",
     "FrameRejected",
     "MessageAcked",
     "MessagePosted",
     "MessageReceived",
     "NakSent",
     "NicCounters",
+    "PhaseCompleted",
+    "PhaseStarted",
     "QpFailed",
     "QpStepped",
+    "RateChanged",
     "RcStatistics",
     "Retransmission",
     "RnrNakSent",
@@ -116,7 +123,73 @@ class RcStatistics(Event):
     timeouts: int
     icrc_errors: int
     cnps_received: int = 0
-    """congestion notifications; counted, not acted upon"""
+    """congestion notifications; acted upon with DCQCN only"""
+
+
+@dataclass(frozen=True, slots=True)
+class CnpSent(Event):
+    """A receiver with DCQCN tells its sender that a data packet came with CE."""
+
+    qpn: int
+    psn: int
+    """of the packet"""
+
+
+@dataclass(frozen=True, slots=True)
+class RateChanged(Event):
+    """The reaction point of DCQCN set another rate."""
+
+    qpn: int
+    cause: str
+    """cnp, timer, bytes"""
+    state: str
+    """behind the step: line_rate, recovery, additive, hyper"""
+    rate_bps: int
+    """of Ethernet frames"""
+    target_bps: int
+    alpha: float
+    """as the last CNP left it"""
+
+
+@dataclass(frozen=True, slots=True)
+class CongestionStatistics(Event):
+    """Counters of one queue pair with DCQCN, told with its RcStatistics."""
+
+    qpn: int
+    marked_received: int
+    """data packets that came with CE"""
+    cnps_sent: int
+    cnps_received: int
+    cuts: int
+    """of the rate"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSent(Event):
+    """What the source of a background flow did; told when its host stops."""
+
+    flow: str
+    packets: int
+    bytes: int
+    """of payload"""
+    skipped: int
+    """datagrams that were due and never sent: the host was busy or its link taken for too long"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReceived(Event):
+    """What arrived of a background flow; told when its host stops."""
+
+    flow: str
+    packets: int
+    """0 where they are not known (TCP)"""
+    bytes: int
+    """of payload"""
+    marked: int
+    """of the packets, with CE"""
+    first_ns: int
+    """when the first packet came, and the last one"""
+    last_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +209,26 @@ class CollectiveStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseStarted(Event):
+    """A worker began a phase of a hierarchical collective."""
+
+    iteration: int
+    phase: str
+    bytes: int
+    """that the phase works on"""
+    messages: int
+    """that this worker sends in it"""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseCompleted(Event):
+    """This worker holds what the phase gives it; its own messages may still be on their way."""
+
+    iteration: int
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessagePosted(Event):
     """The credit window let a message go."""
 
@@ -144,6 +237,8 @@ class MessagePosted(Event):
     """results completely received so far (counting messages from 0)"""
     acked: int
     """own messages acknowledged so far"""
+    phase: str = unless_default("")
+    """of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +248,15 @@ class MessageReceived(Event):
     message: int
     crc32: int
     """of its elements' bytes (INA header excluded)"""
+    phase: str = unless_default("")
+    """of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageAcked(Event):
     message: int
+    phase: str = unless_default("")
+    """of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)

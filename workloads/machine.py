@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BatchMachine", "Buffer", "Event", "FrameBatch", "Machine", "event_record"]
+__all__ = ["BatchMachine", "Buffer", "Event", "FrameBatch", "Machine", "event_record", "unless_default"]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -24,20 +24,35 @@ class Event:
 
 
 def event_record(event: Event) -> dict[str, Any]:
-    """`{"event": class name, **fields}`; values as they are (ints, floats, strings, lists, tuples, None)."""
+    """`{"event": class name, **fields}`; values as they are (ints, floats, strings, lists, tuples, None). A field that is
+    `unless_default` is there only when it has another value."""
     record: dict[str, Any] = {"event": type(event).__name__}
-    for name in _field_names(type(event)):
+    always, sometimes = _field_names(type(event))
+    for name in always:
         record[name] = getattr(event, name)
+    for name, default in sometimes:
+        if (value := getattr(event, name)) != default:
+            record[name] = value
     return record
 
 
-_names: dict[type, tuple[str, ...]] = {}
+def unless_default(default: Any) -> Any:
+    """A field of an event that most runs have no use for: it is told only when its value is not `default`."""
+    return field(default=default, metadata={_SOMETIMES: True})
 
 
-def _field_names(kind: type[Event]) -> tuple[str, ...]:
+_SOMETIMES = "unless_default"
+_Names = tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]
+"""fields that are always told; (name, default) of the others"""
+_names: dict[type, _Names] = {}
+
+
+def _field_names(kind: type[Event]) -> _Names:
     found = _names.get(kind)
     if found is None:
-        found = _names[kind] = tuple(item.name for item in fields(kind))
+        always = tuple(item.name for item in fields(kind) if _SOMETIMES not in item.metadata)
+        sometimes = tuple((item.name, item.default) for item in fields(kind) if _SOMETIMES in item.metadata)
+        found = _names[kind] = always, sometimes
     return found
 
 

@@ -1,4 +1,4 @@
-"""One host's workload as a Machine: an RC endpoint, a collective on its two queue pairs, and a source of gradients."""
+"""One host's workload as a Machine: an RC endpoint, a collective on its queue pairs, and a source of gradients."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class WorkerMachine:
     ) -> None:
         self._config, self._source = config, source
         self._endpoint: WorkerEndpoint = RcEndpoint() if endpoint is None else endpoint
-        self._endpoint.add_qp(config.to_successor)
-        self._endpoint.add_qp(config.from_predecessor)
+        for qp in config.queue_pairs:
+            self._endpoint.add_qp(qp)
         self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
         self._iteration = 0
         self._gradient = source.gradient(0)

@@ -12,6 +12,7 @@ from typing import Self
 
 from switch_nodes.dataplane.filtering import PortFilters
 from switch_nodes.dataplane.lag import LagHistogram
+from switch_nodes.dataplane.marking import EgressMarking
 from switch_nodes.dataplane.native_io import NativeIo, native_library
 from switch_nodes.dataplane.pacing import Pacer
 from switch_nodes.dataplane.packet_io import Fate, PacketIo, Rows
@@ -58,7 +59,8 @@ class DataPlane:
     tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when known,
     makes a NIC's queue in the kernel about 12 ms long. `spin_ns`: the end of each sleep that is polled instead, which meets
     deadlines more closely and costs CPU time. `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one wake-up to
-    the next, as a NIC moderates its interrupts; deadlines are met all the same. `io` replaces the sockets (tests); `clock`
+    the next, as a NIC moderates its interrupts; deadlines are met all the same. `marking`: ports that mark by the length of
+    their queues. `io` replaces the sockets (tests); `clock`
     is in ns.
 
     The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
@@ -81,6 +83,7 @@ class DataPlane:
         spin_ns: int = 0,
         pacer: Pacer | None = None,
         moderation_ns: int = 0,
+        marking: EgressMarking | None = None,
         io: PacketIo | None = None,
         clock: Callable[[], int] = time.monotonic_ns,
         sleep: Callable[[float], None] = time.sleep,
@@ -89,6 +92,7 @@ class DataPlane:
         self._fast = machine if isinstance(machine, BatchMachine) else None
         self._tap, self._on_event, self._on_control, self._clock = tap, on_event, on_control, clock
         self._backpressure, self._pacer, self._moderation_ns, self._sleep = backpressure, pacer, moderation_ns, sleep
+        self._marking = marking
         self._typical_bytes = _FIRST_GUESS_BYTES
         self._go_on_at: int | None = None  # when the pace lets more out, if there may be more
         self._io = io or open_io(
@@ -146,6 +150,8 @@ class DataPlane:
             gc.unfreeze()
         waited_ns, turns = (after - before for after, before in zip(read_waits(), waits, strict=True))
         statistics = self._statistics(self._clock() - began, time.process_time_ns() - cpu, waited_ns, turns)
+        for event in self._marking.events() if self._marking is not None else ():
+            self._on_event(self._clock() - origin_ns, event)
         self._on_event(self._clock() - origin_ns, statistics)
         return statistics
 
@@ -259,6 +265,8 @@ class DataPlane:
 
     def _flush(self, rows: Rows, count: int, *, fresh: bool, now: int) -> bool:
         """Whether all rows have left or are lost."""
+        if fresh and self._marking is not None:
+            self._marking.apply(rows.batch, now)
         waiting = self._io.send(rows, count, fresh) if count else 0
         if self._io.refused and self._tap is not None:
             for row, fate in enumerate(rows.fates[:count].tolist()):

@@ -48,15 +48,21 @@ static void note(struct netreduce_switch *sw, int kind, int64_t ring, int32_t ra
     entry[4] = offset;
 }
 
-static void complete(struct netreduce_switch *sw, struct netreduce_ring *ring, int64_t message, int64_t offset)
+/* slot_actions.py: _sum */
+static void sum(struct netreduce_switch *sw, struct netreduce_ring *ring, int64_t message, int64_t slot, uint8_t *into)
 {
-    int64_t slot = slot_of(ring, message, offset), index = message % ring->banks;
-    fold(ring, slot);
-    ring->done[slot] = 1;
+    int64_t index = message % ring->banks;
+    fold(ring, slot, into);
     for (int32_t rank = 0; rank < ring->size; rank++)
         ring->entered[index * ring->size + rank]++;
     if (++ring->completed[index] == packets_of(ring, message))
         note(sw, LOG_AGGREGATED, ring - sw->rings, 0, message, 0);
+}
+
+/* slot_actions.py: _finish_slot */
+static void finish_slot(struct netreduce_switch *sw, struct netreduce_ring *ring, int64_t message, int64_t offset)
+{
+    ring->done[slot_of(ring, message, offset)] = 1;
     reclaim(ring, message, offset);
     release_completed(sw, ring, message, offset);
 }
@@ -118,6 +124,17 @@ static int bypass(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     }
 }
 
+/* fabric.py: accepts */
+static int accepts(const struct netreduce_ring *ring, int32_t rank, int32_t port)
+{
+    if (!ring->leaf || rank != inbound_of(ring))
+        return ring->ingress[rank] == port;
+    for (int32_t i = 0; i < ring->uplink_count; i++)
+        if (ring->uplinks[i] == port)
+            return 1;
+    return 0;
+}
+
 /* The ring that carries this packet, and its rank; NULL when none does. *edge is set when the addresses are those of an
  * edge of any ring. */
 static struct netreduce_ring *find_connection(
@@ -127,10 +144,10 @@ static struct netreduce_ring *find_connection(
     struct netreduce_ring *found = NULL;
     *edge = 0;
     for (struct netreduce_ring *ring = sw->rings; ring < sw->rings + sw->ring_count; ring++)
-        for (int32_t k = 0; k < ring->size; k++)
+        for (int32_t k = 0; k < ring->connections; k++)
             if (ring->edge[k] == addresses) {
                 *edge = 1;
-                if (!found && ring->qpn[k] == view->qpn && ring->ingress[k] == port) {
+                if (!found && ring->qpn[k] == view->qpn && accepts(ring, k, port)) {
                     found = ring;
                     *rank = k;
                 }
@@ -174,7 +191,7 @@ static int start(const struct netreduce_ring *ring, int32_t rank, const uint8_t 
     int32_t packets = get16(header + INA_PACKETS);
     if (ring->spine || header[INA_MAGIC] != 0xA7 || header[INA_VERSION] != 1 || !(header[INA_FLAGS] & 1)
         || header[INA_OP_DTYPE] != (ring->op << 4 | ring->dtype) || get16(header + INA_RING) != ring->id
-        || header[INA_RANK] != rank || header[INA_SIZE] != ring->size || packets < 1
+        || header[INA_RANK] != ring->ranks[rank] || header[INA_SIZE] != ring->group || packets < 1
         || packets > ring->message_packets || only != (packets == 1) || (announced && announced != packets)
         || ring->plain_from[rank] >= 0)
         return 0;
@@ -217,6 +234,35 @@ static void keep_header(struct netreduce_ring *ring, int64_t at, const uint8_t *
     ring->header_length[at] = head;
 }
 
+/* slot_actions.py: adopt and pass_down, and refresh for a value that waits for its turn. */
+static int take_value(struct netreduce_switch *sw, struct netreduce_ring *ring, const struct place *place, uint32_t psn,
+                      const uint8_t *frame, int32_t head, int32_t size, int starts)
+{
+    int64_t slot = slot_of(ring, place->message, place->offset);
+    uint64_t boundary = (uint64_t)1 << boundary_of(ring);
+    int again = ring->done[slot], answered = (ring->released[slot] & boundary) != 0;
+    if (ring->bitmap[slot] != ring->everyone)
+        return WHY_PYTHON;
+    if (!has_room(sw, ring, again ? 1 : (ring->cursor[WAITING] + 1) * ring->size))
+        return WHY_ROOM;
+    if (starts)
+        note_message(ring, inbound_of(ring), place, psn);
+    keep_header(ring, slot * ring->connections + inbound_of(ring), frame, head);
+    sw->counters[DATA_IN]++;
+    if (again && answered) {
+        uint8_t *value = ring->value + slot * ring->mtu;
+        send_result(sw, ring, boundary_of(ring), slot, ina_crc32(0, value, (size_t)size));
+    } else if (again) {
+        sw->counters[DUPLICATE]++;
+        note(sw, LOG_DUPLICATE, ring - sw->rings, inbound_of(ring), place->message, place->offset);
+    } else {
+        memcpy(ring->value + slot * ring->mtu, frame + head, (size_t)size);
+        ring->ce[slot] |= (frame[IP_TOS] & 3) == 3;
+        finish_slot(sw, ring, place->message, place->offset);
+    }
+    return WHY_DONE;
+}
+
 /* One frame. WHY_DONE when it was handled, else nothing has changed. */
 static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t length, int32_t port)
 {
@@ -250,6 +296,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
         return WHY_PYTHON;
     }
     int64_t slot = slot_of(ring, place.message, place.offset), at = slot * ring->size + rank;
+    int64_t header_at = slot * ring->connections + rank;
     uint64_t bit = (uint64_t)1 << rank, bitmap = ring->bitmap[slot];
     if (ring->tag[slot] != place.message || (bitmap && ring->length[slot] != size)
         || !roce_icrc_is_valid(frame, view.end))
@@ -259,6 +306,20 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     if (sw->log_used == sw->log_rows || (renews && sw->log_used))
         return WHY_LOG;
 
+    if (ring->leaf && rank == inbound_of(ring))
+        return take_value(sw, ring, &place, view.psn, frame, head, size, starts);
+    if (ring->leaf && rank == boundary_of(ring) && bitmap == ring->everyone) {
+        if (memcmp(ring->payload + at * ring->mtu, frame + head, (size_t)size))
+            return WHY_PYTHON;
+        if (!has_room(sw, ring, 1))
+            return WHY_ROOM;
+        if (starts)
+            note_message(ring, rank, &place, view.psn);
+        keep_header(ring, header_at, frame, head);
+        sw->counters[DATA_IN]++;
+        send_up(sw, ring, place.message, slot);
+        return WHY_DONE;
+    }
     if (bitmap & bit) {
         int answered = (ring->released[slot] & bit) != 0;
         if (answered && !has_room(sw, ring, 1))
@@ -267,7 +328,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
             return WHY_PYTHON;
         if (starts)
             note_message(ring, rank, &place, view.psn);
-        keep_header(ring, at, frame, head);
+        keep_header(ring, header_at, frame, head);
         sw->counters[DATA_IN]++;
         sw->counters[answered ? REPLAYED : DUPLICATE]++;
         note(sw, answered ? LOG_REPLAYED : LOG_DUPLICATE, ring - sw->rings, rank, place.message, place.offset);
@@ -287,12 +348,17 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
         if (ring->cursor[OCCUPIED] > ring->cursor[PEAK])
             ring->cursor[PEAK] = ring->cursor[OCCUPIED];
     }
-    keep_header(ring, at, frame, head);
+    keep_header(ring, header_at, frame, head);
     memcpy(ring->payload + at * ring->mtu, frame + head, (size_t)size);
     ring->bitmap[slot] = bitmap | bit;
     ring->ce[slot] |= (frame[IP_TOS] & 3) == 3;
-    if (completes)
-        complete(sw, ring, place.message, place.offset);
+    if (completes && ring->leaf) {
+        sum(sw, ring, place.message, slot, ring->partial);
+        send_up(sw, ring, place.message, slot);
+    } else if (completes) {
+        sum(sw, ring, place.message, slot, ring->value);
+        finish_slot(sw, ring, place.message, place.offset);
+    }
     return WHY_DONE;
 }
 

@@ -27,7 +27,7 @@ _ARRAYS = (
     "message", "announced", "completed", "entered", "qpn", "newest", "plain_from", "entry_message", "entry_psn", "entry_length", "cursor",
 )  # fmt: skip
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
-_COUNTED = ("data_in", "results_out", "replayed", "duplicate", "bypassed", "forwarded")
+_COUNTED = ("data_in", "results_out", "sent_up", "replayed", "duplicate", "bypassed", "forwarded")
 _NOTHING: list[Any] = [0] * len(_COUNTED)
 _DUPLICATE = DROP_REASONS[SlotAction.REFRESH]
 
@@ -44,11 +44,13 @@ class RingStruct(ctypes.Structure):
     """struct netreduce_ring"""
 
     _fields_ = [
-        *((name, _POINTER) for name in _ARRAYS),
-        *((name, _POINTER) for name in ("edge", "ingress", "egress")),
+        *((name, _POINTER) for name in _ARRAYS[: _ARRAYS.index("value") + 1]),
+        ("partial", _POINTER),
+        *((name, _POINTER) for name in _ARRAYS[_ARRAYS.index("value") + 1 :]),
+        *((name, _POINTER) for name in ("edge", "ingress", "egress", "ranks", "uplinks")),
         ("everyone", _U64),
         *((name, _I32) for name in ("size", "window", "banks", "message_packets", "mtu", "entries", "op", "dtype")),
-        *((name, _I32) for name in ("asap", "id", "spine")),
+        *((name, _I32) for name in ("asap", "id", "group", "connections", "uplink_count", "leaf", "spine")),
     ]
 
 
@@ -169,9 +171,10 @@ class FastNetReduceProgram(NetReduceProgram):
     def _ring_struct(self, ring: Ring) -> RingStruct:
         edge = np.array([int.from_bytes(source + destination, "big") for source, destination in ring.edges], np.uint64)
         ingress, egress = np.array(ring.ingress, np.int32), np.array(ring.egress, np.int32)
-        self._kept += [edge, ingress, egress]
-        if isinstance(ring, LeafRing):
-            return self._hidden(ring, edge)
+        ranks = np.array(ring.ranks, np.int32)
+        leaf = ring if isinstance(ring, LeafRing) else None
+        uplinks = np.array(leaf.uplinks if leaf else (), np.int32)
+        self._kept += [edge, ingress, egress, ranks, uplinks]
         pointers = {name: getattr(ring, name).ctypes.data for name in _ARRAYS}
         return RingStruct(
             **pointers,
@@ -189,12 +192,12 @@ class FastNetReduceProgram(NetReduceProgram):
             dtype=ring.dtype,
             asap=int(self.config.release == "asap"),
             id=ring.id,
+            group=ring.group,
+            connections=ring.connections,
+            ranks=ranks.ctypes.data,
+            partial=leaf.partial.ctypes.data if leaf else None,
+            uplinks=uplinks.ctypes.data,
+            uplink_count=len(uplinks),
+            leaf=int(leaf is not None),
             spine=int(isinstance(ring, SpineRing)),
         )
-
-    def _hidden(self, ring: LeafRing, edge: np.ndarray) -> RingStruct:
-        """The compiled loop knows the edges of a leaf's ring, but none of its connections: it leaves them to Python."""
-        unknown, nowhere = np.full(ring.connections, -1, np.int64), np.full(ring.connections, -1, np.int32)
-        self._kept += [unknown, nowhere]
-        addresses = {"qpn": unknown.ctypes.data, "ingress": nowhere.ctypes.data}
-        return RingStruct(edge=edge.ctypes.data, size=ring.connections, id=ring.id, **addresses)

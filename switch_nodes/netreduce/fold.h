@@ -75,9 +75,10 @@ static void sum_saturating(int32_t *total, const uint8_t *rows, int64_t stride, 
     }
 }
 
-static void fold(const struct netreduce_ring *ring, int64_t slot)
+/* Into the same row of `into`: ring->value, or a leaf's ring->partial. */
+static void fold(const struct netreduce_ring *ring, int64_t slot, uint8_t *into)
 {
-    uint8_t *value = ring->value + slot * ring->mtu;
+    uint8_t *value = into + slot * ring->mtu;
     const uint8_t *rows = ring->payload + slot * ring->size * ring->mtu;
     int64_t count = ring->length[slot] / ELEMENT_BYTES;
     if (ring->op != OP_XOR && ring->dtype == FLOAT32) {

@@ -4,15 +4,16 @@
 
 #include "state.h"
 
-/* results.py: the connection's own header, the value, a new iCRC. `value_crc` is the CRC-32 of the value alone. */
-static void send_result(
-    struct netreduce_switch *sw, const struct netreduce_ring *ring, int32_t rank, int64_t slot, uint32_t value_crc)
+/* results.py: the header in a row of the header buffer, a value of the slot, a new iCRC. `value_crc` is the CRC-32 of the
+ * value alone. */
+static void send_value(struct netreduce_switch *sw, const struct netreduce_ring *ring, int32_t row, int64_t slot,
+                       const uint8_t *values, uint32_t value_crc, int32_t port)
 {
-    int64_t at = slot * ring->size + rank;
+    int64_t at = slot * ring->connections + row;
     int32_t head = ring->header_length[at], size = ring->length[slot];
     uint8_t *frame = queue_tail(sw->queue);
     memcpy(frame, ring->header + at * HEADER_STRIDE, (size_t)head);
-    memcpy(frame + head, ring->value + slot * ring->mtu, (size_t)size);
+    memcpy(frame + head, values + slot * ring->mtu, (size_t)size);
     if (ring->ce[slot] && frame[IP_TOS] & 3) {
         frame[IP_TOS] |= 3;
         put16(frame + IP_CHECKSUM, ipv4_checksum(frame + IP_AT));
@@ -27,8 +28,24 @@ static void send_result(
         crc = (uint32_t)crc32_combine_op(crc, value_crc, sw->combine_op);
     }
     put32le(frame + head + size, crc);
-    queue_push(sw->queue, ring->egress[rank], head + size + ICRC_BYTES);
+    queue_push(sw->queue, port, head + size + ICRC_BYTES);
+}
+
+/* slot_actions.py: send_result */
+static void send_result(
+    struct netreduce_switch *sw, const struct netreduce_ring *ring, int32_t rank, int64_t slot, uint32_t value_crc)
+{
+    int32_t row = ring->leaf && rank == boundary_of(ring) ? inbound_of(ring) : rank;
+    send_value(sw, ring, row, slot, ring->value, value_crc, ring->egress[rank]);
     sw->counters[RESULTS_OUT]++;
+}
+
+/* slot_actions.py: _send_up */
+static void send_up(struct netreduce_switch *sw, const struct netreduce_ring *ring, int64_t message, int64_t slot)
+{
+    uint32_t crc = ina_crc32(0, ring->partial + slot * ring->mtu, (size_t)ring->length[slot]);
+    send_value(sw, ring, boundary_of(ring), slot, ring->partial, crc, uplink_of(ring, message));
+    sw->counters[SENT_UP]++;
 }
 
 /* release.py */
@@ -44,13 +61,21 @@ static void release(struct netreduce_switch *sw, struct netreduce_ring *ring, in
         send_result(sw, ring, __builtin_ctzll(todo), slot, value_crc);
 }
 
-static uint64_t early(const struct netreduce_ring *ring)
+/* ring.py and fabric.py: early, for a slot of message `later` */
+static uint64_t early(const struct netreduce_ring *ring, int64_t later)
 {
     if (ring->asap)
         return ring->everyone;
     int64_t message = ring->cursor[HEAD_MESSAGE], slot = slot_of(ring, message, ring->cursor[HEAD_OFFSET]);
     uint64_t missing = ring->tag[slot] == message ? ring->everyone & ~ring->bitmap[slot] : ring->everyone;
-    return ring->spine ? missing | missing >> 1 | (missing & 1) << (ring->size - 1) : missing;
+    if (ring->spine)
+        return missing | missing >> 1 | (missing & 1) << (ring->size - 1);
+    if (!ring->leaf)
+        return missing;
+    uint64_t boundary = (uint64_t)1 << boundary_of(ring);
+    if (missing)
+        return missing & ~boundary;
+    return uplink_of(ring, later) == uplink_of(ring, message) ? boundary : 0;
 }
 
 static void advance(struct netreduce_switch *sw, struct netreduce_ring *ring)
@@ -75,10 +100,10 @@ static void advance(struct netreduce_switch *sw, struct netreduce_ring *ring)
 
 static void release_behind_head(struct netreduce_switch *sw, struct netreduce_ring *ring)
 {
-    uint64_t mask = early(ring);
     int64_t message = ring->cursor[HEAD_MESSAGE], offset = ring->cursor[HEAD_OFFSET] + 1;
     for (int64_t later = message; later < message + ring->banks; later++, offset = 0) {
         int64_t base = slot_of(ring, later, 0), packets = packets_of(ring, later);
+        uint64_t mask = early(ring, later);
         for (; offset < packets; offset++)
             if (ring->done[base + offset] && ring->tag[base + offset] == later)
                 release(sw, ring, base + offset, mask);
@@ -89,7 +114,7 @@ static void release_completed(struct netreduce_switch *sw, struct netreduce_ring
 {
     if (message != ring->cursor[HEAD_MESSAGE] || offset != ring->cursor[HEAD_OFFSET]) {
         ring->cursor[WAITING]++;
-        release(sw, ring, slot_of(ring, message, offset), early(ring));
+        release(sw, ring, slot_of(ring, message, offset), early(ring, message));
         return;
     }
     advance(sw, ring);

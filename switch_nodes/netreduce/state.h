@@ -11,7 +11,7 @@ enum { HEADER_STRIDE = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
 enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK };                    /* ring.Cursor */
 enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
 enum { FLOAT32, INT32, INT32SAT };                                              /* ina_header.DTYPE_CODES */
-enum { DATA_IN, RESULTS_OUT, REPLAYED, DUPLICATE, BYPASSED, FORWARDED_COUNT, COUNTERS }; /* fast._COUNTED */
+enum { DATA_IN, RESULTS_OUT, SENT_UP, REPLAYED, DUPLICATE, BYPASSED, FORWARDED_COUNT, COUNTERS }; /* fast._COUNTED */
 
 struct netreduce_ring {
     int64_t *tag;
@@ -24,6 +24,7 @@ struct netreduce_ring {
     int32_t *header_length;
     uint8_t *payload;
     uint8_t *value;
+    uint8_t *partial; /* of a leaf, else NULL */
     int64_t *message;
     int32_t *announced;
     int32_t *completed;
@@ -38,6 +39,8 @@ struct netreduce_ring {
     uint64_t *edge; /* source address << 32 | destination address, by rank */
     int32_t *ingress;
     int32_t *egress;
+    int32_t *ranks;   /* that INA headers name, by connection */
+    int32_t *uplinks; /* of a leaf: ports, by spine */
     uint64_t everyone;
     int32_t size;
     int32_t window;
@@ -49,6 +52,10 @@ struct netreduce_ring {
     int32_t dtype;
     int32_t asap;
     int32_t id;
+    int32_t group;       /* hosts of the whole ring */
+    int32_t connections; /* rows of headers and of the connection table */
+    int32_t uplink_count;
+    int32_t leaf; /* fabric.py: LeafRing */
     int32_t spine; /* fabric.py: SpineRing; every FIRST is left to Python, which numbers its message */
 };
 
@@ -71,6 +78,19 @@ struct netreduce_switch {
 static inline int64_t slot_of(const struct netreduce_ring *ring, int64_t message, int64_t offset)
 {
     return message % ring->banks * ring->message_packets + offset;
+}
+
+/* fabric.py: a leaf's boundary connection leaves the rack; the one behind it in the table comes down. */
+static inline int32_t boundary_of(const struct netreduce_ring *ring) { return ring->size - 1; }
+static inline int32_t inbound_of(const struct netreduce_ring *ring) { return ring->size; }
+
+/* fabric.py: root_of, uplink_of */
+static inline int32_t uplink_of(const struct netreduce_ring *ring, int64_t message)
+{
+    uint8_t name[6];
+    put16(name, (uint16_t)ring->id);
+    put32(name + 2, (uint32_t)message);
+    return ring->uplinks[ina_crc32(0, name, sizeof name) % (uint32_t)ring->uplink_count];
 }
 
 static inline int64_t packets_of(const struct netreduce_ring *ring, int64_t message)

@@ -1,5 +1,5 @@
 """`tb bench NAME`: paired measurements; each row says what was measured, its peer, repeats, median, spread and ratio."""
 
-from testbed.bench.registry import bench_names, run_bench
+from testbed.bench.registry import bench_names, bench_world, run_bench
 
-__all__ = ["bench_names", "run_bench"]
+__all__ = ["bench_names", "bench_world", "run_bench"]

@@ -6,27 +6,56 @@ import difflib
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from testbed.bench.allreduce import bench_allreduce
+from testbed.bench.fabric import bench_fabric
+from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.rows import Row, as_documents
 from workloads.errors import ScenarioError
 
-__all__ = ["bench_names", "run_bench"]
+__all__ = ["Bench", "bench_names", "bench_world", "run_bench"]
 
-_BENCHES: dict[str, Callable[[Callable[[str], None]], list[Row]]] = {"allreduce": bench_allreduce}
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    run: Callable[[Say, str], list[Row]]
+    """(where progress goes, world) -> rows"""
+    worlds: tuple[str, ...]
+    """that it can measure in; the first one unless asked otherwise"""
+
+
+_BENCHES: dict[str, Bench] = {
+    "allreduce": Bench(lambda say, world: bench_allreduce(say), ("emulated",)),
+    "fabric": Bench(bench_fabric, ("simulated", "emulated")),
+    "hierarchical": Bench(bench_hierarchical, ("simulated", "emulated")),
+}
 
 
 def bench_names() -> tuple[str, ...]:
     return tuple(_BENCHES)
 
 
-def run_bench(name: str, *, as_json: bool = False) -> int:
-    """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError for an unknown name."""
+def bench_world(name: str, world: str | None = None) -> str:
+    """The world that bench `name` measures in; `world`: what the user asks for. Raises ScenarioError for an unknown name, and
+    for a world that the bench does not measure in."""
     if name not in _BENCHES:
         closest = difflib.get_close_matches(name, _BENCHES, 1)
         hint = f", did you mean {closest[0]}?" if closest else ""
         raise ScenarioError(f"no such bench{hint}", file="tb bench", found=repr(name), allowed=", ".join(_BENCHES))
-    rows = _BENCHES[name](lambda text: print(text, file=sys.stderr, flush=True))
+    worlds = _BENCHES[name].worlds
+    if world is not None and world not in worlds:
+        problem = f"{name} does not measure in that world"
+        raise ScenarioError(problem, file="tb bench", key="--world", found=repr(world), allowed=", ".join(worlds))
+    return world or worlds[0]
+
+
+def run_bench(name: str, *, as_json: bool = False, world: str | None = None) -> int:
+    """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError as `bench_world`."""
+    chosen = bench_world(name, world)
+    rows = _BENCHES[name].run(lambda text: print(text, file=sys.stderr, flush=True), chosen)
     if as_json:
         print(json.dumps(as_documents(rows), indent=1))
     else:
@@ -40,9 +69,24 @@ def _show(rows: list[Row]) -> None:
 
     table = Table("measured", "against", "median", "spread", "runs", "ratio", "target", "note")
     for row in rows:
-        target = "" if row.target is None else f"{row.target:.2f} {'met' if row.met else 'MISSED'}"
         median = f"{row.median / 1e6:.2f} M{row.unit}" if row.unit else f"{row.median:.3f}"
+        if row.unit == "s":
+            median = f"{row.median:.4f} s"
         table.add_row(
-            row.what, row.peer, median, f"{row.spread:.1%}", str(row.repeats), f"{row.ratio:.3f}", target, row.note
+            row.what,
+            row.peer,
+            median,
+            f"{row.spread:.1%}",
+            str(row.repeats),
+            f"{row.ratio:.3f}",
+            _target(row),
+            row.note,
         )
     Console().print(table)
+
+
+def _target(row: Row) -> str:
+    if row.target is None:
+        return ""
+    wanted = f"{row.target:.2f}" if row.most is None else f"{row.target:.2f}-{row.most:.2f}"
+    return f"{wanted} {'met' if row.met else 'MISSED'}"

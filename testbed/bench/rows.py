@@ -28,10 +28,14 @@ class Row:
     """whether the machine kept up; a goodput is measured against a bound, so that a machine that did not only understates"""
     needs_fidelity: bool = False
     note: str = ""
+    most: float | None = None
+    """the ratio must not be above it; None: more is better, or for information"""
 
     @property
     def met(self) -> bool:
         kept_up = self.fidelity == "pass" or not self.needs_fidelity
+        if self.most is not None and self.ratio > self.most:
+            return False
         return self.target is None or (self.ratio >= self.target and kept_up)
 
 

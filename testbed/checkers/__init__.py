@@ -4,8 +4,9 @@ them, because a slow machine says nothing about correctness."""
 from __future__ import annotations
 
 from testbed.checkers.bit_exact import bit_exact
+from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
-from testbed.checkers.credit import credit_bound
+from testbed.checkers.credit import WITH_CREDIT, credit_bound
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.exercised import faults_exercised, strikes
 from testbed.checkers.fidelity import judge_fidelity
@@ -15,6 +16,7 @@ from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
+from testbed.checkers.uplinks import skip_uplinks, uplinks
 
 __all__ = [
     "Check",
@@ -31,13 +33,16 @@ __all__ = [
 
 
 def _without_aggregation(context: CheckContext) -> str | None:
-    if context.plan.workers[0].collective.kind == "netreduce" and context.plan.scenario.switch.program != "forward":
+    kinds = {ring.collective.kind for ring in context.rings}
+    if "netreduce" in kinds and context.plan.scenario.switch.program != "forward":
         return None
     return "nothing is aggregated in this run"
 
 
 def _without_credit(context: CheckContext) -> str | None:
-    return "a ring all-reduce has no credit window" if context.plan.workers[0].collective.kind == "ring" else None
+    if any(ring.collective.kind in WITH_CREDIT for ring in context.rings):
+        return None
+    return "a ring all-reduce has no credit window"
 
 
 register_checker(
@@ -61,10 +66,22 @@ register_checker(
     skip=skip_transparency,
 )
 register_checker(
+    "uplinks",
+    uplinks,
+    proves="each leaf sent one packet per slot up, however many hosts it has",
+    skip=skip_uplinks,
+)
+register_checker(
     "steering",
     steering,
     proves="the commodity switch led the job's data, and nothing else, through the accelerator, once",
     skip=skip_steering,
+)
+register_checker(
+    "congestion",
+    congestion,
+    proves="congestion was marked and heeded: CE, CNPs, rates within their bounds",
+    skip=skip_congestion,
 )
 register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck")
 register_checker("no_crash", no_crash, proves="no process ended unasked")

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from testbed.history import Record
 from testbed.plan import Plan
+from testbed.plan.rings import PlannedRing, planned_rings
 from testbed.report.pcapng import CapturedFrame
 
 __all__ = ["Capture", "CheckContext"]
@@ -60,6 +61,10 @@ class CheckContext:
         return tuple(worker.name for worker in self.plan.workers)
 
     @cached_property
+    def rings(self) -> tuple[PlannedRing, ...]:
+        return planned_rings(self.plan.workers)
+
+    @property
     def finished(self) -> frozenset[str]:
         """Workers that told that they finished, and did not fall back after it."""
         done: set[str] = set()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Corrupt, Forge, Kill
+from testbed.history import Record
 from testbed.verdict import CheckResult, Verdict
+from workloads.config import WorkerConfig
 
-__all__ = ["credit_bound"]
+__all__ = ["WITH_CREDIT", "credit_bound"]
+
+WITH_CREDIT = ("netreduce", "shift")
+"""kinds of collectives, or phases, that have a credit window"""
 
 _SHOWN = 8
 
@@ -16,35 +23,23 @@ def credit_bound(context: CheckContext) -> CheckResult:
     section 8); with `credit: received` or `acked` that term alone counts. With a hello nothing else goes before its
     result is back. The switch's own opinion: no packet was an `overrun`, unless it started anew without memory or a fault
     forged packets. A job that fell back to a ring is judged as far as it came before."""
-    collective = context.plan.workers[0].collective
-    window = collective.window_messages
-    received = dict.fromkeys(context.workers, 0)
-    acked = dict.fromkeys(context.workers, 0)
-    posted = dict.fromkeys(context.workers, 0)
-    wrong, most, total = [], 0, 0
+    accounts = {
+        (part.name, part.collective.phase): _Account(part)
+        for worker in context.plan.workers
+        for part in worker.parts
+        if part.collective.kind in WITH_CREDIT
+    }
+    wrong: list[str] = []
     for record in context.first_life:
-        node, event = record["node"], record["event"]
-        if event == "MessageReceived" and node in received:
-            received[node] += 1
-        elif event == "MessageAcked" and node in acked:
-            acked[node] += 1
-        elif event == "NodeExited" and node in posted:  # one that starts anew starts from nothing
-            received[node] = acked[node] = posted[node] = 0
-        elif event == "MessagePosted" and node in posted:
-            total += 1
-            message = record["message"]
-            credit = {"received": received[node], "acked": acked[node]}.get(
-                collective.credit, min(received[node], acked[node])
-            )
-            most = max(most, message + 1 - credit)
-            counts = f"{received[node]} results received and {acked[node]} messages acknowledged"
-            if message != posted[node]:
-                wrong.append(f"{node} posted message {message} after {posted[node]} messages: not in order")
-            if message >= window + credit:
-                wrong.append(f"{node} posted message {message} with {counts}: the window is {window}")
-            if collective.hello and message and not received[node]:
-                wrong.append(f"{node} posted message {message} before the result of the hello")
-            posted[node] = message + 1
+        if record["event"] == "NodeExited":  # one that starts anew starts from nothing
+            for (name, _), account in accounts.items():
+                if name == record["node"]:
+                    account.forget()
+            continue
+        of = accounts.get((record["node"], record.get("phase", "")))
+        if of is not None:
+            wrong += of.note(record)
+    most, total = max(of.most for of in accounts.values()), sum(of.total for of in accounts.values())
     faults = context.plan.scenario.faults
     forgetful = {fault.node for fault in faults if isinstance(fault, Kill)}
     forged = any(isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in faults)
@@ -60,7 +55,45 @@ def credit_bound(context: CheckContext) -> CheckResult:
     if wrong:
         detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
         return CheckResult("credit_bound", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
+    window = max(of.window for of in accounts.values())
     if not total:
         return CheckResult("credit_bound", Verdict.UNKNOWN, "no worker told that it posted a message")
     detail = f"{total} messages posted, never more than {most} of {window} in flight per worker"
     return CheckResult("credit_bound", Verdict.PASS, detail)
+
+
+class _Account:
+    """What one worker told of one of its rings."""
+
+    def __init__(self, part: WorkerConfig) -> None:
+        self._collective, self.window = part.collective, part.collective.window_messages
+        self.most = self.total = 0
+        """messages beyond the credit, and posted at all"""
+        self.forget()
+
+    def forget(self) -> None:
+        self._received = self._acked = self._posted = 0
+
+    def note(self, record: Record) -> Iterator[str]:
+        """What is wrong with it."""
+        event = record["event"]
+        if event == "MessageReceived":
+            self._received += 1
+        elif event == "MessageAcked":
+            self._acked += 1
+        elif event == "MessagePosted":
+            yield from self._post(record["node"], record["message"])
+
+    def _post(self, node: str, message: int) -> Iterator[str]:
+        received, acked = self._received, self._acked
+        self.total += 1
+        credit = {"received": received, "acked": acked}.get(self._collective.credit, min(received, acked))
+        self.most = max(self.most, message + 1 - credit)
+        counts = f"{received} results received and {acked} messages acknowledged"
+        if message != self._posted:
+            yield f"{node} posted message {message} after {self._posted} messages: not in order"
+        if message >= self.window + credit:
+            yield f"{node} posted message {message} with {counts}: the window is {self.window}"
+        if self._collective.hello and message and not received:
+            yield f"{node} posted message {message} before the result of the hello"
+        self._posted = message + 1

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from switch_nodes.config import SpineLinks
 from testbed.checkers.context import CheckContext
-from testbed.checkers.messages import message_layout
+from testbed.checkers.messages import ring_layout
+from testbed.history import Record
+from testbed.plan.rings import PlannedRing
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["exactly_once"]
@@ -18,78 +21,115 @@ def exactly_once(context: CheckContext) -> CheckResult:
     """By what the switches tell: per message and rank, the packets that entered sums; each message once in the life of a
     switch, none missing. Over several switches every leaf sums each message, and one spine does. A job that fell back to a
     ring is judged as far as it came before."""
-    layout = message_layout(context)
-    rings = {(switch.name, ring.ring_id): ring for switch in context.plan.switches for ring in switch.rings}
     switches = {switch.name for switch in context.plan.switches}
+    summed = [ring for ring in context.rings if ring.collective.kind == "netreduce"]
+    rings = {ring.ring_id: _Ring(context, ring, len(summed) > 1) for ring in summed}
     seen: Counter[tuple[str, int, int]] = Counter()
-    told: dict[int, set[str]] = {}
-    wrong = []
-    for record in context.history:
-        if record["event"] == "NodeExited" and record["node"] in switches:
+    wrong: list[str] = []
+    for record in context.first_life:
+        node = record["node"]
+        if record["event"] == "NodeExited" and node in switches:
             # A switch that starts anew remembers nothing: what is sent again is summed again.
-            seen = Counter({key: count for key, count in seen.items() if key[0] != record["node"]})
+            seen = Counter({key: count for key, count in seen.items() if key[0] != node})
         if record["event"] != "MessageAggregated":
             continue
-        node, ring_id, message, packets = record["node"], record["ring_id"], record["message"], record["packets"]
-        ring = rings.get((node, ring_id))
-        members = () if ring is None else ring.members
-        told.setdefault(message, set()).add(node)
+        ring_id, message = record["ring_id"], record["message"]
+        ring = rings.get(ring_id)
+        if ring is None:
+            wrong.append(f"message {message} of ring {ring_id} was aggregated, the job has no such ring")
+            continue
         seen[node, ring_id, message] += 1
-        contributions = list(record["contributions"])
-        name = layout.name(message)
         if seen[node, ring_id, message] == 2:
-            wrong.append(f"{name} was aggregated twice{_at(context, node)}")
-        if message >= layout.total:
-            wrong.append(f"message {message} was aggregated, the job has only {layout.total} messages")
-        elif packets != layout.packets(message):
-            wrong.append(f"{name} was aggregated with {packets} packets, it has {layout.packets(message)}")
-        if len(contributions) != len(members):
-            wrong.append(f"{name} counts {len(contributions)} ranks{_at(context, node)}, the job has {len(members)}")
-        for member, count in zip(members, contributions, strict=False):
-            if count != packets:
-                worker = context.workers[member.rank]
-                wrong.append(
-                    f"{name}: {count} packets of rank {member.rank} ({worker}) entered its sums, not {packets}"
-                )
-    spines = {name for (name, _), ring in rings.items() if isinstance(ring.links, SpineLinks)}
-    rest = {name for name, _ in rings} - spines
-    for message, nodes in told.items():
-        if len(nodes & spines) > 1:
-            wrong.append(f"{layout.name(message)} was summed by several spines: {', '.join(sorted(nodes & spines))}")
-
-    def lacks(message: int) -> bool:
-        nodes = told.get(message, set())
-        return not nodes >= rest or bool(spines and not nodes & spines)
-
-    received = {record["message"] for record in context.first_life if record["event"] == "MessageReceived"}
-    missing = [message for message in range(layout.total) if lacks(message)]
+            wrong.append(f"{ring.name(message)} was aggregated twice{ring.at(node)}")
+        wrong += ring.judge(record)
     restarted = context.restarted_switches
-    if not restarted:
-        wrong += [f"{layout.name(m)} reached a worker and was never aggregated" for m in missing if m in received]
+    missing = []
+    for ring in rings.values():
+        wrong += ring.several_spines()
+        lacking = ring.lacking()
+        missing += [ring.name(message) for message in lacking]
+        if lacking and not restarted:
+            received = ring.received(context)
+            wrong += [f"{ring.name(m)} reached a worker and was never aggregated" for m in lacking if m in received]
     if wrong:
         detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
         return CheckResult("exactly_once", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
+    total, size = sum(ring.layout.total for ring in rings.values()), len(summed[0].members)
     if missing and context.fell_back:
-        detail = (
-            f"{layout.total - len(missing)} messages of {len(context.workers)} ranks, before the job fell back: every packet "
-            "entered its sum once"
-        )
+        detail = f"{total - len(missing)} messages of {size} ranks, before the job fell back: every packet entered its sum once"
         return CheckResult("exactly_once", Verdict.PASS, detail)
-    who = "the switch" if len(rings) < 2 else "a switch"
+    spines = sorted({spine for ring in rings.values() for spine in ring.spines})
     if missing:
-        detail = f"{who} told nothing of {len(missing)} of {layout.total} messages; first: {layout.name(missing[0])}"
+        who = "a switch" if spines else "the switch"
+        detail = f"{who} told nothing of {len(missing)} of {total} messages; first: {missing[0]}"
         if restarted:
             detail += (
                 f"; {', '.join(restarted)} started anew, and a message that was summed in two lives is told by none"
             )
         verdict = Verdict.FAIL if context.all_finished and not restarted else Verdict.UNKNOWN
-        return CheckResult("exactly_once", verdict, detail, tuple(layout.name(m) for m in missing[:_SHOWN]))
-    detail = f"{layout.total} messages of {len(context.workers)} ranks: every packet entered its sum once"
+        return CheckResult("exactly_once", verdict, detail, tuple(missing[:_SHOWN]))
+    among = f" on {len(rings)} rings" if len(rings) > 1 else ""
+    detail = f"{total} messages of {size} ranks{among}: every packet entered its sum once"
     if spines:
-        detail += f" in its rack, and every rack's once in a spine ({', '.join(sorted(spines))})"
+        detail += f" in its rack, and every rack's once in a spine ({', '.join(spines)})"
     return CheckResult("exactly_once", Verdict.PASS, detail)
 
 
-def _at(context: CheckContext, node: str) -> str:
-    """Where, if there are several switches."""
-    return f" by {node}" if len(context.plan.switches) > 1 else ""
+class _Ring:
+    """What the switches told of one ring."""
+
+    def __init__(self, context: CheckContext, ring: PlannedRing, among_others: bool) -> None:
+        self._ring, self.layout, self._among_others = ring, ring_layout(context, ring), among_others
+        self._configs = {
+            switch.name: config for switch in context.plan.switches for config in switch.rings
+            if config.ring_id == ring.ring_id
+        }  # fmt: skip
+        self.spines = {name for name, config in self._configs.items() if isinstance(config.links, SpineLinks)}
+        self._told: dict[int, set[str]] = {}
+        """by message: the switches that summed it"""
+
+    def name(self, message: int) -> str:
+        """For a person."""
+        name = self.layout.name(message)
+        return f"{name} of ring {self._ring.ring_id}" if self._among_others else name
+
+    def at(self, node: str) -> str:
+        """Where, if there are several switches."""
+        return f" by {node}" if len(self._configs) > 1 else ""
+
+    def judge(self, record: Record) -> Iterator[str]:
+        """What is wrong with an aggregation."""
+        layout, names, node = self.layout, self._ring.names, record["node"]
+        message, packets = record["message"], record["packets"]
+        self._told.setdefault(message, set()).add(node)
+        contributions, name = list(record["contributions"]), self.name(message)
+        config = self._configs.get(node)
+        ranks = [] if config is None else [member.rank for member in config.members]
+        if message >= layout.total:
+            yield f"message {message} was aggregated, the job has only {layout.total} messages"
+        elif packets != layout.packets(message):
+            yield f"{name} was aggregated with {packets} packets, it has {layout.packets(message)}"
+        if len(contributions) != len(ranks):
+            whose = f"{node} has" if len(self._configs) > 1 else "the job has"
+            yield f"{name} counts {len(contributions)} ranks, {whose} {len(ranks)}"
+        for rank, count in zip(ranks, contributions, strict=False):
+            if count != packets:
+                where = self.at(node)
+                yield f"{name}: {count} packets of rank {rank} ({names[rank]}) entered its sums{where}, not {packets}"
+
+    def several_spines(self) -> Iterator[str]:
+        for message, nodes in self._told.items():
+            if len(nodes & self.spines) > 1:
+                yield f"{self.name(message)} was summed by several spines: {', '.join(sorted(nodes & self.spines))}"
+
+    def lacking(self) -> list[int]:
+        """Messages that a switch which has to sum them did not."""
+        rest = self._configs.keys() - self.spines
+        told = [self._told.get(message, set()) for message in range(self.layout.total)]
+        return [m for m, nodes in enumerate(told) if not nodes >= rest or (self.spines and not nodes & self.spines)]
+
+    def received(self, context: CheckContext) -> set[int]:
+        """Messages that reached a worker."""
+        phase, names = self._ring.phase, self._ring.names
+        told = (record for record in context.first_life if record["event"] == "MessageReceived")
+        return {r["message"] for r in told if r.get("phase", "") == phase and (not phase or r["node"] in names)}

@@ -77,18 +77,27 @@ def _failure(record: Record, context: CheckContext) -> str:
 
 
 def _peer(context: CheckContext, node: str, qpn: int) -> str:
-    for rank, worker in enumerate(context.plan.workers):
-        if worker.name == node and worker.to_successor.qpn == qpn:
-            return f" towards {context.workers[(rank + 1) % len(context.workers)]}"
-        if worker.name == node and worker.from_predecessor.qpn == qpn:
-            return f" from {context.workers[rank - 1]}"
+    for ring in context.rings:
+        within = f" in phase {ring.phase}" if ring.phase else ""
+        for rank, member in enumerate(ring.members):
+            if member.name == node and member.to_successor.qpn == qpn:
+                return f" towards {ring.names[(rank + 1) % len(ring.names)]}{within}"
+            if member.name == node and member.from_predecessor.qpn == qpn:
+                return f" from {ring.names[rank - 1]}{within}"
     return ""
 
 
 def _story(context: CheckContext, layout: MessageLayout, worker: str) -> str:
     """Which message a stalled worker waited for, and why it did not come."""
     received = [r["message"] for r in context.events("MessageReceived") if r["node"] == worker]
-    if context.plan.workers[0].collective.kind == "ring":
+    begun = [r for r in context.events("PhaseStarted") if r["node"] == worker]
+    if begun:
+        phase = begun[-1]["phase"]
+        count = sum(r["node"] == worker and r.get("phase") == phase for r in context.events("MessageReceived"))
+        return (
+            f"{worker} was in phase {phase} of iteration {begun[-1]['iteration']}, with {count} messages received in it"
+        )
+    if context.plan.workers[0].collective.kind not in ("netreduce", "shift"):
         return f"{worker} had received {len(received)} messages"
     waited = max(received, default=-1) + 1
     if waited >= layout.total:

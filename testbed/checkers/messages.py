@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from testbed.checkers.context import CheckContext
+from testbed.plan.rings import PlannedRing
 
-__all__ = ["INA_HEADER_BYTES", "MessageLayout", "message_layout"]
+__all__ = ["INA_HEADER_BYTES", "MessageLayout", "message_layout", "ring_layout"]
 
 INA_HEADER_BYTES = 16
 
@@ -89,4 +90,18 @@ def message_layout(context: CheckContext) -> MessageLayout:
         collective.message_packets,
         plan.workers[0].to_successor.path_mtu,
         collective.hello,
+    )
+
+
+def ring_layout(context: CheckContext, ring: PlannedRing) -> MessageLayout:
+    """Of one ring of the plan, which may work on a part of the gradient."""
+    if not ring.phase:
+        return message_layout(context)
+    part = ring.members[0]
+    return MessageLayout(
+        part.workload.elements * 4,
+        part.workload.iterations,
+        part.collective.message_packets,
+        part.to_successor.path_mtu,
+        part.collective.hello,
     )

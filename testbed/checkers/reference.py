@@ -3,6 +3,9 @@
 Arithmetic (protocol text section 7): float32 is a left fold in rank order, rounded to binary32 at every step, a NaN
 becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is bitwise; in a float32 max NaN wins and
 +0 is above -0.
+Over machines of several workers: inside a machine first, then the machines' partial sums in the order of the machines.
+Parallel NetReduce folds piece c of n in the order c, c+1, ..., c-1 (mod n) of each machine's workers; Tencent's all-reduce the whole
+gradient from the last worker of a machine to its first, and the machines' partial sums as a ring.
 A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp) per step.
 """
 
@@ -17,9 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.plan import Plan
+from topologies import machine_groups
 from workloads.config import ArithmeticSpec, WorkloadConfig
 
-__all__ = ["Array", "GradientSource", "SourceFactory", "default_sources", "expected_results", "fold", "ring_fold"]
+__all__ = [
+    "Array",
+    "GradientSource",
+    "SourceFactory",
+    "default_sources",
+    "expected_results",
+    "fold",
+    "machines_fold",
+    "ring_fold",
+]
 
 Array: TypeAlias = NDArray[Any]
 _CANONICAL_NAN = np.uint32(0x7FC00000)
@@ -78,6 +91,25 @@ def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
     return np.concatenate(parts)
 
 
+def machines_fold(
+    kind: str, groups: Sequence[Sequence[int]], gradients: Sequence[Array], arithmetic: ArithmeticSpec
+) -> Array:
+    """`kind`: parallel_netreduce or tencent; `groups`: the ranks of each machine."""
+    if kind == "tencent":
+        masters = [fold([gradients[rank] for rank in reversed(group)], arithmetic) for group in groups]
+        return ring_fold(masters, arithmetic)
+    pieces = []
+    workers = len(groups[0])
+    cut = [np.array_split(gradient, workers) for gradient in gradients]
+    for piece in range(workers):
+        partial = [
+            fold([cut[group[(piece + step) % workers]][piece] for step in range(workers)], arithmetic)
+            for group in groups
+        ]
+        pieces.append(fold(partial, arithmetic))
+    return np.concatenate(pieces)
+
+
 def _combine(total: Array, gradient: Array, op: str) -> None:
     if op == "sum":
         np.add(total, gradient, out=total)
@@ -114,6 +146,10 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
     collective = plan.workers[0].collective
     dtype = collective.arithmetic.dtype
     sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(plan.workers)]
+    ranks = {worker.name: rank for rank, worker in enumerate(plan.workers)}
+    groups = [
+        [ranks[host.name] for host in group if host.name in ranks] for group in machine_groups(plan.scenario.topology)
+    ]
     for iteration in range(plan.workers[0].workload.iterations):
         # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
@@ -121,6 +157,8 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
             totals = [gradients[rank - 1] for rank in range(size)]
         elif collective.kind == "ring":
             totals = [ring_fold(gradients, collective.arithmetic)] * size
+        elif plan.workers[0].phases:
+            totals = [machines_fold(collective.kind, groups, gradients, collective.arithmetic)] * size
         else:
             totals = [_fold_by_racks(gradients, plan.racks or (size,), collective.arithmetic)] * size
         for source, total in zip(sources, totals, strict=True):

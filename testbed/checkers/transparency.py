@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.checkers.context import Capture, CheckContext
+from testbed.checkers.credit import WITH_CREDIT
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
-from testbed.checkers.messages import message_layout
+from testbed.checkers.messages import MessageLayout, ring_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.rules_switch import Connection, SwitchRules
 from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
+from testbed.plan.rings import PlannedRing
 from testbed.report.capture import FileCapture
 from testbed.verdict import CheckResult, Verdict
 from topologies import Topology, attachment
+from workloads.config import WorkerConfig
 
 __all__ = ["skip_transparency", "transparency"]
 
@@ -68,23 +73,24 @@ class _CaptureJudge:
         here = {host.name for host in scenario.topology.hosts if _hangs_on(scenario.topology, host.name, switch)}
         self._violations, self._place = violations, switch if several else "the switch"
         self._names = {host.ip: host.name for host in scenario.topology.hosts}
-        self._layout = message_layout(context)
-        self._window = plan.workers[0].collective.window_messages
         self._corrupts = any(isinstance(fault, Corrupt | Forge) for fault in scenario.faults)
-        self._ranks = {connection.requests: connection.rank for connection in plan.connections}
-        self._first = {connection.rank: connection.first_psn for connection in plan.connections}
-        self._newest = {connection.rank: PsnClock(connection.first_psn) for connection in plan.connections}
+        self._seats = {
+            ring.requests(rank): _Seat(ring, rank, ring_layout(context, ring))
+            for ring in context.rings
+            for rank in range(len(ring.members))
+        }
+        self._summed = _ranks_at(next(config for config in plan.switches if config.name == switch))
         # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
         forged = any(
             isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
         )
-        edges = {connection[:2] for connection in self._ranks}
-        plain = scenario.switch.program == "forward" or commodity
+        edges = {connection[:2] for connection in self._seats}
+        program = next(config.program for config in plan.switches if config.name == switch)
+        plain = program == "forward" or commodity
+        summed = {connection for connection, seat in self._seats.items() if seat.is_summed}
         self._switch = SwitchRules(
             violations,
-            aggregates=lambda connection: (
-                not plain and (connection in self._ranks or (forged and connection[:2] in edges))
-            ),
+            aggregates=lambda connection: not plain and (connection in summed or (forged and connection[:2] in edges)),
             is_stale=self._is_stale,
             plain_between=any(isinstance(fault, Forge) and fault.what in PLAIN for fault in scenario.faults),
         )
@@ -93,19 +99,19 @@ class _CaptureJudge:
         reborn = any(isinstance(fault, Kill) and fault.window.stop_ns is not None for fault in scenario.faults)
         if not (forged or reborn):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
-            for connection in plan.connections:
-                worker, peer = plan.workers[connection.rank], plan.workers[(connection.rank + 1) % len(plan.workers)]
-                if not here & {worker.name, peer.name}:
+            for requests, seat in self._seats.items():
+                worker = seat.ring.members[seat.rank]
+                if not here & {worker.name, seat.ring.names[seat.after]}:
                     continue
                 rules = ConnectionRules(
                     violations,
-                    first_psn=connection.first_psn,
+                    first_psn=worker.to_successor.first_psn,
                     path_mtu=worker.to_successor.path_mtu,
-                    window_packets=_window_packets(context),
+                    window_packets=_window_packets(worker),
                     in_order=in_order,
                     sees_sender=worker.name in here,
                 )
-                self._by_requests[connection.requests] = self._by_answers[connection.answers] = rules
+                self._by_requests[requests] = self._by_answers[seat.ring.answers(seat.rank)] = rules
         self._failed = bool(context.events("QpFailed", "WorkerFailed", "TimeLimitReached")) or not context.all_finished
         self.judged = [0, 0, 0]
         """frames, data packets that left, answers that left"""
@@ -154,10 +160,9 @@ class _CaptureJudge:
             rules = self._by_requests.get(frame.connection)
             if rules is not None:
                 rules.sent(frame, payload, seen)
-            rank = self._ranks.get(frame.connection)
-            if rank is not None and not lost:
-                clock = self._newest[rank]
-                clock.note(clock.absolute(frame.psn))
+            seat = self._seats.get(frame.connection)
+            if seat is not None and not lost:
+                seat.clock.note(seat.clock.absolute(frame.psn))
         elif frame.role is Role.ANSWER and not lost:
             rules = self._by_answers.get(frame.connection)
             if rules is not None:
@@ -179,27 +184,53 @@ class _CaptureJudge:
 
     def _is_stale(self, connection: Connection, psn: int) -> bool:
         """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
-        window it has the result of this one (protocol text, section 4b, rule E)."""
-        rank = self._ranks.get(connection)
-        if rank is None:  # a forged connection has no receiver
+        window it has the result of this one (protocol text, section 4b, rule E).
+
+        Where its own packets do not come by, they are in the sums of the next connection around the ring that does: at a
+        spine the one of the receiver's rack, at the leaf of a boundary's sender the one that brings values down."""
+        seat = self._seats.get(connection)
+        if seat is None:  # a forged connection has no receiver
             return True
-        receiver = (rank + 1) % len(self._first)
-        own, theirs = self._newest[rank], self._newest[receiver]
-        offset = own.absolute(psn) - PsnClock(self._first[rank]).latest
-        reached = theirs.latest - PsnClock(self._first[receiver]).latest
-        return self._layout.message_at(reached) >= self._layout.message_at(offset) + self._window
+        summed, size = self._summed.get(seat.ring.ring_id, frozenset()), len(seat.ring.members)
+        around = [(seat.rank + step) % size for step in range(1, size + 1)]
+        nearest = next((later for later in around if later in summed), around[0])
+        receiver = self._seats[seat.ring.requests(nearest)]
+        offset, reached = seat.clock.absolute(psn) - seat.first, receiver.clock.latest - receiver.first
+        window = seat.ring.collective.window_messages
+        return seat.layout.message_at(reached) >= seat.layout.message_at(offset) + window
+
+
+class _Seat:
+    """A connection of the plan: what its sender has sent so far."""
+
+    def __init__(self, ring: PlannedRing, rank: int, layout: MessageLayout) -> None:
+        self.ring, self.rank, self.layout = ring, rank, layout
+        self.after = (rank + 1) % len(ring.members)
+        """rank of the receiver"""
+        self.is_summed = not ring.phase or ring.collective.kind == "netreduce"
+        self.clock = PsnClock(ring.members[rank].to_successor.first_psn)
+        self.first = self.clock.latest
+
+
+def _ranks_at(config: SwitchConfig) -> Mapping[int, frozenset[int]]:
+    """By ring: senders of the connections whose packets enter sums at a switch, or bring them."""
+    return {
+        ring.ring_id: frozenset(member.rank for member in ring.members).union(
+            [ring.links.predecessor.rank] if isinstance(ring.links, LeafLinks) else []
+        )
+        for ring in config.rings
+    }
 
 
 def _hangs_on(topology: Topology, host: str, switch: str) -> bool:
     return any(switch in (link.a, link.b) for _, link, _ in topology.ports(host))
 
 
-def _window_packets(context: CheckContext) -> int:
+def _window_packets(worker: WorkerConfig) -> int:
     """Most packets that a sender may have unacknowledged. N messages with credit by acknowledgements, 2N by the limit of
     the send queue without; a ring all-reduce is held by the queue pair alone."""
-    worker = context.plan.workers[0]
     collective, queue_pair = worker.collective, worker.to_successor.window_packets
-    if collective.kind == "ring":
+    if collective.kind not in WITH_CREDIT:
         return queue_pair
     messages = collective.window_messages * (2 if collective.credit == "received" else 1)
     return min(queue_pair, messages * collective.message_packets)

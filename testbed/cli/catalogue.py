@@ -81,8 +81,9 @@ def _summary(scenario: Scenario) -> Iterator[str]:
     yield f"{scenario.name}: valid ({scenario.source})"
     yield f"  world     {scenario.world}, seed {scenario.seed}, at most {format_duration(scenario.time_limit_ns)}"
     switches = len(scenario.topology.switches)
+    idle = "" if not job.hosts else f" ({', '.join(job.hosts)} in the job)"
     above = f" and {switches} switches" if switches > 1 else ""
-    yield f"  network   {scenario.topology.kind} of {hosts} hosts{above}, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
+    yield f"  network   {scenario.topology.kind} of {hosts} hosts{idle}{above}, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
     size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
     yield f"  job       {job.collective}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
     sizes = geometry_of(job, transport)
@@ -93,4 +94,9 @@ def _summary(scenario: Scenario) -> Iterator[str]:
         )
     for fault in scenario.faults:
         yield f"  fault     {fault.name} ({kind_of(fault)})"
+    if transport.congestion_control != "none":
+        yield f"  control   {transport.congestion_control}"
+    for flow in scenario.background:
+        rate = "" if flow.rate_bps is None else f", {format_rate(flow.rate_bps)}"
+        yield f"  tenant    {flow.name} ({flow.kind}, {flow.source} to {flow.target}{rate})"
     yield f"  expect    {scenario.expect}"

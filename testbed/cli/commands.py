@@ -37,6 +37,7 @@ COMMANDS = {
     "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid"),
     "steering": Command("testbed.cli.steering", "flow tables of commodity switches: planned, or as a run counted them"),
     "doctor": Command("testbed.cli.host", "what this machine can do, and what will be used instead"),
+    "shell": Command("testbed.cli.shell", "a scenario's network, up, with Mininet's command line on it"),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
     "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair and per slot"),

@@ -38,6 +38,13 @@ Root is needed only to install missing Debian packages, and for the default stat
     parser.add_argument(
         "--guests", type=_count, metavar="N", help="guests side by side (default: one per processor, at most 4)"
     )
+    parser.add_argument(
+        "--where",
+        choices=("auto", "qemu", "host", "initial"),
+        default="auto",
+        help="qemu: a stock kernel in guests; host: this kernel's rdma_rxe, in a network namespace of ours; initial: in the "
+        "initial namespace, on a machine that is yours alone; auto: host where that works, else qemu",
+    )
     parser.add_argument("--list", action="store_true", dest="listing", help="show the cases and end")
     parser.add_argument("--keep", action="store_true", help="keep histories, captures and logs in runs/interop-TIME")
     parser.add_argument(
@@ -73,6 +80,7 @@ def run_interop(args: argparse.Namespace) -> int:
         seed=args.seed,
         repeat=args.repeat,
         guests=args.guests,
+        where=args.where,
         say=say,
         tell=lambda outcome: say(_line(outcome)),
         keep=keep,

@@ -148,16 +148,21 @@ def run_replay(args: argparse.Namespace) -> int:
 
 
 def configure_bench(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "examples:\n  sudo ./tb bench allreduce\n  sudo ./tb bench allreduce --json\n"
-    parser.add_argument("name", metavar="NAME", help="as allreduce")
+    parser.epilog = (
+        "examples:\n  sudo ./tb bench allreduce\n  sudo ./tb bench allreduce --json\n  ./tb bench hierarchical\n"
+    )
+    parser.add_argument("name", metavar="NAME", help="allreduce, hierarchical")
+    parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
 
 
 def run_bench(args: argparse.Namespace) -> int:
-    require_root(f"bench {args.name}")
     from testbed import bench
 
-    return bench.run_bench(args.name, as_json=args.json)
+    world = bench.bench_world(args.name, args.world)
+    if world == "emulated":
+        require_root(f"bench {args.name}")
+    return bench.run_bench(args.name, as_json=args.json, world=world)
 
 
 def _seed(text: str) -> int:

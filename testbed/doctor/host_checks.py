@@ -19,6 +19,7 @@ __all__ = [
     "check_compiler",
     "check_cpus",
     "check_crc_library",
+    "check_iperf3",
     "check_mininet",
     "check_openflow",
     "check_ovs",
@@ -135,6 +136,10 @@ def check_compiler() -> str:
 
 def check_clang() -> str:
     return _which("clang")
+
+
+def check_iperf3() -> str:
+    return _which("iperf3")
 
 
 def check_cpus() -> str:

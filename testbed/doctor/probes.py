@@ -111,6 +111,13 @@ PROBES: tuple[ProbeSpec, ...] = (
         "apt-get install clang",
     ),
     ProbeSpec(
+        "iperf3",
+        "iperf3, for background TCP",
+        host.check_iperf3,
+        "background traffic of kind udp only",
+        "apt-get install iperf3",
+    ),
+    ProbeSpec(
         "cpus",
         "two CPUs or more",
         host.check_cpus,

@@ -58,14 +58,20 @@ def _at(spots: Spots, name: str) -> tuple[float, float]:
     return x + _LEFT, y + _TOP
 
 
+def _ends(spots: Spots, lower: str, upper: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Of a link between two rows: from edge to edge, so that it passes behind no other node of these rows."""
+    (x1, y1), (x2, y2) = _at(spots, lower), _at(spots, upper)
+    return (x1, y1 - NODE_HEIGHT / 2), (x2, y2 + NODE_HEIGHT / 2)
+
+
 def _lines(picture: Picture, spots: Spots) -> Iterator[str]:
     """The usual ones first, so that the others lie on top; then what those say."""
     tier = {point.name: point.tier for point in picture.points}
     labels: dict[tuple[float, float], str] = {}
     upwards: dict[tuple[str, int], list[Line]] = {}
     for line in sorted(picture.lines, key=lambda line: not line.usual):
-        (x1, y1), (x2, y2) = _at(spots, line.a), _at(spots, line.b)
         level, bow = tier[line.a] == tier[line.b], 0.0
+        (x1, y1), (x2, y2) = (_at(spots, line.a), _at(spots, line.b)) if level else _ends(spots, line.a, line.b)
         if level and _between(spots, line):
             bow = _BOW
             shape = f"Q{(x1 + x2) / 2:.1f} {y1 - 2 * bow:.1f} {x2:.1f} {y2:.1f}"
@@ -86,12 +92,12 @@ def _lines(picture: Picture, spots: Spots) -> Iterator[str]:
 def _labels_above(lower: str, lines: list[Line], spots: Spots) -> dict[tuple[float, float], str]:
     """What the unusual ones of the links from one node to one row above say: once at the node when all of them say the
     same, else on each."""
-    x1, y1 = _at(spots, lower)
     if len({line.label for line in lines}) == 1:
-        return {} if lines[0].usual else {(x1, y1 - NODE_HEIGHT / 2 - 14): lines[0].label}
+        x, y = _at(spots, lower)
+        return {} if lines[0].usual else {(x, y - NODE_HEIGHT / 2 - 14): lines[0].label}
     found = {}
     for number, line in enumerate(line for line in lines if not line.usual):
-        (x2, y2), share = _at(spots, line.b), 0.3 + 0.2 * (number % 3)
+        ((x1, y1), (x2, y2)), share = _ends(spots, lower, line.b), 0.3 + 0.2 * (number % 3)
         found[x1 + share * (x2 - x1), y1 + share * (y2 - y1)] = line.label
     return found
 

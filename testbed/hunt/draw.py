@@ -10,13 +10,15 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
+from testbed.hunt.draw_fabric import FABRIC, RACK, draw_fabric
 from testbed.hunt.draw_faults import draw_faults, is_sensible
+from testbed.hunt.draw_link import other_shape
 from testbed.hunt.recipes import RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from topologies import LinkShape, rack
+from topologies import LinkShape, Topology, rack
 from workloads.rc.requester import rto_ns
 from workloads.wire import PSN_MODULUS, RNR_TIMER_NS
 
@@ -31,15 +33,24 @@ _FOLLOWS_RECIPE = 0.6
 _TIME_LIMIT_NS = 60_000_000_000
 _MOST_CONTRIBUTIONS = 64
 """packets of all hosts together, unless the dice want a large one"""
+_MOST_FRAMES = 160
+"""that enter or leave switches of a fabric when nothing is lost, unless the dice want a large one"""
+_MOST_WAITS = 24
+"""RNR timers in a row"""
+_LENGTHS = {RACK: {1: 18, 2: 25, 3: 22, 4: 15, 5: 10, 6: 10}, FABRIC: {1: 38, 2: 34, 3: 16, 4: 8, 5: 2, 6: 2}}
+"""packets of a message: short ones where there are few, so that windows go round"""
+_MTUS = {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2}
 
 
-def draw_schedule(seed: int, number: int, base: Scenario | None = None, program: str = "netreduce") -> Schedule:
+def draw_schedule(
+    seed: int, number: int, base: Scenario | None = None, program: str = "netreduce", kind: str = RACK
+) -> Schedule:
     """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults left
-    out; else everything is drawn and `program` runs on the switch."""
-    draw = Random(f"hunt {seed} {number}")
+    out; else everything is drawn, over a topology of `kind`, and `program` runs on the switches."""
+    draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
-    scenario = _calm(draw, program) if base is None else replace(base, faults=())
+    scenario = _calm(draw, program, kind) if base is None else replace(base, faults=())
     scenario = replace(
         scenario, name=f"hunt-{seed}-{number}", seed=run_seed, world="simulated", trace=traced, capture=True, source=""
     )
@@ -56,16 +67,39 @@ def _weighted(draw: Random, weights: dict[T, int]) -> T:
     return draw.choices(list(weights), list(weights.values()))[0]
 
 
-def _calm(draw: Random, program: str) -> Scenario:
+def _calm(draw: Random, program: str, kind: str) -> Scenario:
+    if kind == FABRIC:
+        return _calm_fabric(draw, program)
     hosts = _weighted(draw, {2: 26, 3: 26, 4: 20, 5: 10, 6: 7, 7: 5, 8: 6})
-    mtu = _weighted(draw, {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2})
+    mtu = _weighted(draw, _MTUS)
     most = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 3: 5}) * 256 // mtu
-    job = _job(draw, max(2, most // hosts), mtu)
+    job = _job(draw, max(2, most // hosts), mtu, kind)
     shape = _shape(draw, mtu)
-    overrides = {f"h{draw.randint(1, hosts)}-s1": _other(draw, shape)} if draw.random() < 0.25 else {}
+    overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
+    return _assembled(draw, program, rack(hosts, shape, overrides), shape, mtu, job)
+
+
+def _calm_fabric(draw: Random, program: str) -> Scenario:
+    mtu = _weighted(draw, _MTUS)
+    shape = _shape(draw, mtu)
+    topology = draw_fabric(draw, shape)
+    hosts, leaves = len(topology.hosts), sum(node.part == "leaf" for node in topology.nodes)
+    # A packet and its ACK enter and leave one switch; a boundary's, three.
+    most = _MOST_FRAMES * _weighted(draw, {1: 94, 4: 6}) // (4 * hosts + 8 * leaves) * 256 // mtu
+    job = _job(draw, max(3, most), mtu, FABRIC)
+    # A rack's sum that clamps is refused; credit by the ACK alone lets a boundary's sender run ahead of its own leaf.
+    dtype, credit = (
+        "int32" if job.dtype == "int32sat" else job.dtype,
+        "received" if job.credit == "acked" else job.credit,
+    )
+    return _assembled(draw, program, topology, shape, mtu, replace(job, dtype=dtype, credit=credit))
+
+
+def _assembled(draw: Random, program: str, topology: Topology, shape: LinkShape, mtu: int, job: Job) -> Scenario:
+    hosts = len(topology.hosts)
     return Scenario(
         name="hunt",
-        topology=rack(hosts, shape, overrides),
+        topology=topology,
         link=shape,
         transport=_transport(draw, mtu),
         switch=SwitchOptions(program=program, release=_weighted(draw, {"order": 85, "asap": 15})),
@@ -74,9 +108,9 @@ def _calm(draw: Random, program: str) -> Scenario:
     )
 
 
-def _job(draw: Random, packets: int, mtu: int) -> Job:
+def _job(draw: Random, packets: int, mtu: int, kind: str) -> Job:
     """At most about `packets` packets per host."""
-    length, window = _weighted(draw, {1: 18, 2: 25, 3: 22, 4: 15, 5: 10, 6: 10}), draw.choice((1, 1, 2, 2, 2, 3, 4))
+    length, window = _weighted(draw, _LENGTHS[kind]), draw.choice((1, 1, 2, 2, 2, 3, 4))
     iterations = _weighted(draw, {1: 70, 2: 22, 3: 8})
     messages = max(1, min(draw.randint(2, 8), packets // (length * iterations)))
     room = length * mtu - INA_HEADER_BYTES
@@ -121,13 +155,6 @@ def _shape(draw: Random, mtu: int) -> LinkShape:
     )
 
 
-def _other(draw: Random, shape: LinkShape) -> LinkShape:
-    """One link that differs: a slow host, a far one."""
-    if draw.random() < 0.5:
-        return replace(shape, rate_bps=max(10_000_000, shape.rate_bps // draw.choice((2, 4, 10))))
-    return replace(shape, delay_ns=shape.delay_ns + draw.choice((1_000, 20_000, 200_000)))
-
-
 def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:
     """The RTO, and what is told in shares of it."""
     wanted = draw.choice((8, 8, 12, 24)) * travel_ns(scenario)
@@ -139,6 +166,9 @@ def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:
         late = draw.randint(1, share)
         timers = [code for code in range(1, 17) if RNR_TIMER_NS[code] <= share] or [1]
         transport = replace(transport, receive_late_ns=late, rnr_timer_code=draw.choice(timers))
+        if len(scenario.topology.switches) > 1:  # each time it is over, a packet crosses the fabric for nothing
+            most = _MOST_WAITS * RNR_TIMER_NS[transport.rnr_timer_code]
+            transport = replace(transport, receive_late_ns=min(late, most))
     if job.straggle_rank is not None:
         job = replace(job, straggle_ns=draw.randint(1, share))
     return replace(scenario, transport=transport, job=job)

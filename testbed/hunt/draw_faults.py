@@ -103,6 +103,7 @@ class _Maker:
     def __init__(self, draw: Random, scenario: Scenario) -> None:
         self.draw, self.scenario = draw, scenario
         self.links = tuple(link.name for link in scenario.topology.links)
+        self.hosts = len(scenario.topology.hosts)
         self.rto = rto_ns(scenario.transport.timeout_code) or 0
         self.travel = max(1, travel_ns(scenario))
         self.room = max(0, allowance_ns(scenario) - (disturbance_ns(scenario) or 0))
@@ -165,14 +166,14 @@ class _Maker:
             opcodes, syndrome = OPCODE_GROUPS[draw.choice(("data", "data", "ack", "nak"))]
             return Match(opcodes, syndrome)
         if form < 0.85:
-            return Match(source_rank=draw.randrange(len(self.links)))
+            return Match(source_rank=draw.randrange(self.hosts))
         return self.identity()
 
     def identity(self) -> Match:
         """One packet of each connection, or of one."""
         draw, sizes = self.draw, self.geometry
         message = draw.randrange(sizes.messages)
-        rank = draw.randrange(len(self.links)) if draw.random() < 0.6 else None
+        rank = draw.randrange(self.hosts) if draw.random() < 0.6 else None
         if draw.random() < 0.2:
             return Match(psn_offset=draw.randrange(sizes.packets), source_rank=rank)
         packet = draw.choice((None, 0, -1, draw.randrange(sizes.packets_of(message))))
@@ -228,8 +229,11 @@ class _Maker:
         return RateChange(name, links, directions, self.window(), max(1_000_000, rate // self.draw.choice((2, 2, 4))))
 
     def node(self) -> str:
-        draw, nodes = self.draw, self.scenario.topology.nodes
-        return nodes[-1].name if draw.random() < 0.4 else draw.choice(nodes).name
+        draw, topology = self.draw, self.scenario.topology
+        if draw.random() >= 0.4:
+            return draw.choice(topology.nodes).name
+        switches = topology.switches
+        return switches[0].name if len(switches) == 1 else draw.choice(switches).name
 
     def kill(self, name: str) -> Kill:
         start = self.draw.randrange(8 * self.travel)

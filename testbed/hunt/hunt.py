@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from testbed.hunt.draw import draw_schedule
+from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
 from testbed.hunt.runner import Found, Prey, run_hunt
 from testbed.hunt.schedule import Schedule
@@ -55,7 +55,9 @@ class Hunt:
             failure = None if found.failure is None else state.read_json("failure.json") or self._shrink(state, found)
         finally:
             state.close()
-        document = hunt_document(self.name, self.prey.seed, self.prey.schedules, found.coverage, failure)
+        document = hunt_document(
+            self.name, self.prey.seed, self.prey.schedules, found.coverage, failure, fabric=self.prey.fabric
+        )
         state.write("summary.json", to_json(document))
         return HuntEnd(document, self.folder)
 
@@ -63,7 +65,7 @@ class Hunt:
         assert found.number is not None
         assert found.failure is not None
         prey, check = self.prey, found.failure.check
-        scenario = draw_schedule(prey.seed, found.number, prey.base, prey.program).scenario
+        scenario = prey.schedule(found.number).scenario
 
         def still_fails(candidate: Scenario) -> bool:
             if check == SAME_TRACED:
@@ -94,10 +96,16 @@ class Hunt:
         return document
 
 
-def prepare(scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None) -> Hunt:
-    """Raises ScenarioError for what cannot be hunted in."""
+def prepare(
+    scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None, kind: str = RACK
+) -> Hunt:
+    """`kind`: of topology, where no scenario says it. Raises ScenarioError for what cannot be hunted in."""
     if scenario is None:
-        program, base, kept = _program_of(overrides), None, "netreduce rack"
+        program, base, kept = _program_of(overrides), None, f"netreduce {kind}"
+    elif kind != RACK:
+        raise ScenarioError(
+            "a scenario has its topology already", file="--fabric", found=scenario, allowed="--fabric, or a SCENARIO"
+        )
     else:
         base = load_scenario(scenario, overrides, world="simulated")
         _check_base(base)
@@ -108,9 +116,9 @@ def prepare(scenario: str | None, overrides: list[str], seed: int, schedules: in
         else b""
     )
     print_of = hashlib.sha256((dump_scenario(base) if base else "").encode() + b"\0" + code).hexdigest()
-    prey = Prey(seed, schedules, base, program)
-    draw_schedule(seed, 0, base, program)
-    arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of)
+    prey = Prey(seed, schedules, base, program, kind)
+    prey.schedule(0)
+    arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of, kind)
     own = f"-{program.rpartition(':')[2]}" if code else ""
     folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}-{seed}-{schedules}"
     return Hunt(f"Hunt in {kept}{own}", prey, arguments, folder)

@@ -19,12 +19,22 @@ from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["RECIPES"]
 
+_MOST_WAITS = 24
 _UP, _DOWN = (Direction.UP,), (Direction.DOWN,)
 _DATA, _ACK = Match(OPCODE_GROUPS["data"][0]), Match(*OPCODE_GROUPS["ack"])
 
 
 def _links(scenario: Scenario) -> tuple[str, ...]:
     return tuple(link.name for link in scenario.topology.links)
+
+
+def _ranks(scenario: Scenario) -> int:
+    return len(scenario.topology.hosts)
+
+
+def _switch(draw: Random, scenario: Scenario) -> str:
+    switches = scenario.topology.switches
+    return switches[0].name if len(switches) == 1 else draw.choice(switches).name
 
 
 def _rto(scenario: Scenario) -> int:
@@ -51,7 +61,10 @@ def _late(draw: Random, scenario: Scenario) -> Scenario:
     """Receives come late, for about as long as the RNR timer says."""
     timers = [code for code in range(1, 17) if RNR_TIMER_NS[code] <= max(10_000, _rto(scenario) // 4)]
     late = draw.randint(1, max(1, _rto(scenario) // 4))
-    transport = replace(scenario.transport, receive_late_ns=late, rnr_timer_code=draw.choice(timers))
+    timer = draw.choice(timers)
+    if len(scenario.topology.switches) > 1:
+        late = min(late, _MOST_WAITS * RNR_TIMER_NS[timer])
+    transport = replace(scenario.transport, receive_late_ns=late, rnr_timer_code=timer)
     return replace(scenario, transport=transport)
 
 
@@ -117,9 +130,7 @@ def plain_between(draw: Random, scenario: Scenario) -> Scenario:
     job = replace(scenario.job, message_packets=draw.choice((2, 3, 4)), window_messages=draw.choice((2, 3)))
     scenario = replace(scenario, job=job)
     where = replace(_DATA, packet=0, attempt=1)
-    lost = Drop(
-        "drop-1", _links(scenario), _UP, match=replace(where, source_rank=draw.randrange(len(_links(scenario))))
-    )
+    lost = Drop("drop-1", _links(scenario), _UP, match=replace(where, source_rank=draw.randrange(_ranks(scenario))))
     plain = Forge("forge-2", _links(scenario), _UP, what="old_plain", before=draw.random() < 0.5)
     more = Forge("forge-3", _links(scenario), _UP, what=draw.choice(("old_data", "stray_plain", "stray_bad")), rate=0.5)
     return _with(scenario, lost, plain, more)
@@ -141,7 +152,7 @@ def changed_while_waiting(draw: Random, scenario: Scenario) -> Scenario:
     job = replace(scenario.job, message_packets=draw.choice((2, 3, 4)))
     scenario = replace(scenario, job=job, switch=replace(scenario.switch, release="order"))
     # Of another rank than the loser: the switch has taken each of its packets when the forgery of it comes.
-    loser, other = draw.sample(range(len(_links(scenario))), 2)
+    loser, other = draw.sample(range(_ranks(scenario)), 2)
     lost = Drop("drop-1", _links(scenario), _UP, match=replace(_DATA, packet=0, source_rank=loser, attempt=1))
     match = replace(_DATA, source_rank=other)
     changed = Forge("forge-2", _links(scenario), _UP, match=match, what="changed", rate=draw.choice((0.5, 1.0)))
@@ -155,10 +166,10 @@ def forgetful_switch(draw: Random, scenario: Scenario) -> Scenario:
         scenario, job=replace(job, size_bytes=240 * draw.randint(3, 8), straggle_rank=None, straggle_ns=0)
     )
     scenario = replace(scenario, transport=replace(scenario.transport, path_mtu=256, receive_late_ns=0))
-    rank = draw.randrange(len(_links(scenario)))
+    rank = draw.randrange(_ranks(scenario))
     lost = Drop("drop-1", _links(scenario), _UP, match=replace(_ACK, psn_offset=0, source_rank=rank, attempt=1))
     start = draw.randrange(1, 2 * travel_ns(scenario))
-    return _with(scenario, lost, Kill("kill-2", "s1", Window(start, start + draw.randint(1, 1000))))
+    return _with(scenario, lost, Kill("kill-2", _switch(draw, scenario), Window(start, start + draw.randint(1, 1000))))
 
 
 def last_instead_of_only(draw: Random, scenario: Scenario) -> Scenario:

@@ -17,7 +17,9 @@ from functools import partial
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule
+from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import OURS, Failure, Machines, judge_schedule
+from testbed.hunt.schedule import Schedule
 from testbed.hunt.state import ChunkResult, Store
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import die_with_parent
@@ -38,6 +40,16 @@ class Prey:
     schedules: int
     base: Scenario | None = None
     program: str = "netreduce"
+    kind: str = RACK
+    """of topology, where that is drawn"""
+
+    @property
+    def fabric(self) -> bool:
+        """Whether there are leaves and spines."""
+        return self.kind == FABRIC if self.base is None else len(self.base.topology.switches) > 1
+
+    def schedule(self, number: int) -> Schedule:
+        return draw_schedule(self.seed, number, self.base, self.program, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +70,7 @@ def run_chunk(
     last = min(first + CHUNK, prey.schedules)
     for number in range(first, last):
         check()
-        failure, met = judge_schedule(draw_schedule(prey.seed, number, prey.base, prey.program), machines)
+        failure, met = judge_schedule(prey.schedule(number), machines)
         coverage.merge(met)
         if failure is not None:
             return ChunkResult(first, last - first, coverage, number, failure)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.hunt.coverage import Coverage
+from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import Failure
 from workloads.errors import ScenarioError
 
@@ -33,6 +34,8 @@ class Arguments:
     schedules: int
     fingerprint: str
     """SHA-256 of the resolved scenario file, and of a program file"""
+    kind: str = RACK
+    """of topology, where that is drawn"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class HuntState(Store):
             theirs = json.loads(head.read_text(encoding="utf-8"))
         except json.JSONDecodeError as error:
             raise ScenarioError("is not the head of a hunt", file=str(head), found=str(error)) from error
+        theirs = {"kind": RACK, **theirs}  # hunts of before there was another kind
         for name, value in mine.items():
             if theirs.get(name) != value:
                 raise ScenarioError(

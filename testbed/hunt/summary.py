@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from testbed.hunt.coverage import Coverage
-from testbed.hunt.transitions import IMPOSSIBLE, TRANSITIONS
+from testbed.hunt.transitions import FABRIC_IMPOSSIBLE, FABRIC_TRANSITIONS, IMPOSSIBLE, TRANSITIONS
 
 __all__ = ["hunt_document", "summary_text"]
 
@@ -16,10 +16,11 @@ _WIDTH = 110
 
 
 def hunt_document(
-    name: str, seed: int, schedules: int, coverage: Coverage, failure: dict[str, Any] | None
+    name: str, seed: int, schedules: int, coverage: Coverage, failure: dict[str, Any] | None, *, fabric: bool = False
 ) -> dict[str, Any]:
-    """`schedules`: asked for. `failure`: as in failure.json, or None."""
+    """`schedules`: asked for. `failure`: as in failure.json, or None. `fabric`: there are leaves and spines."""
     taken = coverage.transitions
+    held, impossible = (FABRIC_TRANSITIONS, FABRIC_IMPOSSIBLE) if fabric else (TRANSITIONS, IMPOSSIBLE)
     return {
         "schema": _SCHEMA,
         "hunt": name,
@@ -29,11 +30,12 @@ def hunt_document(
         "failure": failure,
         "coverage": coverage.as_json(),
         "transitions": {
-            "held": len(TRANSITIONS),
-            "taken": sum(name in taken for name in TRANSITIONS),
-            "impossible": dict(sorted(IMPOSSIBLE.items())),
-            "taken_though_impossible": sorted(name for name in IMPOSSIBLE if name in taken),
-            "never": [name for name in TRANSITIONS if name not in taken and name not in IMPOSSIBLE],
+            "of": "a fabric" if fabric else "a rack",
+            "held": len(held),
+            "taken": sum(name in taken for name in held),
+            "impossible": dict(sorted(impossible.items())),
+            "taken_though_impossible": sorted(name for name in impossible if name in taken),
+            "never": [name for name in held if name not in taken and name not in impossible],
         },
     }
 
@@ -69,7 +71,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield from _wrapped("  never taken: ", ", ".join(steps["never"]))
     if steps["taken_though_impossible"]:
         yield from _wrapped("  taken though listed as impossible: ", ", ".join(steps["taken_though_impossible"]))
-    yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in a rack (testbed/hunt/transitions.py says why)"
+    yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in {steps['of']} (testbed/hunt/transitions.py says why)"
     yield ""
     if failure is None:
         yield "Verdict: PASS      no schedule broke a rule"

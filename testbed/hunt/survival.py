@@ -14,12 +14,18 @@ at the QP of rank A with p the oldest that is not acknowledged.
 3. The result of p is released to A's receiver at once or when the head comes to it; a later one that went first makes a
    gap, whose NAK A may ignore (it is RETRYING): one timeout more.
 
+Over leaves and spines the same holds. If the slot of p is not complete at a spine, each boundary's sender has p unacknowledged
+(its receiver could have it only from there), resends it within R, and its leaf sends the sum of its rack up again. If it
+is complete there and not at the leaf of A, the sender of the boundary that leads to that leaf has it unacknowledged, and
+what it resends brings the value down. A packet makes four hops, not two.
+
 So A makes progress within 2 R + 3 T (3 R are reserved at least), and progress fills its budget up. It fails only if
 disturbance lasts longer than (c - 3) R, or (c - 2) R - 3 T where that is less, with no progress in between. What disturbs, and for how long:
 
 - faults that take packets away act in windows that end (a pause, a slow link too): from the begin of the
   first one to the end of the last;
-- a fault that names attempts takes a packet away once for each direction it names: R for each, however many packets;
+- a fault that names attempts takes a packet away once for each direction it names: R for each, however many packets (over
+  two levels also once per tier of links, and its answer: `_firsts`);
 - a straggler, a receive that is posted late, an RNR timer: as long as they say.
 
 `disturbance` adds these up, `unsurvivable` holds a scenario to it. Faults that lose nothing (delay, reorder, duplicate, mark,
@@ -85,14 +91,31 @@ def _disturbs(fault: Fault) -> bool:
 def travel_ns(scenario: Scenario) -> int:
     """T: an upper bound on how long a window of all hosts is under way, there and back, when nothing is lost."""
     job, topology = scenario.job, scenario.topology
-    packets = 2 * job.window_messages * job.message_packets
+    hops = _hops(scenario)
+    packets = hops * job.window_messages * job.message_packets
     slowest = min(link.shape.rate_bps for link in topology.links)
     slowest = min([slowest, *(fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange))])
     frame = packet_bytes(scenario.transport)[0] + _ETHERNET
     serial = packets * (frame + _ACK_BYTES) * 8 * 1_000_000_000 // slowest
-    line = 4 * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
-    held = 4 * sum(_hold_ns(fault) for fault in scenario.faults)
+    line = 2 * hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
+    held = 2 * hops * sum(_hold_ns(fault) for fault in scenario.faults)
     return serial + line + held
+
+
+def _hops(scenario: Scenario) -> int:
+    """Links on the longest way of a packet: two in a rack; over spines two more."""
+    return 2 if len(scenario.topology.switches) == 1 else 4
+
+
+def _firsts(scenario: Scenario, fault: PacketFault) -> int:
+    """How often a fault that names attempts may take one packet or its answer away, one timeout after the other: in each
+    direction; over a fabric at host links and between switches, and the answer as well as the packet (in a rack the
+    reserve bears that)."""
+    if len(scenario.topology.switches) == 1:
+        return len(fault.directions)
+    hosts = {node.name for node in scenario.topology.hosts}
+    tiers = len({scenario.topology.link(link).a in hosts for link in fault.links})
+    return len(fault.directions) * tiers * (2 if fault.match.opcodes is None else 1)
 
 
 def _hold_ns(fault: Fault) -> int:
@@ -112,7 +135,7 @@ def disturbance_ns(scenario: Scenario) -> int | None:
             extra += rto
         attempts = isinstance(fault, PacketFault) and fault.match.attempt is not None
         if isinstance(fault, LOSES) and attempts:
-            extra += rto * len(fault.directions)
+            extra += rto * _firsts(scenario, fault)
         elif isinstance(fault, (*LOSES, Pause, RateChange)):
             end = heals_at(fault)
             if end is None:

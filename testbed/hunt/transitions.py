@@ -1,4 +1,4 @@
-"""The steps that the tables hold, by name, and those that cannot happen in a rack, with the reason.
+"""The steps that the tables hold, by name, and those that cannot happen, with the reason.
 
 A name is `table state/event`, as `requester sending/ack_some`; of the frame table `frame kind`.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, SLOT_TABLE
+from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
 from testbed.history import Record
 from workloads.rc.requester_table import REQUESTER_TABLE
 from workloads.rc.responder_table import RESPONDER_TABLE
 
-__all__ = ["IMPOSSIBLE", "TRANSITIONS", "step_of"]
+__all__ = ["FABRIC_IMPOSSIBLE", "FABRIC_TRANSITIONS", "IMPOSSIBLE", "TRANSITIONS", "step_of"]
 
 TRANSITIONS: tuple[str, ...] = (
     *(f"requester {state.name}/{event.name}".lower() for state, event in REQUESTER_TABLE),
@@ -21,6 +21,12 @@ TRANSITIONS: tuple[str, ...] = (
     *(f"connection {state.name}/{event.name}".lower() for state, event in CONNECTION_TABLE),
     *(f"slot {state.name}/{event.name}".lower() for state, event in SLOT_TABLE),
 )
+"""of a rack's hosts and its switch"""
+FABRIC_TRANSITIONS: tuple[str, ...] = (
+    *TRANSITIONS,
+    *(f"leaf_slot {state.name}/{event.name}".lower() for state, event in LEAF_SLOT_TABLE),
+)
+"""of hosts, leaves and spines"""
 
 
 def step_of(record: Record) -> str | None:
@@ -68,3 +74,6 @@ IMPOSSIBLE: Mapping[str, str] = {
     "responder in_message_gap/no_access": _OPENED,
 }
 """steps that no run of a rack takes, whatever comes in; tests ask the automata themselves"""
+
+FABRIC_IMPOSSIBLE: Mapping[str, str] = {**IMPOSSIBLE}
+"""steps that no run over a fabric takes"""

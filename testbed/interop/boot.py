@@ -20,7 +20,7 @@ from testbed.ledger import Ledger
 from topologies import format_mac, host_mac
 from workloads.errors import HostCapabilityError, InternalError
 
-__all__ = ["BootedGuest", "boot_guest"]
+__all__ = ["BootedGuest", "boot_guest", "leave_nothing"]
 
 _SCRIPT = "testbed/interop/guest/setup.sh"
 _BOUND_S, _BOOT_S = 10.0, 120.0
@@ -54,7 +54,7 @@ def boot_guest(image: Image, devices: int, run_dir: Path, run: str) -> Iterator[
             f"a state folder that we can write to ({error})", "run as root, or set INA_STATE_DIR to a folder of yours"
         ) from error
     with contextlib.ExitStack() as undo:
-        undo.callback(_leave_nothing, ledger)
+        undo.callback(leave_nothing, ledger)
         wires = [
             Wire(format_mac(host_mac(n + 1)), ledger.folder / f"{n}.vm", ledger.folder / f"{n}.sw")
             for n in range(devices)
@@ -94,7 +94,8 @@ def boot_guest(image: Image, devices: int, run_dir: Path, run: str) -> Iterator[
             raise InternalError(f"the guest did not end well\n{machine.evidence()}")
 
 
-def _leave_nothing(ledger: Ledger) -> None:
+def leave_nothing(ledger: Ledger) -> None:
+    """Close a ledger of this process and remove all that it lists."""
     entries = ledger.entries()
     ledger.close()
     remove_run(ledger.folder, ledger.owner, [entry for entry in entries if getattr(entry, "pid", None) != os.getpid()])

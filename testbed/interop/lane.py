@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from testbed.history import Record, sort_history, write_history
-from testbed.interop.boot import BootedGuest, boot_guest
+from testbed.interop.boot import BootedGuest
 from testbed.interop.casehost import open_case, run_case
 from testbed.interop.cases import Case
-from testbed.interop.image.prepare import Image
 from testbed.interop.judging import CaseOutcome, judge_case
 from testbed.interop.peercases import PeerCase
 from testbed.interop.peerhost import open_peer_case, run_peer_case
 from testbed.interop.peerjudge import judge_peer
 
-__all__ = ["LaneFacts", "Task", "serve_lane"]
+__all__ = ["Boot", "LaneFacts", "Task", "serve_lane"]
+
+Boot: TypeAlias = Callable[[Path, str], AbstractContextManager[BootedGuest]]
+"""(folder for its logs, name of its ledger); as `testbed.interop.boot.boot_guest`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,7 @@ class LaneFacts:
 
 
 def serve_lane(
-    image: Image,
-    devices: int,
+    boot: Boot,
     run_dir: Path,
     lane: int,
     *,
@@ -46,8 +49,8 @@ def serve_lane(
     keep: bool,
 ) -> LaneFacts:
     """Boot guest `lane` (from 1) in `run_dir`/guest-LANE and run what `take` gives until that is None; a case's history and
-    captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot_guest` and `run_case` do."""
-    with boot_guest(image, devices, run_dir / f"guest-{lane}", f"{run_dir.name}-{lane}") as guest:
+    captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot` and `run_case` do."""
+    with boot(run_dir / f"guest-{lane}", f"{run_dir.name}-{lane}") as guest:
         say(f"guest {lane} is up after {guest.booted_s:.1f} s")
         task, number = take(), 1
         if task is not None:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from testbed.interop.boot import boot_guest
 from testbed.interop.cases import Case, devices_of
+from testbed.interop.ground import choose_ground, native_boot
 from testbed.interop.image.prepare import default_work_folder, prepare_image
 from testbed.interop.judging import CaseOutcome
-from testbed.interop.lane import LaneFacts, Task, serve_lane
+from testbed.interop.lane import Boot, LaneFacts, Task, serve_lane
 from testbed.interop.lanes import guests_for, run_lanes
-from testbed.interop.native import describe_host_rxe
-from testbed.interop.packages import ensure_packages, package_version
+from testbed.interop.packages import NATIVE_PACKAGES, ensure_packages, package_version
 from testbed.interop.peercases import PeerCase
 from testbed.interop.scapy_check import load_scapy
 from testbed.interop.table import rule_a_line
@@ -26,6 +27,7 @@ from testbed.verdict import Verdict, merge
 __all__ = ["LegResult", "run_leg"]
 
 SCHEMA_VERSION = 1
+_VERSIONS = (("rdma-core", "rdma-core"), ("qemu", "qemu-system-x86"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +63,19 @@ def run_leg(
     seed: int = 1,
     repeat: int = 1,
     guests: int | None = None,
+    where: str = "auto",
     say: Callable[[str], None],
     tell: Callable[[CaseOutcome], None] = lambda outcome: None,
     keep: Path | None = None,
 ) -> LegResult:
     """Run `cases`, `repeat` times (round by round, seeds counting up), in `guests` guests side by side (None: as many as this
-    machine has processors for). `say` hears what is going on, `tell` each outcome as it comes; the result has them in the
+    machine has processors for), or `where` else than in guests (`testbed.interop.ground`). `say` hears what is going on, `tell` each outcome as it comes; the result has them in the
     order given. `keep`: a folder, not there yet, for histories, captures and the guests' logs; without it they go when all is
     over. Raises HostCapabilityError when QEMU, packages or kernel cannot be had, InternalError when a guest dies."""
     began = time.monotonic()
-    say(describe_host_rxe())
-    ensure_packages(say)
-    image = prepare_image(default_work_folder(), say)
-    load_scapy()
-    prepared_s = time.monotonic() - began
     devices = devices_of(tuple(cases))
     todo = [(case, seed + turn) for turn in range(repeat) for case in cases]
     tasks = [Task(number, case, drawn) for number, (case, drawn) in enumerate(todo, start=1)]
-    count = guests or guests_for(len(tasks))
     outcomes: dict[int, CaseOutcome] = {}
 
     def note(task: Task, outcome: CaseOutcome) -> None:
@@ -86,7 +83,13 @@ def run_leg(
         tell(outcome)
 
     with _run_folder(keep) as run_dir:
-        say(f"booting {count} guest{'s' if count > 1 else ''} with {devices} rxe devices each")
+        ground = choose_ground(where, run_dir / f"check-{run_dir.name}", say)
+        boot, versions = _prepare(ground, devices, say)
+        load_scapy()
+        count = 1 if ground != "qemu" else guests or guests_for(len(tasks))
+        prepared_s = time.monotonic() - began
+        if ground == "qemu":
+            say(f"booting {count} guest{'s' if count > 1 else ''} with {devices} rxe devices each")
 
         def serve(
             lane: int,
@@ -94,15 +97,24 @@ def run_leg(
             told: Callable[[Task, CaseOutcome], None],
             said: Callable[[str], None],
         ) -> LaneFacts:
-            return serve_lane(image, devices, run_dir, lane, take=take, tell=told, say=said, keep=keep is not None)
+            return serve_lane(boot, run_dir, lane, take=take, tell=told, say=said, keep=keep is not None)
 
         lanes = run_lanes(count, tasks, serve, tell=note, say=say)
-    environment = {**image.versions, **lanes[0].versions, "rdma-core": package_version("rdma-core") or ""}
-    environment["qemu"] = package_version("qemu-system-x86") or ""
-    environment["guests"] = str(count)
+    environment = {**versions, **lanes[0].versions, "where": ground, "guests": str(count)}
     ordered = tuple(outcomes[number] for number in sorted(outcomes))
     booted_s = max(lane.booted_s for lane in lanes)
     return LegResult(ordered, environment, prepared_s, booted_s, time.monotonic() - began)
+
+
+def _prepare(ground: str, devices: int, say: Callable[[str], None]) -> tuple[Boot, dict[str, str]]:
+    """How one lane boots, and versions for the report."""
+    if ground != "qemu":
+        ensure_packages(say, packages=NATIVE_PACKAGES)
+        return native_boot(devices, ground), {"rdma-core": package_version("rdma-core") or ""}
+    ensure_packages(say)
+    image = prepare_image(default_work_folder(), say)
+    versions = {package: package_version(name) or "" for package, name in _VERSIONS}
+    return (lambda run_dir, run: boot_guest(image, devices, run_dir, run)), {**image.versions, **versions}
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from workloads.errors import HostCapabilityError
 
-__all__ = ["HOST_PACKAGES", "ensure_packages", "missing_packages", "package_version", "run_tool"]
+__all__ = ["HOST_PACKAGES", "NATIVE_PACKAGES", "ensure_packages", "missing_packages", "package_version", "run_tool"]
 
 HOST_PACKAGES = (
     "qemu-system-x86", "rdma-core", "ibverbs-providers", "ibverbs-utils", "python3-pyverbs", "python3-numpy", "perftest",
@@ -19,6 +19,8 @@ HOST_PACKAGES = (
 )  # fmt: skip
 """qemu from 7.2 on (-netdev dgram). numpy: our worker in the guest computes gradients with it, under Debian's Python."""
 
+NATIVE_PACKAGES = tuple(package for package in HOST_PACKAGES if package != "qemu-system-x86")
+"""without a guest"""
 _LOCK_WAIT = ("-o", "DPkg::Lock::Timeout=300")
 
 

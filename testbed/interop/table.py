@@ -33,14 +33,15 @@ def rule_a_line(outcomes: Sequence[CaseOutcome]) -> str:
     """One sentence; empty when no pair of cases ran."""
     rounds, parts = _by_case(outcomes), []
     for ordered, asap in _RULE_A:
-        with_rule, without = _sent_again(rounds.get(ordered, [])), _sent_again(rounds.get(asap, []))
+        with_rule, without = _per_strike(rounds.get(ordered, [])), _per_strike(rounds.get(asap, []))
         if with_rule is None or without is None:
             continue
         ratio = f", {without / with_rule:.1f} times as many" if with_rule else ""
-        parts.append(f"{with_rule:.0f} in `{ordered}`, {without:.0f} in `{asap}`{ratio}")
+        parts.append(f"{with_rule:.1f} in `{ordered}`, {without:.1f} in `{asap}`{ratio}")
     if not parts:
         return ""
-    return f"Rule A (release in PSN order) against release as soon as complete, packets sent again: {'; '.join(parts)}."
+    told = "packets sent again per strike of a fault"
+    return f"Rule A (release in PSN order) against release as soon as complete, {told}: {'; '.join(parts)}."
 
 
 def _by_case(outcomes: Iterable[CaseOutcome]) -> dict[str, list[CaseOutcome]]:
@@ -50,10 +51,11 @@ def _by_case(outcomes: Iterable[CaseOutcome]) -> dict[str, list[CaseOutcome]]:
     return found
 
 
-def _sent_again(rounds: Sequence[CaseOutcome]) -> float | None:
-    """Mean over the rounds; None when none of them has a capture."""
-    counts = [one.traffic.retransmissions for one in rounds if one.traffic is not None]
-    return sum(counts) / len(counts) if counts else None
+def _per_strike(rounds: Sequence[CaseOutcome]) -> float | None:
+    """Over all rounds, since chance strikes unequally often; None when no fault struck before a capture."""
+    judged = [one for one in rounds if one.traffic is not None]
+    strikes = sum(one.strikes for one in judged)
+    return sum(one.traffic.retransmissions for one in judged if one.traffic) / strikes if strikes else None
 
 
 def _span(values: Iterable[int]) -> str:

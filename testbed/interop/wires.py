@@ -32,6 +32,13 @@ class Wires:
             granted = end.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
             self.ports.append(PortSocket(path.name, end, MTU, granted))
 
+    @classmethod
+    def over(cls, ports: Sequence[PortSocket]) -> Wires:
+        """Of sockets that are open already; `close` closes them."""
+        wires = cls(())
+        wires.ports.extend(ports)
+        return wires
+
     def connect(self, guest_ends: Sequence[Path]) -> None:
         """Once QEMU has bound its ends. From then on only frames of that end come in, and we are told when it has room."""
         for port, path in zip(self.ports, guest_ends, strict=True):

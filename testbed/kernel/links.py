@@ -74,7 +74,7 @@ def set_flags(index: int, flags: int) -> Request:
 
 
 def clear_flags(index: int, flags: int) -> Request:
-    """Clear these, UP for instance; leave the others."""
+    """Take these away; leave the others."""
     return Request(_NEW_LINK, _LINK_HEADER.pack(0, 0, index, 0, flags))
 
 

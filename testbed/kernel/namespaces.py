@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["enter", "inside", "namespace_inode", "processes_inside", "unshare_network"]
+__all__ = ["PrivateNetwork", "enter", "inside", "namespace_inode", "processes_inside", "unshare_network"]
 
 _CLONE_NEWNET = 0x40000000
 """include/uapi/linux/sched.h"""
@@ -70,3 +70,35 @@ def processes_inside(inodes: set[int]) -> dict[int, int]:
             if inode in inodes:
                 found.setdefault(inode, int(entry.name))
     return found
+
+
+class PrivateNetwork:
+    """A new network namespace, held by this object and by sockets that were opened in it. The calling thread is at home unless
+    it is inside."""
+
+    def __init__(self) -> None:
+        """Raises OSError (PermissionError without CAP_SYS_ADMIN)."""
+        self.home = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
+        """where we came from, as a handle"""
+        try:
+            unshare_network()
+            self._handle = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
+            self.inode = namespace_inode()
+            _setns(self.home)
+        except BaseException:
+            os.close(self.home)
+            raise
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """The calling thread is in it meanwhile. Sockets opened and processes started there stay there."""
+        _setns(self._handle)
+        try:
+            yield
+        finally:
+            _setns(self.home)
+
+    def close(self) -> None:
+        """It ends with the last socket and process inside."""
+        os.close(self._handle)
+        os.close(self.home)

@@ -13,15 +13,18 @@ def plan_connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...
     """Messages of each connection, as the workers' collectives will send them."""
     connections = []
     for worker in workers:
-        qp, workload = worker.to_successor, worker.workload
-        there, back = qp.envelope.src_ip, qp.envelope.dst_ip
-        connections.append(
-            Connection(
-                rank=worker.collective.rank,
-                requests=(there, back, qp.peer_qpn),
-                answers=(back, there, qp.qpn),
-                first_psn=qp.first_psn,
-                message_packets=message_packets(worker.collective, workload.elements, workload.iterations, qp.path_mtu),
+        for part in worker.parts:
+            qp, workload = part.to_successor, part.workload
+            there, back = qp.envelope.src_ip, qp.envelope.dst_ip
+            connections.append(
+                Connection(
+                    rank=worker.collective.rank,
+                    requests=(there, back, qp.peer_qpn),
+                    answers=(back, there, qp.qpn),
+                    first_psn=qp.first_psn,
+                    message_packets=message_packets(
+                        part.collective, workload.elements, workload.iterations, qp.path_mtu
+                    ),
+                )
             )
-        )
     return tuple(connections)

@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from switch_nodes.config import LeafLinks, SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.accelerated import DATA_DSCP
+from testbed.plan.background import PlannedFlow, plan_background
 from testbed.plan.connections import plan_connections
+from testbed.plan.hierarchical import PHASED, phased_switches, phased_workers
+from testbed.plan.pairs import BASE_VA, ECT0, queue_pair
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.model import Scenario
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
-from workloads.wire import PSN_MODULUS, Envelope
+from workloads.wire import PSN_MODULUS
 
 __all__ = ["Plan", "make_plan", "with_workers"]
-
-_BASE_VA = 0x10_0000_0000
-_ECT0 = 0b10
-"""ECN-capable (RFC 3168)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +29,23 @@ class Plan:
     """rank order; a worker's name is its host's"""
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
-    """connection k goes from rank k to rank k+1"""
+    """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank 1, ..."""
     racks: tuple[int, ...] = ()
     """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
+    background: tuple[PlannedFlow, ...] = ()
 
 
 def make_plan(scenario: Scenario) -> Plan:
-    """QPNs, PSNs, UDP source ports and keys of one ring over all hosts, and the switches' tables."""
+    """QPNs, PSNs, UDP source ports and keys of one ring over the hosts of the job, or of the rings of all phases, and the
+    switches' tables."""
+    workloads = _workloads(scenario)
+    if scenario.job.collective in PHASED:
+        phased = phased_workers(scenario, workloads)
+        switches, connections = phased_switches(scenario, phased), plan_connections(phased)
+        return Plan(scenario, phased, switches, connections, background=plan_background(scenario))
     draw = random.Random(f"plan {scenario.seed}")
     transport, job = scenario.transport, scenario.job
-    hosts = scenario.topology.hosts
+    hosts = scenario.ranks
     size = len(hosts)
     psns = [
         draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS for _ in hosts
@@ -53,27 +59,15 @@ def make_plan(scenario: Scenario) -> Plan:
     data_dscp = DATA_DSCP if job.collective == "netreduce" else 0
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
-        return QpConfig(
+        return queue_pair(
+            scenario, hosts[rank], hosts[peer],
             qpn=send_qpn[rank] if to_successor else recv_qpn[rank],
             peer_qpn=recv_qpn[peer] if to_successor else send_qpn[peer],
-            envelope=Envelope(
-                src_mac=hosts[rank].mac,
-                dst_mac=hosts[peer].mac,
-                src_ip=hosts[rank].ip,
-                dst_ip=hosts[peer].ip,
-                sport=sports[rank if to_successor else size + rank],
-                tos=(data_dscp if to_successor else 0) << 2 | _ECT0,
-            ),
+            sport=sports[rank if to_successor else size + rank],
             first_psn=psns[rank] if to_successor else 0,
             peer_first_psn=0 if to_successor else psns[peer],
-            path_mtu=transport.path_mtu,
-            timeout_code=transport.timeout_code,
-            retry_count=transport.retry_count,
-            rnr_retry=transport.rnr_retry,
-            rnr_timer_code=transport.rnr_timer_code,
-            ack_every=transport.ack_every,
-            trace=scenario.trace,
-        )
+            dscp=data_dscp if to_successor else 0,
+        )  # fmt: skip
 
     workers: list[WorkerConfig] = []
     for rank, host in enumerate(hosts):
@@ -94,26 +88,23 @@ def make_plan(scenario: Scenario) -> Plan:
                     verb=transport.verb,
                     credit=job.credit,
                     hello=job.hello,
-                    peer_base_va=_BASE_VA * (successor + 1),
+                    peer_base_va=BASE_VA * (successor + 1),
                     peer_rkey=rkeys[successor],
-                    base_va=_BASE_VA * (rank + 1),
+                    base_va=BASE_VA * (rank + 1),
                     rkey=rkeys[rank],
                     receive_late_ns=transport.receive_late_ns,
+                    pipelined=job.pipelined,
                 ),
-                workload=WorkloadConfig(
-                    kind=job.workload,
-                    seed=scenario.seed,
-                    elements=digits_elements() if job.workload == "digits" else job.size_bytes // 4,
-                    iterations=job.iterations,
-                    straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
-                ),
+                workload=workloads[rank],
             )
         )
     if job.fallback == "ring":
         workers = [replace(worker, fallback=_as_ring(worker)) for worker in workers]
     switches = plan_switches(scenario, arithmetic)
     racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
-    return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks))
+    return Plan(
+        scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks), plan_background(scenario)
+    )
 
 
 _SECOND_LIFE = 1 << 23
@@ -128,7 +119,7 @@ def _as_ring(worker: WorkerConfig) -> WorkerConfig:
             config,
             qpn=config.qpn | _SECOND_LIFE,
             peer_qpn=config.peer_qpn | _SECOND_LIFE,
-            envelope=replace(config.envelope, tos=_ECT0),
+            envelope=replace(config.envelope, tos=ECT0),
         )
 
     return replace(
@@ -136,6 +127,22 @@ def _as_ring(worker: WorkerConfig) -> WorkerConfig:
         to_successor=qp(worker.to_successor),
         from_predecessor=qp(worker.from_predecessor),
         collective=replace(worker.collective, kind="ring"),
+    )
+
+
+def _workloads(scenario: Scenario) -> tuple[WorkloadConfig, ...]:
+    """Of each rank."""
+    job = scenario.job
+    elements = digits_elements() if job.workload == "digits" else job.size_bytes // 4
+    return tuple(
+        WorkloadConfig(
+            kind=job.workload,
+            seed=scenario.seed,
+            elements=elements,
+            iterations=job.iterations,
+            straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
+        )
+        for rank in range(len(scenario.ranks))
     )
 
 

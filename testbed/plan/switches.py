@@ -52,8 +52,8 @@ def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[Switc
 
 def _fabric_rings(scenario: Scenario, arithmetic: ArithmeticSpec) -> Mapping[str, tuple[RingConfig, ...]]:
     """Of every leaf and spine, by name."""
-    fabric = racks_of(scenario.topology)
-    ranks = {host.name: rank for rank, host in enumerate(scenario.topology.hosts)}
+    fabric = racks_of(scenario.topology, scenario.ranks)
+    ranks = {host.name: rank for rank, host in enumerate(scenario.ranks)}
     members = [
         tuple(
             RingMember(ranks[host.name], host.ip, port) for host, port in zip(rack.hosts, rack.host_ports, strict=True)
@@ -77,10 +77,11 @@ def _fabric_rings(scenario: Scenario, arithmetic: ArithmeticSpec) -> Mapping[str
 
 
 def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node, tuple[int, ...]]) -> RingConfig:
-    """All hosts, at the one switch."""
+    """All hosts of the job, at the one switch."""
+    members = [(host, towards[host]) for host in scenario.ranks if host in towards]
     return RingConfig(
         RING_ID,
-        tuple(RingMember(rank, host.ip, ports[0]) for rank, (host, ports) in enumerate(towards.items())),
+        tuple(RingMember(rank, host.ip, ports[0]) for rank, (host, ports) in enumerate(members)),
         arithmetic,
         scenario.job.message_packets,
         scenario.job.window_messages,

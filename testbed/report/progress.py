@@ -26,7 +26,7 @@ class Progress:
         self._stream, self._plan = stream, plan
         self._layout = message_layout(CheckContext(plan, ()))
         self._workers = len(plan.workers)
-        self._counts_messages = plan.workers[0].collective.kind != "ring"
+        self._counts_messages = plan.workers[0].collective.kind in ("netreduce", "shift")
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
         self._announced: set[str] = set()
@@ -87,7 +87,7 @@ class Progress:
             return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
         elif event == "WorkerFellBack":
             return f"{at}{record['node']} starts anew as {record['collective']}: {record['reason']}"
-        elif event == "RulesReplaced" and record["reason"] != "start":
+        elif event in ("RulesReplaced", "RulesInstalled") and record["reason"] not in ("start", "connected"):
             what = "the accelerator is out of use" if record["fallback"] else "other flow rules"
             return f"{at}{record['node']}: {record['reason']}, {what}"
         elif event == "WorkerFailed":

@@ -45,6 +45,7 @@ def summary_lines(result: dict[str, Any]) -> list[Line]:
         *_faults(result),
         *_recovery(result),
         *_speed(result),
+        *_tenants(result),
         *_checks(result),
         *_verdict(result),
     ]
@@ -157,6 +158,36 @@ def _speed(result: dict[str, Any]) -> list[Line]:
         lines += [Line(reason, "unknown", 4) for reason in result["fidelity"]["reasons"][:6]]
     else:
         lines.append(Line(result["fidelity"]["detail"], "dim", 2))
+    return lines
+
+
+def _tenants(result: dict[str, Any]) -> list[Line]:
+    """Congestion control and background flows, where the scenario has any."""
+    metrics = result["metrics"]
+    found, flows = metrics.get("congestion"), metrics.get("background")
+    lines = [Line(""), Line("Congestion", "head")] if found or flows else []
+    if found:
+        lines.append(
+            Line(
+                f"{amount(found['ce_marks'], 'packet')} marked, {amount(found['cnps_sent'], 'CNP')} sent, rates cut "
+                f"{amount(found['rate_cuts'], 'time')}",
+                "",
+                2,
+            )
+        )
+        slowed = {name: rate for name, rate in found["rates"].items() if rate["min_bps"] < rate["line_bps"]}
+        for name, rate in list(slowed.items())[:8]:
+            text = f"{bits_per_second(rate['mean_bps'])} on average, {bits_per_second(rate['min_bps'])} at least, of "
+            lines.append(Line(f"{text}{bits_per_second(rate['line_bps'])}", "", 2, name, 8))
+    for flow in flows or ():
+        goodput = "no goodput" if flow["goodput_bps"] is None else f"goodput {bits_per_second(flow['goodput_bps'])}"
+        if flow["offered_bps"] is not None:
+            goodput += f" of {bits_per_second(flow['offered_bps'])}"
+        text = f"{flow['kind'].upper()} {flow['from']} to {flow['to']}: {goodput}"
+        for key, noun in (("missing_packets", "packet"), ("retransmits", "segment")):
+            if flow[key]:
+                text += f", {amount(flow[key], noun)} {'missing' if key == 'missing_packets' else 'sent again'}"
+        lines.append(Line(f"{text}; {flow['trouble']}" if flow["trouble"] else text, "", 2, flow["name"], 12))
     return lines
 
 

@@ -13,7 +13,7 @@ from testbed.scale.netreduce import RackLink
 from testbed.scale.outcome import Outcome
 from testbed.scale.schedules import ring_window
 from testbed.scale.trains import Framing
-from workloads.collectives.ring import ring_schedule
+from workloads.collectives.schedules import ring_schedule
 from workloads.config import CollectiveConfig
 from workloads.costs.checks import check_ranks, log2_exact
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.scale.messages import Message
-from workloads.collectives.ring import ring_schedule
+from workloads.collectives.schedules import ring_schedule
 from workloads.config import CollectiveConfig
 from workloads.costs.checks import check_ranks, log2_exact
 

@@ -7,9 +7,9 @@ from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PROGRAMS
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.problems import KeyPath, Problems
+from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.units import format_size
-from topologies import LinkShape, Topology, attachment
+from topologies import LinkShape, Topology, attachment, machine_groups
 from topologies.racks import racks_of
 from workloads.wire import PSN_MODULUS
 
@@ -18,6 +18,8 @@ __all__ = [
     "check_commodity",
     "check_fabric",
     "check_job",
+    "check_job_hosts",
+    "check_machines",
     "check_mtu",
     "check_program",
     "check_switch_memory",
@@ -82,7 +84,7 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
         return
-    wanted = "netreduce" if job.collective == "netreduce" else "forward"
+    wanted = "netreduce" if job.collective in ("netreduce", "parallel_netreduce") else "forward"
     if switch.program != wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(
@@ -99,8 +101,11 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
         return
     if attachment(topology) is not None:  # there, the commodity switch sums nothing
         return
+    hosts = {host.name: host for host in topology.hosts}
+    if not set(job.hosts) <= set(hosts):
+        return  # said elsewhere
     try:
-        racks_of(topology)
+        racks_of(topology, tuple(hosts[name] for name in job.hosts) or topology.hosts)
     except ValueError as problem:
         problems.add(
             ("job", "collective"),
@@ -114,6 +119,35 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
             "a rack's sum that clamps would lose what other racks take back",
             found="'int32sat' over several switches",
             allowed="int32, float32, or a topology with one switch",
+        )
+
+
+def check_machines(problems: Problems, topology: Topology, job: Job) -> None:
+    """Collectives of phases need machines, and an element at least for each worker of a machine."""
+    if job.collective not in ("parallel_netreduce", "tencent"):
+        return
+    if topology.kind != "machines":
+        problems.add(
+            ("job", "collective"),
+            f"{job.collective} runs over machines of several workers",
+            found=f"the {topology.kind} topology",
+            allowed="topology.kind: machines",
+        )
+        return
+    if job.hosts and job.hosts != tuple(host.name for host in topology.hosts):
+        problems.add(
+            ("job", "hosts"),
+            f"{job.collective} takes every worker of every machine, in the order of the topology",
+            found=", ".join(job.hosts),
+            allowed="leave the key out",
+        )
+    each = len(machine_groups(topology)[0])
+    if job.collective == "parallel_netreduce" and job.size_bytes < 4 * each:
+        problems.add(
+            ("job", "size"),
+            "not an element for each worker of a machine",
+            found=f"{job.size_bytes} bytes",
+            allowed=f"at least {4 * each} bytes ({each} workers per machine)",
         )
 
 
@@ -140,11 +174,13 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
             found="'ring'",
             allowed="with job.collective: netreduce",
         )
-    as_ring = job.collective == "ring" or job.fallback == "ring"
-    if as_ring and (job.op, job.dtype) == ("sum", "int32sat"):
+    partly_by_hosts = job.collective not in ("netreduce", "shift") or job.fallback == "ring"
+    if partly_by_hosts and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             ("job", "dtype"),
-            "a ring adds step by step and would clamp early",
+            "a ring adds step by step and would clamp early"
+            if job.collective == "ring"
+            else "what machines sum for themselves would clamp early",
             found="'int32sat'",
             allowed="float32, int32",
         )
@@ -155,6 +191,16 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
             found=str(job.straggle_rank),
             allowed=f"0 to {hosts - 1} ({hosts} hosts)",
         )
+
+
+def check_job_hosts(problems: Problems, topology: Topology, job: Job) -> None:
+    known = [host.name for host in topology.hosts]
+    for name in job.hosts:
+        if name not in known:
+            problems.add(
+                ("job", "hosts"), "no such host", found=show(name), allowed=f"all, or some of {', '.join(known)}",
+                hint=closest(name, known),
+            )  # fmt: skip
 
 
 def check_switch_memory(

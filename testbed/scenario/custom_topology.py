@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from testbed.scenario.problems import KeyPath, Problems, closest, show
-from testbed.scenario.schema import CableKeys, CustomKeys, LinkOverrideKeys, NodeKeys
+from testbed.scenario.schema import LINK_LIST, NODE_LIST, TWO_ENDS, CableKeys, CustomKeys, LinkOverrideKeys, NodeKeys
 from testbed.scenario.validate import validate_section
 from topologies import (
     MAX_PORTS,
@@ -46,9 +46,7 @@ def _show_list(value: object) -> str:
 
 def _load_nodes(problems: Problems, path: KeyPath, value: object) -> dict[str, Node] | None:
     if not isinstance(value, list) or not value:
-        problems.add(
-            path, "not a list of nodes", found=_show_list(value), allowed="a list, as [{name: h1, role: host}, ...]"
-        )
+        problems.add(path, "not a list of nodes", found=_show_list(value), allowed=NODE_LIST)
         return None
     nodes: dict[str, Node] = {}
     good, ranks = True, 0
@@ -82,7 +80,7 @@ def _load_cables(
 ) -> list[tuple[int, Cable]] | None:
     """With their places in the file."""
     if not isinstance(value, list) or not value:
-        problems.add(path, "not a list of links", found=_show_list(value), allowed="a list, as [{ends: [h1, s1]}, ...]")
+        problems.add(path, "not a list of links", found=_show_list(value), allowed=LINK_LIST)
         return None
     cables: list[tuple[int, Cable]] = []
     good, taken = True, dict[frozenset[str], int]()
@@ -105,7 +103,7 @@ def _load_cables(
 
 def _load_ends(problems: Problems, path: KeyPath, value: object, nodes: dict[str, Node]) -> tuple[str, str] | None:
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(name, str) for name in value):
-        problems.add(path, "not two ends", found=show(value), allowed="the names of two nodes, as [h1, s1]")
+        problems.add(path, "not two ends", found=show(value), allowed=TWO_ENDS)
         return None
     unknown = [name for name in value if name not in nodes]
     for name in unknown:

@@ -24,8 +24,11 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
+from testbed.scenario.background import dump_background
+from testbed.scenario.congestion import dump_dcqcn
 from testbed.scenario.fault_schema import OPCODE_GROUPS
-from testbed.scenario.model import Job, Scenario, Transport
+from testbed.scenario.model import DcqcnOptions, Job, Scenario, Transport
+from testbed.scenario.nics import dump_nics
 from testbed.scenario.topology_kinds import dump_topology
 from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate, format_size
 from topologies import DIRECTIONS, Direction, Topology
@@ -54,7 +57,9 @@ def dump_scenario(scenario: Scenario) -> str:
             "offset": format_duration(scenario.clocks.offset_ns),
             "drift": format_drift(scenario.clocks.drift_ppb),
         },
+        "nics": dump_nics(scenario.nics),
         "faults": [_dump_fault(fault, scenario.topology) for fault in scenario.faults],
+        **({"background": [dump_background(flow) for flow in scenario.background]} if scenario.background else {}),
         "time_limit": format_duration(scenario.time_limit_ns),
         "capture": scenario.capture,
         "trace": scenario.trace,
@@ -98,6 +103,12 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
         "ack_every": transport.ack_every,
         "start_psn": "random" if transport.start_psn is None else transport.start_psn,
         "receive_late": format_duration(transport.receive_late_ns),
+        "congestion_control": transport.congestion_control,
+        **(
+            {"dcqcn": dump_dcqcn(transport.dcqcn)}
+            if transport.congestion_control == "dcqcn" or transport.dcqcn != DcqcnOptions()
+            else {}
+        ),
     }
 
 
@@ -114,9 +125,12 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "credit": job.credit,
         "hello": job.hello,
         "fallback": job.fallback,
+        "pipelined": job.pipelined,
     }
     if job.straggle_rank is not None:
         result["straggler"] = {"rank": job.straggle_rank, "delay": format_duration(job.straggle_ns)}
+    if job.hosts:
+        result["hosts"] = list(job.hosts)
     return result
 
 

@@ -20,8 +20,12 @@ __all__ = [
     "DriftKey",
     "DurationKey",
     "LinksKey",
+    "NamesKey",
     "NodeNameKey",
     "ProbabilityKey",
+    "ScaledDurationKey",
+    "ScaledRateKey",
+    "ScaledSizeKey",
     "Section",
     "SizeKey",
     "TextKey",
@@ -29,7 +33,9 @@ __all__ = [
     "choice",
     "even",
     "number_above_zero",
+    "number_or_auto",
     "refuse",
+    "share",
     "whole",
     "whole_or",
     "whole_or_list",
@@ -62,6 +68,23 @@ def _unit(
     return PlainValidator(check)
 
 
+def _scaled_or(parse: Callable[[object], Any], most: int, bound: str) -> PlainValidator:
+    """A quantity above 0, or `scaled`, which becomes None."""
+
+    def check(value: object) -> Any:
+        if value == "scaled":
+            return None
+        try:
+            number = parse(value)
+        except UnitError as error:
+            raise refuse(error.problem, f"scaled, or {error.allowed}", error.hint) from None
+        if not 0 < number <= most:
+            raise refuse("out of range", f"scaled, or {bound}")
+        return number
+
+    return PlainValidator(check)
+
+
 _HOUR = 3_600_000_000_000
 
 DurationKey: TypeAlias = Annotated[int, _unit(parse_duration, most=_HOUR, bound="at most 60min")]
@@ -70,6 +93,11 @@ BandwidthKey: TypeAlias = Annotated[
 ]
 DriftKey: TypeAlias = Annotated[int, _unit(parse_drift, most=100_000_000, bound="at most 10%")]
 SizeKey: TypeAlias = Annotated[int, _unit(parse_size, above_zero=True, most=1 << 32, bound="4 bytes to 4GiB")]
+ScaledDurationKey: TypeAlias = Annotated[int | None, _scaled_or(parse_duration, _HOUR, "more than 0, at most 60min")]
+ScaledRateKey: TypeAlias = Annotated[
+    int | None, _scaled_or(parse_rate, 400_000_000_000, "more than 0, at most 400Gbps")
+]
+ScaledSizeKey: TypeAlias = Annotated[int | None, _scaled_or(parse_size, 1 << 40, "more than 0, at most 1TB")]
 ProbabilityKey: TypeAlias = Annotated[float, _unit(parse_probability)]
 
 
@@ -114,6 +142,30 @@ def number_above_zero(most: int) -> PlainValidator:
             raise refuse("not a number", allowed)
         if not 0 < value <= most:
             raise refuse("out of range", allowed)
+        return float(value)
+
+    return PlainValidator(check)
+
+
+def number_or_auto(most: int) -> PlainValidator:
+    """A number above 0, or `auto`, which becomes None."""
+
+    def check(value: object) -> float | None:
+        if value == "auto":
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
+            raise refuse("neither auto nor a number above 0", f"auto, or a number above 0, at most {most}")
+        return float(value)
+
+    return PlainValidator(check)
+
+
+def share() -> PlainValidator:
+    """A number above 0 and below 1."""
+
+    def check(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+            raise refuse("not a share", "a number above 0 and below 1, as 0.0039")
         return float(value)
 
     return PlainValidator(check)
@@ -226,5 +278,19 @@ WordKey: TypeAlias = Annotated[str, BeforeValidator(_word)]
 NodeNameKey: TypeAlias = Annotated[str, BeforeValidator(_node_name)]
 BoolKey: TypeAlias = Annotated[bool, BeforeValidator(_bool)]
 DirectionsKey: TypeAlias = Annotated[tuple[Direction, ...], PlainValidator(_directions)]
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if value == "all":
+        return ()
+    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(item, str) for item in value):
+        raise refuse("not a list of hosts", "all, or a list of two names or more, as [h1, h2]")
+    if len(set(value)) != len(value):
+        raise refuse("a host is named twice", "each host once")
+    return tuple(value)
+
+
 LinksKey: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_links)]
 """None: all links"""
+NamesKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_names)]
+"""empty: all hosts"""

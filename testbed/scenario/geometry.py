@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from testbed.scenario.model import Job, Transport
 
-__all__ = ["INA_HEADER_BYTES", "Geometry", "geometry_of", "packet_bytes"]
+__all__ = ["FRAME_OVERHEAD_BYTES", "INA_HEADER_BYTES", "Geometry", "geometry_of", "packet_bytes"]
 
 INA_HEADER_BYTES = 16
 """of the aggregation header in the first packet of a message"""
 
 _IP, _UDP, _BTH, _RETH, _IMM, _ICRC = 20, 8, 12, 16, 4, 4
+FRAME_OVERHEAD_BYTES = 14 + _IP + _UDP + _BTH + _ICRC
+"""of a frame over IPv4 beside its payload and extension headers"""
 
 
 def packet_bytes(transport: Transport) -> tuple[int, str]:
@@ -52,8 +54,8 @@ class Geometry:
 
 
 def geometry_of(job: Job, transport: Transport) -> Geometry | None:
-    """None where it does not follow from the scenario alone (a ring's chunks, a model's size)."""
-    if job.collective == "ring" or job.workload != "synthetic":
+    """None where it does not follow from the scenario alone (the chunks of rings and phases, a model's size)."""
+    if job.collective not in ("netreduce", "shift") or job.workload != "synthetic":
         return None
     room = job.message_packets * transport.path_mtu - INA_HEADER_BYTES
     count = -(-job.size_bytes // room)

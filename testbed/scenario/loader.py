@@ -7,21 +7,26 @@ from dataclasses import replace
 from typing import Any
 
 from testbed.faults.model import PacketFault
+from testbed.scenario.background import load_background
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
     check_commodity,
     check_fabric,
     check_job,
+    check_job_hosts,
+    check_machines,
     check_mtu,
     check_program,
     check_switch_memory,
 )
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
 from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
 from testbed.scenario.schema import ClockKeys, JobKeys, ScenarioKeys, StragglerKeys, SwitchKeys, TransportKeys
@@ -83,7 +88,13 @@ class _Build:
         )
         more_nodes = (CONTROLLER,) if controlled else ()
         faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None, more_nodes)
+        nics = load_nics(self.problems, self.data.get("nics"), topology[0] if topology else None)
         hosts = len(topology[0].hosts) if topology else None
+        if job and job.hosts:
+            hosts = len(job.hosts)
+            if topology:
+                check_job_hosts(self.problems, topology[0], job)
+        background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
         if topology and transport:
             check_mtu(self.problems, *topology, transport)
         if job:
@@ -91,6 +102,7 @@ class _Build:
             check_job(self.problems, hosts, job, set(given))
         if topology and job:
             check_fabric(self.problems, topology[0], job)
+            check_machines(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
         if switch and topology:
@@ -100,6 +112,8 @@ class _Build:
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
         if topology:
             check_conflicts(self.problems, faults, topology[0])
+        if top:
+            check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
         if top and clocks:
             check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:
@@ -119,7 +133,9 @@ class _Build:
             switch=switch,
             job=job,
             clocks=clocks,
+            nics=nics,
             faults=tuple(fault for _, _, fault in faults),
+            background=background,
             time_limit_ns=top.time_limit,
             capture=top.capture,
             trace=top.trace,
@@ -139,7 +155,9 @@ class _Build:
         if value is None:
             return Transport()
         keys = validate_section(self.problems, ("transport",), value, TransportKeys, "transport")
-        if keys is None:
+        given = value.get("dcqcn") if isinstance(value, dict) else None
+        dcqcn = load_dcqcn(self.problems, ("transport", "dcqcn"), given)
+        if keys is None or dcqcn is None:
             return None
         return Transport(
             path_mtu=keys.path_mtu,
@@ -151,6 +169,8 @@ class _Build:
             ack_every=keys.ack_every,
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
+            congestion_control=keys.congestion_control,
+            dcqcn=dcqcn,
         )
 
     def _clocks(self) -> Clocks | None:
@@ -182,6 +202,8 @@ class _Build:
             credit=keys.credit,
             hello=keys.hello,
             fallback=keys.fallback,
+            hosts=keys.hosts,
+            pipelined=keys.pipelined,
         )
         return replace(job, straggle_rank=late.rank, straggle_ns=late.delay) if late else job
 

@@ -6,13 +6,30 @@ from dataclasses import dataclass, field
 
 from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
-from topologies import LinkShape, Topology
+from topologies import LinkShape, Node, Topology
 
-__all__ = ["CONTROLLER", "Job", "Scenario", "SwitchOptions", "Transport"]
-
+__all__ = ["CONTROLLER", "BackgroundFlow", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
 
 CONTROLLER = "controller"
 """the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
+
+
+@dataclass(frozen=True, slots=True)
+class DcqcnOptions:
+    """None: scaled to the rate of the sender's link (`testbed.plan.congestion`)."""
+
+    time_scale: float | None = None
+    gain: float = 1 / 256
+    alpha_timer_ns: int | None = None
+    increase_timer_ns: int | None = None
+    byte_counter_bytes: int | None = None
+    cnp_interval_ns: int | None = None
+    cut_period_ns: int | None = None
+    additive_bps: int | None = None
+    hyper_bps: int | None = None
+    min_rate_bps: int | None = None
+    burst_ns: int | None = None
+    recovery_steps: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +51,9 @@ class Transport:
     """None: drawn from the seed, one per connection"""
     receive_late_ns: int = 0
     """a worker posts each receive buffer that late (to provoke RNR NAKs)"""
+    congestion_control: str = "none"
+    """none, dcqcn"""
+    dcqcn: DcqcnOptions = DcqcnOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +73,7 @@ class Job:
     """What the workers do."""
 
     collective: str = "netreduce"
-    """netreduce, ring, shift (a NetReduce worker through a plain switch)"""
+    """netreduce, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
     workload: str = "synthetic"
     """synthetic, digits"""
     size_bytes: int = 1_000_000
@@ -75,6 +95,32 @@ class Job:
     straggle_rank: int | None = None
     """rank that starts every iteration late"""
     straggle_ns: int = 0
+    pipelined: bool = True
+    """rings pass on each message as soon as it is there; false: step by step, as closed forms count"""
+    hosts: tuple[str, ...] = ()
+    """that run it, in rank order; empty: all, in the order of the topology"""
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundFlow:
+    """Traffic of another tenant, from host to host."""
+
+    name: str
+    kind: str
+    """udp: constant rate, answers nothing; tcp: the kernel's, by iperf3 (emulated world only)"""
+    source: str
+    target: str
+    rate_bps: int | None
+    """udp: of Ethernet frames; tcp: of payload, None: as fast as it can"""
+    start_ns: int = 0
+    stop_ns: int | None = None
+    """None: as long as the run lasts"""
+    size_bytes: int | None = None
+    """payload at most; None: no limit"""
+    payload_bytes: int = 1000
+    """of each UDP datagram"""
+    ecn: bool = False
+    """UDP: its packets are ECN-capable, so that queues mark them instead of leaving them alone"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +137,10 @@ class Scenario:
     job: Job = Job()
     clocks: Clocks = TRUE_CLOCKS
     """of the nodes; only the simulated world can set them"""
+    nics: tuple[tuple[str, str], ...] = ()
+    """(host, RDMA device) of the hosts that are on a device; the others are on our own endpoint"""
     faults: tuple[Fault, ...] = ()
+    background: tuple[BackgroundFlow, ...] = ()
     time_limit_ns: int = 60_000_000_000
     capture: bool = True
     """keep what passes every switch port, for the transparency checker; `--pcap` also writes it to files"""
@@ -101,3 +150,15 @@ class Scenario:
     """the verdict that this scenario is made to show"""
     source: str = field(default="", compare=False)
     """file it came from; no part of the value"""
+
+    @property
+    def ranks(self) -> tuple[Node, ...]:
+        """The hosts that run the job, in rank order."""
+        return tuple(map(self.topology.node, self.job.hosts)) or self.topology.hosts
+
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        """Where it can run: clocks of their own exist in virtual time only, TCP in the kernel only."""
+        if any(flow.kind == "tcp" for flow in self.background):
+            return ("emulated",)
+        return ("simulated",) if self.clocks != TRUE_CLOCKS else ("emulated", "simulated")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 __all__ = [
+    "BACKGROUND_KINDS",
     "COLLECTIVES",
     "COMMODITY_KINDS",
+    "CONGESTION_CONTROLS",
     "CREDITS",
     "DTYPES",
     "EXPECTATIONS",
@@ -32,6 +34,10 @@ COLLECTIVES = {
     "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
     "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
     "shift": "NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
+    "parallel_netreduce": "reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, "
+    "program netreduce)",
+    "tencent": "reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
+    "forward)",
 }
 WORKLOADS = {
     "synthetic": "gradients drawn from the seed, of any size",
@@ -61,6 +67,14 @@ NODE_ROLES = {
     "core": "a switch above all",
 }
 """of a custom topology; all but `host` behave as one and differ in drawings"""
+CONGESTION_CONTROLS = {
+    "none": "senders keep to their windows and know no rate",
+    "dcqcn": "receivers answer CE marks with CNPs, senders cut their rate for them",
+}
+BACKGROUND_KINDS = {
+    "udp": "constant rate, heeds nothing; both worlds",
+    "tcp": "the kernel's TCP, by iperf3; emulated world only",
+}
 VERBS = {"write": "RDMA WRITE with immediate", "send": "SEND with immediate"}
 CREDITS = {
     "both": "a message may go when message m-N has come back and its own m-N is acknowledged",

@@ -49,6 +49,10 @@ def format_path(path: KeyPath) -> str:
     return text
 
 
+_SHOWN = 60
+"""characters of a found value"""
+
+
 def show(value: object) -> str:
     """A found value for a message: short, on one line, as YAML would write it."""
     if value is None:
@@ -58,9 +62,11 @@ def show(value: object) -> str:
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, list):
-        return "a list"
+        text = f"[{', '.join(str(item) for item in value)}]"
+        plain = not any(isinstance(item, list | Mapping) for item in value)
+        return text if value and plain and len(text) <= _SHOWN else "a list"
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 def closest(value: object, known: Iterable[str]) -> str | None:
@@ -111,6 +117,9 @@ class Problems:
 
     def __bool__(self) -> bool:
         return bool(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
     def raise_if_any(self) -> None:
         if self._found:

@@ -13,7 +13,11 @@ from testbed.scenario.fields import (
     BoolKey,
     DriftKey,
     DurationKey,
+    NamesKey,
     NodeNameKey,
+    ScaledDurationKey,
+    ScaledRateKey,
+    ScaledSizeKey,
     Section,
     SizeKey,
     TextKey,
@@ -21,6 +25,8 @@ from testbed.scenario.fields import (
     choice,
     even,
     number_above_zero,
+    number_or_auto,
+    share,
     whole,
     whole_or,
     whole_or_list,
@@ -29,13 +35,19 @@ from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS
 from workloads.wire import PSN_MASK
 
 __all__ = [
+    "LINK_LIST",
+    "NODE_LIST",
+    "TWO_ENDS",
+    "BackgroundKeys",
     "CableKeys",
     "ClockKeys",
     "CustomKeys",
+    "DcqcnKeys",
     "FatTreeKeys",
     "JobKeys",
     "LinkKeys",
     "LinkOverrideKeys",
+    "MachinesKeys",
     "NodeKeys",
     "RackAcceleratorKeys",
     "RackKeys",
@@ -48,6 +60,10 @@ __all__ = [
 
 PROGRAM_FILE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
 """a program of the user's own: `path.py:Class`"""
+
+NODE_LIST = "a list, as [{name: h1, role: host}, ...]"
+LINK_LIST = "a list, as [{ends: [h1, s1]}, ...]"
+TWO_ENDS = "the names of two nodes, as [h1, s1]"
 
 Mtu = Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)")]
 Queue = Annotated[int, whole(1, 1_000_000, " (packets)")]
@@ -66,7 +82,9 @@ class ScenarioKeys(Section):
     transport: Any = None
     job: Any = None
     clocks: Any = None
+    nics: Any = None
     faults: Any = None
+    background: Any = None
     time_limit: DurationKey = 60_000_000_000
     capture: BoolKey = True
     trace: BoolKey = False
@@ -142,13 +160,24 @@ class FatTreeKeys(Section):
     links: Any = None
 
 
+class MachinesKeys(Section):
+    """`link`: inside a machine; `uplink`: what is different on the one link (the NIC) that leaves a machine."""
+
+    kind: Annotated[str, choice(["machines"])]
+    machines: Annotated[int, whole(2, 32)]
+    workers_per_machine: Annotated[int, whole(1, 32)]
+    link: Any = None
+    uplink: Any = None
+    links: Any = None
+
+
 class CustomKeys(Section):
     """Node by node, link by link; `link` holds what the links have in common."""
 
     kind: Annotated[str, choice(["custom"])]
-    nodes: Any = Field(...)
+    nodes: Any = Field(..., description=NODE_LIST)
     link: Any = None
-    links: Any = Field(...)
+    links: Any = Field(..., description=LINK_LIST)
 
 
 class NodeKeys(Section):
@@ -161,7 +190,7 @@ class NodeKeys(Section):
 class CableKeys(LinkOverrideKeys):
     """`topology.links[n]` of a custom topology."""
 
-    ends: Any = Field(...)
+    ends: Any = Field(..., description=TWO_ENDS)
 
 
 class SwitchKeys(Section):
@@ -181,6 +210,40 @@ class TransportKeys(Section):
     ack_every: Annotated[int, whole(1, 1024)] = 16
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
+    congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
+    dcqcn: Any = None
+
+
+class DcqcnKeys(Section):
+    """`transport.dcqcn`. `scaled`: from the published parameters and the rate of the sender's link."""
+
+    time_scale: Annotated[float | None, number_or_auto(1_000_000)] = None
+    gain: Annotated[float, share()] = 1 / 256
+    alpha_timer: ScaledDurationKey = None
+    increase_timer: ScaledDurationKey = None
+    byte_counter: ScaledSizeKey = None
+    cnp_interval: ScaledDurationKey = None
+    cut_period: ScaledDurationKey = None
+    additive_increase: ScaledRateKey = None
+    hyper_increase: ScaledRateKey = None
+    min_rate: ScaledRateKey = None
+    burst: ScaledDurationKey = None
+    recovery_steps: Annotated[int, whole(1, 1000)] = 5
+
+
+class BackgroundKeys(Section):
+    """`background[n]`"""
+
+    kind: Annotated[str, choice(names.BACKGROUND_KINDS)]
+    name: WordKey | None = None
+    source: TextKey = Field(alias="from")
+    target: TextKey = Field(alias="to")
+    rate: BandwidthKey | None = None
+    start: DurationKey = 0
+    stop: DurationKey | None = None
+    size: SizeKey | None = None
+    payload: Annotated[int, whole(18, 8900, " (bytes of a datagram)")] = 1000
+    ecn: BoolKey = False
 
 
 class StragglerKeys(Section):
@@ -200,4 +263,6 @@ class JobKeys(Section):
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
     fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
+    pipelined: BoolKey = True
     straggler: Any = None
+    hosts: NamesKey = ()

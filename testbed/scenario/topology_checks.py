@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from testbed.scenario.problems import KeyPath, Problems
-from testbed.scenario.schema import SpineLeafKeys
+from testbed.scenario.schema import MachinesKeys, SpineLeafKeys
 from topologies import MAX_RANKS
 
-__all__ = ["check_spine_leaf"]
+__all__ = ["check_machines", "check_spine_leaf"]
 
 
 def check_spine_leaf(problems: Problems, path: KeyPath, keys: SpineLeafKeys) -> bool:
@@ -29,6 +29,17 @@ def check_spine_leaf(problems: Problems, path: KeyPath, keys: SpineLeafKeys) -> 
             "the rate of the uplinks is given twice",
             found="oversubscription and uplink.rate",
             allowed="one of the two",
+        )
+        return False
+    return True
+
+
+def check_machines(problems: Problems, path: KeyPath, keys: MachinesKeys) -> bool:
+    workers = keys.machines * keys.workers_per_machine
+    if workers > MAX_RANKS:
+        found = f"{keys.machines} x {keys.workers_per_machine} = {workers}"
+        problems.add(
+            (*path, "workers_per_machine"), "too many workers", found=found, allowed=f"at most {MAX_RANKS} in all"
         )
         return False
     return True

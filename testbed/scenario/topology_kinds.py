@@ -15,14 +15,15 @@ from testbed.scenario.schema import (
     FatTreeKeys,
     LinkKeys,
     LinkOverrideKeys,
+    MachinesKeys,
     RackAcceleratorKeys,
     RackKeys,
     SpineLeafKeys,
 )
-from testbed.scenario.topology_checks import check_spine_leaf
+from testbed.scenario.topology_checks import check_machines, check_spine_leaf
 from testbed.scenario.units import format_duration, format_rate
 from testbed.scenario.validate import validate_mapping, validate_section
-from topologies import LinkShape, Topology, fat_tree, rack, rack_accelerator, spine_leaf
+from topologies import LinkShape, Topology, fat_tree, machine_groups, machines, rack, rack_accelerator, spine_leaf
 
 __all__ = ["TOPOLOGY_KINDS", "TopologyKind", "dump_topology", "load_topology"]
 
@@ -70,6 +71,11 @@ def _dump_spine_leaf(topology: Topology) -> dict[str, Any]:
     }
 
 
+def _dump_machines(topology: Topology) -> dict[str, Any]:
+    groups = machine_groups(topology)
+    return {"machines": len(groups), "workers_per_machine": len(groups[0])}
+
+
 TOPOLOGY_KINDS: dict[str, TopologyKind] = {
     "rack": TopologyKind(
         "hosts h1..hN around one switch s1; links h1-s1 .. hN-s1",
@@ -105,6 +111,16 @@ TOPOLOGY_KINDS: dict[str, TopologyKind] = {
         lambda keys, tiers, links: fat_tree(keys.k, tiers["link"], tiers["uplink"], tiers["core"], links),
         lambda topology: {"k": len(list(topology.ports("core1")))},
         (("uplink", "edge"), ("core", "aggregation")),
+    ),
+    "machines": TopologyKind(
+        "machines of several workers h1..hP, each on a switch mK of its machine with one uplink to s1; links h1-m1, m1-s1",
+        MachinesKeys,
+        lambda keys, tiers, links: machines(
+            keys.machines, keys.workers_per_machine, tiers["link"], tiers["uplink"], links
+        ),
+        _dump_machines,
+        (("uplink", "machine"),),
+        check_machines,
     ),
     "custom": TopologyKind(
         "node by node: names and roles, links with their ends and shapes",

@@ -71,7 +71,7 @@ def _tell(
 
 
 def _allowed(model: type[Section], key: str) -> str | None:
-    """What a key may hold, in the words of its own check."""
+    """What a key may hold, in the words of its own check, or of its field where it is checked later."""
     try:
         model.model_validate({key: None})
     except ValidationError as error:
@@ -79,4 +79,4 @@ def _allowed(model: type[Section], key: str) -> str | None:
             if item["loc"][0] == key and item["type"] == "refused":
                 allowed = item["ctx"]["allowed"]
                 return None if allowed is None else str(allowed)
-    return None
+    return model.model_fields[key].description

@@ -31,7 +31,7 @@ _CODE: dict[str, tuple[str, ...]] = {
         "topologies",
         "testbed/worlds/simulated",
         "testbed/faults",
-        "testbed/plan.py",
+        "testbed/plan",
     ),
 }
 

@@ -23,6 +23,8 @@ class RunFacts:
     """kernel, versions, backends that were used"""
     skipped: tuple[str, ...] = ()
     """checks that could not run, with the reason"""
+    plan: Plan | None = None
+    """as it ran, where devices chose names that the plan could not know; None: as it was"""
 
 
 class World(Protocol):

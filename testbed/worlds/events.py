@@ -12,6 +12,7 @@ __all__ = [
     "NodeExited",
     "NodeStarted",
     "ShapingMeasured",
+    "TcpFlowMeasured",
     "TimeLimitReached",
     "TrafficStarted",
 ]
@@ -64,6 +65,23 @@ class ShapingMeasured(Event):
     drops: int
     marks: int = 0
     """frames that got CE because the queue was longer than its ECN threshold"""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpFlowMeasured(Event):
+    """What a background TCP flow did, told at the end."""
+
+    flow: str
+    bytes: int
+    """of payload that arrived"""
+    bytes_sent: int
+    retransmits: int
+    """segments"""
+    started_ns: int
+    duration_ns: int
+    """from its first byte to its last, by the sender"""
+    trouble: str
+    """what its ends complained about; empty: nothing"""
 
 
 @dataclass(frozen=True, slots=True)

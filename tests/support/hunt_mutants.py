@@ -13,11 +13,12 @@ from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support import netreduce_mutants as programs
+from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
 from workloads.config import WorkerConfig
 from workloads.wire import PSN_MASK, psn_diff
 from workloads.worker import WorkerMachine
 
-__all__ = ["NOT_HUNTED", "PLANTED"]
+__all__ = ["FABRIC_PLANTED", "NOT_HUNTED", "PLANTED"]
 
 NOT_HUNTED = {
     programs.CongestionForgotten: "no checker of a run asks for marks of congestion",
@@ -185,3 +186,8 @@ PLANTED: dict[str, Machines] = {
     },
 }  # fmt: skip
 """planted bug -> the Machines that hold it"""
+
+FABRIC_PLANTED: dict[str, Machines] = {
+    program.__name__: Machines(create=program) for program in FABRIC_MUTANTS if program not in FABRIC_NOT_HUNTED
+}
+"""those of leaves and spines, for hunts over fabrics"""

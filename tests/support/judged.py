@@ -179,6 +179,18 @@ def matches(record: Record, event: str, **fields: Any) -> bool:
     return record["event"] == event and all(record.get(name) == value for name, value in fields.items())
 
 
+def changed(context: CheckContext, history: Iterable[Record]) -> CheckContext:
+    """The same run with another history."""
+    return CheckContext(context.plan, list(history), context.captures)
+
+
+def restarted(history: list[Record], node: str, at: int) -> list[Record]:
+    """The history, with `node` starting anew before the record `at`, and all that it told before told again behind it."""
+    before = [record for record in history[:at] if record["node"] == node]
+    life = {"t": history[at]["t"], "node": node, "event": "NodeExited", "status": -9, "expected": True, "output": ""}
+    return [*history[:at], life, *before, *history[at:]]
+
+
 @dataclass(frozen=True)
 class Step:
     """One frame of a capture."""

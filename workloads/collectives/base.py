@@ -7,12 +7,12 @@ from collections import deque
 from typing import Protocol
 
 from workloads.collectives.slots import ReceiveSlots
-from workloads.events import CollectiveCompleted, CollectiveStarted
+from workloads.events import CollectiveCompleted, CollectiveStarted, PhaseCompleted, PhaseStarted
 from workloads.gradients import Vector
 from workloads.machine import Buffer, Event
 from workloads.rc import ReceiveCompleted, SendCompleted
 
-__all__ = ["Collective", "Problem", "RankOfRing", "segment"]
+__all__ = ["Collective", "Phase", "Problem", "RankOfRing", "Teller", "segment"]
 
 _LAST_DIGEST_DELAY_NS = 100_000_000
 
@@ -51,17 +51,31 @@ class Collective(Protocol):
     def next_event(self) -> Event | None: ...
 
 
-class RankOfRing:
-    """What all collectives of a ring have: receive slots, events, and the word that an iteration is complete.
+class Phase(Collective, Protocol):
+    """A collective that can be a phase of another."""
+
+    @property
+    def whole(self) -> bool:
+        """What it gives is all there; messages of ours may still be on their way."""
+        ...
+
+    @property
+    def messages(self) -> int:
+        """That this worker sends in an iteration."""
+        ...
+
+
+class Teller:
+    """Events of a collective, and the word that an iteration is complete.
 
     The digest of a result is taken in a wake-up of its own, right after the one that completed it, so that the ACKs of
     that one leave first and no peer waits for a hash. That of the last iteration waits a little longer: hashing is the
     testbed's own work, and must not take the processor from peers that still receive.
     """
 
-    def __init__(self, slots: ReceiveSlots, iterations: int) -> None:
+    def __init__(self, iterations: int) -> None:
         self.problem: Problem | None = None
-        self._slots, self._iterations = slots, iterations
+        self._iterations = iterations
         self._events: deque[Event] = deque()
         self._iteration = -1
         self._gradient = self._result = memoryview(bytearray())
@@ -69,11 +83,9 @@ class RankOfRing:
         self._completed_at = 0
 
     def get_timer(self) -> int | None:
-        late, digest = self._slots.get_timer(), self._digest_at
-        return digest if late is None or (digest is not None and digest < late) else late
+        return self._digest_at
 
     def handle_timer(self, now: int) -> None:
-        self._slots.handle_timer(now)
         if self._digest_at is not None and self._digest_at <= now:
             self._digest_at = None
             digest = hashlib.sha256(self._result).hexdigest()
@@ -91,6 +103,34 @@ class RankOfRing:
         """The result is whole."""
         self._completed_at = now
         self._digest_at = now + (_LAST_DIGEST_DELAY_NS if self._iteration == self._iterations - 1 else 0)
+
+
+class RankOfRing(Teller):
+    """What all collectives of a ring have: receive slots beside the events. One that is a phase tells so, and takes no
+    digest."""
+
+    def __init__(self, slots: ReceiveSlots, iterations: int, phase: str = "") -> None:
+        super().__init__(iterations)
+        self._slots, self._phase = slots, phase
+
+    def get_timer(self) -> int | None:
+        late, digest = self._slots.get_timer(), self._digest_at
+        return digest if late is None or (digest is not None and digest < late) else late
+
+    def handle_timer(self, now: int) -> None:
+        self._slots.handle_timer(now)
+        super().handle_timer(now)
+
+    def _begin(self, iteration: int, gradient: Vector, result: Vector, messages: int) -> None:
+        super()._begin(iteration, gradient, result, messages)
+        if self._phase:
+            self._events[-1] = PhaseStarted(iteration, self._phase, len(self._gradient), messages)
+
+    def _complete(self, now: int) -> None:
+        if self._phase:
+            self._events.append(PhaseCompleted(self._iteration, self._phase))
+        else:
+            super()._complete(now)
 
     def _fail(self, detail: str) -> None:
         """A result is not what the predecessor had to send."""

@@ -89,6 +89,7 @@ class NetReduceCollective(RankOfRing):
                 verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
             ),
             iterations,
+            config.phase,
         )  # fmt: skip
         self._posted = self._received = self._acked = 0
         self._last = self._hellos  # first message number behind those of the iterations started so far
@@ -101,6 +102,14 @@ class NetReduceCollective(RankOfRing):
             return True
         return self._received == self._last == self._acked and self._digest_at is None
 
+    @property
+    def whole(self) -> bool:
+        return self._received == self._last
+
+    @property
+    def messages(self) -> int:
+        return len(self._pieces)
+
     def open(self, now: int) -> None:
         self._slots.post(self._slot_count, now)
 
@@ -112,7 +121,7 @@ class NetReduceCollective(RankOfRing):
 
     def on_sent(self, completion: SendCompleted, now: int) -> None:
         self._acked = completion.wr_id + 1
-        self._events.append(MessageAcked(completion.wr_id))
+        self._events.append(MessageAcked(completion.wr_id, self._phase))
         self._pump(now)
 
     def on_received(self, completion: ReceiveCompleted, now: int) -> None:
@@ -143,7 +152,7 @@ class NetReduceCollective(RankOfRing):
             self._send_qpn, SendRequest(message, segments, message & 0xFFFF_FFFF, remote, config.peer_rkey), now
         )
         self._posted += 1
-        self._events.append(MessagePosted(message, self._received, self._acked))
+        self._events.append(MessagePosted(message, self._received, self._acked, self._phase))
 
     def _piece(self, message: int) -> Piece:
         """Of the hello or of the current iteration."""
@@ -164,7 +173,7 @@ class NetReduceCollective(RankOfRing):
             elements = slot[INA_HEADER_BYTES : INA_HEADER_BYTES + piece.stop - piece.start]
             self._result[piece.start : piece.stop] = elements
             self._received += 1
-            self._events.append(MessageReceived(message, crc32(elements)))
+            self._events.append(MessageReceived(message, crc32(elements), self._phase))
             self._slots.post(1, now)
             if message >= self._hellos and self._received == self._last:
                 self._complete(now)

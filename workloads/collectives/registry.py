@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from workloads.collectives.base import Collective
 from workloads.collectives.netreduce import NetReduceCollective, netreduce_packets
-from workloads.collectives.ring import RingCollective, ring_packets
+from workloads.collectives.phased import PhasedCollective
+from workloads.collectives.ring import RingCollective
+from workloads.collectives.schedules import ring_packets
 from workloads.collectives.slots import Verbs
 from workloads.config import CollectiveConfig, WorkerConfig
 from workloads.errors import ScenarioError
@@ -19,14 +21,21 @@ __all__ = ["collective_names", "create_collective", "message_packets"]
 @dataclass(frozen=True, slots=True)
 class _Kind:
     create: Callable[[WorkerConfig, Verbs, int, int], Collective]
-    packets: Callable[[CollectiveConfig, int, int, int], tuple[int, ...]]
+    packets: Callable[[CollectiveConfig, int, int, int], tuple[int, ...]] | None
+    """None: of its phases, each for itself"""
 
 
 _KINDS: dict[str, _Kind] = {
     "netreduce": _Kind(NetReduceCollective, netreduce_packets),
     "ring": _Kind(RingCollective, ring_packets),
     "shift": _Kind(NetReduceCollective, netreduce_packets),
+    "parallel_netreduce": _Kind(PhasedCollective, None),
+    "tencent": _Kind(PhasedCollective, None),
 }
+
+
+_PHASES = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast")
+"""kinds that are nothing by themselves"""
 
 
 def collective_names() -> tuple[str, ...]:
@@ -41,8 +50,12 @@ def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iter
 
 def message_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
     """Packets of each message that the connection from rank `config.rank` to its successor carries in a whole job, in
-    order, without retransmissions. Raises ScenarioError when there is no such collective."""
-    return _kind(config.kind).packets(config, elements, iterations, path_mtu)
+    order, without retransmissions. Raises ScenarioError when there is no such collective, or when it has phases: each of them
+    has connections of its own."""
+    packets = ring_packets if config.kind in _PHASES else _kind(config.kind).packets
+    if packets is None:
+        raise ScenarioError(f"collective {config.kind} has no connection of its own: ask for its phases'")
+    return packets(config, elements, iterations, path_mtu)
 
 
 def _kind(name: str) -> _Kind:

@@ -1,4 +1,5 @@
-"""Ring all-reduce (reduce-scatter, then all-gather): the baseline of NetReduce, on the same endpoints and links.
+"""Ring all-reduce (reduce-scatter, then all-gather): the baseline of NetReduce, on the same endpoints and links; and what
+else goes round or along a ring by the schedules of `schedules.py`: the two halves for themselves, and chains.
 
 The gradient is cut into P chunks. Chunk c starts at rank c and is passed c -> c+1 -> ..., every rank adding its own part
 to what it received, until rank c-1 holds the sum, folded from the left in the order c, c+1, ..., c-1; then the sums go
@@ -11,6 +12,8 @@ Rules of this file
 - At most W messages are unacknowledged. W receives are posted, each again when its message was consumed, and there are
   2W slots: RC starts no message before the one in front of it found a receive, so that an RDMA WRITE cannot reach a slot
   in use. A slow host lets receives run out, and RNR NAKs hold its predecessor.
+- Without pipelining (`pipelined: false`) a step begins when the one before is over: its messages came, ours are acknowledged.
+  That is what closed forms of a ring count; chains are pipelined always, as in those.
 - A final sum replaces the partial one in the result only when the message that carried the partial one is acknowledged:
   until then a retransmission may need it.
 """
@@ -18,67 +21,24 @@ Rules of this file
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from workloads.collectives.arithmetic import ELEMENT_BYTES, fold
+from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import RankOfRing, segment
+from workloads.collectives.schedules import gathers, longest_packets, ring_schedule
 from workloads.collectives.slots import ReceiveSlots, Verbs
-from workloads.config import CollectiveConfig, WorkerConfig
+from workloads.config import WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.events import MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
 from workloads.native.checksum import crc32
 from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
 
-__all__ = ["RingCollective", "Transfer", "ring_packets", "ring_schedule"]
+__all__ = ["RingCollective"]
 
 _WINDOW_PACKETS = 512
 """in flight on one connection: more than rate x round trip of the links that we emulate, less than their queues"""
-_PIECES_PER_CHUNK = 8
-_LEAST_PACKETS = 16
-"""a message is not cut shorter for pipelining: its headers and its ACK would cost more"""
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """One message of the schedule."""
-
-    step: int
-    chunk: int
-    start: int
-    """bytes of the gradient"""
-    stop: int
-    packets: int
-
-
-def _chunk_bounds(elements: int, size: int) -> list[tuple[int, int]]:
-    """Byte ranges of the P chunks: the first `elements % P` hold one element more."""
-    least, more = divmod(elements, size)
-    starts = [(least * chunk + min(chunk, more)) * ELEMENT_BYTES for chunk in range(size + 1)]
-    return list(pairwise(starts))
-
-
-def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: int) -> tuple[Transfer, ...]:
-    """What `rank` sends in one iteration, in order; empty chunks need no message."""
-    bounds = _chunk_bounds(elements, config.size)
-    transfers = []
-    for step in range(2 * config.size - 2):
-        chunk = (rank - step) % config.size
-        first, last = bounds[chunk]
-        packets = -(-(last - first) // path_mtu)
-        length = min(config.message_packets, max(_LEAST_PACKETS, -(-packets // _PIECES_PER_CHUNK))) * path_mtu
-        for start in range(first, last, length):
-            stop = min(start + length, last)
-            transfers.append(Transfer(step, chunk, start, stop, -(-(stop - start) // path_mtu)))
-    return tuple(transfers)
-
-
-def ring_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
-    """Packets of each message of the connection from rank `config.rank`."""
-    return tuple(item.packets for item in ring_schedule(config, config.rank, elements, path_mtu)) * iterations
 
 
 class RingCollective(RankOfRing):
@@ -96,7 +56,8 @@ class RingCollective(RankOfRing):
         self._receives = ring_schedule(config, (config.rank - 1) % config.size, elements, path_mtu)
         self._own_steps = [sum(item.step < step for item in self._sends) for step in range(2 * config.size - 1)]
         self._peer_steps = [sum(item.step < step for item in self._receives) for step in range(2 * config.size - 1)]
-        longest = max((item.packets for item in self._sends), default=1)
+        self._stepwise = not config.pipelined and not config.kind.startswith("chain")
+        longest = longest_packets(config, elements, path_mtu)
         self._window = max(2, config.window_messages, _WINDOW_PACKETS // longest)
         self._slot_bytes = longest * path_mtu
         super().__init__(
@@ -105,6 +66,7 @@ class RingCollective(RankOfRing):
                 verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
             ),
             iterations,
+            config.phase,
         )  # fmt: skip
         self._posted = self._acked = self._consumed = 0  # messages since the start of the iteration
         self._send_base = self._receive_base = 0  # numbers of the iteration's first messages on either connection
@@ -114,8 +76,15 @@ class RingCollective(RankOfRing):
     def idle(self) -> bool:
         if self._iteration < 0:
             return True
-        whole = self._consumed == len(self._receives) and self._acked == len(self._sends)
-        return whole and self._digest_at is None
+        return self.whole and self._acked == len(self._sends) and self._digest_at is None
+
+    @property
+    def whole(self) -> bool:
+        return self._consumed == len(self._receives)
+
+    @property
+    def messages(self) -> int:
+        return len(self._sends)
 
     def open(self, now: int) -> None:
         self._slots.post(self._window, now)
@@ -126,11 +95,13 @@ class RingCollective(RankOfRing):
             self._receive_base += len(self._receives)
         self._begin(iteration, gradient, result, len(self._sends))
         self._posted = self._acked = self._consumed = 0
+        if not self._receives:  # the head of a chain
+            self._complete(now)
         self._advance(now)
 
     def on_sent(self, completion: SendCompleted, now: int) -> None:
         self._acked = completion.wr_id + 1 - self._send_base
-        self._events.append(MessageAcked(completion.wr_id))
+        self._events.append(MessageAcked(completion.wr_id, self._phase))
         self._advance(now)
 
     def on_received(self, completion: ReceiveCompleted, now: int) -> None:
@@ -147,12 +118,9 @@ class RingCollective(RankOfRing):
     def _consume(self, now: int) -> bool:
         """Take the oldest arrival into the result; False when it must wait for an acknowledgement."""
         config, item = self._config, self._receives[self._consumed]
-        gathers = item.step >= config.size - 1
-        if gathers:
-            # This rank sent its partial sum of the same elements in step s+1-P, in the same place of that step.
-            place = self._consumed - self._peer_steps[item.step]
-            if self._acked <= self._own_steps[item.step + 1 - config.size] + place:
-                return False
+        is_final = gathers(config, item.step)
+        if is_final and self._waits_for_ack(item.step):
+            return False
         arrival, message = self._arrivals.popleft(), self._receive_base + self._consumed
         if (arrival.imm, arrival.length) != (message & 0xFFFF_FFFF, item.stop - item.start):
             self._fail(
@@ -162,18 +130,27 @@ class RingCollective(RankOfRing):
             return False
         received = self._slots.view(message)[: arrival.length]
         target = self._result[item.start : item.stop]
-        if gathers:
+        if is_final:
             target[:] = received
         else:
             own = self._gradient[item.start : item.stop]
             both = np.stack([np.frombuffer(own, np.uint8), np.frombuffer(received, np.uint8)])
             target[:] = fold(both, config.arithmetic).data
         self._consumed += 1
-        self._events.append(MessageReceived(message, crc32(target)))
+        self._events.append(MessageReceived(message, crc32(target), self._phase))
         self._slots.post(1, now)
         if self._consumed == len(self._receives):
             self._complete(now)
         return True
+
+    def _waits_for_ack(self, step: int) -> bool:
+        """This rank sent its partial sum of the elements that came in `step` in step s+1-P, in the same place of that step, if
+        at all."""
+        sent_in = step + 1 - self._config.size
+        if sent_in < 0 or self._own_steps[sent_in] == self._own_steps[sent_in + 1]:
+            return False
+        place = self._consumed - self._peer_steps[step]
+        return self._acked <= self._own_steps[sent_in] + place
 
     def _may_send(self) -> bool:
         if self._iteration < 0 or self._posted == len(self._sends) or self._posted - self._acked >= self._window:
@@ -181,8 +158,11 @@ class RingCollective(RankOfRing):
         step = self._sends[self._posted].step
         if step == 0:
             return True
+        first, behind = self._peer_steps[step - 1], self._peer_steps[step]
+        if self._stepwise:
+            return self._consumed >= behind and self._acked >= self._own_steps[step]
         place = self._posted - self._own_steps[step]
-        return self._consumed > self._peer_steps[step - 1] + place
+        return first == behind or self._consumed > first + place
 
     def _post(self, now: int) -> None:
         config, item, message = self._config, self._sends[self._posted], self._send_base + self._posted
@@ -198,4 +178,5 @@ class RingCollective(RankOfRing):
             now,
         )
         self._posted += 1
-        self._events.append(MessagePosted(message, self._receive_base + self._consumed, self._send_base + self._acked))
+        received, acked = self._receive_base + self._consumed, self._send_base + self._acked
+        self._events.append(MessagePosted(message, received, acked, self._phase))

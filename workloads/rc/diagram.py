@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workloads.rc.dcqcn_table import REACTION_TABLE
 from workloads.rc.requester_table import REQUESTER_TABLE
 from workloads.rc.responder_table import RESPONDER_TABLE
 
@@ -25,4 +26,8 @@ def mermaid(table: Mapping[tuple[Any, Any], tuple[Any, tuple[Any, ...]]]) -> str
     return "\n".join(text)
 
 
-DIAGRAMS: dict[str, str] = {"requester": mermaid(REQUESTER_TABLE), "responder": mermaid(RESPONDER_TABLE)}
+DIAGRAMS: dict[str, str] = {
+    "requester": mermaid(REQUESTER_TABLE),
+    "responder": mermaid(RESPONDER_TABLE),
+    "reaction point": mermaid(REACTION_TABLE),
+}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
 from workloads.config import QpConfig
-from workloads.events import FrameRejected, RcStatistics
+from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event, FrameBatch
 from workloads.rc.fast import load_fast_path
 from workloads.rc.held import HeldEndpoint
@@ -52,8 +52,8 @@ class RcEndpoint:
         self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
         self._addresses.add(envelope.src_ip)
         self._order.append(qp)
-        if config.trace:
-            self._fast = None  # only the reference tells its steps
+        if config.trace or config.dcqcn is not None:
+            self._fast = None  # only the reference tells its steps, and knows marks and rates
         if self._fast is not None:
             self._fast.set_qps(self._order)
 
@@ -109,9 +109,10 @@ class RcEndpoint:
         """A completion or an event was not asked for yet."""
         return bool(self._outbox.completions or self._outbox.events)
 
-    def statistics(self) -> tuple[RcStatistics, ...]:
-        """Of every queue pair, in the order of `add_qp`."""
-        return tuple(qp.statistics() for qp in self._order)
+    def statistics(self) -> tuple[Event, ...]:
+        """RcStatistics of every queue pair, in the order of `add_qp`; then CongestionStatistics of those with DCQCN."""
+        congestion = (found for qp in self._order if (found := qp.congestion()) is not None)
+        return *(qp.statistics() for qp in self._order), *congestion
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         """Frames that are not RoCE v2 or not for an address of ours are ignored; others that are useless are told."""
@@ -141,21 +142,21 @@ class RcEndpoint:
         for qp in self._order:
             if (frame := qp.next_answer()) is not None:
                 return frame
-        sender = self._sender()
+        sender = self._sender(now)
         if sender is None:
             return None
         self._turn_packets += 1
         return sender.next_request(now)
 
-    def _sender(self) -> QueuePair | None:
+    def _sender(self, now: int) -> QueuePair | None:
         """The queue pair that sends the next request. The turn moves on when it is used up, or left with nothing to
         send."""
         order, turn = self._order, self._turn
-        if order and self._turn_packets < _TURN_PACKETS and order[turn].requester.can_send:
+        if order and self._turn_packets < _TURN_PACKETS and order[turn].can_send(now):
             return order[turn]
         for step in range(1, len(order) + 1):
             index = (turn + step) % len(order)
-            if order[index].requester.can_send:
+            if order[index].can_send(now):
                 self._turn, self._turn_packets = index, 0
                 return order[index]
         return None
@@ -163,7 +164,7 @@ class RcEndpoint:
     def get_timer(self) -> int | None:
         first: int | None = None
         for qp in self._order:
-            deadline = qp.requester.deadline
+            deadline = qp.deadline
             if deadline is not None and (first is None or deadline < first):
                 first = deadline
         return first
@@ -201,5 +202,5 @@ class RcEndpoint:
         for qp in self._order:
             if qp.responder.answers:
                 fast.answer(batch, qp)
-        while batch.count < capacity and (sender := self._sender()) is not None:
+        while batch.count < capacity and (sender := self._sender(now)) is not None:
             self._turn_packets += fast.emit(batch, sender, _TURN_PACKETS - self._turn_packets, now)

@@ -37,6 +37,11 @@ class Inbound(NamedTuple):
     syndrome: int | None
     """of the AETH"""
 
+    @property
+    def is_marked(self) -> bool:
+        """CE: congestion was experienced on the way (RFC 3168)."""
+        return self.envelope.tos & 3 == 3
+
 
 class FrameReader:
     """Decodes frames of any connection."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import ip_address
 
 from workloads.config import QpConfig
-from workloads.events import FrameRejected, RcStatistics
+from workloads.events import CnpSent, CongestionStatistics, FrameRejected, RcStatistics
+from workloads.rc.dcqcn import NotificationPoint, ReactionPoint
 from workloads.rc.inbound import Inbound, inbound_icrc_is_valid
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.outbound import FrameWriter
@@ -14,7 +16,7 @@ from workloads.rc.requester_table import RequesterState
 from workloads.rc.responder import Responder
 from workloads.rc.responder_table import ResponderState
 from workloads.rc.tally import Counters, Outbox
-from workloads.wire import OPCODES, Aeth, Opcode, opcode_name
+from workloads.wire import OPCODES, Aeth, Bth, Opcode, Packet, encode_packet, opcode_name
 
 __all__ = ["QueuePair"]
 
@@ -26,6 +28,10 @@ _RC_REQUESTS = frozenset(
 )
 
 
+_CNP_TOS = 0xC2
+"""DSCP 48, ECT(0): as a ConnectX-4 Lx sends it (scapy's test suite, test/contrib/roce.uts)"""
+
+
 class QueuePair:
     """Both roles of one QP. If one half fails, so does the other."""
 
@@ -35,6 +41,14 @@ class QueuePair:
         self.requester = Requester(config, self._counters, outbox)
         self.responder = Responder(config, regions, self._counters, outbox)
         self.writer = FrameWriter(config.envelope, config.peer_qpn)
+        self.notification: NotificationPoint | None = None
+        self.reaction: ReactionPoint | None = None
+        """both are None without congestion control"""
+        self._notices = 0
+        """CNPs that want to be sent"""
+        if config.dcqcn is not None:
+            self.notification = NotificationPoint(config.dcqcn.cnp_interval_ns)
+            self.reaction = ReactionPoint(config.dcqcn, config.qpn, outbox)
 
     def receive(self, packet: Inbound, now: int) -> None:
         """A packet from the peer's address to this QP."""
@@ -46,16 +60,28 @@ class QueuePair:
             if self.requester.state is RequesterState.ERROR:
                 self.responder.shut()
         elif packet.opcode in _RC_REQUESTS:
+            if self.notification is not None and packet.is_marked:
+                self._on_marked(self.notification, packet, now)
             self.responder.on_request(packet)
             if self.responder.state is ResponderState.ERROR and self.requester.state is not RequesterState.ERROR:
                 self.requester.flush()
         elif packet.opcode == Opcode.CNP:
             self._counters.cnps_received += 1
+            if self.reaction is not None:
+                self.reaction.on_cnp(now)
         else:
             self._reject("opcode", packet, "has an opcode that no RC queue pair of ours expects")
 
+    def _on_marked(self, notification: NotificationPoint, packet: Inbound, now: int) -> None:
+        if notification.on_marked(now):
+            self._notices += 1
+            self._outbox.events.append(CnpSent(self.config.qpn, packet.psn))
+
     def next_answer(self) -> bytes | None:
-        """The next ACK or NAK frame, which has then left."""
+        """The next CNP, ACK or NAK frame, which has then left."""
+        if self._notices:
+            self._notices -= 1
+            return self._cnp()
         answers = self.responder.answers
         if not answers:
             return None
@@ -63,20 +89,51 @@ class QueuePair:
         aeth = (syndrome << 24 | msn).to_bytes(Aeth.LAYOUT.size, "big")
         return self.writer.write(Opcode.ACKNOWLEDGE, psn, False, aeth, b"")
 
+    def _cnp(self) -> bytes:
+        """It consumes no PSN, is never acknowledged, and has BECN set."""
+        bth = Bth(Opcode.CNP, self.config.peer_qpn, 0, becn=1)
+        payload = bytes(OPCODES[Opcode.CNP].trailer_bytes)
+        return encode_packet(Packet(replace(self.config.envelope, tos=_CNP_TOS), bth, payload))
+
+    def can_send(self, now: int) -> bool:
+        """A request may leave now."""
+        return self.requester.can_send and (self.reaction is None or self.reaction.may_send(now))
+
+    @property
+    def deadline(self) -> int | None:
+        """When it wants `on_timer`; None: never."""
+        first = self.requester.deadline
+        if self.reaction is None:
+            return first
+        second = self.reaction.deadline
+        return first if second is None or (first is not None and first < second) else second
+
     def next_request(self, now: int) -> bytes | None:
         """The next request frame, which has then left."""
         packet = self.requester.next_packet(now)
         if packet is None:
             return None
-        return self.writer.write(packet.opcode, packet.psn, packet.ack_req, packet.extensions, packet.payload)
+        frame = self.writer.write(packet.opcode, packet.psn, packet.ack_req, packet.extensions, packet.payload)
+        if self.reaction is not None:
+            self.reaction.on_sent(len(frame), now)
+        return frame
 
     def on_timer(self, now: int) -> None:
+        if self.reaction is not None:
+            self.reaction.on_timer(now)
         self.requester.on_timer(now)
         if self.requester.state is RequesterState.ERROR:
             self.responder.shut()
 
     def statistics(self) -> RcStatistics:
         return self._counters.statistics(self.config.qpn)
+
+    def congestion(self) -> CongestionStatistics | None:
+        """None without congestion control."""
+        if self.notification is None or self.reaction is None:
+            return None
+        marked, reaction = self.notification, self.reaction
+        return CongestionStatistics(self.config.qpn, marked.marked, marked.notices, reaction.cnps, reaction.cuts)
 
     def _reject(self, reason: str, packet: Inbound, why: str) -> None:
         sender = ip_address(packet.envelope.src_ip)

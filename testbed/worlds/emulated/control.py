@@ -1,7 +1,7 @@
 """The control channel between the orchestrator and its node processes: JSON lines over a unix stream socket.
 
-From a node: `{"control": "hello"}` (who it is, the kernel says: SO_PEERCRED), `ready` with its backend, `done`, and in
-between records of the history. To a node: `start` with the common origin, `tick` every now and then (send what you hold),
+From a node: `{"control": "hello"}` (who it is, the kernel says: SO_PEERCRED), `names` of its queue pairs where a device chose
+them, `ready` with its backend, `done`, and in between records of the history. To a node: `names` of all such nodes, `start` with the common origin, `tick` every now and then (send what you hold),
 `stop`, `die` (a fault kills it). A path of a unix socket holds 107 bytes; `socket_path` makes any folder reachable in less.
 """
 
@@ -155,6 +155,20 @@ class NodeChannel:
 
     def refuse(self, error: TestbedError) -> None:
         self._send_all(encode({"control": "refused", "error": error_fields(error)}))
+
+    def exchange_names(self, own: Record) -> dict[str, Record] | None:
+        """Tell what a device chose for this node, and block until the names of all such nodes come (by node); None when we
+        are to stop."""
+        self._send_all(encode({"control": "names", "names": own}))
+        while True:
+            data = self.socket.recv(65_536)
+            if not data:
+                return None
+            for message in self._lines.feed(data):
+                if message["control"] == "names":
+                    return dict(message["names"])
+                if message["control"] == "stop":
+                    return None
 
     def await_start(self) -> int | None:
         """Blocks until the barrier falls; returns the origin, or None when we are to stop."""

@@ -54,6 +54,8 @@ class NodeProcess:
     lines: LineBuffer = field(default_factory=LineBuffer)
     paused: bool = False
     """SIGSTOP was the last signal"""
+    names: Record | None = None
+    """what a device chose for it"""
     doomed: bool = False
     """we end it: by a fault of the scenario, or after it said done"""
 
@@ -130,6 +132,21 @@ class Fleet:
                 names = ", ".join(node.name for node in waiting)
                 raise InternalError(f"after {patience_s:g} s not {phase.name.lower()}: {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
+
+    def exchange_names(self, patience_s: float) -> dict[str, Record]:
+        """Wait until every node that was launched so far has told its names, tell them all to each, and return them. Raises as
+        `await_all` does."""
+        deadline = time.monotonic() + patience_s
+        while waiting := [node for node in self._nodes.values() if node.names is None]:
+            self._interruption.check()
+            if time.monotonic() > deadline:
+                names = ", ".join(node.name for node in waiting)
+                raise InternalError(f"after {patience_s:g} s no names of {names}{_tail(waiting[0].log)}")
+            self.pump(0.1)
+        told = {node.name: node.names for node in self._nodes.values() if node.names is not None}
+        for node in self._nodes.values():
+            self._send(node, {"control": "names", "names": told})
+        return told
 
     @staticmethod
     def _make_it_talk(node: NodeProcess) -> None:
@@ -244,6 +261,8 @@ class Fleet:
                 node.phase = Phase.READY
                 if self._origin_ns is not None:
                     self._send_start(node)
+            case "names":
+                node.names = message["names"]
             case "done":
                 node.doomed = True
             case "refused":

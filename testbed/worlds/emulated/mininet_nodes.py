@@ -123,6 +123,10 @@ class ProgramInterface(Intf):  # type: ignore[misc]
     def config(self, **_params: Any) -> dict[str, Any]:
         return {}
 
+    def updateIP(self) -> str | None:
+        """Mininet's CLI asks for it by ifconfig, which need not be there; nobody else changes our addresses."""
+        return self.ip  # type: ignore[no-any-return]
+
     def delete(self) -> None:
         """The interface goes with its namespace."""
         self.node.delIntf(self)

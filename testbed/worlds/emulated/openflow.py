@@ -150,4 +150,8 @@ def refuse_for_openflow(plan: Plan) -> None:
             raise HostCapabilityError(
                 f"a backend for the delay of link {link.name}, which ends at an Open vSwitch", _SOFT
             )
+        if {link.a, link.b} & names and link.shape.ecn_threshold_packets is not None:
+            raise HostCapabilityError(
+                f"a queue that marks at an Open vSwitch (topology.link.ecn_threshold, asked for on {link.name})", _SOFT
+            )
     require(_NEEDS)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from testbed.faults.model import RateChange
 from testbed.kernel.shaping import burst_bytes
+from testbed.plan import udp_ends
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.control import NodeChannel
-from testbed.worlds.emulated.node import NodeTask
+from testbed.worlds.emulated.devices import build_device_host, device_of
+from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from topologies import Link, LinkShape, Role
 from workloads.machine import Event, Machine
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from testbed.report.capture import PcapngTap
 
 __all__ = ["build_node", "capture_path"]
+
+_UDP_PATIENCE_NS = 1_000_000
+"""a source of datagrams wakes up at most a thousand times a second"""
 
 
 class _Program(Machine, Protocol):
@@ -56,17 +61,23 @@ def capture_path(run_dir: Path, switch: str) -> Path:
     return run_dir / f"{switch}.pcapng"
 
 
-def build_node(task: NodeTask, channel: NodeChannel) -> _Loop:
+def build_node(task: NodeTask, channel: NodeChannel) -> NodeLoop:
     """Raises ScenarioError and HostCapabilityError as the parts do."""
+    if device_of(task.plan, task.node.name) is not None:
+        return build_device_host(task, channel)
     return _build_host(task, channel) if task.node.role is Role.HOST else _build_switch(task, channel)
 
 
 def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.dataplane import DataPlane, Pacer
+    from workloads.background import with_flows
     from workloads.fallback import create_worker
 
-    config = next(worker for worker in task.plan.workers if worker.name == task.node.name).reborn(task.lives)
-    machine = create_worker(config)
+    worker = None
+    for known in task.plan.workers:
+        if known.name == task.node.name:
+            worker = create_worker(known.reborn(task.lives))
+    machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, patience_ns=_UDP_PATIENCE_NS))
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
     pacer = Pacer(fastest_bps, burst_bytes(fastest_bps, link.shape.mtu))
@@ -104,6 +115,7 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.registry import create_program
     from testbed.faults.link_filter import make_filters
     from testbed.report.capture import PcapngTap
+    from testbed.worlds.emulated.marking import make_marking
 
     scenario, name = task.plan.scenario, task.node.name
     config = next(switch for switch in task.plan.switches if switch.name == name)
@@ -123,5 +135,6 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         control=channel.socket,
         on_control=channel.on_control,
         moderation_ns=min(_switch_moderation_ns(link.shape) for _, link, _ in ports),
+        marking=make_marking(scenario, name),
     )
     return _Loop(machine, plane, tap)

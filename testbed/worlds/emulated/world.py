@@ -24,23 +24,25 @@ from testbed.scenario.model import CONTROLLER
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.control import make_record
+from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
+from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
 from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
-from topologies import DIRECTIONS, Role
+from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "EmulatedWorld"]
+__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "open_ledger", "refuse"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
-_READY_PATIENCE_S = 60.0
-_START_LEAD_NS = 20_000_000
+READY_PATIENCE_S = 60.0
+START_LEAD_NS = 20_000_000
 """from the message of the barrier to t = 0, so that every node hears it in time"""
 _GRACE_NS = 5_000_000_000
 _NEVER = 1 << 62
@@ -62,8 +64,9 @@ class EmulatedWorld:
         Raises ScenarioError or HostCapabilityError before anything is made, or when the kernel refuses a part of the network;
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
-        _refuse(plan)
-        require(NEEDS)
+        refuse(plan)
+        require_devices(plan.scenario.nics)
+        require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
         refuse_for_openflow(plan)
         with Interruption() as interruption:
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
@@ -89,11 +92,13 @@ class _Run:
         self._lives: Counter[str] = Counter()
         """killed by the scenario and not to come back"""
         self._backends: set[str] = set()
+        self._marks: Counter[tuple[str, int]] = Counter()
+        """by switch and port: frames that got CE there"""
         self._give_up_ns = _NEVER
 
     def go(self) -> RunFacts:
         self._run_dir.mkdir(parents=True, exist_ok=True)
-        ledger = _open_ledger(self._run_dir)
+        ledger = open_ledger(self._run_dir)
         try:
             self._inside_ledger(ledger)
         finally:
@@ -103,7 +108,7 @@ class _Run:
                 self._tell(LeftoversFound(left))
             ledger.close()
             remove_run(ledger.folder, ledger.owner, entries)
-        return RunFacts(self._captures(), self._environment())
+        return RunFacts(self._captures(), self._environment(), plan=self._plan)
 
     def _inside_ledger(self, ledger: Ledger) -> None:
         from testbed.worlds.emulated.network import build
@@ -113,14 +118,18 @@ class _Run:
         node_builder = self._openflow.builder(self._build)
         try:
             self._fleet = Fleet(ledger, node_builder, self._interruption, tell=self._tell, on_record=self._hear)
+            tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell)
             try:
+                tenants.listen()
                 self._start()
-                self._drive()
+                self._drive(tenants)
+                tenants.finish()
                 self._fleet.stop(Role.HOST)
                 self._fleet.stop(Role.SWITCH)
                 self._openflow.check()
                 self._measure()
             finally:
+                tenants.close()
                 self._fleet.close()
         finally:
             self._openflow.stop()
@@ -128,16 +137,22 @@ class _Run:
 
     def _start(self) -> None:
         with warm():
+            on_devices = dict(self._scenario.nics)
+            for name in on_devices:
+                self._launch(name)
+            if on_devices:
+                self._plan = plan_with_names(self._plan, self._fleet.exchange_names(READY_PATIENCE_S))
             if self._openflow.names:
                 # Before its switches, which call it when they come up.
                 self._launch(CONTROLLER)
                 self._openflow.start(self._interruption.check)
             for node in self._topology.nodes:
                 self._interruption.check()
-                if node.name not in self._openflow.names or self._scenario.capture:
-                    self._launch(node.name)
-        self._fleet.await_all(Phase.READY, _READY_PATIENCE_S)
-        self._origin_ns = time.monotonic_ns() + _START_LEAD_NS
+                if node.name in on_devices or (node.name in self._openflow.names and not self._scenario.capture):
+                    continue
+                self._launch(node.name)
+        self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
+        self._origin_ns = time.monotonic_ns() + START_LEAD_NS
         self._fleet.start(self._origin_ns)
         self._tell(TrafficStarted(len(self._topology.nodes)))
 
@@ -150,7 +165,7 @@ class _Run:
         task = NodeTask(self._plan, self._topology.node(name), self._network.interfaces(name), self._run_dir, lives)
         self._fleet.launch(task, self._network.pid(name))
 
-    def _drive(self) -> None:
+    def _drive(self, tenants: Tenants) -> None:
         faults = self._scenario.faults
         schedule = list(make_schedule(faults, carrier_actions(faults, self._topology, self._openflow.names)))
         limit = self._scenario.time_limit_ns
@@ -163,7 +178,9 @@ class _Run:
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
             self._openflow.check()
-            deadline = min(limit, self._give_up_ns, schedule[0].at_ns if schedule else _NEVER)
+            due = tenants.advance(now)
+            acts = schedule[0].at_ns if schedule else _NEVER
+            deadline = min(limit, self._give_up_ns, acts, _NEVER if due is None else due)
             self._fleet.pump(max(0, deadline - self._now()) / 1e9)
 
     def _settled(self) -> set[str]:
@@ -251,7 +268,13 @@ class _Run:
                 reading = self._network.read_shaping(link, direction)
                 self._tell(
                     ShapingMeasured(
-                        link.name, str(direction), link.shape.rate_bps, reading.bytes, elapsed, reading.drops
+                        link.name,
+                        str(direction),
+                        link.shape.rate_bps,
+                        reading.bytes,
+                        elapsed,
+                        reading.drops,
+                        self._marks[(link.a, link.a_port) if direction is Direction.UP else (link.b, link.b_port)],
                     )
                 )
 
@@ -273,6 +296,8 @@ class _Run:
         elif record["event"] == "WorkerFailed":
             self._failed.add(record["node"])
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
+        elif record["event"] == "QueueMarks":
+            self._marks[record["node"], record["port"]] += record["marks"]
         self._on_record(record)
 
     def _grace_ns(self) -> int:
@@ -307,20 +332,13 @@ class _Run:
         }
 
 
-def _refuse(plan: Plan) -> None:
+def refuse(plan: Plan) -> None:
     """What no machine can give this world."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
-    marking = [link.name for link in plan.scenario.topology.links if link.shape.ecn_threshold_packets is not None]
-    if marking:
-        raise HostCapabilityError(
-            f"a link queue that marks from a length on (topology.link.ecn_threshold, asked for on {', '.join(marking)}): "
-            "below HTB lies a pfifo of the kernel, which drops and never marks",
-            "run it with --world simulated, or mark by chance with a fault of kind ecn_mark",
-        )
 
 
-def _open_ledger(run_dir: Path) -> Ledger:
+def open_ledger(run_dir: Path) -> Ledger:
     run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
     try:
         return Ledger.create(run, run_dir)

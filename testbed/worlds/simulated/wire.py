@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from testbed.faults.alter import mark_ce
 from testbed.worlds.simulated.agenda import Agenda
 from topologies import LinkShape
 from workloads.machine import Buffer
+from workloads.wire.ecn import mark_ce
 
 __all__ = ["Wire"]
 

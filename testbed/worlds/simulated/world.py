@@ -15,7 +15,7 @@ from switch_nodes.registry import create_program
 from switch_nodes.tap import Tap
 from testbed.faults.link_filter import make_filters
 from testbed.history import Record
-from testbed.plan import Plan
+from testbed.plan import Plan, udp_ends
 from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
@@ -25,7 +25,9 @@ from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
+from workloads.background import with_flows
 from workloads.config import WorkerConfig
+from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.fallback import create_worker
 from workloads.machine import Event, event_record
@@ -83,6 +85,12 @@ class Simulation:
                 config.name, self._actors[config.name], self.agenda, self._timed(config.name, partial(create, config)),
                 self._tell, ingress, egress, tap,
             )  # fmt: skip
+        for bystander in scenario.topology.hosts:
+            if bystander.name not in self._hosts:
+                self.nodes[bystander.name] = parts.host(
+                    bystander.name, self._actors[bystander.name], self.agenda,
+                    self._timed(bystander.name, partial(self._equip, bystander.name, None)), self._tell,
+                )  # fmt: skip
         self._connect(parts.wire)
         parts.connect(scenario.topology, self.nodes, self._wires)
         self._troubles = Troubles(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
@@ -115,9 +123,16 @@ class Simulation:
 
     def _hire(self, employ: WorkerFactory, config: WorkerConfig) -> Callable[[], FinishingMachine]:
         """`employ` for each life of a worker in turn; it starts with the traffic, by its node's clock."""
-        clock, lives = self._clocks.get(config.name), count()
-        start_ns = 0 if clock is None else clock.local(0)
-        return lambda: employ(config.reborn(next(lives)), start_ns)
+        lives, start_ns = count(), self._start_ns(config.name)
+        return lambda: self._equip(config.name, employ(config.reborn(next(lives)), start_ns))
+
+    def _equip(self, host: str, worker: FinishingMachine | None) -> FinishingMachine:
+        """The host with the background flows that begin or end there."""
+        return with_flows(worker, *udp_ends(self._plan.background, host, self._start_ns(host)))
+
+    def _start_ns(self, host: str) -> int:
+        clock = self._clocks.get(host)
+        return 0 if clock is None else clock.local(0)
 
     def _connect(self, wire_type: type[Wire]) -> None:
         for link in self._plan.scenario.topology.links:
@@ -185,7 +200,18 @@ class SimulatedWorld:
     name = "simulated"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made."""
+        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made. Raises
+        ScenarioError for background TCP and for hosts on devices."""
+        for host, device in plan.scenario.nics:
+            raise ScenarioError(
+                "a device works in real time only", key=f"nics.{host}", found=f"verbs:{device}", allowed="soft"
+            )
+        if self.name not in plan.scenario.worlds:
+            raise ScenarioError(
+                "TCP runs in the emulated world only",
+                key="background",
+                allowed="flows of kind udp, or --world emulated",
+            )
         taps = _taps(plan, run_dir) if plan.scenario.capture else {}
         try:
             Simulation(plan, on_record, taps).run()

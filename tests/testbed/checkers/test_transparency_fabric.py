@@ -14,13 +14,16 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.rules import Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.transparency import transparency
-from testbed.faults.model import Loss
+from testbed.faults.model import Duplicate, Loss
+from testbed.hunt.judge import run_and_judge
 from testbed.paths import flow_path
 from testbed.plan import Plan, make_plan
 from testbed.report.capture import PcapngTap
+from testbed.scenario import load_scenario
+from testbed.scenario.model import Job, Transport
 from testbed.verdict import CheckResult, Verdict
 from tests.support.judged import Frames, good_capture, good_history, small_plan
-from topologies import LinkShape, spine_leaf
+from topologies import Direction, LinkShape, spine_leaf
 from workloads.machine import FrameBatch
 from workloads.wire import PSN_MODULUS, decode_packet, encode_packet, replace_payload
 
@@ -202,3 +205,18 @@ def test_a_capture_of_no_switch(plan: Plan, tmp_path: Path) -> None:
         Verdict.UNKNOWN,
         "the capture s9.pcapng cannot be read: the network has no switch s9",
     )
+
+
+@pytest.mark.parametrize("link", ["h2-leaf1", "leaf1-spine1", "leaf2-spine1"])
+def test_late_copies_of_boundary_packets_pass_raw_where_the_sums_of_later_ones_came_by(link):
+    """The receiver hangs on another leaf: that it has the result shows in the sums that its packets entered."""
+    shape = LinkShape(rate_bps=100_000_000)
+    base = load_scenario("spine-leaf", world="simulated")
+    later = Duplicate("later", (link,), (Direction.UP,), delay_ns=500_000)
+    scenario = replace(
+        base, topology=spine_leaf([2, 1, 2], 1, shape), link=shape, faults=(later,), capture=True, name="late copies",
+        job=Job(size_bytes=1000, message_packets=1, window_messages=1), transport=Transport(path_mtu=256),
+    )  # fmt: skip
+    failure, history = run_and_judge(scenario)
+    assert failure is None
+    assert any(record.get("reason") == "stale_forwarded" for record in history)

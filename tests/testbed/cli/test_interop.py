@@ -46,7 +46,7 @@ def test_all_cases_once_by_default(leg, capsys):
     assert main(["interop"]) == 0
     ((ids, options),) = leg["asked"]
     assert ids == [case.id for case in CASES]
-    assert options == {"seed": 1, "repeat": 1, "guests": None, "keep": None}
+    assert options == {"seed": 1, "repeat": 1, "guests": None, "where": "auto", "keep": None}
     assert capsys.readouterr().out == (
         "booting\n"
         "pass    loss/middle                          1 strikes    420 packets,    25 again   0.50 s\n"
@@ -55,11 +55,26 @@ def test_all_cases_once_by_default(leg, capsys):
 
 
 def test_options_reach_the_leg(leg, tmp_path, capsys):
-    words = ["--cases", "loss/*", "--cases", "plain/shift", "--repeat", "3", "--seed", "9", "--guests", "3", "--keep"]
+    words = [
+        "--cases",
+        "loss/*",
+        "--cases",
+        "plain/shift",
+        "--repeat",
+        "3",
+        "--seed",
+        "9",
+        "--guests",
+        "3",
+        "--where",
+        "host",
+        "--keep",
+    ]
     assert main(["interop", *words]) == 0
     ((ids, options),) = leg["asked"]
     assert ids == [case.id for case in CASES if case.id.startswith("loss/") or case.id == "plain/shift"]
     assert (options["seed"], options["repeat"], options["guests"]) == (9, 3, 3)
+    assert options["where"] == "host"
     assert options["keep"].parent == tmp_path / "runs"
     assert re.fullmatch(r"interop-\d{8}-\d{6}-\d+", options["keep"].name)
     assert f"Run directory: {options['keep']}\n" in capsys.readouterr().out

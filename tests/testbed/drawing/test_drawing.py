@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,35 @@ def test_hosts_of_one_switch_stand_side_by_side() -> None:
     assert spots["a"][0] < spots["c"][0] < spots["b"][0]
 
 
-@pytest.mark.parametrize("name", [name for name in builtin_names() if "ring" in name])
+def texts_of(root: ElementTree.Element) -> Iterator[tuple[float, float, str]]:
+    """Both ends of each text, with about 7.5 pixels for a character (the title's are larger), and what it says."""
+    for element in root.iter("{http://www.w3.org/2000/svg}text"):
+        words, kind = element.text or "", element.get("class", "")
+        size, x, y = (
+            len(words) * (9 if kind == "title" else 7.5),
+            float(element.attrib["x"]),
+            float(element.attrib["y"]),
+        )
+        left = x if kind in ("title", "band") else x - size / 2
+        yield left, y, words
+        yield left + size, y, words
+
+
+def level(d: str) -> bool:
+    """A link within a row goes through its own ends."""
+    _, y1, _, y2 = (float(number) for number in re.findall(r"[0-9.]+", d))
+    return y1 == y2
+
+
+def crosses(d: str, box: Mapping[str, str]) -> bool:
+    """Whether a straight line goes through the inside of a box."""
+    x1, y1, x2, y2 = (float(number) for number in re.findall(r"[0-9.]+", d))
+    left, top = float(box["x"]), float(box["y"])
+    points = ((x1 + part / 200 * (x2 - x1), y1 + part / 200 * (y2 - y1)) for part in range(201))
+    return any(left + 1 < x < left + NODE_WIDTH - 1 and top + 1 < y < top + NODE_HEIGHT - 1 for x, y in points)
+
+
+@pytest.mark.parametrize("name", [name for name in builtin_names() if "ring" in name or name.startswith("rack")])
 def test_every_node_and_link_is_drawn_within_the_frame(name: str) -> None:
     scenario = load_scenario(name)
     text = draw_svg(picture_of(scenario))
@@ -94,7 +123,14 @@ def test_every_node_and_link_is_drawn_within_the_frame(name: str) -> None:
     for box in boxes:
         assert 0 < float(box["x"]) < width - NODE_WIDTH
         assert 0 < float(box["y"]) < height - NODE_HEIGHT
-    assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) == len(scenario.topology.links)
+    paths = [path.attrib["d"] for path in root.iter("{http://www.w3.org/2000/svg}path")]
+    assert len(paths) == len(scenario.topology.links)
+    for x, y, words in texts_of(root):
+        assert 0 < x < width, words
+        assert 0 < y < height, words
+    for d in paths:
+        if "L" in d and not level(d):
+            assert not any(crosses(d, box) for box in boxes), d
     assert not re.search(r"(?:href|src|url)\W", text)
 
 

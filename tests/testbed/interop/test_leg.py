@@ -44,10 +44,11 @@ def fake(monkeypatch):
     def judge(run):
         return CaseOutcome(run.case.id, made.verdicts.get(run.case.id, Verdict.PASS), "", (), 0, None, 0.1)
 
-    monkeypatch.setattr(leg, "ensure_packages", lambda say: made.happened.append("packages"))
+    monkeypatch.setattr(leg, "choose_ground", lambda where, folder, say: "qemu" if where == "auto" else where)
+    monkeypatch.setattr(leg, "ensure_packages", lambda say, **more: made.happened.append("packages"))
     monkeypatch.setattr(leg, "prepare_image", lambda work, say: SimpleNamespace(versions={"busybox": "1.35"}))
     monkeypatch.setattr(leg, "package_version", lambda package: f"{package}-1")
-    monkeypatch.setattr(lane, "boot_guest", boot_guest)
+    monkeypatch.setattr(leg, "boot_guest", boot_guest)
 
     def opened(guest, number, case, seed):
         made.opened.append((number, case.id, seed))
@@ -72,7 +73,7 @@ def test_one_boot_serves_all_rounds_with_seeds_of_their_own(fake):
     assert result.verdict is Verdict.PASS
     assert result.environment == {
         "busybox": "1.35", "kernel": "6.1", "rdma-core": "rdma-core-1", "qemu": "qemu-system-x86-1",
-        "guests": "1",
+        "where": "qemu", "guests": "1",
     }  # fmt: skip
 
 
@@ -124,3 +125,15 @@ def test_the_next_case_is_opened_before_this_one_is_judged(fake, monkeypatch):
     assert seen == [2, 2]
     assert {(number, seed) for number, _, seed in fake.opened} == {(1, 4), (2, 4)}
     assert fake.opened[1][1] == CASES[1].id
+
+
+def test_on_the_hosts_own_kernel_there_is_one_lane_and_no_image(fake, monkeypatch):
+    boot = leg.boot_guest
+    monkeypatch.setattr(
+        leg, "native_boot", lambda devices, ground: lambda run_dir, run: boot(ground, devices, run_dir, run)
+    )
+    monkeypatch.setattr(leg, "prepare_image", None)
+    result = leg.run_leg(CASES[:1] * 40, say=lambda text: None, where="initial")
+    assert fake.happened[:2] == ["packages", ("boot", 4)]
+    assert (result.environment["where"], result.environment["guests"], len(result.outcomes)) == ("initial", "1", 40)
+    assert "qemu" not in result.environment

@@ -13,7 +13,7 @@ def outcome(case, strikes=0, again=None, verdict=Verdict.PASS):
 def test_a_row_per_case_and_the_line_on_rule_a():
     outcomes = [
         outcome("loss/middle", 1, 20), outcome("chance/loss-1", 12, 300), outcome("asap/middle", 1, 170),
-        outcome("asap/loss-1", 20, 450), outcome("peer/send-bw"),
+        outcome("asap/loss-1", 10, 450), outcome("peer/send-bw"),
     ]  # fmt: skip
     assert markdown_table(outcomes) == (
         "| case | strikes | packets | sent again | verdict |\n"
@@ -21,11 +21,12 @@ def test_a_row_per_case_and_the_line_on_rule_a():
         "| loss/middle | 1 | 420 | 20 | pass |\n"
         "| chance/loss-1 | 12 | 700 | 300 | pass |\n"
         "| asap/middle | 1 | 570 | 170 | pass |\n"
-        "| asap/loss-1 | 20 | 850 | 450 | pass |\n"
+        "| asap/loss-1 | 10 | 850 | 450 | pass |\n"
         "| peer/send-bw | 0 | - | - | pass |\n"
         "\n"
-        "Rule A (release in PSN order) against release as soon as complete, packets sent again: 20 in `loss/middle`, 170 in "
-        "`asap/middle`, 8.5 times as many; 300 in `chance/loss-1`, 450 in `asap/loss-1`, 1.5 times as many.\n"
+        "Rule A (release in PSN order) against release as soon as complete, packets sent again per strike of a "
+        "fault: 20.0 in `loss/middle`, 170.0 in `asap/middle`, 8.5 times as many; 25.0 in `chance/loss-1`, 45.0 in "
+        "`asap/loss-1`, 1.8 times as many.\n"
     )
 
 
@@ -41,7 +42,7 @@ def test_rounds_are_one_row_with_the_worst_verdict():
     ]
 
 
-def test_rule_a_is_compared_by_the_mean_and_not_without_a_partner():
+def test_rule_a_is_compared_per_strike_and_not_without_a_partner():
     assert rule_a_line([outcome("loss/middle", 1, 20), outcome("asap/loss-1", 1, 20)]) == ""
-    line = rule_a_line([outcome("loss/middle", 1, 0), outcome("asap/middle", 1, 100), outcome("asap/middle", 1, 200)])
-    assert line.endswith("packets sent again: 0 in `loss/middle`, 150 in `asap/middle`.")
+    line = rule_a_line([outcome("loss/middle", 1, 0), outcome("asap/middle", 1, 100), outcome("asap/middle", 3, 200)])
+    assert line.endswith("fault: 0.0 in `loss/middle`, 75.0 in `asap/middle`.")

@@ -39,15 +39,21 @@ topology:
     h4-s1: {ecn_threshold: 20}
 switch: {program: netreduce, release: asap, gate: epsn}
 transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9, ack_every: 4,
-            start_psn: 0xfffffc, receive_late: 2ms}
+            start_psn: 0xfffffc, receive_late: 2ms, congestion_control: dcqcn,
+            dcqcn: {time_scale: 40, gain: 0.01, recovery_steps: 3, alpha_timer: 1ms, increase_timer: 2ms,
+                    byte_counter: 3MB, cnp_interval: 4ms, cut_period: 5ms, additive_increase: 6Mbps,
+                    hyper_increase: 7Mbps, min_rate: 8Mbps, burst: 9us}}
 job: {collective: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
-      window_messages: 3, credit: received, hello: false, fallback: ring,
-      straggler: {rank: 2, delay: 100ms}}
+      window_messages: 3, credit: received, hello: false, fallback: ring, straggler: {rank: 2, delay: 100ms},
+      hosts: [h4, h1, h3]}
 clocks: {offset: 500ms, drift: 100ppm}
 faults:
   - {kind: loss, links: [h1-s1], direction: up, rate: 1%, from: 1ms, until: 2s,
      match: {opcode: nak, psn_offset: 3, message: 1, packet: last, attempt: 2, rank: 0}}
   - {kind: kill, name: crash, node: h4, from: 3s}
+background:
+  - {kind: udp, name: noise, from: h2, to: h4, rate: 5Mbps, start: 1s, stop: 2s, size: 1MB, payload: 500, ecn: true}
+  - {kind: udp, from: h1, to: h2, rate: 10Mbps}
 time_limit: 30s
 capture: false
 trace: true
@@ -76,13 +82,22 @@ def test_every_key_arrives_where_it_belongs():
     assert thresholds == [65, None, 20]
     assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
     assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn", "soft")
-    assert dataclasses.astuple(transport) == (4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000)
+    assert dataclasses.astuple(transport) == (
+        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, "dcqcn",
+        (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
+    )  # fmt: skip
     assert dataclasses.astuple(job) == (
         "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, "received", False, "ring", 2, 100_000_000,
+        ("h4", "h1", "h3"),
     )  # fmt: skip
     match = Match(frozenset({0x11}), 0x60, 3, 1, -1, 2, 0)
     loss = Loss("loss-1", ("h1-s1",), (Direction.UP,), Window(1_000_000, 2 * 10**9), match, 0.01)
     assert scenario.faults == (loss, Kill("crash", "h4", Window(3 * 10**9)))
+    assert [dataclasses.astuple(flow) for flow in scenario.background] == [
+        ("noise", "udp", "h2", "h4", 5_000_000, 10**9, 2 * 10**9, 10**6, 500, True),
+        ("udp-2", "udp", "h1", "h2", 10_000_000, 0, None, None, 1000, False),
+    ]
+    assert [host.name for host in scenario.ranks] == ["h4", "h1", "h3"]
 
 
 def test_words_for_opcodes():
@@ -182,8 +197,10 @@ def test_built_ins_load_plan_and_survive_being_written(name):
     assert scenario.name == name
     assert len(scenario.description) > 100
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
-    assert len(make_plan(scenario).workers) == len(scenario.topology.hosts)
-    assert len(scenario.topology.hosts) == 4 or len(scenario.topology.switches) > 1 or name == "rack-32"
+    hosts, tenants = len(scenario.topology.hosts), bool(scenario.background)
+    assert tenants or scenario.ranks == scenario.topology.hosts
+    assert [worker.name for worker in make_plan(scenario).workers] == [host.name for host in scenario.ranks]
+    assert hosts == 4 or len(scenario.topology.switches) > 1 or tenants or name == "rack-32"
     serial_ns = scenario.job.iterations * scenario.job.size_bytes * 8 * 10**9 // scenario.link.rate_bps
     assert serial_ns < 10**9 or name == "demo", "a built-in takes about two seconds, recovery included"
 
@@ -196,7 +213,7 @@ def test_the_loss_case_table_is_covered():
         "straggler-too-late", "receiver-not-ready", "delayed-link", "link-flap", "switch-paused", "worker-paused",
         "dead-link", "switch-killed", "switch-restarted", "worker-killed", "rack", "rack-lossy", "rack-bursty",
         "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
-        "custom-topology-ring", "rack-32",
+        "custom-topology-ring", "rack-32", "congested", "congested-tcp",
     }  # fmt: skip
     assert rows <= set(builtin_names())
     failing = {name for name in builtin_names() if load_scenario(name).expect == "fail"}

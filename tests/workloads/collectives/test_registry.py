@@ -8,7 +8,7 @@ from workloads.errors import ScenarioError
 
 
 def test_names():
-    assert collective_names() == ("netreduce", "ring", "shift")
+    assert collective_names() == ("netreduce", "ring", "shift", "parallel_netreduce", "tencent")
 
 
 @pytest.mark.parametrize(
@@ -35,5 +35,5 @@ def test_an_unknown_name(call):
     with pytest.raises(ScenarioError) as caught:
         call()
     assert str(caught.value) == (
-        "scenario: job.collective: unknown collective; found rings; allowed: ring, netreduce, shift"
+        "scenario: job.collective: unknown collective; found rings; allowed: ring, netreduce, parallel_netreduce, shift, tencent"
     )

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from tests.support.fake_fabric import RECEIVE_QPN, SEND_QPN, FakeFabric, FakeVerbs, worker_config
 from tests.support.references import ring_fold
-from workloads.collectives.ring import RingCollective, ring_packets, ring_schedule
+from workloads.collectives.ring import RingCollective
+from workloads.collectives.schedules import ring_packets, ring_schedule
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted, CollectiveStarted
 from workloads.rc import SUCCESS, ReceiveCompleted, SendCompleted

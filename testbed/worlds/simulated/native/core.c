@@ -2,6 +2,7 @@
 #include "core.h"
 
 #include "../../../../switch_nodes/netreduce/state.h"
+#include "../../../../workloads/native/ecn.h"
 
 enum { ABSORBED = 0, ABSORB_PYTHON = 1 }; /* absorb.c: WHY_DONE, WHY_PYTHON */
 
@@ -39,6 +40,8 @@ enum sent sim_send(struct sim_core *core, struct sim_wire *wire, int32_t frame)
         sim_begin(core, wire, frame);
         return SENT;
     }
+    if (wire->waiting >= wire->marks_from)
+        wire->marks += ecn_mark(sim_frame_at(core, frame), core->lengths[frame]);
     core->next[frame] = NO_FRAME;
     if (wire->waiting++)
         core->next[wire->tail] = frame;

@@ -42,12 +42,14 @@ enum machine { BY_VERBS, HOST, NETREDUCE, FORWARD };
 /* One direction of a link. */
 struct sim_wire {
     int64_t rate_bps;
-    int64_t limit;   /* frames that may wait */
-    int64_t longest; /* bytes */
+    int64_t limit;      /* frames that may wait */
+    int64_t longest;    /* bytes */
+    int64_t marks_from; /* a frame gets CE while so many wait */
     int64_t remainder;
     int64_t frames;
     int64_t bytes;
     int64_t drops;
+    int64_t marks;
     int64_t first_at;
     int64_t last_at;
     uint64_t actor;

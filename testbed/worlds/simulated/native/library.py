@@ -41,7 +41,8 @@ class WireStruct(ctypes.Structure):
         *(
             (name, _I64)
             for name in (
-                "rate_bps", "limit", "longest", "remainder", "frames", "bytes", "drops", "first_at", "last_at",
+                "rate_bps", "limit", "longest", "marks_from", "remainder", "frames", "bytes", "drops", "marks", "first_at",
+                "last_at",
             )
         ),
         ("actor", _U64),
@@ -52,6 +53,7 @@ class WireStruct(ctypes.Structure):
     frames: int
     bytes: int
     drops: int
+    marks: int
     first_at: int
     last_at: int
     busy: int

@@ -33,12 +33,12 @@ from testbed.worlds.simulated.wire import Wire
 
 __all__ = ["Parts", "choose_parts"]
 
-_KNOWN_OF_LINKS = frozenset({"rate_bps", "delay_ns", "jitter_ns", "mtu", "queue_packets"})
+_KNOWN_OF_LINKS = frozenset({"rate_bps", "delay_ns", "jitter_ns", "mtu", "queue_packets", "ecn_threshold_packets"})
 _KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip", "part"})
 _KNOWN_OF_SCENARIOS = frozenset(
     {
         "name", "topology", "link", "description", "seed", "world", "transport", "switch", "job", "faults",
-        "time_limit_ns", "capture", "trace", "clocks", "expect", "source",
+        "time_limit_ns", "capture", "trace", "clocks", "background", "expect", "source",
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset(
@@ -68,9 +68,7 @@ def choose_parts(plan: Plan, *, native: bool = True) -> Parts:
     if library is None:
         return Parts(Agenda(plan.scenario.seed), HostNode, SwitchNode, Wire, _nothing)
     frames = [link.shape.mtu + 14 for link in plan.scenario.topology.links]
-    frames += [
-        qp.path_mtu + _HEADERS for worker in plan.workers for qp in (worker.to_successor, worker.from_predecessor)
-    ]
+    frames += [qp.path_mtu + _HEADERS for worker in plan.workers for qp in worker.queue_pairs]
     agenda = NativeAgenda(plan.scenario.seed, library, max(frames) + 63 & ~63)
     return Parts(agenda, NativeHostNode, NativeSwitchNode, NativeWire, agenda.connect)
 

@@ -26,6 +26,7 @@ class NativeWire(Wire):
         agenda.wires.append(self)
         super().__init__(agenda, actor, shape)
         self._struct.limit, self._struct.longest = self._limit, self._longest
+        self._struct.marks_from = self._marks_from
 
     def leads(self, source: int, node: int, port: int) -> None:
         """Frames arrive at `port` of node number `node`; host number `source` is asked for the next one (-1: none is)."""
@@ -63,6 +64,6 @@ def _field(name: str) -> property:
     return property(read, write)
 
 
-_fields: tuple[str, ...] = ("rate_bps", "frames", "bytes", "drops", "first_at", "last_at")
+_fields: tuple[str, ...] = ("rate_bps", "frames", "bytes", "drops", "marks", "first_at", "last_at")
 for _name in _fields:
     setattr(NativeWire, _name, _field(_name))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,22 +18,23 @@ from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.registry import create_program
 from testbed.faults.model import Delay, Duplicate, Loss
 from testbed.plan import Plan, make_plan
-from testbed.scenario import load_scenario
+from testbed.scenario import builtin_names, load_scenario
+from testbed.scenario.model import BackgroundFlow
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.native import choose_parts, parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
-from testbed.worlds.simulated.native.library import Why, load_core
+from testbed.worlds.simulated.native.library import MachineKind, NodeStruct, Why, load_core
 from testbed.worlds.simulated.native.wire import NativeWire
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.wire import Wire
 from testbed.worlds.simulated.world import Simulation
 from tests.support.random_plans import draw_plan
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
-from topologies import LinkShape
+from topologies import LinkShape, rack
 from workloads.errors import InternalError
 from workloads.machine import Buffer, FrameBatch
 
-SCENARIOS = sorted((Path(__file__).parents[5] / "playbooks" / "scenarios").glob("*.yaml"))
+SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
 needs_c = pytest.mark.skipif(load_core() is None, reason="no C compiler: the reference runs alone")
 
 
@@ -78,7 +79,7 @@ def outcome(
     simulation = Simulation(plan, records.append, taps, create, native=native)
     simulation.run()
     wires = {
-        key: (wire.frames, wire.bytes, wire.drops, wire.first_at, wire.last_at, wire.rate_bps)
+        key: (wire.frames, wire.bytes, wire.drops, wire.marks, wire.first_at, wire.last_at, wire.rate_bps)
         for key, wire in simulation._wires.items()
     }
     return {
@@ -99,9 +100,9 @@ def same(plan: Plan, **options: Any) -> dict[str, Any]:
 
 
 @needs_c
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_built_in_scenarios(path: Path) -> None:
-    scenario = load_scenario(str(path))
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_built_in_scenarios(name: str) -> None:
+    scenario = load_scenario(name)
     job = replace(scenario.job, size_bytes=min(scenario.job.size_bytes, 100_000))
     if job.workload == "digits":
         job = replace(job, iterations=1)
@@ -281,6 +282,91 @@ def test_a_wire_says_why_it_drops() -> None:
         wire.rate_bps = 7
         assert wire.rate_bps == 7
     assert results[0] == results[1] == ["misfit", "", "", "", "queue", "misfit"]
+
+
+def some_frames(dice: random.Random) -> list[bytes]:
+    """IPv4 and IPv6 with every ECN field and any checksum, other kinds, and frames that end inside a header."""
+    frames = []
+    for _ in range(400):
+        kind = dice.choice([b"\x08\x00", b"\x08\x00", b"\x86\xdd", b"\x08\x06"])
+        frame = bytearray(dice.randbytes(12) + kind + dice.randbytes(dice.choice([0, 1, 19, 20, 39, 40, 60])))
+        if len(frame) > 25 and dice.random() < 0.1:
+            frame[24:26] = dice.choice([b"\0\0", b"\xff\xff"])
+        frames.append(bytes(frame[: dice.choice([len(frame), len(frame), 13])]))
+    return frames
+
+
+@needs_c
+@pytest.mark.parametrize("seed", range(5))
+def test_a_wire_marks_the_same_frames_in_the_same_way(seed: int) -> None:
+    frames = some_frames(random.Random(seed))
+    shape = LinkShape(mtu=1500, queue_packets=len(frames), ecn_threshold_packets=1)
+    queues = []
+    for agenda, kind in zip(agendas(1), (Wire, NativeWire), strict=True):
+        wire = kind(agenda, 3, shape)  # type: ignore[arg-type]
+        assert {wire.send(frame) for frame in frames} == {""}
+        queue = waiting_frames(wire) if isinstance(wire, NativeWire) else [bytes(frame) for frame in wire._queue]
+        queues.append((wire.marks, queue))
+    assert queues[0] == queues[1]
+    assert queues[0][0] > 30
+
+
+def waiting_frames(wire: NativeWire) -> list[bytes]:
+    """What the loop would deliver one after the other: read by letting it leave at a node that tells."""
+    heard: list[bytes] = []
+
+    class Node:
+        struct = NodeStruct(actor=1, armed=-1, alive=1, machine=MachineKind.BY_VERBS)
+
+        def take(self, port: int, frame: bytes) -> None:
+            heard.append(frame)
+
+    agenda, node = wire._native, Node()
+    wire.leads(-1, 0, 0)
+    agenda.core.wires = agenda.table([wire.address])
+    agenda.core.nodes = agenda.table([ctypes.addressof(node.struct)])
+    agenda._nodes = [node]  # type: ignore[list-item]
+    assert not agenda.run(1 << 62, lambda: True)
+    return heard[1:]  # the first one was on the wire at once
+
+
+@needs_c
+@pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
+@pytest.mark.parametrize("tap", [False, True])
+def test_links_that_mark(collective: str, tap: bool) -> None:
+    slow = LinkShape(rate_bps=40_000_000, queue_packets=12, ecn_threshold_packets=3)
+    plan = rack_plan(
+        4, transport={"timeout_code": 12}, topology=rack(4, LinkShape(ecn_threshold_packets=5), {"h2-s1": slow}),
+        job={"size_bytes": 60_000, "collective": collective, "message_packets": 8, "hosts": ("h1", "h2", "h3")},
+    )  # fmt: skip
+    flow = BackgroundFlow("tenant", "udp", "h4", "h2", 30_000_000)
+    plan = make_plan(replace(plan.scenario, background=(flow,)))
+    assert type(choose_parts(plan).agenda) is NativeAgenda
+    reference = same(plan, tap=tap)
+    assert sum(record["marks"] for record in of(reference["records"], "ShapingMeasured")) > 5
+
+
+@needs_c
+@pytest.mark.parametrize("collective", ["netreduce", "ring"])
+def test_hosts_with_congestion_control_and_other_tenants(collective: str) -> None:
+    """Their Machines go by the verbs; the switch and the links stay compiled."""
+    topology = rack(4, LinkShape(ecn_threshold_packets=5))
+    flows = (
+        BackgroundFlow("udp-1", "udp", "h4", "h2", 60_000_000, ecn=True),
+        BackgroundFlow("udp-2", "udp", "h1", "h3", 30_000_000, start_ns=2_000_000, stop_ns=9_000_000),
+    )
+    plan = rack_plan(
+        4, topology=topology, transport={"congestion_control": "dcqcn", "timeout_code": 15},
+        job={"size_bytes": 200_000, "collective": collective, "message_packets": 8, "hosts": ("h1", "h2", "h3")},
+    )  # fmt: skip
+    plan = make_plan(replace(plan.scenario, background=flows))
+    assert type(choose_parts(plan).agenda) is NativeAgenda
+    records = same(plan, tap=True)["records"]
+    assert of(records, "CnpSent")
+    assert of(records, "RateChanged")
+    assert {record["flow"]: record["packets"] > 10 for record in of(records, "FlowReceived")} == {
+        "udp-1": True, "udp-2": True,
+    }  # fmt: skip
 
 
 @needs_c

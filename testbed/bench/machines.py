@@ -1,0 +1,85 @@
+"""Machines of several workers as the closed forms see them: the scenario that is measured, and the same as a `Machines` of the
+cost models, with rates in bits of payload and latencies that follow from the links alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from topologies import LinkShape, machines
+from workloads.costs import Machines
+
+__all__ = ["COLLECTIVES", "Place"]
+
+COLLECTIVES = {"FR": "ring", "TA": "tencent", "PN": "parallel_netreduce"}
+"""name in the cost models -> `job.collective`"""
+_PATH_MTU = 1024
+_MESSAGE_PACKETS = 170
+_ACK_BYTES = FRAME_OVERHEAD_BYTES + 4
+_QUEUE_PACKETS = 100_000
+"""no link drops: a closed form knows no loss"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    machines: int
+    per_machine: int
+    """n"""
+    inter_bps: int
+    """of Ethernet frame, as all rates of links"""
+    intra_bps: int
+    inner_delay_ns: int
+    """of each link inside a machine"""
+    uplink_delay_ns: int
+    world: str = "simulated"
+
+    def scenario(self, algorithm: str, size_bytes: int, *, pipelined: bool = False, seed: int = 1) -> Scenario:
+        """One lossless all-reduce. `pipelined` false: rings go step by step, which is what the closed forms count. The credit
+        window holds a worker's whole piece, and there is no hello: the closed forms have neither."""
+        collective = COLLECTIVES[algorithm]
+        inside = LinkShape(self.intra_bps, self.inner_delay_ns, queue_packets=_QUEUE_PACKETS)
+        uplink = LinkShape(self.inter_bps, self.uplink_delay_ns, queue_packets=_QUEUE_PACKETS)
+        largest = -(-size_bytes // self.per_machine) if algorithm == "PN" else size_bytes
+        return Scenario(
+            name=f"bench-{collective.replace('_', '-')}",
+            topology=machines(self.machines, self.per_machine, inside, uplink),
+            link=inside,
+            seed=seed,
+            world=self.world,
+            transport=Transport(path_mtu=_PATH_MTU, timeout_code=19, ack_every=64),
+            switch=SwitchOptions(program="netreduce" if algorithm == "PN" else "forward"),
+            job=Job(
+                collective=collective,
+                size_bytes=size_bytes,
+                message_packets=_MESSAGE_PACKETS,
+                window_messages=max(2, -(-largest // (_MESSAGE_PACKETS * _PATH_MTU)) + 1),
+                hello=False,
+                pipelined=pipelined,
+            ),
+            capture=False,
+            time_limit_ns=600_000_000_000,
+        )
+
+    def costs(self) -> Machines:
+        """What the cost models are told.
+
+        Rates: link rate x 1024 / 1082. alpha, of a hop between machines in a step of a ring: what a step lasts beside its
+        payload on the uplink, until the sender's next step may begin; the last frame on the three other links of the way, the
+        delays, and the way back of the ACK. alpha_i: the same inside a machine. alpha_NR: the last frame on three more links
+        and the delays; the next phase waits for no ACK."""
+        frame, ack = 8 * (_PATH_MTU + FRAME_OVERHEAD_BYTES), 8 * _ACK_BYTES
+        share = _PATH_MTU / (_PATH_MTU + FRAME_OVERHEAD_BYTES)
+        inner, outer = 1 / self.intra_bps, 1 / self.inter_bps
+        way = 2 * (self.inner_delay_ns + self.uplink_delay_ns) / 1e9
+        inner_way = 2 * self.inner_delay_ns / 1e9
+        there = frame * (2 * inner + outer) + way
+        return Machines(
+            gpus=self.machines * self.per_machine,
+            per_machine=self.per_machine,
+            inter_bps=self.inter_bps * share,
+            intra_bps=self.intra_bps * share,
+            alpha_s=there + ack * (2 * inner + 2 * outer) + way,
+            inner_alpha_s=frame * inner + inner_way + ack * 2 * inner + inner_way,
+            switch_alpha_s=there,
+        )

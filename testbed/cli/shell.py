@@ -1,0 +1,153 @@
+"""`tb shell`: a scenario's network with Mininet's command line on it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from testbed.cli.running import require_root
+from workloads.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from testbed.worlds.emulated.session import Session
+
+__all__ = ["configure_shell", "run_shell"]
+
+_MININET_OUTPUT = 25
+"""mininet.log.OUTPUT: what its CLI prints"""
+_UNKNOWN_COMMAND = 127
+_FAILED = 1
+
+
+class _Over(BaseException):
+    """The time is over, or somebody asked us to end; no handler of Mininet's may catch it."""
+
+
+def configure_shell(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  sudo ./tb shell rack                                    then: h1 ping -c 3 h2, net, dump, help, exit
+  sudo ./tb shell spine-leaf-ring -c "h1 ping -c 3 h8"    one command; exit code 1 when it fails
+  sudo ./tb shell my.yaml --limit 10min
+
+Links have their rates, switches run their program and strike with the scenario's faults of packets; hosts run nothing but
+what you start on them. When you leave, everything is removed.
+"""
+    parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
+    )
+    parser.add_argument(
+        "-c", "--command", dest="lines", action="append", default=[], metavar="CMD",
+        help="run this and leave; may be repeated. Else commands come from the terminal, or as lines of stdin",
+    )  # fmt: skip
+    parser.add_argument("--limit", default="60min", metavar="TIME", help="leave after so long (default: 60min)")
+
+
+def run_shell(args: argparse.Namespace) -> int:
+    from testbed.scenario import load_scenario
+
+    limit_s = _limit(args.limit)
+    scenario = load_scenario(args.scenario, args.overrides, world="emulated")
+    require_root(f"shell {args.scenario}")
+    from testbed.kernel.interruption import Interruption
+    from testbed.worlds.emulated.session import open_session
+
+    lines = args.lines or (None if sys.stdin.isatty() else sys.stdin.read().splitlines())
+    with (
+        tempfile.TemporaryDirectory(prefix="ina-shell-") as folder,
+        Interruption() as interruption,
+        open_session(scenario, Path(folder), interruption) as session,
+    ):
+        try:
+            with _ending_after(limit_s):
+                return _converse(session, lines)
+        except _Over as over:
+            print(f"tb: {over}", file=sys.stderr)
+            return _FAILED
+
+
+def _limit(text: str) -> float:
+    from testbed.scenario.units import UnitError, parse_duration
+
+    try:
+        limit_ns = parse_duration(text)
+    except UnitError as error:
+        raise ScenarioError("not a duration", file="--limit", found=repr(text), allowed="as 10min or 90s") from error
+    if not limit_ns:
+        raise ScenarioError("is no time at all", file="--limit", found=repr(text), allowed="more than 0")
+    return limit_ns / 1e9
+
+
+@contextmanager
+def _ending_after(limit_s: float) -> Iterator[None]:
+    """Ctrl-C belongs to what runs in the shell; time, SIGTERM and SIGHUP end it."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Over("the time is over" if number == signal.SIGALRM else f"ended by {signal.Signals(number).name}")
+
+    numbers = (signal.SIGALRM, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, end) for number in numbers}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _converse(session: Session, lines: list[str] | None) -> int:
+    from mininet.cli import CLI
+    from mininet.log import lg
+
+    statuses: list[int] = []
+
+    class Conversation(CLI):  # type: ignore[misc]
+        prompt = "tb> "
+        # Else it writes a history into the home of whoever calls.
+        readlineInited = True
+
+        def run(self) -> None:
+            if lines is None:
+                super().run()
+                return
+            for line in lines:
+                if self.onecmd(self.precmd(line)):
+                    break
+                self.postcmd(False, line)
+
+        def default(self, line: str) -> None:
+            super().default(line)
+            node = line.split()[0]
+            known = node in self.mn
+            statuses.append(int(self.mn[node].cmd("echo $?")) if known else _UNKNOWN_COMMAND)
+
+        def postcmd(self, stop: Any, line: str) -> Any:
+            session.attend()
+            return stop
+
+    lg.setLevel(_MININET_OUTPUT)
+    lg.ch.setLevel(_MININET_OUTPUT)
+    lg.ch.setStream(sys.stdout)
+    if lines is None:
+        print("Mininet's command line: `help` lists its commands, `h1 ping -c 3 h2` runs one on a host, `exit` leaves.")
+        Conversation(session.mininet)
+        return 0
+    # Mininet hands what it reads from stdin to the running command: here it finds an end that never says anything.
+    silent, held = os.pipe()
+    try:
+        with os.fdopen(silent) as stdin:
+            Conversation(session.mininet, stdin=stdin)
+    finally:
+        os.close(held)
+    return _FAILED if any(statuses) else 0

@@ -1,0 +1,76 @@
+"""A scenario's network kept up for a person: links as asked, every switch running its program, no worker."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from testbed.cleanup import find_leftovers, remove_run
+from testbed.doctor import require
+from testbed.history import Record
+from testbed.kernel.interruption import Interruption
+from testbed.plan import make_plan
+from testbed.scenario.model import Scenario
+from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.node import NodeTask
+from testbed.worlds.emulated.programs import build_node
+from testbed.worlds.emulated.warmth import warm
+from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, open_ledger, refuse
+from topologies import Role
+from workloads.errors import InternalError
+
+__all__ = ["Session", "open_session"]
+
+
+class Session:
+    """What is up. `mininet`: the Mininet object, for its CLI. Call `attend` now and then: it hears what the switches say."""
+
+    def __init__(self, mininet: Any, attend: Callable[[], None]) -> None:
+        self.mininet, self.attend = mininet, attend
+
+
+@contextmanager
+def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -> Iterator[Session]:
+    """Nothing is captured or kept. Faults of packets strike as in a run, those with a time of their own (kill, pause, rate)
+    do not. `folder`: for logs of nodes.
+
+    Raises as `EmulatedWorld.run` does, also InternalError when something is left afterwards."""
+    plan = make_plan(dataclasses.replace(scenario, capture=False))
+    refuse(plan)
+    require(NEEDS)
+    ledger = open_ledger(folder)
+    left: tuple[str, ...] = ()
+    try:
+        from testbed.worlds.emulated.network import build
+
+        network = build(scenario.topology, ledger, interruption.check)
+        try:
+            fleet = Fleet(ledger, build_node, interruption, tell=lambda event: None, on_record=_forget)
+            try:
+                with warm():
+                    for node in scenario.topology.switches:
+                        task = NodeTask(plan, node, network.interfaces(node.name), folder)
+                        fleet.launch(task, network.pid(node.name))
+                fleet.await_all(Phase.READY, READY_PATIENCE_S)
+                fleet.start(time.monotonic_ns() + START_LEAD_NS)
+                yield Session(network.mininet, lambda: fleet.pump(0))
+                fleet.stop(Role.SWITCH)
+            finally:
+                fleet.close()
+        finally:
+            network.stop()
+    finally:
+        entries = ledger.entries()
+        left = find_leftovers(entries)
+        ledger.close()
+        remove_run(ledger.folder, ledger.owner, entries)
+    if left:
+        raise InternalError(f"left behind: {', '.join(left)}")
+
+
+def _forget(record: Record) -> None:
+    """Nobody reads a history of it."""

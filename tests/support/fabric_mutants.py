@@ -1,0 +1,292 @@
+"""Two-level NetReduce programs that are wrong in one way each: at the leaf, at the spine, or between them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing, root_of
+from switch_nodes.netreduce.program import NetReduceProgram
+from switch_nodes.netreduce.ring import Ring
+from switch_nodes.netreduce.tables import LEAF_SLOT_TABLE, SlotAction, SlotEvent, SlotState, SlotTable
+
+__all__ = ["FABRIC_MUTANTS", "FABRIC_NOT_HUNTED"]
+
+
+class NeverSentUpAgain(NetReduceProgram):
+    """What was lost between leaf and spine stays lost."""
+
+    def send_up_again(self, c: Contribution, slot: int) -> None:
+        self.refresh(c, slot)
+
+
+class SentUpAgainOnlyWithoutValue(NetReduceProgram):
+    """A leaf that has the value thinks that nobody above needs its part any more."""
+
+    def send_up_again(self, c: Contribution, slot: int) -> None:
+        if c.ring.done[slot]:
+            self.refresh(c, slot)
+        else:
+            super().send_up_again(c, slot)
+
+
+class GlobalValueSentUp(NetReduceProgram):
+    """What a leaf sends up again is the global value, once it has it."""
+
+    def send_up_again(self, c: Contribution, slot: int) -> None:
+        assert isinstance(c.ring, LeafRing)
+        if c.ring.done[slot]:
+            c.ring.partial[slot] = c.ring.value[slot]
+        super().send_up_again(c, slot)
+
+
+class AnyDuplicateSentUp(NetReduceProgram):
+    """Every duplicate of the rack sends the sum up again, not the boundary's alone."""
+
+    def refresh(self, c: Contribution, slot: int) -> None:
+        super().refresh(c, slot)
+        if isinstance(c.ring, LeafRing) and self.slot_state(c.ring, slot) is SlotState.PARTIAL:
+            self._send_up(c.ring, c.message, slot)
+
+
+class ClearedOnPartial(NetReduceProgram):
+    """A leaf clears message m - N when its own rack has all of m, not when all racks have."""
+
+    def store_and_send_up(self, c: Contribution, slot: int) -> None:
+        super().store_and_send_up(c, slot)
+        super().reclaim(c.ring, c.message, c.offset)
+
+    def reclaim(self, ring: Ring, message: int, offset: int) -> None:
+        if not isinstance(ring, LeafRing):
+            super().reclaim(ring, message, offset)
+
+
+class SpineReplaysToAll(NetReduceProgram):
+    def replay(self, c: Contribution, slot: int) -> None:
+        super().replay(c, slot)
+        if isinstance(c.ring, SpineRing):
+            for rank in range(c.ring.size):
+                if rank != c.rank:
+                    self.send_result(c.ring, rank, slot)
+
+
+class SpineDoesNotReplay(NetReduceProgram):
+    def replay(self, c: Contribution, slot: int) -> None:
+        if isinstance(c.ring, SpineRing):
+            self.refresh(c, slot)
+        else:
+            super().replay(c, slot)
+
+
+class SpineReplaysToSender(NetReduceProgram):
+    """To the leaf that repeated it, not to the one behind."""
+
+    def replay(self, c: Contribution, slot: int) -> None:
+        if not isinstance(c.ring, SpineRing):
+            super().replay(c, slot)
+            return
+        c.ring.egress, kept = c.ring.ingress, c.ring.egress
+        super().replay(c, slot)
+        c.ring.egress = kept
+
+
+class _OwnRoot(LeafRing):
+    def uplink_of(self, number: int) -> int:
+        return self.uplinks[root_of(self.ranks[0], number, len(self.uplinks))]
+
+
+class RootsOfItsOwn(NetReduceProgram):
+    """Every leaf has another hash, as ECMP has."""
+
+    leaf_ring_class = _OwnRoot
+
+
+class _PlainExit(LeafRing):
+    def raw_exit(self, rank: int, number: int) -> int | None:
+        return None
+
+
+class StaleByAnyWay(NetReduceProgram):
+    """Stale packets of the boundary take the way of plain traffic, whichever spine that is over."""
+
+    leaf_ring_class = _PlainExit
+
+
+class ValueTakenBeforeTheRack(NetReduceProgram):
+    """A leaf takes a value though hosts of its rack have not contributed."""
+
+    def table_of(self, ring: Ring) -> SlotTable:
+        table = super().table_of(ring)
+        taken = (SlotState.DONE, SlotAction.ADOPT)
+        early = {(state, SlotEvent.RESULT): taken for state in (SlotState.EMPTY, SlotState.OPEN)}
+        later = {
+            (SlotState.DONE, event): (SlotState.DONE, SlotAction.STORE)
+            for event in (SlotEvent.NEW, SlotEvent.COMPLETING)
+        }
+        return {**table, **early, **later} if table is LEAF_SLOT_TABLE else table
+
+    def adopt(self, c: Contribution, slot: int) -> None:
+        c.ring.length[slot] = len(c.elements)
+        super().adopt(c, slot)
+
+
+class ValuePassedOnOnly(NetReduceProgram):
+    """What comes down goes to host 0 as it came, and nowhere else."""
+
+    def adopt(self, c: Contribution, slot: int) -> None:
+        assert isinstance(c.ring, LeafRing)
+        self.emit(c.ring.egress[c.ring.boundary], bytes(c.packet.frame))
+
+
+class RackSumTakenForTheValue(NetReduceProgram):
+    """A leaf answers its rack with the rack's own sum."""
+
+    def adopt(self, c: Contribution, slot: int) -> None:
+        assert isinstance(c.ring, LeafRing)
+        super().adopt(c, slot)
+        c.ring.value[slot] = c.ring.partial[slot]
+
+
+class NothingPassedDownAgain(NetReduceProgram):
+    """A value that comes again is dropped, whoever may lack it."""
+
+    def pass_down(self, c: Contribution, slot: int) -> None:
+        self.refresh(c, slot)
+
+
+class BoundaryNotSummed(NetReduceProgram):
+    """A leaf sums the connections within its rack only; the boundary's is but a carrier."""
+
+    def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+        ranks, payloads = super().operands(ring, slot)
+        if isinstance(ring, LeafRing) and ring.size > 1:
+            return ranks[:-1], payloads[:-1]
+        return ranks, payloads
+
+
+class BoundaryFirst(NetReduceProgram):
+    """A leaf folds its rack from the boundary on."""
+
+    def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+        ranks, payloads = super().operands(ring, slot)
+        return (ranks, np.roll(payloads, 1, axis=0)) if isinstance(ring, LeafRing) else (ranks, payloads)
+
+
+class RacksBackwards(NetReduceProgram):
+    """A spine folds from the last rack on."""
+
+    def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+        ranks, payloads = super().operands(ring, slot)
+        return (ranks, payloads[::-1]) if isinstance(ring, SpineRing) else (ranks, payloads)
+
+
+class _LeafWithOneBank(LeafRing):
+    banks_per_window = 1
+
+
+class _SpineWithOneBank(SpineRing):
+    banks_per_window = 1
+
+
+class _NSlots(NetReduceProgram):
+    kind: type[Ring]
+
+    def reclaim(self, ring: Ring, message: int, offset: int) -> None:
+        if not isinstance(ring, self.kind):
+            super().reclaim(ring, message, offset)
+
+    def _finish_slot(self, c: Contribution, slot: int) -> None:
+        super()._finish_slot(c, slot)
+        if isinstance(c.ring, self.kind):
+            for ready in np.flatnonzero(c.ring.released == c.ring.everyone):
+                self.clear(c.ring, int(ready))
+
+
+class NSlotsAtTheLeaf(_NSlots):
+    leaf_ring_class, kind = _LeafWithOneBank, LeafRing
+
+
+class NSlotsAtTheSpine(_NSlots):
+    spine_ring_class, kind = _SpineWithOneBank, SpineRing
+
+
+class _Untranslated(FabricTable):
+    def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
+        found = (self.match(other, psn) for other in range(self.ring.connections) if other != rank)
+        return next((place for place in found if place is not None), None)
+
+
+class InferredWithoutTranslation(NetReduceProgram):
+    """A PSN of one connection is looked for among those of another as it is."""
+
+    fabric_table_class = _Untranslated
+
+
+class _Newest(FabricTable):
+    def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
+        """In the newest message of any other connection, by its own opcode's place alone."""
+        newest = int(self.ring.newest.max())
+        packets = self.ring.packets_of(newest)
+        found = super().infer(rank, psn)
+        return (newest, found[1], packets) if found is not None and found[1] < packets else found
+
+
+class InferredAsTheNewest(NetReduceProgram):
+    """What lacks its FIRST is taken for part of the newest message that anybody announced."""
+
+    fabric_table_class = _Newest
+
+
+class _NoInference(FabricTable):
+    def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
+        return None
+
+
+class NothingInferred(NetReduceProgram):
+    fabric_table_class = _NoInference
+
+
+class _CountingAll(SpineRing):
+    def number_of(self, message_id: int) -> int | None:
+        return message_id if super().number_of(message_id) is not None else None
+
+    def message_id(self, number: int) -> int:
+        return number
+
+
+class SpineCountsAllMessages(NetReduceProgram):
+    """Slots, window and head of a spine go by the ring's messages, most of which never come to it."""
+
+    spine_ring_class = _CountingAll
+
+
+class LeafEarlyOnAll(NetReduceProgram):
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config)
+        kept = self._early
+        self._early = lambda ring, number: ring.everyone if isinstance(ring, LeafRing) else kept(ring, number)
+
+
+class NothingEarly(NetReduceProgram):
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config)
+        self._early = lambda ring, number: 0
+
+
+FABRIC_MUTANTS: tuple[type[NetReduceProgram], ...] = (
+    NeverSentUpAgain, SentUpAgainOnlyWithoutValue, GlobalValueSentUp, AnyDuplicateSentUp, ClearedOnPartial,
+    SpineReplaysToAll, SpineDoesNotReplay, SpineReplaysToSender, RootsOfItsOwn, StaleByAnyWay, ValueTakenBeforeTheRack,
+    ValuePassedOnOnly, RackSumTakenForTheValue, NothingPassedDownAgain, BoundaryNotSummed, BoundaryFirst, RacksBackwards,
+    NSlotsAtTheLeaf, NSlotsAtTheSpine, InferredWithoutTranslation, InferredAsTheNewest, NothingInferred,
+    SpineCountsAllMessages, LeafEarlyOnAll, NothingEarly,
+)  # fmt: skip
+
+FABRIC_NOT_HUNTED: dict[type[NetReduceProgram], str] = {
+    StaleByAnyWay: "costs time: another spine drops it, and the receiver's next ACK covers what it would have said again",
+    LeafEarlyOnAll: "is what `release: asap` does at a leaf: sums stay right, only more is sent again",
+    NothingEarly: "costs time, not sums: the timeout of the loser ends what a NAK would have ended sooner",
+    NothingInferred: "costs time: what has no FIRST is sent again from its FIRST on",
+}
+"""broken programs that break no rule of a run, and why"""

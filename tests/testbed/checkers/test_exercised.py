@@ -1,0 +1,56 @@
+"""A fault that never struck proves nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.checkers.exercised import faults_exercised
+from testbed.faults.model import Drop, Kill, Loss, Match, Pause, RateChange, Window
+from testbed.verdict import Verdict
+from tests.support.judged import changed, good_context
+
+PASS, UNKNOWN = Verdict.PASS, Verdict.UNKNOWN
+
+
+def struck(fault, kind="loss", **fields):
+    return {"t": 9, "node": "s1", "event": "FaultStruck", "fault": fault, "kind": kind, "backend": "user",
+            "target": "h1-s1", "direction": "up", "flow": "", "opcode": 7, "psn": 0, "occurrence": 1, **fields}  # fmt: skip
+
+
+def test_no_fault_asked_for(good):
+    assert faults_exercised(good).verdict is PASS
+
+
+def test_every_fault_must_strike():
+    faults = (
+        Loss("loss-1", links=("h1-s1",), rate=0.01),
+        RateChange("slow", links=("h1-s1",), rate_bps=10**6),
+        Kill("kill-1", node="s1"),
+        Pause("pause-1", node="h1"),
+    )
+    context = good_context(*faults)
+    all_of_them = [struck(fault.name) for fault in faults]
+    result = faults_exercised(changed(context, [*context.history, *all_of_them, struck("loss-1")]))
+    assert (result.verdict, result.detail) == (
+        PASS,
+        "every fault struck: loss-1 2x, slow 1x, kill-1 1x, pause-1 1x",
+    )
+    for missing in range(4):
+        some = [record for record in all_of_them if record["fault"] != faults[missing].name]
+        result = faults_exercised(changed(context, [*context.history, *some]))
+        assert result.verdict is UNKNOWN
+        assert f"{faults[missing].name} never struck" in result.detail
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Loss("f", rate=0.01), "at a rate of 0.01 too few packets matched"),
+        (Drop("f", match=Match(message=99)), "no packet matched its conditions"),
+        (Drop("f", window=Window(start_ns=10**12)), "it starts at 1000 s and the run ended at 0.008 s"),
+        (Drop("f"), "no packet crossed its links while it was active"),
+        (Pause("f", node="h1"), "the world did not carry it out"),
+    ],
+)
+def test_why_a_fault_did_not_strike(fault, why):
+    assert why in faults_exercised(good_context(fault)).detail

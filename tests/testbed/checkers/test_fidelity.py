@@ -1,0 +1,93 @@
+"""Whether the machine kept up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testbed.checkers.context import CheckContext
+from testbed.checkers.fidelity import judge_fidelity
+from testbed.faults.model import RateChange
+from testbed.plan import make_plan
+from testbed.verdict import Verdict
+from tests.support.judged import altered, changed, good_context, without
+from topologies import spine_leaf
+
+PASS, UNKNOWN = Verdict.PASS, Verdict.UNKNOWN
+
+
+def test_machine_kept_up(good):
+    result = judge_fidelity(good)
+    assert result.verdict is PASS
+    assert "lag at most 0.20 ms" in result.detail
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"socket_drops": 3}, "h2: the kernel dropped 3 frames"),
+        ({"cpu_ns": 950_000_000}, "h2: its process used 95% of a CPU"),
+        ({"lag_p99_ns": 7_500_000}, "h2: deadlines were handled 7.5 ms late"),
+        ({"queue_drops": 4}, "h2: its egress queues refused 4 frames"),
+        ({"waited_ns": 100_000_000}, "h2: waited 3.3 ms for a CPU each time, the limit is 2.5 ms"),
+    ],
+)
+def test_machine_did_not_keep_up(good, change, found):
+    result = judge_fidelity(changed(good, altered(good.history, "PlaneStatistics", change, node="h2")))
+    assert result.verdict is UNKNOWN
+    assert found in result.evidence[0]
+    assert found in result.detail
+
+
+def test_few_turns_say_nothing(good):
+    change = {"waited_ns": 100_000_000, "turns": 19}
+    assert judge_fidelity(changed(good, altered(good.history, "PlaneStatistics", change, node="h2"))).verdict is PASS
+
+
+def test_shaping():
+    context = good_context()
+    shaped = {"t": 1, "node": "world", "event": "ShapingMeasured", "link": "h1-s1", "direction": "up",
+              "rate_bps": 100_000_000, "bytes": 12_500_000, "busy_ns": 1_000_000_000, "drops": 0}  # fmt: skip
+
+    def judged(plan_context, **change):
+        return judge_fidelity(changed(plan_context, [*plan_context.history, {**shaped, **change}]))
+
+    assert judged(context).verdict is PASS
+    assert judged(context, bytes=100).verdict is PASS
+    assert "h1-s1 up: the shaper let 10% more through" in judged(context, bytes=13_750_000).detail
+    assert "dropped 5 frames" in judged(context, drops=5).detail
+    slowed = good_context(RateChange("slow", links=("h1-s1",), rate_bps=10**6))
+    assert judged(slowed, drops=5).verdict is PASS
+
+
+def test_queue_drops_that_a_rate_change_asked_for():
+    slowed = good_context(RateChange("slow", links=("h1-s1",), rate_bps=10**6))
+    history = altered(slowed.history, "PlaneStatistics", {"queue_drops": 4}, node="s1")
+    assert judge_fidelity(changed(slowed, history)).verdict is PASS
+
+
+def test_queue_drops_where_the_scenario_sends_more_than_a_link_takes():
+    rack_context = good_context(collective="ring", program="forward")
+    shape = rack_context.plan.scenario.link
+    slow = replace(shape, rate_bps=shape.rate_bps // 4)
+    plan = make_plan(replace(rack_context.plan.scenario, topology=spine_leaf([2, 1], 1, shape, slow)))
+    shaped = {"t": 1, "node": "world", "event": "ShapingMeasured", "rate_bps": 25_000_000, "bytes": 100, "drops": 5,
+              "busy_ns": 1_000_000_000}  # fmt: skip
+
+    def judged(link, direction):
+        history = [*rack_context.history, {**shaped, "link": link, "direction": direction}]
+        return judge_fidelity(CheckContext(plan, history)).verdict
+
+    assert judged("leaf1-spine1", "up") is judged("leaf2-spine1", "down") is PASS
+    assert judged("h1-leaf1", "up") is judged("h3-leaf2", "down") is UNKNOWN
+    for node, verdict in (("leaf1", PASS), ("h1", UNKNOWN)):
+        refused = [{**record, "node": node, "queue_drops": 4} for record in rack_context.history
+                   if record["event"] == "PlaneStatistics"][:1]  # fmt: skip
+        assert judge_fidelity(CheckContext(plan, [*rack_context.history, *refused])).verdict is verdict
+
+
+def test_virtual_time_and_silence(good):
+    assert judge_fidelity(changed(good, without(good.history, "PlaneStatistics"))).verdict is UNKNOWN
+    virtual = altered(without(good.history, "PlaneStatistics"), "NodeStarted", {"backend": "virtual"})
+    assert judge_fidelity(changed(good, virtual)).verdict is PASS

@@ -1,0 +1,76 @@
+"""Everything completes, and a stall is explained."""
+
+from __future__ import annotations
+
+from testbed.checkers.liveness import liveness
+from testbed.verdict import Verdict
+from tests.support.judged import altered, changed, good_context, matches, without
+
+PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
+
+
+def test_all_finished(good):
+    assert liveness(good).verdict is PASS
+    assert liveness(good).detail == "all 3 workers finished; no slot holds a leftover"
+
+
+def test_contribution_left_in_a_slot(good):
+    result = liveness(changed(good, altered(good.history, "SlotsAtEnd", {"open": 2})))
+    assert result.verdict is FAIL
+    assert "s1, ring 1: 2 slots" in result.detail
+
+
+def test_silent_switch(good):
+    assert liveness(changed(good, without(good.history, "SlotsAtEnd"))).verdict is UNKNOWN
+    assert liveness(changed(good, [])).verdict is UNKNOWN
+    plain = good_context(program="forward", collective="shift")
+    assert liveness(changed(plain, without(plain.history, "SlotsAtEnd"))).verdict is PASS
+
+
+def stalled(context, *more):
+    """h3 never gets its last message, and gives up."""
+    history = without(context.history, "WorkerFinished", node="h3")
+    history = without(history, "MessageReceived", node="h3", message=4)
+    return [*without(history, "CollectiveCompleted", node="h3", iteration=1), *more]
+
+
+def test_stall_is_explained(good):
+    qpn = good.plan.workers[2].to_successor.qpn
+    failed = {"t": 2_500_000_000, "node": "h3", "event": "QpFailed", "qpn": qpn, "status": "RETRY_EXC", "psn": 7,
+              "detail": "8 timeouts of 134 ms towards 10.77.0.2"}  # fmt: skip
+    result = liveness(changed(good, stalled(good, failed)))
+    assert result.verdict is FAIL
+    assert result.detail == (
+        f"1 of 3 workers did not finish; at 2.500 s the queue pair {qpn:#x} of h3 towards h1 failed with RETRY_EXC (it sent "
+        "the same packets until its retries were used up, and no answer came) at PSN 7: 8 timeouts of 134 ms towards "
+        "10.77.0.2"
+    )
+    assert result.evidence[-1] == (
+        "h3 waited for the result of message 4 (iteration 1, part 2 of 2): every worker had sent it and the switch had "
+        "summed it, the result did not arrive whole"
+    )
+
+
+def test_stall_names_who_owed_the_message(good):
+    history = [
+        record
+        for record in stalled(good)
+        if not matches(record, "MessagePosted", node="h2", message=4)
+        and not matches(record, "MessageAggregated", message=4)
+    ]
+    result = liveness(changed(good, history))
+    assert result.verdict is FAIL
+    assert (
+        "h3 waited for the result of message 4 (iteration 1, part 2 of 2), which h2 had not sent yet" in result.detail
+    )
+    posted = without(stalled(good), "MessageAggregated", message=4)
+    assert "the switch did not get all packets of it" in liveness(changed(good, posted)).detail
+
+
+def test_time_limit_and_bad_result(good):
+    limit = {"t": 60_000_000_000, "node": "world", "event": "TimeLimitReached", "limit_ns": 60_000_000_000,
+             "unfinished": ["h3"]}  # fmt: skip
+    result = liveness(changed(good, stalled(good, limit)))
+    assert "the time limit of 60 s was reached, unfinished: h3" in result.detail
+    gave_up = {"t": 10**9, "node": "h3", "event": "WorkerFailed", "reason": "bad_result", "detail": "rank 0"}
+    assert "h3 gave up with bad_result: rank 0" in liveness(changed(good, stalled(good, gave_up, limit))).detail

@@ -1,0 +1,36 @@
+"""What is loaded before nodes are forked."""
+
+import gc
+import subprocess
+import sys
+
+from testbed.worlds.emulated.warmth import warm
+
+_CHECK = """
+import sys
+import testbed.worlds.emulated.programs
+before = "switch_nodes.dataplane" in sys.modules
+from testbed.worlds.emulated.warmth import warm
+with warm():
+    known = set(sys.modules)
+    from switch_nodes.dataplane import DataPlane
+    from switch_nodes.registry import create_program
+    from testbed.faults.link_filter import make_filters
+    from testbed.report.capture import PcapngTap
+    from workloads.gradients import create_source
+    from workloads.worker import WorkerMachine
+    import numpy
+    numpy.random.Generator
+    print(before, set(sys.modules) - known)
+"""
+
+
+def test_a_node_process_finds_its_parts_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", _CHECK], capture_output=True, text=True, check=False)
+    assert done.stdout == "False set()\n", done.stderr
+
+
+def test_the_collector_looks_at_none_of_it_meanwhile() -> None:
+    with warm():
+        assert gc.get_freeze_count() > 10_000
+    assert gc.get_freeze_count() == 0

@@ -1,0 +1,157 @@
+"""A UDP flow of a constant rate: one datagram after the other at times that only the flow's own values decide, and at the
+other end a count of what came. Nothing is answered, nothing heeded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.events import FlowReceived, FlowSent
+from workloads.machine import Buffer, FrameBatch
+from workloads.wire import Envelope
+from workloads.wire.envelope import ROCE_PORT, encode_envelope
+
+__all__ = ["FlowConfig", "UdpSink", "UdpSource"]
+
+_BITS_NS = 8 * 10**9
+_HEADERS = 14 + 20 + 8
+_DPORT_AT = 14 + 20 + 2
+_FLOW_AT, _FLOW_END = 26, 38
+"""IPv4 addresses and UDP ports in a frame without IP options: together a flow's name on the wire"""
+_MOST_BEHIND_NS = 50_000_000
+"""A source that could not send for longer than that gives up what it owes: its queue would have overflowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowConfig:
+    """One background flow, at both ends. Times in ns since the start of the traffic."""
+
+    name: str
+    envelope: Envelope
+    """of its packets; not RoCE: its destination port is `dport`"""
+    dport: int
+    rate_bps: int | None
+    """of Ethernet frames; None: TCP's own"""
+    start_ns: int = 0
+    stop_ns: int | None = None
+    size_bytes: int | None = None
+    """payload at most"""
+    payload_bytes: int = 1000
+    """of a UDP datagram"""
+
+    @property
+    def frame_bytes(self) -> int:
+        return self.payload_bytes + _HEADERS
+
+
+class UdpSource:
+    """Sends one flow. IPv4 only."""
+
+    def __init__(self, config: FlowConfig, start_ns: int = 0, patience_ns: int = 0) -> None:
+        """`start_ns`: when the traffic starts, by this host's clock. `patience_ns`: a datagram waits that long for company,
+        so that a real machine need not wake up for each. Raises ValueError without a rate."""
+        if config.rate_bps is None:
+            raise ValueError(f"UDP flow {config.name} has no rate")
+        self._config, self._rate_bps = config, config.rate_bps
+        self._patience_ns = patience_ns
+        self._begin = start_ns + config.start_ns
+        self._end = None if config.stop_ns is None else start_ns + config.stop_ns
+        head = bytearray(encode_envelope(config.envelope, config.payload_bytes))
+        assert int.from_bytes(head[_DPORT_AT : _DPORT_AT + 2], "big") == ROCE_PORT
+        head[_DPORT_AT : _DPORT_AT + 2] = config.dport.to_bytes(2, "big")
+        self._head, self._filler = bytes(head), bytes(config.payload_bytes - 8)
+        self._number = self._skipped = self._sent = 0
+        size = config.size_bytes
+        self._most = None if size is None else -(-size // config.payload_bytes)
+        self._heard = self._begin - 1
+        """up to then it was told the time"""
+
+    @property
+    def due(self) -> int | None:
+        """When the next datagram is to leave; None: none is."""
+        if self._most is not None and self._sent >= self._most:
+            return None
+        at = self._begin + self._number * self._config.frame_bytes * _BITS_NS // self._rate_bps
+        return None if self._end is not None and at >= self._end else at
+
+    @property
+    def wakes_at(self) -> int | None:
+        """When `due` is worth a wake-up; None: never, or the datagram waits for the link only."""
+        due = self.due
+        return None if due is None or due <= self._heard else due + self._patience_ns
+
+    def woken(self, now: int) -> None:
+        """It is `now`."""
+        self._heard = max(self._heard, now)
+
+    def next_frame(self, now: int) -> bytes | None:
+        """The next datagram, which has then left; None: it is too early."""
+        self.woken(now)
+        due = self.due
+        if due is None or due > now:
+            return None
+        if now - due > _MOST_BEHIND_NS:
+            missed = (now - due) * self._rate_bps // (self._config.frame_bytes * _BITS_NS)
+            self._number += missed
+            self._skipped += missed
+            if self.due is None:
+                return None
+        frame = self._head + self._number.to_bytes(8, "big") + self._filler
+        self._number += 1
+        self._sent += 1
+        return frame
+
+    def finished(self) -> FlowSent:
+        """What is told at the end."""
+        return FlowSent(self._config.name, self._sent, self._sent * self._config.payload_bytes, self._skipped)
+
+
+class UdpSink:
+    """Counts the datagrams of one flow that came."""
+
+    def __init__(self, config: FlowConfig) -> None:
+        self._config = config
+        self.packets = self.bytes = self.marked = 0
+        self._first_at: int | None = None
+        self._last_at = 0
+        envelope = config.envelope
+        ports = envelope.sport.to_bytes(2, "big") + config.dport.to_bytes(2, "big")
+        self._name = envelope.src_ip + envelope.dst_ip + ports
+        self._name_row = np.frombuffer(self._name, np.uint8)
+
+    def receive(self, frame: Buffer, now: int) -> bool:
+        """Whether the frame is of this flow (then it was counted)."""
+        if bytes(frame[_FLOW_AT:_FLOW_END]) != self._name or len(frame) < _HEADERS or frame[23] != 17:
+            return False
+        self._count(1, int(frame[15] & 3 == 3), now)
+        return True
+
+    def receive_rows(self, batch: FrameBatch, now: int) -> None:
+        """As `receive` for each row."""
+        rows = batch.frames[: batch.count]
+        ours = (rows[:, _FLOW_AT:_FLOW_END] == self._name_row).all(axis=1) & (rows[:, 23] == 17)
+        ours &= batch.lengths[: batch.count] >= _HEADERS
+        if ours.any():
+            self._count(int(ours.sum()), int((rows[ours, 15] & 3 == 3).sum()), now)
+
+    def _count(self, packets: int, marked: int, now: int) -> None:
+        self.packets += packets
+        self.bytes += packets * self._config.payload_bytes
+        self.marked += marked
+        if self._first_at is None:
+            self._first_at = now
+        self._last_at = now
+
+    def finished(self) -> FlowReceived:
+        """What is told at the end."""
+        return FlowReceived(
+            self._config.name, self.packets, self.bytes, self.marked, self._first_at or 0, self._last_at
+        )
+
+
+def datagrams(source: UdpSource, now: int) -> Iterator[bytes]:
+    """All that are due."""
+    while (frame := source.next_frame(now)) is not None:
+        yield frame

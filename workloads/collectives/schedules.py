@@ -1,0 +1,96 @@
+"""What each rank of a ring sends, step by step: ring all-reduce, its two halves, and chains.
+
+The connection of every transfer is the one to the successor; in step s+1 a rank sends what it received in step s.
+
+| kind | gradient in | step s of rank r sends | ends with |
+|---|---|---|---|
+| ring | P chunks | chunk (r - s) mod P, s = 0 .. 2P-3 | every rank has all sums |
+| reduce_scatter | P chunks | the same, s = 0 .. P-2 | rank r has the sum of chunk (r + 1) mod P |
+| all_gather | P chunks | the same, s = P-1 .. 2P-3 | every rank has every chunk |
+| chain_reduce | one | all of it, s = r < P-1 | rank P-1 has the sum |
+| chain_broadcast | one | all of it, s = r < P-1 | every rank has what rank 0 had |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workloads.collectives.arithmetic import ELEMENT_BYTES
+from workloads.config import CollectiveConfig
+
+__all__ = ["Transfer", "chunk_bounds", "gathers", "longest_packets", "ring_packets", "ring_schedule"]
+
+_PIECES_PER_CHUNK = 8
+_LEAST_PACKETS = 16
+"""a message is not cut shorter for pipelining: its headers and its ACK would cost more"""
+_CHAINS = ("chain_reduce", "chain_broadcast")
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One message of the schedule."""
+
+    step: int
+    chunk: int
+    start: int
+    """bytes of the gradient"""
+    stop: int
+    packets: int
+
+
+def chunk_bounds(elements: int, size: int) -> list[tuple[int, int]]:
+    """Byte ranges of `size` chunks: the first `elements % size` hold one element more."""
+    least, more = divmod(elements, size)
+    starts = [(least * chunk + min(chunk, more)) * ELEMENT_BYTES for chunk in range(size + 1)]
+    return list(pairwise(starts))
+
+
+def gathers(config: CollectiveConfig, step: int) -> bool:
+    """Whether what goes in `step` is final (it replaces what the receiver holds), not a partial sum to be added to."""
+    return config.kind == "chain_broadcast" or (config.kind != "chain_reduce" and step >= config.size - 1)
+
+
+def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: int) -> tuple[Transfer, ...]:
+    """What `rank` sends in one iteration, in order; empty chunks need no message."""
+    bounds = chunk_bounds(elements, 1 if config.kind in _CHAINS else config.size)
+    transfers = []
+    for step, chunk in _steps(config, rank):
+        first, last = bounds[chunk]
+        length = _message_packets(config, -(-(last - first) // path_mtu)) * path_mtu
+        for start in range(first, last, length):
+            stop = min(start + length, last)
+            transfers.append(Transfer(step, chunk, start, stop, -(-(stop - start) // path_mtu)))
+    return tuple(transfers)
+
+
+def longest_packets(config: CollectiveConfig, elements: int, path_mtu: int) -> int:
+    """Packets of the longest message that any rank sends: all ranks have slots of one size."""
+    first, last = chunk_bounds(elements, 1 if config.kind in _CHAINS else config.size)[0]
+    packets = -(-(last - first) // path_mtu)
+    return max(1, min(packets, _message_packets(config, packets)))
+
+
+def ring_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
+    """Packets of each message of the connection from rank `config.rank`."""
+    return tuple(item.packets for item in ring_schedule(config, config.rank, elements, path_mtu)) * iterations
+
+
+def _steps(config: CollectiveConfig, rank: int) -> list[tuple[int, int]]:
+    """(step, chunk) of all that `rank` sends"""
+    size = config.size
+    if config.kind in _CHAINS:
+        return [(rank, 0)] if rank < size - 1 else []
+    first = size - 1 if config.kind == "all_gather" else 0
+    behind = size - 1 if config.kind == "reduce_scatter" else 2 * size - 2
+    return [(step, (rank - step) % size) for step in range(first, behind)]
+
+
+def _message_packets(config: CollectiveConfig, packets: int) -> int:
+    """Most packets of a message of a chunk of so many. A chain passes everything on, so that its last rank waits for a message
+    of each rank before it: short ones."""
+    if config.kind in _CHAINS:
+        return min(config.message_packets, _LEAST_PACKETS)
+    if not config.pipelined:
+        return config.message_packets
+    return min(config.message_packets, max(_LEAST_PACKETS, -(-packets // _PIECES_PER_CHUNK)))
