@@ -69,7 +69,7 @@ class TestForReal:
     pytestmark = needs_ovs
 
     def test_the_controller_is_killed_and_comes_back(self, tmp_path: Path) -> None:
-        result = run_scenario(load_scenario("accelerator-openflow", ["job.iterations=3"]), tmp_path / "run")
+        result = run_scenario(load_scenario("accelerator-openflow"), tmp_path / "run")
         assert result.document["verdict"] == "pass", result.document["checks"]
         told = [record for record in result.history if record["event"] == "RulesInstalled"]
         assert [(record["node"], record["kept"], record["added"], record["removed"]) for record in told] == [
