@@ -168,3 +168,11 @@ def test_foreign_switches_are_left_alone(datapath: int) -> None:
     controller = Controller(two_host_fabric())
     assert not controller.switch_joined(datapath, {}, {1, 2}, {3})
     assert controller.next_command() is None
+
+
+def test_a_group_that_is_there_is_not_added_again() -> None:
+    network = Network(spine_leaf_fabric())
+    network.join(1, 3)
+    sent = network.sent
+    network.join(1, 3)
+    assert network.sent == sent
