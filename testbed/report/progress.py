@@ -89,7 +89,7 @@ class Progress:
             return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
         elif event == "WorkerFellBack":
             return f"{at}{record['node']} starts anew as {record['collective']}: {record['reason']}"
-        elif event == "RulesReplaced" and record["reason"] != "start":
+        elif event in ("RulesReplaced", "RulesInstalled") and record["reason"] not in ("start", "connected"):
             what = "the accelerator is out of use" if record["fallback"] else "other flow rules"
             return f"{at}{record['node']}: {record['reason']}, {what}"
         elif event == "WorkerFailed":

@@ -26,7 +26,7 @@ from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
-from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
@@ -84,7 +84,11 @@ class _Build:
         )
         switch, transport, job = self._switch(), self._transport(), self._job()
         clocks = self._clocks()
-        faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None)
+        controlled = (
+            switch is not None and switch.commodity == "openflow" and top is not None and top.world == "emulated"
+        )
+        more_nodes = (CONTROLLER,) if controlled else ()
+        faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None, more_nodes)
         nics = load_nics(self.problems, self.data.get("nics"), topology[0] if topology else None)
         hosts = len(topology[0].hosts) if topology else None
         if job and job.hosts:

@@ -8,7 +8,10 @@ from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Node, Topology
 
-__all__ = ["BackgroundFlow", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+__all__ = ["CONTROLLER", "BackgroundFlow", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+
+CONTROLLER = "controller"
+"""the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
 
 
 @dataclass(frozen=True, slots=True)
