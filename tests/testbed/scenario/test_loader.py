@@ -215,6 +215,9 @@ def test_the_loss_case_table_is_covered():
         "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
         "custom-topology-ring", "rack-32", "congested", "congested-tcp",
         "hierarchical", "hierarchical-lossy", "hierarchical-ring", "hierarchical-tencent",
+        "spine-leaf", "spine-leaf-lossy",
+        "spine-leaf-partial-lost", "spine-leaf-value-lost", "spine-leaf-last-hop-lost", "spine-leaf-boundary-lost",
+        "spine-leaf-first-lost", "spine-leaf-duplicate", "spine-leaf-reorder", "spine-leaf-ack-lost",
     }  # fmt: skip
     assert rows <= set(builtin_names())
     failing = {name for name in builtin_names() if load_scenario(name).expect == "fail"}
