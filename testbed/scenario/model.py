@@ -166,7 +166,9 @@ class Scenario:
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """Where it can run: clocks of their own exist in virtual time only, TCP in the kernel only."""
-        if any(flow.kind == "tcp" for flow in self.background):
+        """Where it can run: clocks of their own exist in virtual time only, TCP in the kernel only, and a controller only
+        where Open vSwitch is."""
+        controller = any(getattr(fault, "node", "") == CONTROLLER for fault in self.faults)
+        if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)
         return ("simulated",) if self.clocks != TRUE_CLOCKS else ("emulated", "simulated")
