@@ -35,12 +35,14 @@ OTHERWISE = {
     "link-flap": ("job.size=200kB",),
     "rack-bursty": ("job.size=200kB",),
     "rack-jumbo": (*SMALL, "faults.loss.rate=10%"),
+    "spine-leaf-ack-lost": ("job.size=300kB",),
     "tail-lost": (*SMALL, "faults.tail.match.message=4"),
 }
 """what keeps the faults of the others striking in a job that is small"""
 IN_VIRTUAL_TIME = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
 BUILT_IN = [
-    Case(name, 1, OTHERWISE.get(name, SMALL if name in IN_LATER_MESSAGES else LEAST)) for name in IN_VIRTUAL_TIME
+    Case(name, 1, OTHERWISE.get(name, SMALL if name in IN_LATER_MESSAGES or name.startswith("spine-leaf-") else LEAST))
+    for name in IN_VIRTUAL_TIME
 ]
 MORE = [
     Case(name, seed, (*SMALL, *more))
