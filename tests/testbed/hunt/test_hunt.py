@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
+from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
 from testbed.hunt.state import Store
 
@@ -85,6 +86,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
         (["rack", "--set", "transport.timeout=11"], "timeouts would strike without any fault"),
         (["--set", "job.size=4"], "a hunt without a scenario draws everything but the switch program; found 'job.size=4'; allowed: switch.program=PATH.py:CLASS"),
         (["--set", "switch.program=forward"], "a hunt needs a program that sums; found 'forward'; allowed: netreduce, or PATH.py:CLASS"),
+        (["rack", "--fabric"], "--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a SCENARIO"),
         (["--schedules", "0"], "argument --schedules: found '0'; allowed: a whole number from 1 to 1000000000"),
         (["--jobs", "999"], "argument --jobs: found '999'; allowed: a whole number from 1 to 256"),
         (["--seed", "-1"], "argument --seed: found '-1'; allowed: a whole number from 0 to 9223372036854775807"),
@@ -126,6 +128,35 @@ def test_a_bug_is_found_shrunk_and_replayed_by_the_printed_command(tmp_path, cap
     assert hunt("--schedules", 200, "--set", f"switch.program={BROKEN}", "--out", out, "--json") == 1  # told again
     assert json.loads(capsys.readouterr().out) == document
     assert main(["run", failure["file"], "--out", str(tmp_path / "good"), "-q"]) in (0, 2)
+
+
+def test_over_fabrics_the_steps_of_leaves_are_told_too(tmp_path, capsys):
+    out = tmp_path / "h"
+    assert hunt("--fabric", "--schedules", 16, "--out", out, "--json") == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert document["hunt"] == "Hunt in netreduce fabric"
+    assert document["transitions"]["held"] == 60 + 45 + 7 + 16 + 23 + 38
+    assert any(name.startswith("leaf_slot ") for name in document["coverage"]["transitions"])
+    assert "cannot happen in a fabric" in captured.err
+    assert hunt("--schedules", 16, "--out", out) == 64
+    assert "another hunt: its kind differs; found 'fabric' there, 'rack' now" in capsys.readouterr().err
+
+
+def test_a_hunt_of_racks_from_before_there_were_fabrics_goes_on(tmp_path):
+    out = tmp_path / "h"
+    assert hunt("--schedules", 3, "--out", out, "-q") == 0
+    head = json.loads((out / "hunt.json").read_text())
+    assert head.pop("kind") == "rack"
+    (out / "hunt.json").write_text(json.dumps(head))
+    assert hunt("--schedules", 3, "--out", out, "-q") == 0
+
+
+@pytest.mark.slow
+def test_two_levels_survive_two_thousand_schedules():
+    found = run_hunt(Prey(20, 2000, kind=FABRIC), min(2, os.cpu_count() or 1), Store())
+    assert found.failure is None, (found.number, found.failure)
+    assert sum(step.startswith("leaf_slot ") for step in found.coverage.transitions) > 24
 
 
 @pytest.mark.slow

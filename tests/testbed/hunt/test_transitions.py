@@ -7,10 +7,12 @@ from random import Random
 
 import pytest
 
+from switch_nodes.netreduce.tables import LEAF_SLOT_TABLE
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule
+from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.judge import run_and_judge
-from testbed.hunt.transitions import IMPOSSIBLE, TRANSITIONS, step_of
+from testbed.hunt.transitions import FABRIC_IMPOSSIBLE, FABRIC_TRANSITIONS, IMPOSSIBLE, TRANSITIONS, step_of
 from tests.support.roce_frames import envelope
 from workloads.config import QpConfig
 from workloads.rc.endpoint import RcEndpoint
@@ -21,6 +23,8 @@ from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, encode_packet
 def test_the_tables_hold_each_step_once_and_reasons_are_about_them():
     assert len(set(TRANSITIONS)) == len(TRANSITIONS) == 60 + 45 + 7 + 16 + 23
     assert set(IMPOSSIBLE) <= set(TRANSITIONS)
+    assert len(set(FABRIC_TRANSITIONS)) == len(FABRIC_TRANSITIONS) == len(TRANSITIONS) + len(LEAF_SLOT_TABLE)
+    assert set(FABRIC_IMPOSSIBLE) <= set(FABRIC_TRANSITIONS)
     assert {step.split()[0] for step in IMPOSSIBLE} <= {"requester", "responder"}
 
 
@@ -36,6 +40,17 @@ def test_traced_runs_take_steps_of_the_tables_only():
     assert coverage.traced == 50
     assert not set(IMPOSSIBLE) & set(coverage.transitions)
     assert sum(step in coverage.transitions for step in TRANSITIONS) > 60
+
+
+def test_traced_runs_over_fabrics_take_steps_of_leaves_too():
+    coverage = Coverage()
+    for number in range(0, 160, 8):
+        scenario = draw_schedule(3, number, kind=FABRIC).scenario
+        _, history = run_and_judge(scenario)
+        coverage.add(scenario, history)
+    assert coverage.traced == 20
+    assert set(coverage.transitions) <= set(FABRIC_TRANSITIONS) - set(FABRIC_IMPOSSIBLE)
+    assert sum(step.startswith("leaf_slot ") for step in coverage.transitions) > 10
 
 
 @pytest.mark.parametrize("seed", range(4))
