@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from switch_nodes.jobs import JobConfig
 from switch_nodes.steering.layout import SteeringConfig
 from workloads.config import ArithmeticSpec
 
@@ -101,3 +102,7 @@ class SwitchConfig:
     """what the rules of program `steer` are made from; other programs ignore it"""
     carrier: tuple[CarrierChange, ...] = ()
     """what the world's faults do to the carrier of ports, by time; program `steer` reacts"""
+    jobs: tuple[JobConfig, ...] = ()
+    """what programs other than NetReduce aggregate (`docs/programs.md`)"""
+    memory: int = 0
+    """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""

@@ -13,6 +13,7 @@ from switch_nodes.fast_forwarding import create_forward
 from switch_nodes.netreduce import create_netreduce
 from switch_nodes.program import SwitchProgram
 from switch_nodes.steering.fast import create_steer
+from switch_nodes.switchml import SwitchMlProgram
 from workloads.errors import ScenarioError
 
 __all__ = ["ProgramFactory", "create_program", "program_names", "register_program"]
@@ -23,6 +24,7 @@ _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_
 _factories: dict[str, ProgramFactory] = {
     "forward": create_forward,
     "netreduce": create_netreduce,
+    "switchml": SwitchMlProgram,
     "steer": create_steer,
 }
 

@@ -21,7 +21,7 @@ def marks_of(context: CheckContext) -> int:
 def rate_timeline(context: CheckContext, worker: str) -> list[tuple[int, int]]:
     """(from when in ns, bit/s) of a worker's requests, from 0 on. Raises ValueError for no such worker, or one without
     congestion control."""
-    for config in context.plan.workers:
+    for config in context.plan.ring_workers:
         if config.name == worker and config.to_successor.dcqcn is not None:
             line = config.to_successor.dcqcn.line_rate_bps
             told = [record for record in context.events("RateChanged") if record["node"] == worker]

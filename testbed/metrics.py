@@ -12,6 +12,7 @@ from testbed.history import Record
 from testbed.paths import data_flows
 from testbed.verdict import CheckResult, Verdict
 from topologies import Topology, format_ip, machine_groups
+from workloads.config import WorkerConfig
 from workloads.costs import Machines, machine_cost
 from workloads.wire import OPCODES, Opcode
 
@@ -21,7 +22,6 @@ PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
 """metrics that mean nothing when the machine did not keep up"""
 _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 """kinds of fault that take a packet away (a damaged one is thrown away by the next iCRC check)"""
-_ETHERNET, _IP, _UDP, _BTH, _ICRC = 14, 20, 8, 12, 4
 
 
 def bound_bps(context: CheckContext) -> float:
@@ -29,10 +29,9 @@ def bound_bps(context: CheckContext) -> float:
     bytes; the rate of a link that several connections share is divided among them. In a ring all-reduce each gradient
     crosses a link 2(P-1)/P times (protocol text, section 1). What runs in phases: the closed form without latencies."""
     worker = context.plan.workers[0]
-    payload = worker.to_successor.path_mtu
-    share = payload / (_ETHERNET + _IP + _UDP + _BTH + payload + _ICRC)
+    share = worker.framing.payload_bytes / worker.framing.frame_bytes
     topology = context.plan.scenario.topology
-    if worker.phases:
+    if isinstance(worker, WorkerConfig) and worker.phases:
         return _phases_bound_bps(topology, worker.collective.kind, share)
     shared = data_flows(context.plan)
     rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
@@ -73,15 +72,17 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "gradient_bytes": size_bytes,
         "retransmissions": _retransmissions(context),
         "naks": len(context.events("NakSent")),
-        "timeouts": sum(record["cause"] == "timeout" for record in context.events("Retransmission")),
+        "timeouts": sum(record["cause"] == "timeout" for record in context.events("Retransmission", "DatagramResent")),
         "rnr_naks": len(context.events("RnrNakSent")),
-        "rejected_frames": _count(context, "FrameRejected", "reason"),
+        "rejected_frames": _count(context, ("FrameRejected",), "reason"),
         "lost": _lost(context),
         "recovered_packets": _recovered(context),
-        "replayed_results": len(context.events("ResultReplayed")),
+        "replayed_results": len(context.events("ResultReplayed", "BlockReplayed")),
         "inferred_messages": len(context.events("MessageInferred")),
-        "ignored_packets": _count(context, "PacketIgnored", "reason"),
-        "peak_slots": max((record["peak_occupied"] for record in context.events("SlotsAtEnd")), default=None),
+        "ignored_packets": _count(context, ("PacketIgnored", "ContributionIgnored"), "reason"),
+        "peak_slots": max(
+            (record["peak_occupied"] for record in context.events("SlotsAtEnd", "MemoryAtEnd")), default=None
+        ),
         "training": _training(context),
         "unreliable": None,
     }
@@ -145,18 +146,18 @@ def _iteration_times(context: CheckContext) -> list[float | None]:
 
 def _retransmissions(context: CheckContext) -> dict[str, Any]:
     """`packets` is None when no queue pair told its statistics (a killed run)."""
-    told = context.events("RcStatistics")
+    told = context.events("RcStatistics", "DatagramStatistics")
     sent = sum(record["packets_sent"] for record in told)
     again = sum(record["packets_retransmitted"] for record in told)
     return {
         "packets": again if told else None,
         "of_packets_sent": sent if told else None,
-        "by_cause": _count(context, "Retransmission", "cause"),
+        "by_cause": _count(context, ("Retransmission", "DatagramResent"), "cause"),
     }
 
 
-def _count(context: CheckContext, event: str, key: str) -> dict[str, int]:
-    return dict(sorted(Counter(str(record[key]) for record in context.events(event)).items()))
+def _count(context: CheckContext, events: tuple[str, ...], key: str) -> dict[str, int]:
+    return dict(sorted(Counter(str(record[key]) for record in context.events(*events)).items()))
 
 
 def _lost(context: CheckContext) -> dict[str, int]:
@@ -187,7 +188,7 @@ def _recovered(context: CheckContext) -> int:
     receivers = {
         f"{format_ip(part.from_predecessor.envelope.dst_ip)}>{format_ip(part.from_predecessor.envelope.src_ip)}:"
         f"{part.from_predecessor.qpn}": part.name
-        for worker in context.plan.workers
+        for worker in context.plan.ring_workers
         for part in worker.parts
     }
     lost = {(record["flow"], record["psn"]) for record in _losses(context) if _class_of(record["opcode"]) == "data"}

@@ -14,8 +14,10 @@ from testbed.scenario import builtin_names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
 from testbed.scenario.names import NODE_ROLES
 from testbed.scenario.schema import (
+    BackgroundKeys,
     CableKeys,
     ClockKeys,
+    DcqcnKeys,
     JobKeys,
     LinkKeys,
     NodeKeys,
@@ -28,6 +30,7 @@ from testbed.scenario.validate import key_names
 
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")
+_CONGESTION = (_TOP / "docs" / "congestion.md").read_text(encoding="utf-8")
 _EXTENDING = (_TOP / "docs" / "extending.md").read_text(encoding="utf-8")
 _README = (_TOP / "README.md").read_text(encoding="utf-8")
 
@@ -47,6 +50,7 @@ def _section(heading: str) -> str:
         ("transport", key_names(TransportKeys)),
         ("job", key_names(JobKeys)),
         ("clocks", key_names(ClockKeys)),
+        ("background", key_names(BackgroundKeys)),
         ("faults", [*FAULT_KINDS, *key_names(MatchKeys), *OPCODE_GROUPS]),
         ("faults", sorted({key for kind in FAULT_KINDS.values() for key in key_names(kind.keys)})),
     ],
@@ -55,9 +59,13 @@ def test_every_key_is_explained(heading, keys):
     assert [key for key in keys if f"`{key}`" not in _section(heading)] == []
 
 
+def test_every_key_of_congestion_control_is_explained():
+    assert [key for key in key_names(DcqcnKeys) if f"`{key}`" not in _CONGESTION] == []
+
+
 def test_the_examples_of_scenario_files_load():
-    texts = re.findall(r"```yaml\n(name: .*?)```", _SCENARIO + _README, re.DOTALL)
-    assert len(texts) >= 3
+    texts = re.findall(r"```yaml\n(name: .*?)```", _SCENARIO + _README + _CONGESTION, re.DOTALL)
+    assert len(texts) >= 4
     for text in texts:
         parse_scenario(text, "example.yaml")
 

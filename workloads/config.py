@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
+    "PHASE_KINDS",
     "ArithmeticSpec",
     "CollectiveConfig",
     "DcqcnConfig",
+    "Framing",
+    "GroupShare",
+    "HostConfig",
     "PhaseConfig",
     "QpConfig",
     "WorkerConfig",
@@ -99,11 +104,15 @@ class ArithmeticSpec:
     """float32, int32 (wraps), int32sat (saturates)"""
 
 
+PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast")
+"""kinds of collectives that are phases of others and nothing by themselves"""
+
+
 @dataclass(frozen=True, slots=True)
 class CollectiveConfig:
     kind: str
-    """netreduce, ring, shift; parallel_netreduce, tencent (of a worker with phases); of a phase also reduce_scatter,
-    all_gather, chain_reduce, chain_broadcast"""
+    """netreduce, ring, shift; parallel_netreduce, tencent (of a worker with phases); of a phase also one of
+    PHASE_KINDS"""
     ring_id: int
     rank: int
     size: int
@@ -139,6 +148,71 @@ class WorkloadConfig:
     """this worker starts every iteration that late"""
 
 
+class GroupShare(Protocol):
+    """What a worker of whatever protocol knows of its group."""
+
+    @property
+    def kind(self) -> str:
+        """the collective's name"""
+        ...
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def arithmetic(self) -> ArithmeticSpec: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """A full data packet of a protocol."""
+
+    payload_bytes: int
+    """of gradient"""
+    frame_bytes: int
+    """Ethernet header to the last byte, without FCS"""
+
+
+class HostConfig(Protocol):
+    """What worlds and checkers ask of a worker's configuration, whatever it speaks. The Machine to it is what
+    `workloads.hosts.create_host` makes; how it talks is its own business."""
+
+    @property
+    def name(self) -> str:
+        """its host's"""
+        ...
+
+    @property
+    def collective(self) -> GroupShare: ...
+
+    @property
+    def group(self) -> int:
+        """id of its ring or job: whose gradients are summed with its own"""
+        ...
+
+    @property
+    def workload(self) -> WorkloadConfig: ...
+
+    @property
+    def sends(self) -> tuple[Envelope, ...]:
+        """of the packets that carry its gradient away: which links they take"""
+        ...
+
+    @property
+    def framing(self) -> Framing: ...
+
+    def reborn(self, lives: int) -> HostConfig:
+        """What it is told when its process was started anew so many times."""
+        ...
+
+
+_RC_FRAME_BYTES = 14 + 20 + 8 + 12 + 4
+"""Ethernet, IPv4, UDP, BTH and iCRC"""
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseConfig:
     """One of several collectives that a worker runs one after the other: a ring, queue pairs and a part of the gradient of its
@@ -154,6 +228,9 @@ class PhaseConfig:
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
+    """A HostConfig whose collective runs over RC queue pairs, on each of its rings one to its successor and one from its
+    predecessor."""
+
     name: str
     to_successor: QpConfig
     """of the first phase, where there are phases"""
@@ -185,6 +262,19 @@ class WorkerConfig:
     @property
     def queue_pairs(self) -> tuple[QpConfig, ...]:
         return tuple(qp for part in self.parts for qp in (part.to_successor, part.from_predecessor))
+
+    @property
+    def group(self) -> int:
+        return self.collective.ring_id
+
+    @property
+    def sends(self) -> tuple[Envelope, ...]:
+        return tuple(part.to_successor.envelope for part in self.parts)
+
+    @property
+    def framing(self) -> Framing:
+        payload = self.to_successor.path_mtu
+        return Framing(payload, _RC_FRAME_BYTES + payload)
 
     def reborn(self, lives: int) -> WorkerConfig:
         """What this worker is told when its process was started anew so many times. Its peers still name the old queue

@@ -11,6 +11,8 @@ __all__ = [
     "CollectiveCompleted",
     "CollectiveStarted",
     "CongestionStatistics",
+    "DatagramResent",
+    "DatagramStatistics",
     "FlowReceived",
     "FlowSent",
     "FrameRejected",
@@ -190,6 +192,37 @@ class FlowReceived(Event):
     first_ns: int
     """when the first packet came, and the last one"""
     last_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatagramResent(Event):
+    """A worker of a datagram protocol sent a packet again."""
+
+    job: int
+    block: int
+    """which packet of the job, from 0"""
+    slot: int
+    cause: str
+    """timeout"""
+    attempt: int
+    """1: its first repetition"""
+
+
+@dataclass(frozen=True, slots=True)
+class DatagramStatistics(Event):
+    """Counters of one worker of a datagram protocol since it was made; told when it stops."""
+
+    job: int
+    packets_sent: int
+    """repetitions included"""
+    packets_retransmitted: int
+    results_received: int
+    """that were waited for"""
+    duplicates_received: int
+    """results that were there already, or of a packet that is none of ours"""
+    timeouts: int
+    rejected: int
+    """damaged or contradicting datagrams"""
 
 
 @dataclass(frozen=True, slots=True)

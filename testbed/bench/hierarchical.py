@@ -60,13 +60,13 @@ _SIMULATED = Setting(
     has_targets=True,
 )
 _EMULATED = Setting(
-    Place(2, 2, 50_000_000, 0, 100_000, 20_000_000, world="emulated"),
+    Place(2, 2, 20_000_000, 0, 100_000, 20_000_000, world="emulated"),
     ratios=(1.0, 2.5),
     crossovers=(1.0, 1.2, 1.4),
     above=2.5,
-    size_bytes=4_000_000,
-    sizes=(1_000_000, 4_000_000),
-    first_size=1_000_000,
+    size_bytes=1_600_000,
+    sizes=(400_000, 1_600_000),
+    first_size=400_000,
     pipelined_too=False,
     has_targets=False,
 )

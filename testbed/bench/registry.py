@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from testbed.bench.allreduce import bench_allreduce
+from testbed.bench.fabric import bench_fabric
 from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.rows import Row, as_documents
 from workloads.errors import ScenarioError
@@ -28,6 +29,7 @@ class Bench:
 
 _BENCHES: dict[str, Bench] = {
     "allreduce": Bench(lambda say, world: bench_allreduce(say), ("emulated",)),
+    "fabric": Bench(bench_fabric, ("simulated", "emulated")),
     "hierarchical": Bench(bench_hierarchical, ("simulated", "emulated")),
 }
 

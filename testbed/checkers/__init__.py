@@ -10,12 +10,15 @@ from testbed.checkers.credit import WITH_CREDIT, credit_bound
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.exercised import faults_exercised, strikes
 from testbed.checkers.fidelity import judge_fidelity
+from testbed.checkers.job_liveness import job_liveness
+from testbed.checkers.jobs import blocks_once, job_credit, memory_private
 from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers, register_checker, run_checks
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
+from testbed.checkers.uplinks import skip_uplinks, uplinks
 
 __all__ = [
     "Check",
@@ -31,15 +34,25 @@ __all__ = [
 ]
 
 
+def _served(context: CheckContext) -> bool:
+    """Whether switches serve jobs by the contract of `switch_nodes.jobs`. NetReduce does not: it tells of messages."""
+    return any(switch.jobs for switch in context.plan.switches)
+
+
+def _by_contract(messages: Check, jobs: Check) -> Check:
+    """The judge that understands what the switches of this run tell."""
+    return lambda context: (jobs if _served(context) else messages)(context)
+
+
 def _without_aggregation(context: CheckContext) -> str | None:
     kinds = {ring.collective.kind for ring in context.rings}
-    if "netreduce" in kinds and context.plan.scenario.switch.program != "forward":
+    if _served(context) or ("netreduce" in kinds and context.plan.scenario.switch.program != "forward"):
         return None
     return "nothing is aggregated in this run"
 
 
 def _without_credit(context: CheckContext) -> str | None:
-    if any(ring.collective.kind in WITH_CREDIT for ring in context.rings):
+    if _served(context) or any(ring.collective.kind in WITH_CREDIT for ring in context.rings):
         return None
     return "a ring all-reduce has no credit window"
 
@@ -49,20 +62,38 @@ register_checker(
 )
 register_checker(
     "exactly_once",
-    exactly_once,
+    _by_contract(exactly_once, blocks_once),
     proves="every packet of every rank entered its sum exactly once",
     skip=_without_aggregation,
 )
-register_checker("liveness", liveness, proves="every worker finished, and no slot holds a contribution without a sum")
 register_checker(
-    "credit_bound", credit_bound, proves="no worker posted a message past its credit window", skip=_without_credit
+    "liveness",
+    _by_contract(liveness, job_liveness),
+    proves="every worker finished, and no slot holds a contribution without a sum",
 )
-register_checker("slots_private", slots_private, proves="no slot served two jobs", skip=_without_aggregation)
+register_checker(
+    "credit_bound",
+    _by_contract(credit_bound, job_credit),
+    proves="no worker sent past its credit window",
+    skip=_without_credit,
+)
+register_checker(
+    "slots_private",
+    _by_contract(slots_private, memory_private),
+    proves="no slot served two jobs",
+    skip=_without_aggregation,
+)
 register_checker(
     "transparency",
     transparency,
     proves="connections stayed end to end: the switch answered nothing, and changed only payloads",
     skip=skip_transparency,
+)
+register_checker(
+    "uplinks",
+    uplinks,
+    proves="each leaf sent one packet per slot up, however many hosts it has",
+    skip=skip_uplinks,
 )
 register_checker(
     "steering",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from testbed.checkers.context import CheckContext
-from testbed.checkers.messages import MessageLayout, message_layout
+from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results
 from testbed.plan import Plan, with_workers
 from testbed.verdict import CheckResult, Verdict
@@ -32,7 +32,7 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
         if before:
             _compare(context, context.plan, before, findings, create)
         early, findings.missing = findings.compared, []
-        workers = [worker.fallback or worker for worker in context.plan.workers]
+        workers = [worker.fallback or worker for worker in context.plan.ring_workers]
         _compare(context, with_workers(context.plan, workers), after, findings, create)
     else:
         early = 0
@@ -69,7 +69,6 @@ def _told(context: CheckContext) -> tuple[Told, Told]:
 
 def _compare(context: CheckContext, plan: Plan, told: Told, findings: _Findings, create: SourceFactory | None) -> None:
     """All results of one life of the job."""
-    layout = message_layout(context)
     findings.iterations = 0
     for iteration, results in enumerate(expected_results(plan, create)):
         findings.iterations += 1
@@ -87,7 +86,7 @@ def _compare(context: CheckContext, plan: Plan, told: Told, findings: _Findings,
             if digests != {right}:
                 other = sorted(digests - {right})[0]
                 kind = plan.workers[0].collective.kind
-                where = _first_difference(context, layout, iteration, worker, data, kind)
+                where = _first_difference(context, iteration, worker, data, kind)
                 findings.wrong.append(
                     f"{worker}, iteration {iteration}: sha256 {other[:16]}... instead of {right[:16]}...; {where}"
                 )
@@ -116,12 +115,13 @@ def _little_endian(values: Array) -> bytes:
     return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-def _first_difference(
-    context: CheckContext, layout: MessageLayout, iteration: int, worker: str, expected: bytes, kind: str
-) -> str:
+def _first_difference(context: CheckContext, iteration: int, worker: str, expected: bytes, kind: str) -> str:
     """Which message brought the first wrong element."""
+    if not context.plan.ring_workers:
+        return "workers tell no digests of single blocks, so no block can be named"
     if kind not in ("netreduce", "shift"):
         return "its messages carry partial sums, so no message can be named"
+    layout = message_layout(context)
     told = {
         record["message"]: record["crc32"] for record in context.events("MessageReceived") if record["node"] == worker
     }

@@ -18,8 +18,8 @@ _BILLION = 10**9
 
 
 def skip_congestion(context: CheckContext) -> str | None:
-    control = context.plan.scenario.transport.congestion_control
-    return "" if control == "none" else None
+    """Most runs have no congestion control, and say nothing about it."""
+    return "" if context.plan.scenario.transport.congestion_control == "none" else None
 
 
 def congestion(context: CheckContext) -> CheckResult:
@@ -57,7 +57,7 @@ def _parameters(context: CheckContext) -> dict[tuple[str, int], DcqcnConfig]:
     """By host and queue pair, of the first life of each host."""
     return {
         (worker.name, qp.qpn): qp.dcqcn
-        for worker in context.plan.workers
+        for worker in context.plan.ring_workers
         for qp in (worker.to_successor, worker.from_predecessor)
         if qp.dcqcn is not None
     }

@@ -62,7 +62,7 @@ class CheckContext:
 
     @cached_property
     def rings(self) -> tuple[PlannedRing, ...]:
-        return planned_rings(self.plan.workers)
+        return planned_rings(self.plan.ring_workers)
 
     @property
     def finished(self) -> frozenset[str]:

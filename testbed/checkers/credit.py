@@ -25,7 +25,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
     forged packets. A job that fell back to a ring is judged as far as it came before."""
     accounts = {
         (part.name, part.collective.phase): _Account(part)
-        for worker in context.plan.workers
+        for worker in context.plan.ring_workers
         for part in worker.parts
         if part.collective.kind in WITH_CREDIT
     }

@@ -7,7 +7,7 @@ from testbed.checkers.messages import MessageLayout, message_layout
 from testbed.history import Record
 from testbed.verdict import CheckResult, Verdict
 
-__all__ = ["liveness"]
+__all__ = ["failures", "liveness"]
 
 _EXPLAINED = {
     "RETRY_EXC": "it sent the same packets until its retries were used up, and no answer came",
@@ -29,7 +29,7 @@ def liveness(context: CheckContext) -> CheckResult:
         stories = [_story(context, layout, worker) for worker in stalled]
         why = _cause(context)
         detail = f"{len(stalled)} of {len(context.workers)} workers did not finish; {why or stories[0]}"
-        return CheckResult("liveness", Verdict.FAIL, detail, (*_failures(context), *stories))
+        return CheckResult("liveness", Verdict.FAIL, detail, (*failures(context), *stories))
     if context.fell_back:
         first = context.events("WorkerFellBack")[0]
         detail = (
@@ -54,11 +54,12 @@ def liveness(context: CheckContext) -> CheckResult:
 
 def _cause(context: CheckContext) -> str:
     """The first failure in time: the others follow from it."""
-    failures = _failures(context)
-    return failures[0] if failures else ""
+    found = failures(context)
+    return found[0] if found else ""
 
 
-def _failures(context: CheckContext) -> list[str]:
+def failures(context: CheckContext) -> list[str]:
+    """What went wrong, in the order of time; the first one is why the others did."""
     found = context.events("QpFailed", "WorkerFailed", "TimeLimitReached")
     return [_failure(record, context) for record in sorted(found, key=lambda record: int(record["t"]))]
 

@@ -80,15 +80,16 @@ class MessageLayout:
 
 
 def message_layout(context: CheckContext) -> MessageLayout:
-    """Of the job in `context`. The gradient's size is what the workers told, else what the scenario asks for."""
-    plan = context.plan
+    """Of the job in `context`, whose workers form a ring. The gradient's size is what the workers told, else what the
+    scenario asks for."""
+    worker = context.plan.ring_workers[0]
     told = [int(record["bytes"]) for record in context.events("CollectiveStarted")]
-    workload, collective = plan.workers[0].workload, plan.workers[0].collective
+    workload, collective = worker.workload, worker.collective
     return MessageLayout(
         told[0] if told else workload.elements * 4,
         workload.iterations,
         collective.message_packets,
-        plan.workers[0].to_successor.path_mtu,
+        worker.to_successor.path_mtu,
         collective.hello,
     )
 

@@ -6,6 +6,7 @@ becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is 
 Over machines of several workers: inside a machine first, then the machines' partial sums in the order of the machines.
 Parallel NetReduce folds piece c of n in the order c, c+1, ..., c-1 (mod n) of each machine's workers; Tencent's all-reduce the whole
 gradient from the last worker of a machine to its first, and the machines' partial sums as a ring.
+SwitchML sums integers that the workers agreed on by exponents (`switchml_sum`).
 A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp) per step.
 """
 
@@ -19,9 +20,11 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checkers.reference_switchml import switchml_sum
 from testbed.plan import Plan
 from topologies import machine_groups
-from workloads.config import ArithmeticSpec, WorkloadConfig
+from workloads.config import ArithmeticSpec, HostConfig, WorkerConfig, WorkloadConfig
+from workloads.switchml import SwitchMlConfig
 
 __all__ = [
     "Array",
@@ -139,25 +142,33 @@ def _canonical(total: Array) -> Array:
 
 
 def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterator[list[Array]]:
-    """Per iteration, what each rank must hold, in rank order. A worker that trains gets the result before its next
-    gradient, so the reference trains along."""
-    make = create or default_sources()
-    size = len(plan.workers)
-    collective = plan.workers[0].collective
+    """Per iteration, what each worker must hold, in the order of the plan. A worker that trains gets the result before its
+    next gradient, so the reference trains along."""
+    groups = [_expected_of_group(plan, workers, create or default_sources()) for workers in plan.groups.values()]
+    for totals in zip(*groups, strict=True):
+        yield [total for group in totals for total in group]
+
+
+def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFactory) -> Iterator[list[Array]]:
+    """The same for one ring or job, in rank order."""
+    size, first = len(workers), workers[0]
+    collective = first.collective
     dtype = collective.arithmetic.dtype
-    sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(plan.workers)]
-    ranks = {worker.name: rank for rank, worker in enumerate(plan.workers)}
+    sources = [make(worker.workload, rank, size, dtype) for rank, worker in enumerate(workers)]
+    ranks = {worker.name: rank for rank, worker in enumerate(workers)}
     groups = [
         [ranks[host.name] for host in group if host.name in ranks] for group in machine_groups(plan.scenario.topology)
     ]
-    for iteration in range(plan.workers[0].workload.iterations):
+    for iteration in range(first.workload.iterations):
         # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
         if collective.kind == "shift":
             totals = [gradients[rank - 1] for rank in range(size)]
         elif collective.kind == "ring":
             totals = [ring_fold(gradients, collective.arithmetic)] * size
-        elif plan.workers[0].phases:
+        elif isinstance(first, SwitchMlConfig):
+            totals = [switchml_sum(gradients, first.elements // 2)] * size
+        elif isinstance(first, WorkerConfig) and first.phases:
             totals = [machines_fold(collective.kind, groups, gradients, collective.arithmetic)] * size
         else:
             totals = [_fold_by_racks(gradients, plan.racks or (size,), collective.arithmetic)] * size

@@ -35,7 +35,7 @@ class Checker:
     proves: str
     """what a pass means, for `tb list` and the documentation"""
     skip: Callable[[CheckContext], str | None] = _never
-    """why the check does not apply to this run; None: it does; empty: it is about another kind of network, not worth a word"""
+    """why the check does not apply to this run; None: it does; empty: it does not, which nobody need be told"""
 
 
 @dataclass(frozen=True, slots=True)

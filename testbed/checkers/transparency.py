@@ -25,6 +25,8 @@ __all__ = ["skip_transparency", "transparency"]
 
 
 def skip_transparency(context: CheckContext) -> str | None:
+    if not context.plan.ring_workers:
+        return "the workers talk to the switch itself: there are no connections for it to be transparent to"
     return None if context.plan.scenario.capture else "the scenario turns the capture off (capture: false)"
 
 

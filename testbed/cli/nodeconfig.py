@@ -17,7 +17,7 @@ from switch_nodes.config import SwitchConfig
 from testbed.scenario import names
 from testbed.scenario.problems import KeyPath, Place, Problems, closest, show
 from testbed.scenario.yamlfile import parse_yaml, read_text
-from workloads.config import ArithmeticSpec, CollectiveConfig, WorkloadConfig
+from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, WorkloadConfig
 
 __all__ = ["parse_node_config", "read_node_config"]
 
@@ -27,7 +27,7 @@ _CHOICES: dict[tuple[type, str], Iterable[str]] = {
     (SwitchConfig, "gate"): names.GATES,
     (ArithmeticSpec, "op"): names.OPS,
     (ArithmeticSpec, "dtype"): names.DTYPES,
-    (CollectiveConfig, "kind"): names.COLLECTIVES,
+    (CollectiveConfig, "kind"): (*names.COLLECTIVES, *PHASE_KINDS),
     (CollectiveConfig, "verb"): names.VERBS,
     (CollectiveConfig, "credit"): names.CREDITS,
     (WorkloadConfig, "kind"): names.WORKLOADS,

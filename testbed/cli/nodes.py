@@ -36,7 +36,7 @@ examples:
   ip netns exec s1 ./tb switch --program netreduce --port s1-eth1 --port s1-eth2 --config rings.yaml
 
 FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, rings, release,
-gate, groups, flow_salt, flood_ports. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1 tells the statistics so far, SIGTERM ends it.
+gate, groups, flow_salt, flood_ports, jobs, memory. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1 tells the statistics so far, SIGTERM ends it.
 docs/switch-node.md has it all.
 """
     parser.add_argument("--program", required=True, metavar="P", help="`tb list programs`, or path.py:Class")
@@ -109,6 +109,7 @@ def _check_ports(config: SwitchConfig, file: str) -> None:
     used += [("groups", port) for _, ports in config.groups for port in ports]
     used += [("flood_ports", port) for port in config.flood_ports or ()]
     used += [("rings", member.port) for ring in config.rings for member in ring.members]
+    used += [("jobs", member.port) for job in config.jobs for member in job.members]
     for key, port in used:
         if port >= config.ports:
             allowed = f"0 to {config.ports - 1} (one per --port)"

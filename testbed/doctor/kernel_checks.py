@@ -15,7 +15,6 @@ from typing import Any
 
 from testbed.doctor.model import ProbeFailed
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
-from testbed.kernel.rtnetlink import Rtnetlink
 from testbed.kernel.shaping import read_qdisc, shape
 
 __all__ = [
@@ -68,8 +67,8 @@ def _known(qdisc: str) -> Iterator[None]:
 
     try:
         yield
-    except (NetlinkError, OSError) as error:
-        if (error.errno if isinstance(error, OSError) else error.code) == errno.ENOENT:
+    except NetlinkError as error:
+        if error.code == errno.ENOENT:
             raise ProbeFailed(f"this kernel does not know the qdisc {qdisc}") from error
         raise
 
@@ -104,8 +103,8 @@ def check_altname() -> str:
 
 
 def check_htb() -> str:
-    with _pair() as (_, index), Rtnetlink() as netlink, _known("htb or pfifo"):
-        netlink.change(shape(index, rate_bps=100_000_000, queue_packets=77, mtu=_JUMBO))
+    with _pair() as (netlink, index), _known("htb or pfifo"):
+        shape(netlink, index, rate_bps=100_000_000, queue_packets=77, mtu=_JUMBO)
         reading = read_qdisc(netlink, index)
     if reading is None or (reading.rate_bps, reading.queue_packets) != (100_000_000, 77):
         raise ProbeFailed(f"asked for 100 Mb/s and 77 packets, the kernel shows {reading}")

@@ -50,7 +50,7 @@ class Picture:
 def picture_of(scenario: Scenario) -> Picture:
     """The topology must be connected, as every loaded one is."""
     topology, height = scenario.topology, tiers(scenario.topology)
-    ranks = {host.name: rank for rank, host in enumerate(topology.hosts)}
+    ranks = {host.name: rank for rank, host in enumerate(scenario.ranks)}
     points = []
     for node in topology.nodes:
         part = str(node.role) if node.role is Role.HOST else node.part or "switch"
@@ -64,7 +64,7 @@ def picture_of(scenario: Scenario) -> Picture:
     for _, _, band, label in drawn:
         counts.setdefault(band, Counter())[label] += 1
     usual = {band: found.most_common(1)[0][0] for band, found in sorted(counts.items())}
-    size = f"{len(ranks)} hosts, {len(topology.switches)} switch{'es' if len(topology.switches) > 1 else ''}"
+    size = f"{len(topology.hosts)} hosts, {len(topology.switches)} switch{'es' if len(topology.switches) > 1 else ''}"
     return Picture(
         f"{scenario.name}: {topology.kind}, {size}; {scenario.job.collective}",
         tuple(points),

@@ -18,6 +18,8 @@ COLOURS = {
     "spine": ("#fef3c7", "#b45309"),
     "aggregation": ("#fef3c7", "#b45309"),
     "core": ("#fee2e2", "#b91c1c"),
+    "machine": ("#dcfce7", "#15803d"),
+    "rack": ("#fef3c7", "#b45309"),
 }
 """fill and border by part"""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 210, 30, 80, 40

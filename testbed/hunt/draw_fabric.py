@@ -1,13 +1,14 @@
-"""Racks under spines for drawn schedules: few hosts, uneven racks, one link that differs."""
+"""Racks under spines for drawn schedules: few hosts, uneven racks, one link that differs; and what is simpler than one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from testbed.hunt.draw_link import other_shape
 from topologies import LinkShape, Topology, spine_leaf
 
-__all__ = ["FABRIC", "RACK", "draw_fabric"]
+__all__ = ["FABRIC", "RACK", "draw_fabric", "plain_fabric", "smaller_fabrics"]
 
 RACK, FABRIC = "rack", "fabric"
 """what is drawn: one switch, or leaves and spines"""
@@ -29,3 +30,30 @@ def draw_fabric(draw: Random, shape: LinkShape) -> Topology:
         link = draw.choice(plain.links)
         return spine_leaf(counts, spines, shape, uplink, {link.name: other_shape(draw, link.shape)})
     return plain
+
+
+def smaller_fabrics(topology: Topology, shape: LinkShape) -> Iterator[Topology]:
+    """One rack, one spine or one host less; single links lose what makes them differ."""
+    counts, spines, uplink = _shape_of(topology)
+    if len(counts) > 2:
+        yield from (spine_leaf(counts[:at] + counts[at + 1 :], spines, shape, uplink) for at in range(len(counts)))
+    if spines > 1:
+        yield spine_leaf(counts, spines - 1, shape, uplink)
+    for at, count in enumerate(counts):
+        if count > 1:
+            yield spine_leaf([*counts[:at], count - 1, *counts[at + 1 :]], spines, shape, uplink)
+
+
+def plain_fabric(topology: Topology, shape: LinkShape) -> Topology | None:
+    """The same with links that are all alike; None when they are."""
+    counts, spines, _ = _shape_of(topology)
+    plain = spine_leaf(counts, spines, shape)
+    return plain if plain != topology else None
+
+
+def _shape_of(topology: Topology) -> tuple[list[int], int, LinkShape]:
+    """(hosts by leaf, spines, shape of the first uplink)"""
+    leaves = [node.name for node in topology.nodes if node.part == "leaf"]
+    counts = [sum(link.b == leaf for link in topology.links) for leaf in leaves]
+    uplink = next(link.shape for link in topology.links if link.a == leaves[0])
+    return counts, len(topology.switches) - len(leaves), uplink

@@ -103,7 +103,9 @@ class _Maker:
     def __init__(self, draw: Random, scenario: Scenario) -> None:
         self.draw, self.scenario = draw, scenario
         self.links = tuple(link.name for link in scenario.topology.links)
-        self.hosts = len(scenario.topology.hosts)
+        hosts = {node.name for node in scenario.topology.hosts}
+        self.hosts = len(hosts)
+        self.host_links = tuple(link.name for link in scenario.topology.links if link.a in hosts)
         self.rto = rto_ns(scenario.transport.timeout_code) or 0
         self.travel = max(1, travel_ns(scenario))
         self.room = max(0, allowance_ns(scenario) - (disturbance_ns(scenario) or 0))
@@ -246,6 +248,9 @@ class _Maker:
         words = [word for word in FORGERIES if (word in DEADLY and word not in _POISON) or not deadly]
         what = draw.choice(words)
         links, directions = self.where()
+        if what == "reflected":
+            # Behind a leaf it would be reflected back: a host's own packet would be summed instead of its rack's sum.
+            links = tuple(link for link in links if link in self.host_links) or self.host_links
         if deadly and what != "stray":
             directions = (Direction.DOWN,)
         elif what in _UP_ONLY or what in DEADLY:

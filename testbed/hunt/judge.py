@@ -22,7 +22,7 @@ __all__ = ["CRASH", "SAME_TRACED", "Failure", "Machines", "judge_schedule", "run
 
 CRASH, SAME_TRACED = "no_exception", "same_when_traced"
 """checks of the hunt's own, beside the stock ones"""
-_STEPS = frozenset({"QpStepped", "SlotStepped", "ConnectionStepped", "FrameStepped"})
+_STEPS = frozenset({"QpStepped", "SlotStepped", "ConnectionStepped", "FrameStepped", "SlotChanged"})
 _PASSED_OVER = "faults_exercised"
 """a drawn fault need not strike; the hunt counts those that do"""
 _ENDS_EARLY = frozenset({"liveness", "bit_exact", "exactly_once", "slots_private", "credit_bound", "transparency"})

@@ -13,11 +13,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from testbed.faults.model import Fault, LinkDown, Match, NodeFault, PacketFault, RateChange, Window
+from testbed.hunt.draw_fabric import plain_fabric, smaller_fabrics
 from testbed.hunt.survival import may_fail, unsurvivable
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.geometry import INA_HEADER_BYTES, geometry_of
 from testbed.scenario.model import Job, Scenario, Transport
-from topologies import LinkShape, rack
+from topologies import LinkShape, Topology, rack
 from workloads.errors import ScenarioError
 
 __all__ = ["Shrunk", "shrink", "simpler"]
@@ -76,18 +77,20 @@ def simpler(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _fewer_hosts(scenario: Scenario) -> Iterator[Scenario]:
-    hosts = len(scenario.topology.hosts)
-    if scenario.topology.kind != "rack":
+    topology, hosts = scenario.topology, len(scenario.topology.hosts)
+    if topology.kind == "spine_leaf":
+        yield from (_over(scenario, fewer) for fewer in smaller_fabrics(topology, scenario.link))
+    if topology.kind != "rack":
         return
     for fewer in sorted({2, hosts // 2, hosts - 1}):
         if 2 <= fewer < hosts:
-            yield _with_hosts(scenario, fewer)
+            shapes = {link.name: link.shape for link in topology.links[:fewer]}
+            yield _over(scenario, rack(fewer, scenario.link, shapes))
 
 
-def _with_hosts(scenario: Scenario, hosts: int) -> Scenario:
-    old = scenario.topology
-    shapes = {link.name: link.shape for link in old.links[:hosts]}
-    topology = rack(hosts, scenario.link, shapes)
+def _over(scenario: Scenario, topology: Topology) -> Scenario:
+    """Faults, and a straggler, as far as what they are about is left."""
+    hosts = len(topology.hosts)
     links, nodes = {link.name for link in topology.links}, {node.name for node in topology.nodes}
     faults: list[Fault] = []
     for fault in scenario.faults:
@@ -162,6 +165,8 @@ def _plainer(scenario: Scenario) -> Iterator[Scenario]:
         yield replace(scenario, switch=replace(switch, release="order"))
     if scenario.topology.kind == "rack":
         yield from _plainer_links(scenario)
+    elif scenario.topology.kind == "spine_leaf" and (plainer := plain_fabric(scenario.topology, scenario.link)):
+        yield replace(scenario, topology=plainer)
 
 
 def _plainer_links(scenario: Scenario) -> Iterator[Scenario]:

@@ -55,7 +55,7 @@ def true_plan(plan: Plan, names: dict[int, QpNames]) -> Plan:
     """The plan with the numbers, keys and addresses that devices chose, by rank. Faults and checkers know connections by
     the true QPNs."""
     chosen = {rank: VerbsNames(one.send_qpn, one.recv_qpn, one.base_va, one.rkey) for rank, one in names.items()}
-    return with_workers(plan, true_configs(plan.workers, chosen))
+    return with_workers(plan, true_configs(plan.ring_workers, chosen))
 
 
 def open_case(guest: BootedGuest, number: int, case: Case, seed: int) -> tuple[Plan | None, CaseRequest]:
@@ -96,7 +96,7 @@ def _asked(plan: Plan | None, case: Case, guest: BootedGuest) -> tuple[WorkerReq
         return ()
     return tuple(
         WorkerRequest(guest.facts.devices[rank].device, config)
-        for rank, config in enumerate(plan.workers)
+        for rank, config in enumerate(plan.ring_workers)
         if rank not in case.soft
     )
 

@@ -45,7 +45,8 @@ class Case:
     """ranks that run on our own endpoint, on the host"""
     commands: tuple[tuple[str, ...], ...] = ()
     """of kind `command`; the last one's end is the case's end, all must exit 0"""
-    limit: str = "20s"
+    limit: str = "40s"
+    """patience, for a busy machine; a case takes one or two seconds"""
 
 
 def _name(

@@ -40,6 +40,8 @@ def choose_ground(
         reason = "" if where == "qemu" else f"{kernel} has no rdma_rxe: "
         say(f"{reason}the cases run on a stock kernel under QEMU")
         return "qemu"
+    if not rxe():
+        raise HostCapabilityError(f"rdma_rxe in {kernel}", "--where qemu runs a stock kernel that has it")
     ground = "host" if where == "auto" else where
     place = "in the initial network namespace" if ground == "initial" else "in a network namespace of ours"
     problem = check(ground, folder)

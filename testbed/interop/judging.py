@@ -72,6 +72,8 @@ def judge_case(run: CaseRun) -> CaseOutcome:
         verdict = merge_results(checks)
         worst = next((check for check in checks if check.verdict is verdict), None)
         detail = "" if verdict is Verdict.PASS or worst is None else f"{worst.name}: {worst.detail}"
+    if run.error and verdict is not Verdict.PASS and run.error != detail:
+        detail = f"{detail} (the workers' side: {run.error})"
     return CaseOutcome(run.case.id, verdict, detail, checks, struck, traffic, run.seconds)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from testbed.interop.boot import BootedGuest
 from testbed.interop.casehost import open_case, run_case
 from testbed.interop.cases import Case
 from testbed.interop.judging import CaseOutcome, judge_case
+from testbed.interop.patience import doublings, patient
 from testbed.interop.peercases import PeerCase
 from testbed.interop.peerhost import open_peer_case, run_peer_case
 from testbed.interop.peerjudge import judge_peer
@@ -51,15 +52,22 @@ def serve_lane(
     """Boot guest `lane` (from 1) in `run_dir`/guest-LANE and run what `take` gives until that is None; a case's history and
     captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot` and `run_case` do."""
     with boot(run_dir / f"guest-{lane}", f"{run_dir.name}-{lane}") as guest:
-        say(f"guest {lane} is up after {guest.booted_s:.1f} s")
-        task, number = take(), 1
+        more = doublings(guest.booted_s)
+        slow = f": a busy machine, so timeouts are {2**more} times as long" if more else ""
+        say(f"guest {lane} is up after {guest.booted_s:.1f} s{slow}")
+
+        def fetch() -> Task | None:
+            task = take()
+            return task and replace(task, case=patient(task.case, more))
+
+        task, number = fetch(), 1
         if task is not None:
             _open(guest, number, task)
         while task is not None:
             folder = run_dir / f"{task.number:04d}-{task.case.id.replace('/', '-')}"
             folder.mkdir()
             # The guest makes the queue pairs of the next case while we judge this one.
-            following = take()
+            following = fetch()
             if following is not None:
                 _open(guest, number + 1, following)
             outcome, history = _run(guest, number, task, folder)

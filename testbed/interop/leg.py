@@ -22,6 +22,7 @@ from testbed.interop.packages import NATIVE_PACKAGES, ensure_packages, package_v
 from testbed.interop.peercases import PeerCase
 from testbed.interop.scapy_check import load_scapy
 from testbed.interop.table import rule_a_line
+from testbed.kernel.rxe import has_rxe
 from testbed.verdict import Verdict, merge
 
 __all__ = ["LegResult", "run_leg"]
@@ -83,6 +84,8 @@ def run_leg(
         tell(outcome)
 
     with _run_folder(keep) as run_dir:
+        if where != "qemu" and has_rxe():
+            ensure_packages(say, packages=NATIVE_PACKAGES)
         ground = choose_ground(where, run_dir / f"check-{run_dir.name}", say)
         boot, versions = _prepare(ground, devices, say)
         load_scapy()
@@ -109,7 +112,6 @@ def run_leg(
 def _prepare(ground: str, devices: int, say: Callable[[str], None]) -> tuple[Boot, dict[str, str]]:
     """How one lane boots, and versions for the report."""
     if ground != "qemu":
-        ensure_packages(say, packages=NATIVE_PACKAGES)
         return native_boot(devices, ground), {"rdma-core": package_version("rdma-core") or ""}
     ensure_packages(say)
     image = prepare_image(default_work_folder(), say)

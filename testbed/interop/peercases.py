@@ -46,7 +46,7 @@ class PeerCase:
     """messages that land before the failure; None: all"""
     must_see: tuple[tuple[str, str], ...] = ()
     """(end, what it must have sent): nak, rnr, again (a PSN a second time)"""
-    limit_s: float = 20.0
+    limit_s: float = 40.0
     hosts: int = 1
     """devices of the guest"""
 

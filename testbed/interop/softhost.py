@@ -63,7 +63,7 @@ class SoftHosts:
 
     def __init__(self, plan: Plan | None, ranks: tuple[int, ...], ledger: Ledger, folder: Path) -> None:
         self._ledger, self._folder = ledger, folder
-        self._configs = {rank: plan.workers[rank] for rank in ranks} if plan is not None else {}
+        self._configs = {rank: plan.ring_workers[rank] for rank in ranks} if plan is not None else {}
         self.ports: dict[int, PortSocket] = {}
         """by rank: the switch's end of the link"""
         self._far: dict[int, socket.socket] = {}

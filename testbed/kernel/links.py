@@ -1,43 +1,40 @@
-"""Interfaces, addresses and neighbours as rtnetlink requests (include/uapi/linux/if_link.h, if_addr.h, neighbour.h)."""
+"""Interfaces, addresses and neighbours, through netlink.
+
+`netlink` is a pyroute2 IPRoute of the namespace that is meant. What the kernel refuses is raised as pyroute2's NetlinkError.
+"""
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from testbed.kernel.rtnetlink import Request, Rtnetlink, attribute, read_attributes, text
+from pyroute2.netlink import NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST
+from pyroute2.netlink.rtnl import RTM_NEWNEIGH
+from pyroute2.netlink.rtnl.ndmsg import ndmsg
+
+from topologies import format_ip, format_mac
 
 __all__ = [
     "PROMISCUOUS",
     "UP",
     "LinkReading",
     "add_address",
-    "add_neighbour",
+    "add_neighbours",
+    "add_veth_pair",
     "clear_flags",
     "read_addresses",
     "read_links",
     "set_flags",
-    "veth_pair",
 ]
 
 UP, PROMISCUOUS = 0x1, 0x100
 """IFF_UP, IFF_PROMISC"""
-_NEW_LINK, _GET_LINK, _NEW_ADDRESS, _GET_ADDRESS, _NEW_NEIGHBOUR = 16, 18, 20, 22, 28
-"""RTM_*"""
-_CREATE = 0x600
-"""NLM_F_CREATE | NLM_F_EXCL"""
-_LINK_HEADER = struct.Struct("=BxHiII")
-"""struct ifinfomsg: family, type, index, flags, change"""
-_IFNAME, _MTU, _ADDRESS, _OPERSTATE, _LINKINFO, _NET_NS_PID, _CARRIER = 3, 4, 1, 16, 18, 19, 33
-"""IFLA_*"""
-_INFO_KIND, _INFO_DATA, _VETH_PEER = 1, 2, 1
-_OPERATIONAL = 6
-"""IF_OPER_UP"""
 _PERMANENT = 0x80
-"""NUD_PERMANENT"""
+"""NUD_PERMANENT, include/uapi/linux/neighbour.h"""
 _AF_INET = 2
-_IFA_ADDRESS, _IFA_LOCAL = 1, 2
-_NDA_DST, _NDA_LLADDR = 1, 2
+_BATCH = 64
+"""requests whose answers fit into the socket's buffer"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,67 +45,67 @@ class LinkReading:
     name: str
     flags: int
     mtu: int
-    mac: bytes
-    """6 bytes"""
+    mac: str
     carrier: bool
     operational: bool
     """it handled its carrier: it sends"""
 
 
-def _half(name: str, mac: bytes, mtu: int) -> bytes:
-    named = attribute(_IFNAME, name.encode() + b"\0")
-    return named + attribute(_ADDRESS, mac) + attribute(_MTU, struct.pack("=I", mtu))
+def add_veth_pair(netlink: Any, name: str, mac: bytes, peer: str, peer_mac: bytes, peer_pid: int, mtu: int) -> None:
+    """`name` comes to where the request is made, `peer` into the network namespace of process `peer_pid`; both down, since
+    the kernel refuses a peer that is up before its pair is."""
+    far = {"ifname": peer, "address": format_mac(peer_mac), "mtu": mtu, "net_ns_pid": peer_pid}
+    netlink.link("add", kind="veth", ifname=name, address=format_mac(mac), mtu=mtu, peer=far)
 
 
-def veth_pair(name: str, mac: bytes, peer: str, peer_mac: bytes, peer_pid: int, mtu: int) -> Request:
-    """`name` comes to where the request is made, `peer` into the network namespace of process `peer_pid`."""
-    header = _LINK_HEADER.pack(0, 0, 0, 0, 0)
-    far = header + _half(peer, peer_mac, mtu) + attribute(_NET_NS_PID, struct.pack("=I", peer_pid))
-    info = attribute(_INFO_KIND, b"veth") + attribute(_INFO_DATA, attribute(_VETH_PEER, far))
-    return Request(_NEW_LINK, header + _half(name, mac, mtu) + attribute(_LINKINFO, info), _CREATE)
-
-
-def set_flags(index: int, flags: int) -> Request:
+def set_flags(netlink: Any, index: int, flags: int) -> None:
     """Set these (UP, PROMISCUOUS); leave the others."""
-    return Request(_NEW_LINK, _LINK_HEADER.pack(0, 0, index, flags, flags))
+    netlink.link("set", index=index, flags=flags, change=flags)
 
 
-def clear_flags(index: int, flags: int) -> Request:
+def clear_flags(netlink: Any, index: int, flags: int) -> None:
     """Take these away; leave the others."""
-    return Request(_NEW_LINK, _LINK_HEADER.pack(0, 0, index, 0, flags))
+    netlink.link("set", index=index, flags=0, change=flags)
 
 
-def add_address(index: int, ip: bytes, prefix_length: int) -> Request:
+def add_address(netlink: Any, index: int, ip: bytes, prefix_length: int) -> None:
     """`ip`: 4 bytes."""
-    header = struct.pack("=BBBBI", _AF_INET, prefix_length, 0, 0, index)
-    return Request(_NEW_ADDRESS, header + attribute(_IFA_LOCAL, ip) + attribute(_IFA_ADDRESS, ip), _CREATE)
+    netlink.addr("add", index=index, address=format_ip(ip), prefixlen=prefix_length)
 
 
-def add_neighbour(index: int, ip: bytes, mac: bytes) -> Request:
-    """For ever: nobody asks for it by ARP."""
-    header = struct.pack("=BxxxiHBB", _AF_INET, index, _PERMANENT, 0, 0)
-    return Request(_NEW_NEIGHBOUR, header + attribute(_NDA_DST, ip) + attribute(_NDA_LLADDR, mac), _CREATE)
+def add_neighbours(netlink: Any, index: int, neighbours: Iterable[tuple[bytes, bytes]]) -> None:
+    """(ip, mac) each, for ever: nobody asks for them by ARP. A host knows all others, so that these are by far the most
+    requests of a network; many go in one system call."""
+    requests = [_neighbour(index, ip, mac) for ip, mac in neighbours]
+    for start in range(0, len(requests), _BATCH):
+        netlink.nlm_request_batch(requests[start : start + _BATCH])
 
 
-def read_links(netlink: Rtnetlink) -> dict[int, LinkReading]:
+def _neighbour(index: int, ip: bytes, mac: bytes) -> ndmsg:
+    request = ndmsg()
+    request["family"], request["ifindex"], request["state"] = _AF_INET, index, _PERMANENT
+    request["attrs"] = [("NDA_DST", format_ip(ip)), ("NDA_LLADDR", format_mac(mac))]
+    request["header"]["type"] = RTM_NEWNEIGH
+    request["header"]["flags"] = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL
+    return request
+
+
+def read_links(netlink: Any) -> dict[int, LinkReading]:
     """All interfaces of the namespace, by index."""
-    found = {}
-    for body in netlink.dump(Request(_GET_LINK, _LINK_HEADER.pack(0, 0, 0, 0, 0))):
-        _, _, index, flags, _ = _LINK_HEADER.unpack_from(body)
-        told = read_attributes(body[_LINK_HEADER.size :])
-        found[index] = LinkReading(
-            index,
-            text(told[_IFNAME]),
-            flags,
-            struct.unpack("=I", told[_MTU])[0],
-            told.get(_ADDRESS, b""),
-            told.get(_CARRIER, b"\0")[0] == 1,
-            told.get(_OPERSTATE, b"\0")[0] == _OPERATIONAL,
+    return {
+        link["index"]: LinkReading(
+            link["index"],
+            link.get_attr("IFLA_IFNAME"),
+            link["flags"],
+            link.get_attr("IFLA_MTU"),
+            link.get_attr("IFLA_ADDRESS"),
+            link.get_attr("IFLA_CARRIER") == 1,
+            link.get_attr("IFLA_OPERSTATE") == "UP",
         )
-    return found
+        for link in netlink.get_links()
+    }
 
 
-def read_addresses(netlink: Rtnetlink) -> list[bytes]:
-    """IPv4 addresses of the namespace, 4 bytes each."""
-    bodies = netlink.dump(Request(_GET_ADDRESS, struct.pack("=BBBBI", _AF_INET, 0, 0, 0, 0)))
-    return [read_attributes(body[8:])[_IFA_ADDRESS] for body in bodies]
+def read_addresses(netlink: Any) -> list[str]:
+    """IPv4 addresses of the namespace."""
+    return [entry.get_attr("IFA_ADDRESS") for entry in netlink.get_addr(family=_AF_INET)]

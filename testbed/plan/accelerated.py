@@ -16,7 +16,7 @@ __all__ = ["DATA_DSCP", "accelerator_config", "commodity_config", "edge_ports"]
 DATA_DSCP = 26
 """of the INA data of a job, and of nothing else: AF31, which RoCE networks often give to their data. ACKs and NAKs have 0;
 CNPs commonly 48"""
-_REACTION_NS = 10_000_000
+_REACTION_NS = 50_000_000
 """from the moment a link goes down, or comes up, to other rules: a port's own detection and a message to a controller. What
 is sent in between is lost on the link"""
 

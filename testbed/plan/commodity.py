@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from testbed.plan.plan import Plan
 
-__all__ = ["CONTROLLER", "openflow_switches"]
+__all__ = ["commodity_switches", "openflow_switches"]
 
-CONTROLLER = "controller"
-"""name of the node process that steers them"""
 _PLAIN = ("forward", "steer")
+
+
+def commodity_switches(plan: Plan) -> frozenset[str]:
+    """Those that aggregate nothing."""
+    return frozenset(config.name for config in plan.switches if config.program in _PLAIN)
 
 
 def openflow_switches(plan: Plan) -> frozenset[str]:
@@ -16,4 +19,4 @@ def openflow_switches(plan: Plan) -> frozenset[str]:
     scenario = plan.scenario
     if scenario.switch.commodity != "openflow" or scenario.world == "simulated":
         return frozenset()
-    return frozenset(config.name for config in plan.switches if config.program in _PLAIN)
+    return commodity_switches(plan)

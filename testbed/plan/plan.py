@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from switch_nodes.config import LeafLinks, SwitchConfig
@@ -14,8 +14,9 @@ from testbed.plan.connections import plan_connections
 from testbed.plan.hierarchical import PHASED, phased_switches, phased_workers
 from testbed.plan.pairs import BASE_VA, ECT0, queue_pair
 from testbed.plan.switches import RING_ID, plan_switches
+from testbed.plan.switchml import plan_switchml_workers, with_switchml_jobs
 from testbed.scenario.model import Scenario
-from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig, WorkloadConfig
+from workloads.config import ArithmeticSpec, CollectiveConfig, HostConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
 from workloads.wire import PSN_MODULUS
 
@@ -25,14 +26,25 @@ __all__ = ["Plan", "make_plan", "with_workers"]
 @dataclass(frozen=True, slots=True)
 class Plan:
     scenario: Scenario
-    workers: tuple[WorkerConfig, ...]
-    """rank order; a worker's name is its host's"""
+    workers: tuple[HostConfig, ...]
+    """group by group, each in rank order; a worker's name is its host's"""
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
     """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank 1, ..."""
     racks: tuple[int, ...] = ()
     """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
     background: tuple[PlannedFlow, ...] = ()
+
+    @property
+    def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:
+        """By id of ring or job: the workers whose gradients are summed with each other."""
+        ids = dict.fromkeys(worker.group for worker in self.workers)
+        return {group: tuple(worker for worker in self.workers if worker.group == group) for group in ids}
+
+    @property
+    def ring_workers(self) -> tuple[WorkerConfig, ...]:
+        """The workers where they talk over RC connections; else none."""
+        return tuple(worker for worker in self.workers if isinstance(worker, WorkerConfig))
 
 
 def make_plan(scenario: Scenario) -> Plan:
@@ -44,6 +56,10 @@ def make_plan(scenario: Scenario) -> Plan:
         switches, connections = phased_switches(scenario, phased), plan_connections(phased)
         return Plan(scenario, phased, switches, connections, background=plan_background(scenario))
     draw = random.Random(f"plan {scenario.seed}")
+    if scenario.job.collective == "switchml":
+        pool = plan_switchml_workers(scenario, workloads, draw)
+        switches = with_switchml_jobs(plan_switches(scenario, pool[0].collective.arithmetic), scenario, pool)
+        return Plan(scenario, pool, switches, (), background=plan_background(scenario))
     transport, job = scenario.transport, scenario.job
     hosts = scenario.ranks
     size = len(hosts)

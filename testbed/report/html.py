@@ -66,6 +66,8 @@ def _paragraph(line: Line) -> str:
 
 
 def _timeline(history: Sequence[Record]) -> str:
+    if any(record["event"] == "PhaseStarted" for record in history):
+        return "<p>Timelines show one ring; this run has phases, with a ring for each.</p>"
     drawing = timeline_svg(build_timeline(history))
     if len(drawing) > _MOST_BYTES:
         return "<p>Too much for this page: <code>tb timeline RUN_DIR --format svg --out FILE</code> draws it.</p>"

@@ -24,7 +24,9 @@ class Progress:
 
     def __init__(self, plan: Plan, stream: TextIO, *, no_color: bool = False) -> None:
         self._stream, self._plan = stream, plan
-        self._layout = message_layout(CheckContext(plan, ()))
+        self._iterations = plan.workers[0].workload.iterations
+        self._results = message_layout(CheckContext(plan, ())).total if plan.ring_workers else 0
+        """per worker"""
         self._workers = len(plan.workers)
         self._counts_messages = plan.workers[0].collective.kind in ("netreduce", "shift")
         self._received = self._struck = self._went_back = 0
@@ -63,11 +65,11 @@ class Progress:
         event, at = record["event"], f"{record['t'] / 1e9:6.1f} s  "
         if event == "MessageReceived":
             self._received += 1
-        elif event == "Retransmission":
+        elif event in ("Retransmission", "DatagramResent"):
             self._went_back += 1
         elif event == "CollectiveStarted":
-            if self._layout.gradient_bytes != record["bytes"]:
-                self._layout = message_layout(CheckContext(self._plan, (record,)))
+            if self._plan.ring_workers:
+                self._results = message_layout(CheckContext(self._plan, (record,))).total
         elif event == "TrainingProgress":
             self._accuracy = record["accuracy"]
         elif event == "TrafficStarted":
@@ -82,12 +84,12 @@ class Progress:
             number = record["iteration"]
             self._completed[number] = self._completed.get(number, 0) + 1
             if self._completed[number] == self._workers and self._worth_a_line(number):
-                return f"{at}iteration {number + 1} of {self._layout.iterations} complete{self._quality()}"
+                return f"{at}iteration {number + 1} of {self._iterations} complete{self._quality()}"
         elif event == "QpFailed":
             return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
         elif event == "WorkerFellBack":
             return f"{at}{record['node']} starts anew as {record['collective']}: {record['reason']}"
-        elif event == "RulesReplaced" and record["reason"] != "start":
+        elif event in ("RulesReplaced", "RulesInstalled") and record["reason"] not in ("start", "connected"):
             what = "the accelerator is out of use" if record["fallback"] else "other flow rules"
             return f"{at}{record['node']}: {record['reason']}, {what}"
         elif event == "WorkerFailed":
@@ -100,17 +102,17 @@ class Progress:
 
     def _worth_a_line(self, iteration: int) -> bool:
         """About twenty lines in all."""
-        step = max(1, self._layout.iterations // 20)
-        return (iteration + 1) % step == 0 or iteration + 1 == self._layout.iterations
+        step = max(1, self._iterations // 20)
+        return (iteration + 1) % step == 0 or iteration + 1 == self._iterations
 
     def _quality(self) -> str:
         return "" if self._accuracy is None else f", accuracy {self._accuracy:.1%}"
 
     def _state(self) -> str:
         done = sum(count == self._workers for count in self._completed.values())
-        text = f"iteration {min(done + 1, self._layout.iterations)} of {self._layout.iterations}"
+        text = f"iteration {min(done + 1, self._iterations)} of {self._iterations}"
         if self._counts_messages:
-            text += f", {self._received:,} of {self._layout.total * self._workers:,} results"
+            text += f", {self._received:,} of {self._results * self._workers:,} results"
         return text + f", {self._struck:,} strikes, {self._went_back:,} retransmissions{self._quality()}"
 
     def _tell(self, line: str) -> None:
@@ -138,8 +140,8 @@ class Progress:
 
     def _draw(self) -> None:
         results = sum(self._completed.values())
-        total, done = self._layout.iterations * self._workers, float(results)
+        total, done = self._iterations * self._workers, float(results)
         if self._counts_messages:
-            total, done = self._layout.total * self._workers, float(self._received)
+            total, done = self._results * self._workers, float(self._received)
         self._bar.update(self._task, completed=done / max(1, total), description=self._state())
         self._bar.refresh()

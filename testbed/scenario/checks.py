@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _SWITCH_MEMORY = 1 << 30
+_PROGRAM_OF = {"netreduce": "netreduce", "parallel_netreduce": "netreduce", "switchml": "switchml"}
+"""of collectives that a switch sums for"""
 
 
 def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
@@ -84,7 +86,7 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
         return
-    wanted = "netreduce" if job.collective in ("netreduce", "parallel_netreduce") else "forward"
+    wanted = _PROGRAM_OF.get(job.collective, "forward")
     if switch.program != wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(

@@ -50,6 +50,7 @@ def dump_scenario(scenario: Scenario) -> str:
             "release": scenario.switch.release,
             "gate": scenario.switch.gate,
             "commodity": scenario.switch.commodity,
+            "memory": scenario.switch.memory,
         },
         "transport": _dump_transport(scenario.transport),
         "job": _dump_job(scenario.job),
@@ -103,6 +104,7 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
         "ack_every": transport.ack_every,
         "start_psn": "random" if transport.start_psn is None else transport.start_psn,
         "receive_late": format_duration(transport.receive_late_ns),
+        "rto": format_duration(transport.rto_ns),
         "congestion_control": transport.congestion_control,
         **(
             {"dcqcn": dump_dcqcn(transport.dcqcn)}
@@ -122,6 +124,8 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "iterations": job.iterations,
         "message_packets": job.message_packets,
         "window_messages": job.window_messages,
+        "copies": job.copies,
+        "window_packets": job.window_packets,
         "credit": job.credit,
         "hello": job.hello,
         "fallback": job.fallback,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from testbed.faults.model import Fault, Match
@@ -16,8 +17,11 @@ Placed = tuple[KeyPath, str, Fault]
 """(where it stands in the file, its kind, the value)"""
 
 
-def load_faults(problems: Problems, value: object, topology: Topology | None) -> list[Placed]:
-    """Those that are good; problems of the others are told. Without a topology links stay unchecked."""
+def load_faults(
+    problems: Problems, value: object, topology: Topology | None, more_nodes: Sequence[str] = ()
+) -> list[Placed]:
+    """Those that are good; problems of the others are told. Without a topology links stay unchecked. `more_nodes`: what can
+    die or stand still besides the nodes of the topology."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -28,7 +32,7 @@ def load_faults(problems: Problems, value: object, topology: Topology | None) ->
     for index, entry in enumerate(value):
         path: KeyPath = ("faults", index)
         data = validate_mapping(problems, path, entry, "the fault")
-        placed = data and _load_one(problems, path, data, index, topology)
+        placed = data and _load_one(problems, path, data, index, topology, more_nodes)
         if not placed:
             continue
         name = placed[2].name
@@ -44,7 +48,12 @@ def load_faults(problems: Problems, value: object, topology: Topology | None) ->
 
 
 def _load_one(
-    problems: Problems, path: KeyPath, data: dict[str, Any], index: int, topology: Topology | None
+    problems: Problems,
+    path: KeyPath,
+    data: dict[str, Any],
+    index: int,
+    topology: Topology | None,
+    more_nodes: Sequence[str],
 ) -> Placed | None:
     word = data.get("kind")
     kind = FAULT_KINDS.get(word) if isinstance(word, str) else None
@@ -63,7 +72,7 @@ def _load_one(
     if keys is None or match is None:
         return None
     links = _resolve_links(problems, path, keys, topology)
-    if links is None or not _node_exists(problems, path, keys, topology):
+    if links is None or not _node_exists(problems, path, keys, topology, more_nodes):
         return None
     return path, word, kind.build(keys, keys.name or f"{word.replace('_', '-')}-{index + 1}", links, match)
 
@@ -98,11 +107,13 @@ def _resolve_links(problems: Problems, path: KeyPath, keys: Any, topology: Topol
     return None if unknown else names
 
 
-def _node_exists(problems: Problems, path: KeyPath, keys: Any, topology: Topology | None) -> bool:
+def _node_exists(
+    problems: Problems, path: KeyPath, keys: Any, topology: Topology | None, more_nodes: Sequence[str]
+) -> bool:
     name: str | None = getattr(keys, "node", None)
     if name is None or topology is None:
         return True
-    known = [node.name for node in topology.nodes]
+    known = [*(node.name for node in topology.nodes), *more_nodes]
     if name not in known:
         problems.add(
             (*path, "node"), "no such node", found=show(name), allowed=", ".join(known), hint=closest(name, known)

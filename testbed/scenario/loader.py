@@ -20,12 +20,13 @@ from testbed.scenario.checks import (
     check_program,
     check_switch_memory,
 )
+from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
-from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
@@ -83,7 +84,11 @@ class _Build:
         )
         switch, transport, job = self._switch(), self._transport(), self._job()
         clocks = self._clocks()
-        faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None)
+        controlled = (
+            switch is not None and switch.commodity == "openflow" and top is not None and top.world == "emulated"
+        )
+        more_nodes = (CONTROLLER,) if controlled else ()
+        faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None, more_nodes)
         nics = load_nics(self.problems, self.data.get("nics"), topology[0] if topology else None)
         hosts = len(topology[0].hosts) if topology else None
         if job and job.hosts:
@@ -103,6 +108,8 @@ class _Build:
             check_program(self.problems, switch, job)
         if switch and topology:
             check_commodity(self.problems, switch, topology[0])
+        if topology and switch and transport and job:
+            check_switchml(self.problems, *topology, switch, transport, job)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
@@ -110,6 +117,8 @@ class _Build:
             check_conflicts(self.problems, faults, topology[0])
         if top:
             check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
+        if job and nics:
+            check_switchml_nics(self.problems, job, nics)
         if top and clocks:
             check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:
@@ -144,17 +153,18 @@ class _Build:
         if value is None:
             return SwitchOptions()
         keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
-        return None if keys is None else SwitchOptions(keys.program, keys.release, keys.gate, keys.commodity)
+        if keys is None:
+            return None
+        return SwitchOptions(keys.program, keys.release, keys.gate, keys.commodity, keys.memory)
 
     def _transport(self) -> Transport | None:
         value = self.data.get("transport")
         if value is None:
             return Transport()
         keys = validate_section(self.problems, ("transport",), value, TransportKeys, "transport")
-        if keys is None:
-            return None
-        dcqcn = load_dcqcn(self.problems, ("transport", "dcqcn"), keys.dcqcn)
-        if dcqcn is None:
+        given = value.get("dcqcn") if isinstance(value, dict) else None
+        dcqcn = load_dcqcn(self.problems, ("transport", "dcqcn"), given)
+        if keys is None or dcqcn is None:
             return None
         return Transport(
             path_mtu=keys.path_mtu,
@@ -166,6 +176,7 @@ class _Build:
             ack_every=keys.ack_every,
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
+            rto_ns=keys.rto,
             congestion_control=keys.congestion_control,
             dcqcn=dcqcn,
         )
@@ -196,6 +207,8 @@ class _Build:
             iterations=keys.iterations,
             message_packets=keys.message_packets,
             window_messages=keys.window_messages,
+            copies=keys.copies,
+            window_packets=keys.window_packets,
             credit=keys.credit,
             hello=keys.hello,
             fallback=keys.fallback,
@@ -207,9 +220,12 @@ class _Build:
     def _check_faults(
         self, faults: list[Placed], hosts: int | None, job: Job | None, transport: Transport | None, limit: int | None
     ) -> None:
-        for path, _, fault in faults:
+        for placed in faults:
+            path, _, fault = placed
             if limit:
                 check_window(self.problems, path, fault, limit)
-            if job and transport and isinstance(fault, PacketFault):
+            if job and job.collective == "switchml":
+                check_switchml_fault(self.problems, placed)
+            elif job and transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
                 check_match(self.problems, (*path, "match"), fault.match, hosts, job, transport, sizes)

@@ -8,7 +8,10 @@ from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Node, Topology
 
-__all__ = ["BackgroundFlow", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+__all__ = ["CONTROLLER", "BackgroundFlow", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+
+CONTROLLER = "controller"
+"""the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Transport:
     """None: drawn from the seed, one per connection"""
     receive_late_ns: int = 0
     """a worker posts each receive buffer that late (to provoke RNR NAKs)"""
+    rto_ns: int = 10_000_000
+    """of datagram protocols: a packet without a result is sent again after that, or after four round trips"""
     congestion_control: str = "none"
     """none, dcqcn"""
     dcqcn: DcqcnOptions = DcqcnOptions()
@@ -56,13 +61,15 @@ class Transport:
 @dataclass(frozen=True, slots=True)
 class SwitchOptions:
     program: str = "netreduce"
-    """netreduce, forward (plain)"""
+    """netreduce, switchml, forward (plain)"""
     release: str = "order"
     """order: rule A of the protocol; asap"""
     gate: str = "window"
     """window: accept ahead packets inside the window; epsn: only the expected one"""
     commodity: str = "soft"
     """what the switches without aggregation are: soft, openflow"""
+    memory: int = 256
+    """values (of one packet's elements) that the switch stores for aggregation"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ class Job:
     """What the workers do."""
 
     collective: str = "netreduce"
-    """netreduce, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
+    """netreduce, switchml, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
     workload: str = "synthetic"
     """synthetic, digits"""
     size_bytes: int = 1_000_000
@@ -84,6 +91,10 @@ class Job:
     """L"""
     window_messages: int = 2
     """N"""
+    copies: int = 1
+    """the job runs so many times side by side, each on its share of the hosts"""
+    window_packets: int = 64
+    """W of datagram protocols: packets outstanding per worker"""
     credit: str = "both"
     """both, received, acked"""
     hello: bool = True

@@ -28,10 +28,12 @@ WORLDS = {
 }
 PROGRAMS = {
     "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
+    "switchml": "adds workers' packets in a pool of slots, each with a shadow copy, and sends the sum to all",
     "forward": "plain L2 forwarding: what a switch without aggregation does",
 }
 COLLECTIVES = {
     "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
+    "switchml": "each host streams its gradient through slots of the switch, over UDP (program switchml)",
     "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
     "shift": "NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
     "parallel_netreduce": "reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, "
@@ -65,6 +67,8 @@ NODE_ROLES = {
     "edge": "a switch that hosts hang on, in a fat tree",
     "aggregation": "a switch above edges",
     "core": "a switch above all",
+    "machine": "a switch inside a machine, which its workers hang on",
+    "rack": "a switch above machines",
 }
 """of a custom topology; all but `host` behave as one and differ in drawings"""
 CONGESTION_CONTROLS = {

@@ -198,6 +198,7 @@ class SwitchKeys(Section):
     release: Annotated[str, choice(names.RELEASES)] = "order"
     gate: Annotated[str, choice(names.GATES)] = "window"
     commodity: Annotated[str, choice(names.COMMODITY_KINDS)] = "soft"
+    memory: Annotated[int, whole(1, 1 << 16, " (values)")] = 256
 
 
 class TransportKeys(Section):
@@ -210,6 +211,7 @@ class TransportKeys(Section):
     ack_every: Annotated[int, whole(1, 1024)] = 16
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
+    rto: DurationKey = 10_000_000
     congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
     dcqcn: Any = None
 
@@ -260,6 +262,8 @@ class JobKeys(Section):
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
     message_packets: Annotated[int, whole(1, 1024)] = 170
     window_messages: Annotated[int, whole(1, 16384)] = 2
+    copies: Annotated[int, whole(1, MAX_RANKS)] = 1
+    window_packets: Annotated[int, whole(1, 1 << 15)] = 64
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
     fallback: Annotated[str, choice(names.FALLBACKS)] = "none"

@@ -132,7 +132,13 @@ class SteeringApp(_Base):  # type: ignore[misc]
             self.session.tell(RulesRefused(switch.name, int(event.msg.type), int(event.msg.code)))
 
     def _settle(self) -> None:
-        """Send what the controller wants to say, tell what it knows."""
+        """Send what the controller wants to say, tell what it knows. The library would swallow an exception."""
+        try:
+            self._carry()
+        except Exception as error:
+            self.session.fail(error)
+
+    def _carry(self) -> None:
         controller = self.session.controller
         while (found := controller.next_command()) is not None:
             number, command = found

@@ -19,8 +19,8 @@ _NTR_VENDOR, _NTR_SELECTION_METHOD = 0x0000154D, 1
 datapath send every flow to one bucket."""
 _METHOD = b"hash"
 _OXM_BASIC = 0x8000
-_HASHED = ((11, 4), (12, 4), (10, 1), (13, 2), (14, 2), (15, 2), (16, 2))
-"""(OXM field, bytes) of IPv4 source and destination, protocol, ports of TCP and UDP (OpenFlow 1.5, 7.2.3.7)"""
+_HASHED = ((11, 4), (12, 4), (13, 2), (14, 2), (15, 2), (16, 2))
+"""(OXM field, bytes) of IPv4 source and destination, ports of TCP and UDP (OpenFlow 1.5, 7.2.3.7)"""
 _NOTHING_KNOWN = 0
 _ALL = (1 << 64) - 1
 

@@ -25,8 +25,13 @@ class Session:
         self.controller, self.tell, self._on_reading = controller, tell, on_reading
         self.listeners = listeners
         """where switches connect, besides the library's own address"""
+        self.failure: Exception | None = None
         self.ask_counters: Callable[[], None] = lambda: None
         """readings of all connected switches follow; set by the application"""
+
+    def fail(self, error: Exception) -> None:
+        """What should not have happened happened."""
+        self.failure = self.failure or error
 
     def on_counters(self, datapath: int, counters: Mapping[int, tuple[int, int]]) -> None:
         """By cookie: (packets, bytes)."""

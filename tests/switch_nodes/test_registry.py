@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.program import SwitchProgram
 from switch_nodes.registry import create_program, program_names, register_program
+from switch_nodes.steering.layout import SteeringConfig
+from switch_nodes.steering.program import SteerProgram
 from workloads.errors import ScenarioError
 
 OWN = """
@@ -40,10 +43,12 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    assert program_names() == ("forward", "netreduce", "steer")
+    assert program_names() == ("forward", "netreduce", "steer", "switchml")
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
-    assert all(isinstance(create_program(config(name)), SwitchProgram) for name in program_names())
+    steering = replace(config("steer"), steering=SteeringConfig(()))
+    assert isinstance(create_program(steering), SteerProgram)
+    assert all(isinstance(create_program(replace(steering, program=name)), SwitchProgram) for name in program_names())
 
 
 def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,10 +66,10 @@ def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_list_the_known_ones_closest_first() -> None:
     assert refusal("netreduse") == (
         "scenario: switch.program: unknown switch program; found 'netreduse'; "
-        "allowed: netreduce, forward or path.py:Class"
+        "allowed: netreduce, forward, steer, switchml or path.py:Class"
     )
-    assert refusal("foreward").endswith("allowed: forward, netreduce or path.py:Class")
-    assert refusal("zzz").endswith("allowed: forward, netreduce or path.py:Class")
+    assert refusal("foreward").endswith("allowed: forward, netreduce, steer, switchml or path.py:Class")
+    assert refusal("zzz").endswith("allowed: forward, netreduce, steer, switchml or path.py:Class")
 
 
 def test_a_program_of_the_users_own(tmp_path: Path) -> None:

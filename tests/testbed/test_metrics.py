@@ -11,7 +11,7 @@ from testbed.paths import data_flows
 from testbed.plan import make_plan
 from testbed.verdict import CheckResult, Verdict
 from tests.support.judged import altered, good_context, without
-from topologies import Cable, LinkShape, assemble, format_ip, host, spine_leaf, switch
+from topologies import Cable, LinkShape, assemble, format_ip, host, machines, spine_leaf, switch
 
 
 def struck(context, rank, psn, *, fault="loss-1", kind="loss", opcode=7, answers=False):
@@ -149,3 +149,24 @@ def test_fault_table_lists_idle_faults_too():
         {"name": "loss-1", "kind": "loss", "strikes": 3, "backend": "user", "targets": {"h1-s1": 2, "h2-s1": 1}},
         {"name": "flap", "kind": "link_down", "strikes": 0, "backend": "", "targets": {}},
     ]
+
+
+@pytest.mark.parametrize(
+    ("collective", "each", "share"),
+    [
+        # 2 (n-1)/n M at 200, M at 50 Mbit/s; n = 2
+        ("parallel_netreduce", 2, 1 / (1 / 200 + 1 / 50)),
+        # 2 M at 200, 2 (P-n)/P M at 50; P = 6
+        ("tencent", 2, 1 / (2 / 200 + 4 / 3 / 50)),
+        ("parallel_netreduce", 1, 50),
+        # nobody inside a machine to reduce with: a ring of three
+        ("tencent", 1, 50 * 3 / 4),
+    ],
+)
+def test_the_bound_of_phases_is_the_closed_form(collective, each, share):
+    shape = LinkShape(rate_bps=200_000_000)
+    uplink = replace(shape, rate_bps=50_000_000)
+    plan = good_context(collective="ring", program="forward").plan
+    job = replace(plan.scenario.job, collective=collective)
+    scenario = replace(plan.scenario, topology=machines(3, each, shape, uplink), job=job)
+    assert bound_bps(CheckContext(make_plan(scenario), ())) == pytest.approx(share * 1e6 * 256 / 314)

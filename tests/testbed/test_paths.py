@@ -7,7 +7,7 @@ import pytest
 from testbed.paths import data_flows, flow_path, overbooked
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions
-from topologies import Direction, LinkShape, Topology, fat_tree, rack, spine_leaf
+from topologies import Direction, LinkShape, Topology, fat_tree, machines, rack, spine_leaf
 
 SHAPE, UP, DOWN = LinkShape(), Direction.UP, Direction.DOWN
 
@@ -69,3 +69,24 @@ def test_a_walk_ends_where_no_table_leads_on_and_never_circles() -> None:
     assert [link for link, _ in flow_path(replace(plan, switches=circle), "h1", envelope)] == [
         "h1-leaf1", "leaf1-spine1", "leaf1-spine1",
     ]  # fmt: skip
+
+
+def test_what_a_leaf_sums_takes_every_spine_in_equal_shares() -> None:
+    plan = make_plan(Scenario("t", spine_leaf([2, 1], 4, SHAPE), SHAPE))
+    flows = data_flows(plan)
+    for spine in range(1, 5):
+        for leaf in (1, 2):
+            assert (flows[f"leaf{leaf}-spine{spine}", UP], flows[f"leaf{leaf}-spine{spine}", DOWN]) == (0.25, 0.25)
+    assert {flows[f"h{n}-leaf{leaf}", way] for n, leaf in ((1, 1), (2, 1), (3, 2)) for way in (UP, DOWN)} == {1.0}
+    slow = replace(SHAPE, rate_bps=SHAPE.rate_bps // 2)
+    tight = overbooked(make_plan(Scenario("t", spine_leaf([2, 1], 2, SHAPE, slow), SHAPE)))
+    assert tight == {(f"leaf{leaf}-spine{n}", way) for leaf in (1, 2) for n in (1, 2) for way in (UP, DOWN)}
+
+
+def test_the_phases_of_a_worker_do_not_add_up() -> None:
+    """Two workers of 100 Mbit/s share an uplink of 100; inside its machine each has its links for itself, phase by phase."""
+    scenario = Scenario("t", machines(2, 2, SHAPE), SHAPE, job=Job(collective="parallel_netreduce"))
+    assert overbooked(make_plan(scenario)) == {
+        ("m1-s1", UP), ("m1-s1", DOWN), ("m2-s1", UP), ("m2-s1", DOWN),
+    }  # fmt: skip
+    assert data_flows(make_plan(scenario))["h1-m1", UP] == 3

@@ -22,3 +22,8 @@ def test_a_frame_longer_than_a_row_is_refused() -> None:
 
 def test_an_event_becomes_a_flat_record() -> None:
     assert event_record(MessageReceived(3, 7)) == {"event": "MessageReceived", "message": 3, "crc32": 7}
+
+
+def test_what_most_runs_have_no_use_for_is_told_when_it_says_something() -> None:
+    assert event_record(MessageReceived(3, 7, "netreduce"))["phase"] == "netreduce"
+    assert "phase" not in event_record(MessageReceived(3, 7, ""))

@@ -12,7 +12,7 @@ from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.schedules import ring_packets
 from workloads.collectives.slots import Verbs
-from workloads.config import CollectiveConfig, WorkerConfig
+from workloads.config import PHASE_KINDS, CollectiveConfig, WorkerConfig
 from workloads.errors import ScenarioError
 
 __all__ = ["collective_names", "create_collective", "message_packets"]
@@ -34,10 +34,6 @@ _KINDS: dict[str, _Kind] = {
 }
 
 
-_PHASES = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast")
-"""kinds that are nothing by themselves"""
-
-
 def collective_names() -> tuple[str, ...]:
     return tuple(_KINDS)
 
@@ -52,7 +48,7 @@ def message_packets(config: CollectiveConfig, elements: int, iterations: int, pa
     """Packets of each message that the connection from rank `config.rank` to its successor carries in a whole job, in
     order, without retransmissions. Raises ScenarioError when there is no such collective, or when it has phases: each of them
     has connections of its own."""
-    packets = ring_packets if config.kind in _PHASES else _kind(config.kind).packets
+    packets = ring_packets if config.kind in PHASE_KINDS else _kind(config.kind).packets
     if packets is None:
         raise ScenarioError(f"collective {config.kind} has no connection of its own: ask for its phases'")
     return packets(config, elements, iterations, path_mtu)

@@ -25,6 +25,8 @@ __all__ = ["STATUS", "VerbsNic", "load_pyverbs"]
 _T = TypeVar("_T")
 _DEPTH = 256
 _POLL_AT_ONCE = 16
+_ATTEMPTS = 5
+"""to reach a peer"""
 _MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 """enum ibv_mtu"""
 STATUS: dict[str, str] = {
@@ -105,8 +107,15 @@ class VerbsNic:
         attributes.retry_cnt, attributes.rnr_retry = config.retry_count, config.rnr_retry
         attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 1
         attributes.ah_attr = v.addr.AHAttr(gr=route, is_global=1, port_num=self._port)
-        # The kernel resolves the peer's MAC here: a peer that does not answer ARP makes it fail.
-        self._call(f"connect to {ip_address(envelope.dst_ip)}", lambda: self._qps[qpn].to_rts(attributes))
+        # The kernel resolves the peer's MAC here, and waits a second for it: one lost ARP frame makes it fail, so ask again.
+        for left in reversed(range(_ATTEMPTS)):
+            try:
+                self._qps[qpn].to_rts(attributes)
+                return
+            except v.Error as error:
+                if left and getattr(error, "error_code", -1) == errno.ETIMEDOUT:
+                    continue
+                raise _refusal(self.name, f"connect to {ip_address(envelope.dst_ip)}", error) from error
 
     def register(self, memory: memoryview, *, remote: bool) -> Region:
         v, e = self._v, self._v.e

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workloads.config import WorkerConfig
+from workloads.errors import ScenarioError
 from workloads.gradients import GradientSource
 from workloads.machine import Event
 from workloads.verbs.endpoint import PeerNames, VerbsEndpoint
@@ -32,6 +33,13 @@ class VerbsWorker:
         *,
         open_nic: Callable[[str, bytes], Nic] = VerbsNic,
     ) -> None:
+        if config.phases:
+            raise ScenarioError(
+                "a device runs one ring",
+                key="collective.kind",
+                found=config.collective.kind,
+                allowed="netreduce, ring, shift",
+            )
         self._config = config
         self._nic = open_nic(device, config.to_successor.envelope.src_ip)
         try:

@@ -9,6 +9,7 @@ from testbed.report.timeline.model import Lane, Timeline
 from testbed.report.timeline.naming import find_names
 from testbed.report.timeline.queue_pairs import QpReader
 from testbed.report.timeline.switches import SwitchReader
+from workloads.errors import ScenarioError
 
 __all__ = ["build_timeline"]
 
@@ -16,7 +17,14 @@ _STEPS = {"QpStepped", "SlotStepped"}
 
 
 def build_timeline(history: Sequence[Record]) -> Timeline:
-    """All lanes of a run, from its start to the last thing that a queue pair, a switch or a fault did."""
+    """All lanes of a run, from its start to the last thing that a queue pair, a switch or a fault did. Raises ScenarioError
+    for a run in phases: its hosts have several pairs of queue pairs, and a lane for each is not drawn yet."""
+    if any(record["event"] == "PhaseStarted" for record in history):
+        raise ScenarioError(
+            "a timeline shows one ring",
+            found="a run in phases, with a ring for each",
+            allowed="a run of one collective",
+        )
     names = find_names(history)
     faults = Lane("faults", "world")
     queue_pairs, switches = QpReader(names, faults), SwitchReader(names)

@@ -66,13 +66,17 @@ class ControllerLoop:
 
     def _await_switches(self) -> None:
         deadline = time.monotonic() + _READY_PATIENCE_S
+        early: list[tuple[int, Event]] = []
         while not self._session.controller.is_ready:
+            early += self._take(0)
             if time.monotonic() > deadline:
                 names = ", ".join(switch.name for switch in self._fabric.switches)
                 raise InternalError(
                     f"the controller: not all of {names} confirmed their rules in {_READY_PATIENCE_S:g} s"
                 )
             time.sleep(0.01)
+        for fact in early:
+            self._facts.put(fact)
 
     def _tell(self, event: Event) -> None:
         """From any thread."""
@@ -111,6 +115,8 @@ class ControllerLoop:
         yield from self._take(self._channel.origin_ns)
 
     def _take(self, origin_ns: int) -> Iterator[tuple[int, Event]]:
+        if self._session.failure is not None:
+            raise InternalError(f"the controller: {self._session.failure!r}") from self._session.failure
         while not self._facts.empty():
             stamp, event = self._facts.get()
             if isinstance(event, RulesRefused):

@@ -66,9 +66,9 @@ def device_of(plan: Plan, host: str) -> str | None:
 
 def plan_with_names(plan: Plan, told: Mapping[str, Record]) -> Plan:
     """`told`: by host, what its device chose (`VerbsNames` as JSON values)."""
-    ranks = {worker.name: rank for rank, worker in enumerate(plan.workers)}
+    ranks = {worker.name: rank for rank, worker in enumerate(plan.ring_workers)}
     names = {ranks[host]: VerbsNames(**values) for host, values in told.items()}
-    return with_workers(plan, true_configs(plan.workers, names))
+    return with_workers(plan, true_configs(plan.ring_workers, names))
 
 
 def agree(plan: Plan, channel: NodeChannel, own: VerbsNames) -> Plan | None:
@@ -105,7 +105,7 @@ def build_device_host(
 
 
 def _config_of(plan: Plan, host: str) -> WorkerConfig:
-    return next(worker for worker in plan.workers if worker.name == host)
+    return next(worker for worker in plan.ring_workers if worker.name == host)
 
 
 def _attach(device: str, interface: str) -> None:

@@ -6,10 +6,12 @@ import ctypes
 import socket
 import struct
 from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
 
 from testbed.kernel.links import read_links
 from testbed.kernel.namespaces import inside, namespace_inode
-from testbed.kernel.rtnetlink import Rtnetlink
 
 __all__ = ["Foothold"]
 
@@ -28,7 +30,7 @@ class Foothold:
         self._sinks: list[socket.socket] = []
         with inside(pid):
             _turn_ipv6_off()
-            self.netlink = Rtnetlink()
+            self.netlink: Any = IPRoute(ext_ack=True)
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.index: dict[str, int] = {}
 

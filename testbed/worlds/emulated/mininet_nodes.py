@@ -12,7 +12,7 @@ import warnings
 from subprocess import Popen
 from typing import Any
 
-from testbed.kernel.links import veth_pair
+from testbed.kernel.links import add_veth_pair
 from testbed.kernel.processes import child_setup
 from testbed.ledger import Ledger, LinkEntry
 from testbed.worlds.emulated.foothold import Foothold
@@ -155,7 +155,7 @@ class ShapedLink(Link):  # type: ignore[misc]
         there: Foothold = node2.foothold
         ledger.note(LinkEntry(intfname1, here.inode))
         ledger.note(LinkEntry(intfname2, there.inode))
-        here.netlink.change([veth_pair(intfname1, addr1, intfname2, addr2, node2.pid, self.shape.mtu)])
+        add_veth_pair(here.netlink, intfname1, addr1, intfname2, addr2, node2.pid, self.shape.mtu)
 
 
 class QuietMininet(Mininet):  # type: ignore[misc]

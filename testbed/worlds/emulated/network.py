@@ -10,22 +10,24 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
+
+from pyroute2.netlink.exceptions import NetlinkError
 
 from testbed.kernel.links import (
     PROMISCUOUS,
     UP,
     LinkReading,
     add_address,
-    add_neighbour,
+    add_neighbours,
     clear_flags,
     read_addresses,
     read_links,
     set_flags,
 )
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
-from testbed.kernel.rtnetlink import Request
 from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, shape
 from testbed.ledger import Ledger, NamespaceEntry, QdiscEntry
 from testbed.worlds.emulated.foothold import Foothold
@@ -93,16 +95,18 @@ class Network:
         return reading
 
     def set_rate(self, link: Link, direction: Direction, rate_bps: int) -> None:
-        """Raises InternalError when the kernel does not show this rate afterwards."""
+        """Raises HostCapabilityError when the kernel refuses, InternalError when it does not show this rate afterwards."""
         foothold, index = self._sender(link, direction)
-        foothold.netlink.change(change_rate(index, rate_bps=rate_bps, mtu=link.shape.mtu))
+        with _asking(f"change the rate of link {link.name} {direction}"):
+            change_rate(foothold.netlink, index, rate_bps=rate_bps, mtu=link.shape.mtu)
         _require(f"link {link.name} {direction}: rate", rate_bps // 8 * 8, self.read_shaping(link, direction).rate_bps)
 
     def set_state(self, node: str, port: int, *, up: bool) -> None:
-        """Of an interface; without it the far end of its link has no carrier. Raises OSError."""
+        """Of an interface; without it the far end of its link has no carrier. Raises HostCapabilityError."""
         foothold = self._footholds[node]
         index = foothold.index[self.interface(node, port)]
-        foothold.netlink.change([set_flags(index, UP) if up else clear_flags(index, UP)])
+        with _asking(f"set port {port} of {node} {'up' if up else 'down'}"):
+            (set_flags if up else clear_flags)(foothold.netlink, index, UP)
 
     def stop(self) -> None:
         """Ends the shells; namespaces, interfaces and qdiscs go with them. Safe on a half-built network, and twice."""
@@ -161,13 +165,8 @@ class _Builder:
             self._kernel(f"check {node.name}", partial(self._verify, node))
 
     def _kernel(self, what: str, step: Callable[[], None]) -> None:
-        try:
+        with _asking(what):
             step()
-        except OSError as error:
-            raise HostCapabilityError(
-                f"what is needed to {what} (the kernel says: {error.strerror})",
-                "run `tb doctor` to see what is missing",
-            ) from error
 
     def _add_node(self, node: Node, number: int) -> None:
         network = self._network
@@ -226,29 +225,29 @@ class _Builder:
     def _configure(self, node: Node) -> None:
         foothold = self._network._footholds[node.name]
         foothold.learn_indices()
-        requests = [set_flags(foothold.index["lo"], UP)]
+        netlink = foothold.netlink
+        set_flags(netlink, foothold.index["lo"], UP)
         for port, link, _ in self._topology.ports(node.name):
             name = self._network.interface(node.name, port)
             index = foothold.index[name]
             turn_offloads_off(foothold.socket, name)
             self._ledger.note(QdiscEntry(name, foothold.inode, "htb"))
-            requests += shape(
-                index, rate_bps=link.shape.rate_bps, queue_packets=link.shape.queue_packets, mtu=link.shape.mtu
+            shape(
+                netlink,
+                index,
+                rate_bps=link.shape.rate_bps,
+                queue_packets=link.shape.queue_packets,
+                mtu=link.shape.mtu,
             )
-            requests.append(set_flags(index, _flags(node)))
+            set_flags(netlink, index, _flags(node))
             if node.role is Role.HOST and port == 0:
-                requests += self._addresses(node, index)
+                add_address(netlink, index, node.ip, PREFIX_LENGTH)
+                others = ((other.ip, other.mac) for other in self._topology.hosts if other.name != node.name)
+                add_neighbours(netlink, index, others)
                 interface = self._network.mininet[node.name].nameToIntf[name]
                 interface.ip, interface.prefixLen = format_ip(node.ip), str(PREFIX_LENGTH)
-        foothold.netlink.change(requests)
         if node.role is Role.HOST:
             foothold.absorb_roce()
-
-    def _addresses(self, node: Node, index: int) -> Iterator[Request]:
-        yield add_address(index, node.ip, PREFIX_LENGTH)
-        for other in self._topology.hosts:
-            if other.name != node.name:
-                yield add_neighbour(index, other.ip, other.mac)
 
     def _ready_links(self, node: Node, foothold: Foothold) -> dict[int, LinkReading]:
         """By index, once every interface of this node would send. The end of a pair that was set up first starts to send
@@ -280,7 +279,7 @@ class _Builder:
             _require(f"{place}: flags", _flags(node), state.flags & _flags(node))
             _require(f"{place}: carrier", True, state.carrier)
             _require(f"{place}: MTU", link.shape.mtu, state.mtu)
-            _require(f"{place}: MAC", format_mac(self._mac(node.name, port)), format_mac(state.mac))
+            _require(f"{place}: MAC", format_mac(self._mac(node.name, port)), state.mac)
             for offload, on in read_offloads(foothold.socket, name).items():
                 _require(f"{place}: offload {offload}", False, on)
             reading = read_qdisc(foothold.netlink, index)
@@ -289,11 +288,24 @@ class _Builder:
             _require(f"{place}: rate", link.shape.rate_bps // 8 * 8, reading.rate_bps)
             _require(f"{place}: queue", link.shape.queue_packets, reading.queue_packets)
         if node.role is Role.HOST and any(self._topology.ports(node.name)):
-            addresses = [format_ip(ip) for ip in read_addresses(foothold.netlink)]
+            addresses = read_addresses(foothold.netlink)
             if format_ip(node.ip) not in addresses:
                 raise InternalError(
                     f"{node.name}: asked for address {format_ip(node.ip)}, the kernel shows {addresses}"
                 )
+
+
+@contextmanager
+def _asking(what: str) -> Iterator[None]:
+    """The kernel's refusals of netlink and of ioctls as HostCapabilityError."""
+    try:
+        yield
+    except (NetlinkError, OSError) as error:
+        # Of both, args are a number and the words for it.
+        words = error.strerror if isinstance(error, OSError) else error.args[-1]
+        raise HostCapabilityError(
+            f"what is needed to {what} (the kernel says: {words})", "run `tb doctor` to see what is missing"
+        ) from error
 
 
 def _flags(node: Node) -> int:

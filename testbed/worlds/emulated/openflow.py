@@ -10,8 +10,9 @@ from testbed.doctor import require
 from testbed.faults.model import PacketFault
 from testbed.ledger import Ledger
 from testbed.plan import Plan
-from testbed.plan.commodity import CONTROLLER, openflow_switches
+from testbed.plan.commodity import openflow_switches
 from testbed.report.capture import PcapngTap
+from testbed.scenario.model import CONTROLLER
 from testbed.steering.fabric import make_fabric
 from testbed.steering.openvswitch import OpenVSwitch
 from testbed.worlds.emulated.carrier import end_at, is_cut
@@ -148,5 +149,9 @@ def refuse_for_openflow(plan: Plan) -> None:
         if link.name in foreign and (link.shape.delay_ns or link.shape.jitter_ns):
             raise HostCapabilityError(
                 f"a backend for the delay of link {link.name}, which ends at an Open vSwitch", _SOFT
+            )
+        if {link.a, link.b} & names and link.shape.ecn_threshold_packets is not None:
+            raise HostCapabilityError(
+                f"a queue that marks at an Open vSwitch (topology.link.ecn_threshold, asked for on {link.name})", _SOFT
             )
     require(_NEEDS)

@@ -71,12 +71,12 @@ def build_node(task: NodeTask, channel: NodeChannel) -> NodeLoop:
 def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.dataplane import DataPlane, Pacer
     from workloads.background import with_flows
-    from workloads.fallback import create_worker
+    from workloads.hosts import create_host
 
     worker = None
     for known in task.plan.workers:
         if known.name == task.node.name:
-            worker = create_worker(known.reborn(task.lives))
+            worker = create_host(known.reborn(task.lives))
     machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, patience_ns=_UDP_PATIENCE_NS))
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)

@@ -19,8 +19,8 @@ from testbed.history import Record
 from testbed.kernel.interruption import Interruption
 from testbed.ledger import Ledger, state_dir
 from testbed.plan import Plan
-from testbed.plan.commodity import CONTROLLER
 from testbed.scenario.clocks import TRUE_CLOCKS
+from testbed.scenario.model import CONTROLLER
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.control import make_record

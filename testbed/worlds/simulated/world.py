@@ -26,23 +26,23 @@ from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.background import with_flows
-from workloads.config import WorkerConfig
+from workloads.config import HostConfig
 from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
-from workloads.fallback import create_worker
+from workloads.hosts import create_host
 from workloads.machine import Event, event_record
 
 __all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_worker", "simulate"]
 
 ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
-WorkerFactory = Callable[[WorkerConfig, int], FinishingMachine]
+WorkerFactory = Callable[[HostConfig, int], FinishingMachine]
 """(configuration, when the worker starts by its own clock in ns)"""
 
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
 
-make_worker = create_worker
+make_worker = create_host
 """(configuration, start_ns) -> the Machine of one host"""
 
 
@@ -121,7 +121,7 @@ class Simulation:
         clock = self._clocks.get(node)
         return make if clock is None else lambda: ClockedMachine(make(), clock)
 
-    def _hire(self, employ: WorkerFactory, config: WorkerConfig) -> Callable[[], FinishingMachine]:
+    def _hire(self, employ: WorkerFactory, config: HostConfig) -> Callable[[], FinishingMachine]:
         """`employ` for each life of a worker in turn; it starts with the traffic, by its node's clock."""
         lives, start_ns = count(), self._start_ns(config.name)
         return lambda: self._equip(config.name, employ(config.reborn(next(lives)), start_ns))

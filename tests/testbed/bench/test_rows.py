@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from testbed.bench import registry, run_bench
+from testbed.bench import bench_world, registry, run_bench
 from testbed.bench.rows import Row, as_documents, spread, summarise
 from workloads.errors import ScenarioError
 
@@ -40,12 +41,26 @@ def test_the_exit_code_says_whether_every_target_was_met(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [row(0.95), row(0.5)]
-    monkeypatch.setitem(registry._BENCHES, "fake", lambda say: rows)
+    monkeypatch.setitem(registry._BENCHES, "fake", registry.Bench(lambda say, world: rows, ("simulated",)))
     assert run_bench("fake", as_json=True) == 1
     assert [item["ratio"] for item in json.loads(capsys.readouterr().out)] == [0.95, 0.5]
     rows.pop()
     assert run_bench("fake") == 0
     assert "goodput" in capsys.readouterr().out
+
+
+def test_a_ratio_may_have_to_lie_between_two_values() -> None:
+    assert [replace(row(ratio), most=1.1).met for ratio in (0.89, 0.9, 1.1, 1.11)] == [False, True, True, False]
+
+
+def test_a_bench_measures_in_its_worlds() -> None:
+    assert (bench_world("allreduce"), bench_world("hierarchical")) == ("emulated", "simulated")
+    assert bench_world("hierarchical", "emulated") == "emulated"
+    with pytest.raises(ScenarioError) as caught:
+        bench_world("allreduce", "simulated")
+    assert str(caught.value) == (
+        "tb bench: --world: allreduce does not measure in that world; found 'simulated'; allowed: emulated"
+    )
 
 
 def test_an_unknown_bench_is_named_with_the_nearest() -> None:

@@ -109,9 +109,25 @@ def test_replay_takes_a_run_directory(monkeypatch, engine, tmp_path, capsys):
 
 def test_bench_hands_over_its_name(monkeypatch):
     asked = []
-    install_fake(monkeypatch, "testbed.bench", run_bench=lambda name, as_json: asked.append((name, as_json)) or 0)
+    install_fake(
+        monkeypatch,
+        "testbed.bench",
+        bench_world=lambda name, world: world or "emulated",
+        run_bench=lambda name, as_json, world: asked.append((name, as_json, world)) or 0,
+    )
     assert main(["bench", "allreduce", "--json"]) == 0
-    assert asked == [("allreduce", True)]
+    assert main(["bench", "hierarchical", "--world", "simulated"]) == 0
+    assert asked == [("allreduce", True, "emulated"), ("hierarchical", False, "simulated")]
+
+
+def test_only_a_bench_of_the_emulated_world_needs_root(monkeypatch, capsys):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    install_fake(
+        monkeypatch, "testbed.bench", bench_world=lambda name, world: world, run_bench=lambda name, as_json, world: 0
+    )
+    assert main(["bench", "hierarchical", "--world", "simulated"]) == 0
+    assert main(["bench", "hierarchical", "--world", "emulated"]) == 3
+    assert "root" in capsys.readouterr().err
 
 
 def test_cleanup_tells_what_it_removed(monkeypatch, capsys):

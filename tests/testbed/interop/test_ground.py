@@ -76,6 +76,16 @@ def test_what_was_asked_for_and_does_not_work_is_refused(where, told, tmp_path):
     assert str(caught.value) == told
 
 
+@pytest.mark.parametrize("where", ["host", "initial"])
+def test_a_kernel_without_rxe_is_not_even_tried(where, tmp_path):
+    with pytest.raises(HostCapabilityError) as caught:
+        choose_ground(where, tmp_path, lambda text: None, rxe=lambda: False, check=None)
+    assert str(caught.value) == (
+        f"this machine lacks rdma_rxe in {KERNEL}; --where qemu runs a stock kernel that has it"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("served", "problem"),
     [

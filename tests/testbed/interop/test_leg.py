@@ -47,6 +47,7 @@ def fake(monkeypatch):
     monkeypatch.setattr(leg, "choose_ground", lambda where, folder, say: "qemu" if where == "auto" else where)
     monkeypatch.setattr(leg, "ensure_packages", lambda say, **more: made.happened.append("packages"))
     monkeypatch.setattr(leg, "prepare_image", lambda work, say: SimpleNamespace(versions={"busybox": "1.35"}))
+    monkeypatch.setattr(leg, "has_rxe", lambda: False)
     monkeypatch.setattr(leg, "package_version", lambda package: f"{package}-1")
     monkeypatch.setattr(leg, "boot_guest", boot_guest)
 
@@ -133,6 +134,7 @@ def test_on_the_hosts_own_kernel_there_is_one_lane_and_no_image(fake, monkeypatc
         leg, "native_boot", lambda devices, ground: lambda run_dir, run: boot(ground, devices, run_dir, run)
     )
     monkeypatch.setattr(leg, "prepare_image", None)
+    monkeypatch.setattr(leg, "has_rxe", lambda: True)
     result = leg.run_leg(CASES[:1] * 40, say=lambda text: None, where="initial")
     assert fake.happened[:2] == ["packages", ("boot", 4)]
     assert (result.environment["where"], result.environment["guests"], len(result.outcomes)) == ("initial", "1", 40)

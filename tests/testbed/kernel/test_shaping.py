@@ -1,12 +1,10 @@
-import os
 import shutil
 import subprocess
 
 import pytest
+from pyroute2 import IPRoute
 
 from testbed.doctor.isolation import run_isolated
-from testbed.kernel.links import read_links, veth_pair
-from testbed.kernel.rtnetlink import Rtnetlink
 from testbed.kernel.shaping import burst_bytes, change_rate, read_qdisc, shape
 from tests.support.emulated import needs_root
 
@@ -26,16 +24,16 @@ def test_burst(rate_bps: int, mtu: int, expected: int) -> None:
 
 
 def _shape_and_change() -> str:
-    with Rtnetlink() as netlink:
-        netlink.change([veth_pair("va", b"\2\0\0\0\0\1", "vb", b"\2\0\0\0\0\2", os.getpid(), 1500)])
-        index = next(link.index for link in read_links(netlink).values() if link.name == "va")
+    with IPRoute() as netlink:
+        netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
+        index = netlink.link_lookup(ifname="va")[0]
         before = read_qdisc(netlink, index)
         seen = []
         for rate_bps in (64_000, 100_000_000, 40_000_000_000):
             if not seen:
-                netlink.change(shape(index, rate_bps=rate_bps, queue_packets=7, mtu=1500))
+                shape(netlink, index, rate_bps=rate_bps, queue_packets=7, mtu=1500)
             else:
-                netlink.change(change_rate(index, rate_bps=rate_bps, mtu=1500))
+                change_rate(netlink, index, rate_bps=rate_bps, mtu=1500)
             reading = read_qdisc(netlink, index)
             assert reading is not None
             seen.append((reading.rate_bps, reading.queue_packets))
@@ -44,10 +42,10 @@ def _shape_and_change() -> str:
 
 def _as_tc_tells() -> str:
     """Another reader of the same kernel: iproute2."""
-    with Rtnetlink() as netlink:
-        netlink.change([veth_pair("va", b"\2\0\0\0\0\1", "vb", b"\2\0\0\0\0\2", os.getpid(), 1500)])
-        index = next(link.index for link in read_links(netlink).values() if link.name == "va")
-        netlink.change(shape(index, rate_bps=20_000_000, queue_packets=77, mtu=1500))
+    with IPRoute() as netlink:
+        netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
+        index = netlink.link_lookup(ifname="va")[0]
+        shape(netlink, index, rate_bps=20_000_000, queue_packets=77, mtu=1500)
         commands = ["tc class show dev va", "tc qdisc show dev va"]
         return "".join(
             subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout for command in commands

@@ -37,15 +37,15 @@ topology:
     h2-s1: {rate: 50Mbps}
     h3-s1: {ecn_threshold: none}
     h4-s1: {ecn_threshold: 20}
-switch: {program: netreduce, release: asap, gate: epsn}
+switch: {program: netreduce, release: asap, gate: epsn, memory: 99}
 transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9, ack_every: 4,
-            start_psn: 0xfffffc, receive_late: 2ms, congestion_control: dcqcn,
+            start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms, congestion_control: dcqcn,
             dcqcn: {time_scale: 40, gain: 0.01, recovery_steps: 3, alpha_timer: 1ms, increase_timer: 2ms,
                     byte_counter: 3MB, cnp_interval: 4ms, cut_period: 5ms, additive_increase: 6Mbps,
                     hyper_increase: 7Mbps, min_rate: 8Mbps, burst: 9us}}
 job: {collective: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
-      window_messages: 3, credit: received, hello: false, fallback: ring, straggler: {rank: 2, delay: 100ms},
-      hosts: [h4, h1, h3]}
+      window_messages: 3, copies: 1, window_packets: 12, credit: received, hello: false, fallback: ring,
+      straggler: {rank: 2, delay: 100ms}, pipelined: false, hosts: [h4, h1, h3]}
 clocks: {offset: 500ms, drift: 100ppm}
 faults:
   - {kind: loss, links: [h1-s1], direction: up, rate: 1%, from: 1ms, until: 2s,
@@ -81,14 +81,14 @@ def test_every_key_arrives_where_it_belongs():
     thresholds = [scenario.topology.link(name).shape.ecn_threshold_packets for name in ("h2-s1", "h3-s1", "h4-s1")]
     assert thresholds == [65, None, 20]
     assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
-    assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn")
+    assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn", "soft", 99)
     assert dataclasses.astuple(transport) == (
-        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, "dcqcn",
+        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert dataclasses.astuple(job) == (
-        "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, "received", False, "ring", 2, 100_000_000,
-        ("h4", "h1", "h3"),
+        "netreduce", "synthetic", 2 << 20, "int32", "max", 3, 8, 3, 1, 12, "received", False, "ring", 2, 100_000_000,
+        False, ("h4", "h1", "h3"),
     )  # fmt: skip
     match = Match(frozenset({0x11}), 0x60, 3, 1, -1, 2, 0)
     loss = Loss("loss-1", ("h1-s1",), (Direction.UP,), Window(1_000_000, 2 * 10**9), match, 0.01)
@@ -213,7 +213,9 @@ def test_the_loss_case_table_is_covered():
         "straggler-too-late", "receiver-not-ready", "delayed-link", "link-flap", "switch-paused", "worker-paused",
         "dead-link", "switch-killed", "switch-restarted", "worker-killed", "rack", "rack-lossy", "rack-bursty",
         "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
-        "custom-topology-ring", "rack-32", "congested", "congested-tcp", "spine-leaf", "spine-leaf-lossy",
+        "custom-topology-ring", "rack-32", "congested", "congested-tcp",
+        "hierarchical", "hierarchical-lossy", "hierarchical-ring", "hierarchical-tencent",
+        "spine-leaf", "spine-leaf-lossy",
         "spine-leaf-partial-lost", "spine-leaf-value-lost", "spine-leaf-last-hop-lost", "spine-leaf-boundary-lost",
         "spine-leaf-first-lost", "spine-leaf-duplicate", "spine-leaf-reorder", "spine-leaf-ack-lost",
     }  # fmt: skip

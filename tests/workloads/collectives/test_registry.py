@@ -37,3 +37,9 @@ def test_an_unknown_name(call):
     assert str(caught.value) == (
         "scenario: job.collective: unknown collective; found rings; allowed: ring, netreduce, parallel_netreduce, shift, tencent"
     )
+
+
+def test_a_collective_of_phases_has_no_connection_of_its_own():
+    with pytest.raises(ScenarioError, match="collective tencent has no connection of its own: ask for its phases'"):
+        message_packets(worker_config(0, 2, kind="tencent").collective, 1, 1, 256)
+    assert message_packets(worker_config(0, 2, kind="all_gather").collective, 128, 1, 256) == (1,)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.support.fake_pyverbs import MEMORY, PERMISSION, UNREACHABLE, completion, fake_pyverbs
+from tests.support.fake_pyverbs import MEMORY, PERMISSION, UNREACHABLE, FakeError, completion, fake_pyverbs
 from workloads.config import QpConfig
 from workloads.errors import HostCapabilityError
 from workloads.verbs import Region, WorkCompletion, libibverbs
@@ -183,3 +183,22 @@ def test_the_real_pyverbs_has_all_that_is_called_and_all_words():
     for name in ("sq_psn", "rq_psn", "dest_qp_num", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer"):
         setattr(attributes, name, 3)
         assert getattr(attributes, name) == 3
+
+
+@pytest.mark.parametrize(("lost", "code", "asked"), [(4, UNREACHABLE, 5), (0, UNREACHABLE, 1), (1, PERMISSION, 1)])
+def test_a_lost_arp_frame_is_asked_for_again(nic, monkeypatch, lost, code, asked):
+    device, _ = nic()
+    qpn, attempts = device.create_qp(CONFIG), []
+
+    def to_rts(attributes):
+        attempts.append(attributes)
+        if len(attempts) <= lost:
+            raise FakeError("Failed to do to_rts", code)
+
+    monkeypatch.setattr(device._qps[qpn], "to_rts", to_rts)
+    if code == PERMISSION:
+        with pytest.raises(HostCapabilityError, match="run as root"):
+            device.connect(qpn, CONFIG, 1)
+    else:
+        device.connect(qpn, CONFIG, 1)
+    assert len(attempts) == asked

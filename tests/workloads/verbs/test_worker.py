@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.fake_nics import Fabric
 from tests.support.simulation import digests, expected_digests, rack_plan
-from workloads.config import ArithmeticSpec
+from workloads.config import ArithmeticSpec, PhaseConfig
+from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed
 from workloads.gradients import create_source
 from workloads.machine import event_record
@@ -120,3 +123,12 @@ def test_what_was_opened_is_given_back_when_the_worker_cannot_be_made():
     with pytest.raises(Exception, match="int32sat"):
         VerbsWorker(config, "rxe0", source, open_nic=open_nic)
     assert opened[0].closed
+
+
+def test_a_device_runs_no_phases():
+    config = rack_plan(2).workers[0]
+    ring = PhaseConfig(config.to_successor, config.from_predecessor, config.collective, 0, 4)
+    with pytest.raises(
+        ScenarioError, match=r"a device runs one ring; found netreduce; allowed: netreduce, ring, shift$"
+    ):
+        VerbsWorker(replace(config, phases=(ring,)), "rxe0", create_source(config.workload, 0, 2))

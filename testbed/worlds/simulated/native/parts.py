@@ -68,7 +68,7 @@ def choose_parts(plan: Plan, *, native: bool = True) -> Parts:
     if library is None:
         return Parts(Agenda(plan.scenario.seed), HostNode, SwitchNode, Wire, _nothing)
     frames = [link.shape.mtu + 14 for link in plan.scenario.topology.links]
-    frames += [qp.path_mtu + _HEADERS for worker in plan.workers for qp in worker.queue_pairs]
+    frames += [qp.path_mtu + _HEADERS for worker in plan.ring_workers for qp in worker.queue_pairs]
     agenda = NativeAgenda(plan.scenario.seed, library, max(frames) + 63 & ~63)
     return Parts(agenda, NativeHostNode, NativeSwitchNode, NativeWire, agenda.connect)
 

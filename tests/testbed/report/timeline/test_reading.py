@@ -17,6 +17,7 @@ from testbed.report.timeline import Timeline, build_timeline
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import of, rack_links, rack_plan
 from topologies import DIRECTIONS, Direction
+from workloads.errors import ScenarioError
 
 LOSS = Loss("loss", rack_links(3), DIRECTIONS, rate=0.03)
 
@@ -151,3 +152,17 @@ def test_states_of_a_traced_sender_cover_what_it_waited_for() -> None:
 def test_an_empty_history_is_an_empty_timeline() -> None:
     timeline = build_timeline([])
     assert (timeline.hosts, timeline.qps, timeline.stop) == ((), [], 0)
+
+
+def test_a_run_in_phases_is_refused_rather_than_drawn_as_one_ring() -> None:
+    phase = {
+        "t": 0,
+        "node": "h1",
+        "event": "PhaseStarted",
+        "iteration": 0,
+        "phase": "netreduce",
+        "bytes": 4,
+        "messages": 1,
+    }
+    with pytest.raises(ScenarioError, match="a timeline shows one ring; found a run in phases, with a ring for each"):
+        build_timeline([phase])

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+from testbed import run
 from testbed.checkers import CheckContext, run_checks
 from testbed.faults.model import Drop, Match
 from testbed.history import sort_history
@@ -222,3 +223,15 @@ def test_a_run_whose_hosts_choose_their_names_is_judged_by_them(tmp_path, monkey
 
 def test_the_loop_is_named_for_the_report():
     assert DeviceLoop.backend == "verbs"
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_whole_run_uses_the_plan_as_it_ran(tmp_path, monkeypatch):
+    monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr(world, "require_devices", lambda nics: None)
+    monkeypatch.setitem(run._WORLDS, "emulated", lambda: EmulatedWorld(build_with_chosen_names))
+    result = run.run_scenario(plan_on_devices().scenario, tmp_path / "run")
+    verdicts = {check["name"]: check["verdict"] for check in result.document["checks"]}
+    assert result.document["verdict"] == "pass", verdicts
+    assert verdicts["transparency"] == "pass"

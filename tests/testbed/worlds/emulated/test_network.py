@@ -93,9 +93,32 @@ class TestBuilt:
     def test_a_changed_rate_that_the_kernel_does_not_show_is_an_error(
         self, network: Network, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(network_module, "change_rate", lambda *args, **kwargs: ())
+        monkeypatch.setattr(network_module, "change_rate", lambda *args, **kwargs: None)
         with pytest.raises(InternalError, match=r"^link h1-s1 up: rate: asked for 3000000, the kernel shows 50000000$"):
             network.set_rate(TOPOLOGY.link("h1-s1"), Direction.UP, 3_000_000)
+
+    def test_a_changed_rate_that_the_kernel_refuses_is_a_capability_error(self, network: Network) -> None:
+        interface = network.interface("h1", 0)
+        self.run(network, "h1", "tc", "qdisc", "del", "dev", interface, "root")
+        text = r"^this machine lacks what is needed to change the rate of link h1-s1 up \(the kernel says: .+\); run `tb doctor`"
+        with pytest.raises(HostCapabilityError, match=text):
+            network.set_rate(TOPOLOGY.link("h1-s1"), Direction.UP, 3_000_000)
+
+    def test_a_port_that_goes_down_takes_the_carrier_of_its_far_end(self, network: Network) -> None:
+        far = network.interface("h1", 0)
+        seen = []
+        for up in (False, True):
+            network.set_state("s1", 0, up=up)
+            shown = self.run(network, "h1", "ip", "-o", "link", "show", far)
+            near = self.run(network, "s1", "ip", "-o", "link", "show", network.interface("s1", 0))
+            seen.append(("NO-CARRIER" in shown, "PROMISC" in near))
+        assert seen == [(True, True), (False, True)]
+
+    def test_a_port_that_has_gone_cannot_be_set_up(self, network: Network) -> None:
+        self.run(network, "s1", "ip", "link", "del", network.interface("s1", 0))
+        text = r"^this machine lacks what is needed to set port 0 of s1 up \(the kernel says: No such device\); run `tb doctor`"
+        with pytest.raises(HostCapabilityError, match=text):
+            network.set_state("s1", 0, up=True)
 
     def test_nothing_is_left_and_stopping_twice_is_harmless(self, network: Network, ledger: Ledger) -> None:
         network.stop()
@@ -112,7 +135,7 @@ class TestBuilt:
     def test_a_network_weaker_than_asked_is_refused_and_removed(
         self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, name: str, found: str
     ) -> None:
-        monkeypatch.setattr(network_module, name, lambda *args, **kwargs: ())
+        monkeypatch.setattr(network_module, name, lambda *args, **kwargs: None)
         with pytest.raises(InternalError, match=found):
             build(TOPOLOGY, ledger)
         assert find_leftovers(ledger.entries()) == ()
@@ -120,7 +143,10 @@ class TestBuilt:
     def test_a_wish_that_the_kernel_refuses_is_a_capability_error(
         self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(network_module, "shape", lambda *args, **kwargs: change_rate(1, rate_bps=8_000, mtu=1500))
+        def too_early(netlink: object, index: int, **_: object) -> None:
+            change_rate(netlink, index, rate_bps=8_000, mtu=1500)
+
+        monkeypatch.setattr(network_module, "shape", too_early)
         text = r"^this machine lacks what is needed to configure h1 \(the kernel says: "
         with pytest.raises(HostCapabilityError, match=text):
             build(TOPOLOGY, ledger)

@@ -6,8 +6,8 @@ import pytest
 
 from testbed.scenario.clocks import Clocks
 from testbed.worlds.emulated import EmulatedWorld
-from tests.support.emulated import SHAPE, builder, make_rack_plan
-from workloads.errors import HostCapabilityError, ScenarioError
+from tests.support.emulated import builder, make_rack_plan
+from workloads.errors import ScenarioError
 
 
 def refusal(plan, tmp_path, error):
@@ -17,15 +17,6 @@ def refusal(plan, tmp_path, error):
     assert records == []
     assert not list(tmp_path.iterdir())
     return str(caught.value)
-
-
-def test_links_that_mark_are_refused_with_what_would_do_it(tmp_path):
-    plan = make_rack_plan(shape=replace(SHAPE, ecn_threshold_packets=20))
-    assert refusal(plan, tmp_path, HostCapabilityError) == (
-        "this machine lacks a link queue that marks from a length on (topology.link.ecn_threshold, asked for on h1-s1, "
-        "h2-s1): below HTB lies a pfifo of the kernel, which drops and never marks; run it with --world simulated, or mark "
-        "by chance with a fault of kind ecn_mark"
-    )
 
 
 def test_clocks_that_are_off_are_refused(tmp_path):

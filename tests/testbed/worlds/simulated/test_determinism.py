@@ -24,8 +24,13 @@ IN_LATER_MESSAGES = {
 OTHERWISE = {
     "congested": ("job.size=200kB", "topology.link.ecn_threshold=5"),
     "demo": ("job.iterations=2",),
+    "accelerator-dies": (*SMALL, "faults.cut.from=10ms"),
+    "accelerator-flap": (*SMALL, "faults.flap.from=10ms", "faults.flap.until=40ms"),
+    "accelerator-killed": (*SMALL, "faults.kill.from=10ms"),
+    "accelerator-lossy": (*SMALL, "faults.loss.rate=5%"),
     "dead-link": (*SMALL, "faults.cut.from=5ms", "transport.timeout=10"),
     "first-of-last-message-lost": ("job.size=99264", "faults.first.match.message=4"),
+    "hierarchical-lossy": ("job.size=60kB", "job.message_packets=8"),
     "last-result-lost": (*SMALL, "faults.result.match.message=4"),
     "link-flap": ("job.size=200kB",),
     "rack-bursty": ("job.size=200kB",),
@@ -59,15 +64,22 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
     assert len(set(texts)) == len(cases)
     struck = {case.scenario for case, text in zip(cases, texts, strict=True) if '"FaultStruck"' in text}
     quiet = {
+        "accelerator",
+        "accelerator-slow",
         "rack",
         "rack-32",
         "receiver-not-ready",
         "shift",
+        "spine-leaf",
         "straggler",
         "straggler-too-late",
         "spine-leaf-ring",
         "fat-tree-ring",
+        "switchml",
         "congested",
+        "hierarchical",
+        "hierarchical-ring",
+        "hierarchical-tencent",
     }
     assert set(IN_VIRTUAL_TIME) - struck == quiet
     marking = [case.scenario for case, text in zip(cases, texts, strict=True) if re.search(r'"marks":[1-9]', text)]

@@ -1,0 +1,244 @@
+"""The SwitchML switch program (Sapio et al., NSDI 2021; see `docs/switchml.md` for what is sourced and what is decided).
+
+Workers send blocks to slots of the switch's pool; it adds them, and when all are inside it sends the sum to all. Each index
+has two versions: a worker uses one only when it has the result of the other, so that a sum is kept until nobody can ask
+for it any more. What the switch does with a packet is decided by `tables`; here are the events and the actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.jobs import BlockReplayed, BlockSummed, ContributionIgnored, JobMember, MemoryAtEnd, SlotChanged
+from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
+from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from workloads.machine import Buffer
+from workloads.wire import Envelope
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    AggregationHeader,
+    Datagram,
+    DatagramError,
+    DatagramFlag,
+    DatagramKind,
+    Policy,
+    decode_datagram,
+    encode_datagram,
+    payload_sum,
+)
+
+__all__ = ["Contribution", "SwitchMlProgram"]
+
+_KINDS = (DatagramKind.DATA, DatagramKind.EXPONENTS)
+_SEQUENCES = 1 << 32
+_FRAME_REASONS = ("checksum", "malformed", "wrong_port", "bad_slot")
+_COUNTERS = ("data_in", "results_out", "replayed", "bypassed")
+
+
+class Contribution(NamedTuple):
+    """A packet and its place."""
+
+    pool: Pool
+    rank: int
+    version: int
+    cell: int
+    """index within the job's part of the pool"""
+    datagram: Datagram
+
+    @property
+    def block(self) -> int:
+        return (self.datagram.header.sequence - 1) % _SEQUENCES
+
+
+class SwitchMlProgram(ForwardProgram):
+    """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
+
+    pool_class = Pool
+    counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
+
+    def __init__(self, config: SwitchConfig) -> None:
+        """Raises ScenarioError for jobs that cannot be served."""
+        super().__init__(config)
+        check_jobs(config)
+        self._traced = config.trace
+        self.pools = {job.job: self.pool_class(job) for job in config.jobs}
+        self._services = {job.service_ip for job in config.jobs}
+        self._now = 0
+        self._actions: dict[SlotAction, Callable[[Contribution], None]] = {
+            action: getattr(self, action.value)
+            for action in SlotAction
+            if action not in DROP_REASONS and action is not SlotAction.FORGET
+        }
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        self._now = now
+        try:
+            found = decode_datagram(frame)
+        except DatagramError as error:
+            self._ignore(-1, -1, -1, -1, error.reason)
+            return
+        if found is None or found.dst_ip not in self._services or found.header.policy != Policy.SWITCHML:
+            self.count("bypassed")
+            self.forward(port, frame)
+            return
+        self.count("data_in")
+        contribution = self._place(port, found)
+        if contribution is not None:
+            self._aggregate(contribution)
+
+    def _place(self, port: int, found: Datagram) -> Contribution | None:
+        """The slot of a packet; None, and told, when it has none."""
+        header = found.header
+        pool = self.pools.get(header.job)
+        member = pool.by_ip.get(found.src_ip) if pool is not None else None
+        if pool is None or member is None or header.kind not in _KINDS:
+            self._ignore(header.job, -1, -1, header.slot, "malformed")
+            return None
+        block, index = (header.sequence - 1) % _SEQUENCES, header.slot - pool.config.first_slot
+        if member.port != port:
+            self._ignore(pool.job, member.rank, block, header.slot, "wrong_port")
+        elif not 0 <= index < pool.slots:
+            self._ignore(pool.job, member.rank, block, header.slot, "bad_slot")
+        elif (
+            header.bitmap0 != 1 << member.rank
+            or header.fan_in0 != pool.size
+            or header.nelem > pool.config.elements
+            or header.op
+        ):
+            self._ignore(pool.job, member.rank, block, header.slot, "malformed")
+        else:
+            return Contribution(pool, member.rank, self.version_of(header), index, found)
+        return None
+
+    def version_of(self, header: AggregationHeader) -> int:
+        return 1 if header.flags & DatagramFlag.VERSION else 0
+
+    def _aggregate(self, c: Contribution) -> None:
+        event = self.slot_event(c)
+        before = c.pool.state(c.version, c.cell)
+        after, action = SLOT_TABLE[before, event]
+        if self._traced:
+            self._tell_step(c, c.version, before, event, after)
+        if action in DROP_REASONS:
+            self._ignore(c.pool.job, c.rank, c.block, c.datagram.header.slot, DROP_REASONS[action])
+            return
+        c.pool.newest[c.rank][c.cell] = c.block
+        self.move_on(c)
+        if before is SlotState.FREE:
+            c.pool.occupy(1, self._now)
+        self._actions[action](c)
+
+    def slot_event(self, c: Contribution) -> SlotEvent:
+        """What the packet is to its slot; the state is looked at only for what the table cannot know."""
+        pool, version, index = c.pool, c.version, c.cell
+        if self.is_older(c.block, pool.newest[c.rank][index]):
+            return SlotEvent.STALE
+        seen = pool.seen[version][index]
+        if seen and (pool.block[version][index], pool.length[version][index]) != (c.block, c.datagram.header.nelem):
+            return SlotEvent.MISMATCH
+        if seen >> c.rank & 1:
+            return SlotEvent.REPEAT
+        if pool.state(1 - version, index) is SlotState.FILLING:
+            return SlotEvent.OVERRUN
+        return SlotEvent.COMPLETING if seen | 1 << c.rank == pool.everyone else SlotEvent.NEW
+
+    def is_older(self, block: int, newest: int) -> bool:
+        """Blocks are counted modulo 2^32."""
+        return newest >= 0 and (newest - block) % _SEQUENCES in range(1, _SEQUENCES // 2)
+
+    def move_on(self, c: Contribution) -> None:
+        """Its worker contributes here, so it has the result of the other version."""
+        pool, other, index = c.pool, 1 - c.version, c.cell
+        seen = pool.seen[other][index]
+        if not seen >> c.rank & 1:
+            return
+        last = seen == 1 << c.rank
+        event = SlotEvent.LAST_MOVED_ON if last else SlotEvent.MOVED_ON
+        before = pool.state(other, index)
+        after, _ = SLOT_TABLE[before, event]
+        if self._traced:
+            self._tell_step(c, other, before, event, after)
+        pool.seen[other][index] = seen & ~(1 << c.rank)
+        if last:
+            pool.occupy(-1, self._now)
+
+    def store(self, c: Contribution) -> None:
+        """Add it; the first one overwrites what was there."""
+        pool, version, index = c.pool, c.version, c.cell
+        header = c.datagram.header
+        entered, exponents = pool.entered[version][index], (header.exponent0, header.exponent1)
+        elements = np.frombuffer(c.datagram.payload, ">i4")
+        value = pool.values[version, index, : header.nelem]
+        if self.is_first(c):
+            pool.block[version][index], pool.length[version][index] = c.block, header.nelem
+            pool.inside[version][index] = 0
+            entered[:] = [0] * pool.size
+            pool.exponents[version][index] = exponents
+            value[:] = elements
+        else:
+            first, second = pool.exponents[version][index]
+            pool.exponents[version][index] = max(first, exponents[0]), max(second, exponents[1])
+            np.add(value, elements, out=value, casting="unsafe")  # wraps
+        entered[c.rank] += 1
+        pool.inside[version][index] += 1
+        pool.seen[version][index] |= 1 << c.rank
+
+    def is_first(self, c: Contribution) -> bool:
+        """Decided by the bitmap: the counter of a complete sum says nothing about who still needs it."""
+        return not c.pool.seen[c.version][c.cell]
+
+    def store_and_answer(self, c: Contribution) -> None:
+        self.store(c)
+        entered = tuple(c.pool.entered[c.version][c.cell])
+        self.tell(BlockSummed(c.pool.job, c.block, c.datagram.header.slot, entered))
+        self.send_result(c, c.pool.config.members)
+
+    def replay(self, c: Contribution) -> None:
+        self.count("replayed")
+        self.tell(BlockReplayed(c.pool.job, c.rank, c.block, c.datagram.header.slot))
+        self.send_result(c, (c.pool.config.members[c.rank],))
+
+    def send_result(self, c: Contribution, members: tuple[JobMember, ...]) -> None:
+        """The slot's sum to each of `members`."""
+        pool, version, index, asked = c.pool, c.version, c.cell, c.datagram.header
+        config, length = pool.config, pool.length[version][index]
+        payload = pool.values[version, index, :length].astype(">i4").tobytes()
+        exponent0, exponent1 = pool.exponents[version][index]
+        header = asked._replace(
+            kind=DatagramKind.RESULT, bitmap0=pool.everyone, nelem=length, exponent0=exponent0, exponent1=exponent1
+        )
+        summed = payload_sum(payload)
+        for member in members:
+            envelope = Envelope(config.service_mac, member.mac, config.service_ip, member.ip, AGGREGATION_PORT)
+            self.emit(member.port, encode_datagram(envelope, AGGREGATION_PORT, header, payload, summed))
+            self.count("results_out")
+
+    def finish(self, now: int) -> None:
+        for pool in self.pools.values():
+            pool.occupy(0, now)
+            config = pool.config
+            self.tell(
+                MemoryAtEnd(
+                    pool.job,
+                    config.first_slot,
+                    pool.slots,
+                    pool.open_slots,
+                    VERSIONS * pool.slots,
+                    pool.peak,
+                    pool.busy_ns,
+                )
+            )
+        super().finish(now)
+
+    def _ignore(self, job: int, rank: int, block: int, slot: int, reason: str) -> None:
+        self.count(reason)
+        self.tell(ContributionIgnored(job, rank, block, slot, reason))
+
+    def _tell_step(self, c: Contribution, version: int, state: SlotState, event: SlotEvent, after: SlotState) -> None:
+        names = (item.name.lower() for item in (state, event, after))
+        self.tell(SlotChanged(c.pool.job, c.datagram.header.slot, version, c.block, c.rank, *names))

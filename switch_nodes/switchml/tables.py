@@ -1,0 +1,73 @@
+"""The automaton of a SwitchML slot as a table. A slot is one version of one index: the other version is its shadow copy.
+
+Source: the loss-tolerant algorithm of the public implementation (`p4lang/p4app-switchML`; protocol text, section 2.1), which
+is written there as arithmetic on a counter and two bitmaps. The states are ours: FREE is an empty bitmap, FILLING a counter
+above 0, DONE a counter that came round. So are STALE, OVERRUN and MISMATCH, which the released program cannot tell from the
+others, because its packets carry no number: a network that delivers an old copy late makes it count twice.
+
+Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
+Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["DROP_REASONS", "SLOT_TABLE", "SlotAction", "SlotEvent", "SlotState"]
+
+
+class SlotState(Enum):
+    FREE = "every worker has moved on to the other version, or none has come yet"
+    FILLING = "some contributions"
+    DONE = "all contributions; the sum stays for those that have not got it"
+
+
+class SlotEvent(Enum):
+    """What a packet is to its slot; MOVED_ON is what it is to the other version of the index."""
+
+    NEW = "its worker's first contribution here, others are missing"
+    COMPLETING = "its worker's first contribution here, the last one missing"
+    REPEAT = "another copy of a contribution that is inside"
+    MISMATCH = "another block than the slot's, or another size"
+    OVERRUN = "the other version is still filling: its worker went on without a result"
+    STALE = "older than what its worker has sent for this index before"
+    MOVED_ON = "its worker contributes to the other version: it has this one's sum"
+    LAST_MOVED_ON = "as MOVED_ON, and it was the last one"
+
+
+class SlotAction(Enum):
+    """Values are the names of the program's methods."""
+
+    STORE = "store"
+    STORE_AND_ANSWER = "store_and_answer"
+    REPLAY = "replay"
+    FORGET = "forget"
+    DROP_DUPLICATE = "drop_duplicate"
+    DROP_MISMATCH = "drop_mismatch"
+    DROP_OVERRUN = "drop_overrun"
+    DROP_STALE = "drop_stale"
+
+
+_S, _E, _A = SlotState, SlotEvent, SlotAction
+SLOT_TABLE: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
+    **{(state, _E.STALE): (state, _A.DROP_STALE) for state in SlotState},
+    (_S.FREE, _E.OVERRUN): (_S.FREE, _A.DROP_OVERRUN),
+    (_S.FREE, _E.NEW): (_S.FILLING, _A.STORE),  # the first writer overwrites: there is no clearing pass
+    (_S.FREE, _E.COMPLETING): (_S.DONE, _A.STORE_AND_ANSWER),  # a job of one worker
+    (_S.FILLING, _E.NEW): (_S.FILLING, _A.STORE),
+    (_S.FILLING, _E.COMPLETING): (_S.DONE, _A.STORE_AND_ANSWER),
+    (_S.FILLING, _E.REPEAT): (_S.FILLING, _A.DROP_DUPLICATE),
+    (_S.FILLING, _E.MISMATCH): (_S.FILLING, _A.DROP_MISMATCH),
+    (_S.DONE, _E.REPEAT): (_S.DONE, _A.REPLAY),  # the result was lost on its way
+    (_S.DONE, _E.MISMATCH): (_S.DONE, _A.DROP_MISMATCH),
+    (_S.DONE, _E.MOVED_ON): (_S.DONE, _A.FORGET),
+    (_S.DONE, _E.LAST_MOVED_ON): (_S.FREE, _A.FORGET),
+}
+
+DROP_REASONS: dict[SlotAction, str] = {
+    SlotAction.DROP_DUPLICATE: "duplicate",
+    SlotAction.DROP_MISMATCH: "mismatch",
+    SlotAction.DROP_OVERRUN: "overrun",
+    SlotAction.DROP_STALE: "stale",
+}
+"""`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""

@@ -1,0 +1,46 @@
+"""Liveness of jobs that a switch aggregates by itself: who waited for which block, and who owed it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from testbed.checkers.blocks import block_layout, served_jobs
+from testbed.checkers.context import CheckContext
+from testbed.checkers.liveness import failures
+from testbed.verdict import CheckResult, Verdict
+
+__all__ = ["job_liveness"]
+
+
+def job_liveness(context: CheckContext) -> CheckResult:
+    """Every worker finished, and no slot holds a contribution without a sum."""
+    name = "liveness"
+    if not context.events("TrafficStarted", "CollectiveStarted", "WorkerFinished", "WorkerFailed"):
+        return CheckResult(name, Verdict.UNKNOWN, "the history tells of no traffic")
+    stalled = [worker for worker in context.workers if worker not in context.finished]
+    if stalled:
+        found, stories = failures(context), [_story(context, worker) for worker in stalled]
+        detail = f"{len(stalled)} of {len(context.workers)} workers did not finish; {(found or stories)[0]}"
+        return CheckResult(name, Verdict.FAIL, detail, (*found, *stories))
+    told = context.events("MemoryAtEnd")
+    left = [f"{record['node']}, job {record['job']}: {record['open']} slots" for record in told if record["open"]]
+    if left:
+        detail = f"every worker finished, but contributions without a sum are left: {'; '.join(left)}"
+        verdict = Verdict.UNKNOWN if context.restarted_switches else Verdict.FAIL
+        return CheckResult(name, verdict, detail, tuple(left))
+    if {(record["node"], record["job"]) for record in told} < set(served_jobs(context)):
+        detail = "every worker finished, but a switch did not tell what is left in its slots"
+        return CheckResult(name, Verdict.UNKNOWN, detail)
+    return CheckResult(name, Verdict.PASS, f"all {len(context.workers)} workers finished; no slot holds a leftover")
+
+
+def _story(context: CheckContext, worker: str) -> str:
+    """The block that a stalled worker asked for most often, and whether it was ever summed."""
+    resent = [record for record in context.events("DatagramResent") if record["node"] == worker]
+    if not resent:
+        return f"{worker} waited, and sent nothing again"
+    (job, block), times = Counter((record["job"], record["block"]) for record in resent).most_common(1)[0]
+    summed = any((record["job"], record["block"]) == (job, block) for record in context.events("BlockSummed"))
+    layout = block_layout(context, job)
+    what = "the switch had summed it, the result did not arrive" if summed else "the switch never summed it"
+    return f"{worker} sent {layout.name(block)} {times + 1} times: {what}"

@@ -1,0 +1,147 @@
+"""`tb steering`: the tables of the commodity switches, planned or as the controller read them last."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from testbed.plan import make_plan
+from testbed.plan.commodity import commodity_switches
+from testbed.scenario import load_scenario
+from testbed.steering.fabric import make_fabric
+from testbed.steering.readings import READINGS_NAME, TableReading, TableRow, make_rows
+from workloads.errors import ScenarioError
+
+__all__ = ["configure_steering", "run_steering"]
+
+_FACTS = ("ControllerReady", "RulesInstalled", "RulesReplaced", "SwitchLost")
+
+
+def configure_steering(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+Of a scenario: the rules that its commodity switches get at the start. Of a run directory, during the run or after it: the
+rules with their counters as the controller read them last (once a second), and when it changed them. Ports count from 0.
+
+examples:
+  ./tb steering accelerator
+  ./tb steering runs/latest
+  ./tb steering accelerator --down s1:5       what is left when that port dies
+"""
+    parser.add_argument("what", metavar="SCENARIO|RUN_DIR", help="a built-in's name, a YAML file, or a run directory")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
+    )
+    parser.add_argument(
+        "--down", action="append", default=[], metavar="SWITCH:PORT", help="as if this port had no carrier (scenarios)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the tables as JSON alone on stdout")
+
+
+def run_steering(args: argparse.Namespace) -> int:
+    folder = Path(args.what)
+    facts: list[dict[str, Any]] = []
+    if folder.is_dir():
+        if args.down or args.overrides:
+            raise ScenarioError("a run directory holds what was", file="--down" if args.down else "--set")
+        tables, facts = _recorded(folder)
+    else:
+        tables = _planned(args.what, args.overrides, args.down)
+    if args.json:
+        print(json.dumps({"schema": 1, "switches": [asdict(table) for table in tables]}, indent=2))
+    else:
+        print("\n".join([*_text(tables), *(_fact(fact) for fact in facts)]))
+    return 0
+
+
+def _planned(name: str, overrides: list[str], down: Iterable[str]) -> list[TableReading]:
+    plan = make_plan(load_scenario(name, overrides))
+    names = commodity_switches(plan)
+    if not names:
+        raise ScenarioError(
+            "no switch of this scenario is a commodity switch",
+            file=name,
+            key="switch",
+            allowed="topology.kind: rack_accelerator, or switch.program: forward",
+        )
+    fabric = make_fabric(plan.scenario.topology, [config for config in plan.switches if config.name in names])
+    ports = {switch.name: switch.ports for switch in fabric.switches}
+    dead = {_port(word, ports) for word in down}
+    found = fabric.tables(dead)
+    return [
+        TableReading(
+            switch.name,
+            tuple(sorted(port for node, port in dead if node == switch.name)),
+            fabric.falls_back(switch, dead),
+            make_rows(found[switch.name]),
+        )
+        for switch in fabric.switches
+    ]
+
+
+def _port(word: str, ports: dict[str, int]) -> tuple[str, int]:
+    name, _, number = word.partition(":")
+    if name not in ports or not number.isdecimal() or int(number) >= ports[name]:
+        allowed = ", ".join(f"{node}:0 .. {node}:{count - 1}" for node, count in ports.items())
+        raise ScenarioError("no such port of a commodity switch", file="--down", found=repr(word), allowed=allowed)
+    return name, int(number)
+
+
+def _recorded(folder: Path) -> tuple[list[TableReading], list[dict[str, Any]]]:
+    facts = []
+    history = folder / "history.jsonl"
+    if history.exists():
+        records = (json.loads(line) for line in history.read_text(encoding="utf-8").splitlines())
+        facts = [record for record in records if record.get("event") in _FACTS]
+    readings = folder / READINGS_NAME
+    if readings.exists():
+        document = json.loads(readings.read_text(encoding="utf-8"))
+        return [_reading(switch) for switch in document["switches"]], facts
+    scenario = folder / "scenario.yaml"
+    if not scenario.exists():
+        raise ScenarioError("is no run directory", file=str(folder), allowed="a folder with scenario.yaml")
+    return _planned(str(scenario), [], ()), facts
+
+
+def _reading(data: dict[str, Any]) -> TableReading:
+    rows = tuple(TableRow(**row) for row in data["rows"])
+    return TableReading(data["switch"], tuple(data["down"]), data["fallback"], rows)
+
+
+def _text(tables: Iterable[TableReading]) -> Iterator[str]:
+    for table in tables:
+        state = [f"ports down: {', '.join(map(str, table.down))}"] if table.down else []
+        state += ["fallback: no data is led to the accelerator"] if table.fallback else []
+        yield f"{table.switch}{': ' if state else ''}{'; '.join(state)}"
+        lines = [("rule", "priority", "match", "action", "packets", "bytes")]
+        lines += [
+            (row.name, str(row.priority), row.match, row.action, _count(row.packets), _count(row.bytes))
+            for row in table.rows
+        ]
+        counted = any(row.packets is not None for row in table.rows)
+        widths = [max(len(line[column]) for line in lines) for column in range(6)]
+        for line in lines:
+            cells = [cell.ljust(width) for cell, width in zip(line[:4], widths, strict=False)]
+            cells += [cell.rjust(width) for cell, width in zip(line[4:], widths[4:], strict=True)] if counted else []
+            yield "  " + "  ".join(cells).rstrip()
+        yield ""
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _fact(record: dict[str, Any]) -> str:
+    at, event = f"{record['t'] / 1e9:8.3f} s  {record['node']}: ", record["event"]
+    if event == "ControllerReady":
+        return f"{at}{record['library']} controls {', '.join(record['switches'])}"
+    if event == "SwitchLost":
+        return f"{at}lost its controller's connection; it goes on by the rules that it has"
+    fallback = ", the fallback" if record["fallback"] else ""
+    if event == "RulesReplaced":
+        return f"{at}{record['reason']}: {record['rules']} rules{fallback}"
+    changes = f"{record['kept']} entries kept, {record['added']} added, {record['removed']} removed"
+    return f"{at}{record['reason']}: {changes}{fallback}"

@@ -1,0 +1,140 @@
+"""What must hold between the keys of a scenario whose collective is SwitchML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from testbed.faults.model import PacketFault
+from testbed.scenario.fault_loader import Placed
+from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.problems import Problems
+from topologies import LinkShape, Topology
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
+
+__all__ = ["check_switchml", "check_switchml_fault", "check_switchml_nics"]
+
+_MOST_WORKERS = 32
+_ETHERNET = 14
+_VERSIONS = 2
+_ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
+
+
+def check_switchml(
+    problems: Problems, topology: Topology, shape: LinkShape, switch: SwitchOptions, transport: Transport, job: Job
+) -> None:
+    """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed."""
+    if job.collective != "switchml":
+        if job.copies > 1:
+            problems.add(
+                ("job", "copies"),
+                "only switchml runs several jobs side by side",
+                found=str(job.copies),
+                allowed="1, or job.collective: switchml",
+            )
+        return
+    switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
+    if transport.congestion_control != "none":
+        problems.add(
+            ("transport", "congestion_control"),
+            "switchml has no RoCE connections to slow down",
+            found=transport.congestion_control,
+            allowed="none",
+        )
+    if hosts % job.copies:
+        problems.add(
+            ("job", "copies"),
+            "every job has as many hosts",
+            found=f"{job.copies} jobs on {hosts} hosts",
+            allowed=f"a divisor of {hosts}",
+        )
+        return
+    if switches > 1:
+        problems.add(
+            ("job", "collective"),
+            "switchml sums in one switch",
+            found=f"{switches} switches in the {topology.kind} topology",
+            allowed="a topology with one switch (kind: rack)",
+        )
+    if hosts // job.copies > _MOST_WORKERS:
+        problems.add(
+            ("job", "collective"),
+            "more workers than bits",
+            found=f"{hosts // job.copies} hosts",
+            allowed=f"at most {_MOST_WORKERS} in a job",
+        )
+    if job.op != "sum":
+        problems.add(("job", "op"), "switchml only sums", found=f"'{job.op}'", allowed="sum")
+    if job.dtype not in ("float32", "int32"):
+        problems.add(
+            ("job", "dtype"),
+            "switchml sums 32-bit integers that wrap",
+            found=f"'{job.dtype}'",
+            allowed="float32, int32",
+        )
+    payload = transport.path_mtu
+    if payload > 4 * MAX_ELEMENTS:
+        problems.add(
+            ("transport", "path_mtu"),
+            "a switchml packet has at most 256 elements",
+            found=str(payload),
+            allowed="256, 512, 1024",
+        )
+        return
+    if switch.memory < _VERSIONS * job.copies:
+        problems.add(
+            ("switch", "memory"),
+            "no slot for every job: each has a shadow copy",
+            found=f"{switch.memory} for {job.copies} job{'s' if job.copies > 1 else ''}",
+            allowed=f"{_VERSIONS * job.copies} or more",
+        )
+    if transport.rto_ns == 0:
+        problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")
+    need = AGGREGATION_OVERHEAD_BYTES - _ETHERNET + payload
+    for link in topology.links:
+        if link.shape.mtu < need:
+            problems.add(
+                ("topology", "link", "mtu"),
+                f"one packet of path_mtu {payload} does not fit on {link.name}",
+                found=str(link.shape.mtu),
+                allowed=f"{need} or more",
+            )
+            return
+
+
+def check_switchml_fault(problems: Problems, placed: Placed) -> None:
+    """Faults tell datagrams apart by their bytes alone, so that only how often one came can be asked for; and what is made of
+    RoCE packets cannot be made of them."""
+    path, kind, fault = placed
+    if not isinstance(fault, PacketFault):
+        return
+    if kind in _ROCE_ONLY:
+        problems.add(
+            (*path, "kind"),
+            "the fault can never strike: it is made for RoCE packets, and switchml sends none",
+            found=kind,
+            allowed="loss, burst, drop, duplicate, reorder, delay, link_down, rate_change, kill, pause",
+        )
+    match = fault.match
+    given = {
+        "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
+        "packet": match.packet, "rank": match.source_rank,
+    }  # fmt: skip
+    for key, value in given.items():
+        if value is not None:
+            problems.add(
+                (*path, "match", key),
+                "the fault can never strike: switchml sends no RoCE packets",
+                allowed="attempt, on the links and directions of the fault",
+            )
+
+
+def check_switchml_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:
+    """A device does the RC protocol; SwitchML is datagrams of our own."""
+    if job.collective == "switchml":
+        for host, device in nics:
+            problems.add(
+                ("nics", host),
+                "switchml does not run on RDMA devices",
+                found=f"verbs:{device}",
+                allowed="soft",
+            )

@@ -1,0 +1,60 @@
+"""The table is what the program does, all of it, and the documentation shows it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from switch_nodes.jobs import BlockSummed, SlotChanged
+from switch_nodes.switchml import SwitchMlProgram
+from switch_nodes.switchml.diagrams import slot_diagram
+from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from tests.support.switchml_bench import Bench
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "switchml.md"
+
+
+def _steps(bench: Bench) -> set[tuple[SlotState, SlotEvent, SlotState]]:
+    return {
+        (SlotState[event.state.upper()], SlotEvent[event.cause.upper()], SlotState[event.next.upper()])
+        for event in bench.told(SlotChanged)
+        if isinstance(event, SlotChanged)
+    }
+
+
+def test_honest_and_dishonest_packets_reach_every_pair_and_no_other() -> None:
+    draw, steps = random.Random(3), set()
+    for run in range(45):  # short ones: who lies about its next block has nothing to say afterwards
+        workers = 1 + run % 3
+        bench = Bench(SwitchMlProgram, workers=workers, trace=True)
+        at = [0] * workers
+        for _ in range(60):
+            rank = draw.randrange(workers)
+            # mostly its next block, else the one before, an old one, or one too far
+            step = draw.choice((0, 0, 0, 0, -1, -1, -2, 1, 2))
+            block = max(0, at[rank] + step) * bench.window
+            results = bench.send(rank, block)
+            for port in results:
+                if block == at[port] * bench.window:
+                    at[port] += 1
+        steps |= _steps(bench)
+    assert steps == {(state, event, after) for (state, event), (after, _) in SLOT_TABLE.items()}
+
+
+def test_whatever_comes_no_sum_counts_a_worker_twice() -> None:
+    for seed in range(20):
+        draw, bench = random.Random(seed), Bench(SwitchMlProgram)
+        for _ in range(300):
+            bench.send(draw.randrange(3), draw.randrange(6) * bench.window)
+        summed = [event for event in bench.told(BlockSummed) if isinstance(event, BlockSummed)]
+        assert {event.contributions for event in summed} <= {(1, 1, 1)}
+
+
+def test_every_drop_has_a_reason_and_a_counter() -> None:
+    drops = {action for action in SlotAction if action.name.startswith("DROP_")}
+    assert drops == set(DROP_REASONS)
+    assert set(DROP_REASONS.values()) <= set(SwitchMlProgram.counter_names)
+
+
+def test_documentation_shows_the_table() -> None:
+    assert f"```mermaid\n{slot_diagram()}```\n" in DOCS.read_text(encoding="utf-8")

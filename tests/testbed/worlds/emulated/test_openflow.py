@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from testbed.cleanup import clean, find_leftovers
+from testbed.faults.model import Kill, LinkDown, Loss, Window
+from testbed.ledger import known_runs, read_ledger
+from testbed.plan import make_plan
+from testbed.run import run_scenario
+from testbed.scenario import load_scenario
+from testbed.steering.openvswitch import missing_programs
+from testbed.worlds.emulated import EmulatedWorld
+from testbed.worlds.emulated.carrier import carrier_actions
+from testbed.worlds.emulated.schedule import Act, Action
+from tests.support.emulated import needs_root, processes_of
+from workloads.errors import HostCapabilityError
+
+needs_ovs = [*needs_root, pytest.mark.skipif(bool(missing_programs()), reason="needs Open vSwitch")]
+OPENFLOW = ["switch.commodity=openflow"]
+
+
+def refusal(tmp_path: Path, *overrides: str, faults: tuple[Loss, ...] = ()) -> str:
+    scenario = load_scenario("accelerator", [*OPENFLOW, *overrides])
+    plan = make_plan(replace(scenario, faults=faults))
+    with pytest.raises(HostCapabilityError) as caught:
+        EmulatedWorld().run(plan, tmp_path / "run", lambda record: None)
+    assert not list(tmp_path.iterdir())
+    return str(caught.value)
+
+
+def test_faults_on_frames_between_hosts_and_open_vswitch_are_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path, faults=(Loss("bad", links=("s1-a1-1", "h1-s1"), rate=0.01),)) == (
+        "this machine lacks a backend for fault bad on link h1-s1, which ends at an Open vSwitch and at no node that reads "
+        "its frames through a port of ours; use switch.commodity: soft, or let the fault strike on a link of the "
+        "accelerator; link_down works on every link"
+    )
+
+
+def test_a_delay_there_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "topology.links={h2-s1: {delay: 1ms}}") == (
+        "this machine lacks a backend for the delay of link h2-s1, which ends at an Open vSwitch; "
+        "use switch.commodity: soft"
+    )
+
+
+def test_what_takes_the_carrier() -> None:
+    topology = load_scenario("accelerator").topology
+    cut = LinkDown("cut", links=("h1-s1", "s1-a1-2"), window=Window(5, 7), count=2, period_ns=10)
+    half = LinkDown("half", links=("h2-s1",), rate=0.5)
+    dead = Kill("dead", "a1", Window(9))
+    assert set(carrier_actions([cut, half, dead], topology, {"s1"})) == {
+        *(Action(at, act, "cut", link) for link in ("h1-s1", "s1-a1-2") for at, act in
+          ((5, Act.CUT), (7, Act.MEND), (15, Act.CUT), (17, Act.MEND))),
+        Action(9, Act.CUT, "dead", "s1-a1-1"),
+        Action(9, Act.CUT, "dead", "s1-a1-2"),
+    }  # fmt: skip
+    assert carrier_actions([cut, half, dead], topology, ()) == ()
+
+
+class TestForReal:
+    pytestmark = needs_ovs
+
+    def test_the_controller_is_killed_and_comes_back(self, tmp_path: Path) -> None:
+        result = run_scenario(load_scenario("accelerator-openflow"), tmp_path / "run")
+        assert result.document["verdict"] == "pass", result.document["checks"]
+        told = [record for record in result.history if record["event"] == "RulesInstalled"]
+        assert [(record["node"], record["kept"], record["added"], record["removed"]) for record in told] == [
+            ("s1", 0, 15, 0),
+            ("s1", 15, 0, 0),
+        ]
+
+    def test_a_dead_accelerator_port_ends_in_the_fallback(self, tmp_path: Path) -> None:
+        result = run_scenario(load_scenario("accelerator-dies", OPENFLOW), tmp_path / "run")
+        assert result.document["verdict"] == "pass", result.document["checks"]
+        told = [record for record in result.history if record["event"] == "RulesInstalled"]
+        assert [(record["reason"], record["fallback"]) for record in told] == [
+            ("connected", False),
+            ("port 5 of s1 is down", True),
+        ]
+
+    def test_kill_9_leaves_nothing_that_cleanup_does_not_remove(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        state = tmp_path / "state"
+        monkeypatch.setenv("INA_STATE_DIR", str(state))
+        command = [sys.executable, "-m", "testbed", "run", "accelerator-openflow", "--out", str(tmp_path / "run")]
+        log = tmp_path / "run" / "nodes" / "s1.log"
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+            deadline = time.monotonic() + 30
+            while not log.exists() or not any(state.glob("*/ovs1.mgmt")):
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            os.kill(run.pid, signal.SIGKILL)
+        [folder] = known_runs()
+        entries = read_ledger(folder)[1]
+        clean()
+        assert find_leftovers(entries) == ()
+        assert processes_of(state) == []
+        assert not state.exists()

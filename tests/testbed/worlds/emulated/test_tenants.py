@@ -1,0 +1,59 @@
+"""What iperf3 writes becomes a fact; other tenants share a real link with a job (root)."""
+
+import os
+import shutil
+
+import pytest
+
+from testbed.run import run_scenario
+from testbed.scenario import load_scenario
+from testbed.worlds.emulated.marking import make_marking
+from testbed.worlds.emulated.tenants import measured
+from testbed.worlds.events import TcpFlowMeasured
+
+CLIENT = {
+    "intervals": [],
+    "end": {"sum_sent": {"seconds": 2.26, "bytes": 5_767_168, "retransmits": 3}, "sum_received": {"bytes": 0}},
+    "error": "interrupt - the client has terminated",
+}
+SERVER = {"end": {"sum_received": {"seconds": 2.0, "bytes": 5_700_000}}, "error": "the client has terminated"}
+
+
+def test_the_receiver_counts_and_the_sender_keeps_the_time():
+    assert measured("bulk", 5, CLIENT, SERVER) == TcpFlowMeasured("bulk", 5_700_000, 5_767_168, 3, 5, 2_260_000_000, "")
+
+
+def test_what_went_wrong_is_told():
+    found = measured("bulk", 5, {"error": "unable to connect to server: Connection refused"}, {"end": {}})
+    assert found.trouble == "client: unable to connect to server: Connection refused"
+    assert (found.bytes, found.duration_ns) == (0, 0)
+
+
+def test_ports_that_mark_know_all_rates_of_the_run():
+    scenario = load_scenario(
+        "congested", ["faults=[{kind: rate_change, links: h2-s1, rate: 10Mbps, from: 1s, until: 2s}]"]
+    )
+    marking = make_marking(scenario, "s1")
+    port = next(port for port, link, _ in scenario.topology.ports("s1") if link.name == "h2-s1")
+    queue = marking._queues[port]
+    assert queue._rate_bps == 50_000_000
+    assert [(at, rate) for at, rate, _ in queue._rates] == [(10**9, 10_000_000), (2 * 10**9, 50_000_000)]
+    assert len(marking._queues) == 5
+    assert make_marking(load_scenario("rack"), "s1") is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("name", ["congested", "congested-tcp"])
+def test_a_job_beside_another_tenant(name, tmp_path):
+    if name == "congested-tcp" and shutil.which("iperf3") is None:
+        pytest.skip("iperf3 is not installed")
+    result = run_scenario(load_scenario(name, world="emulated"), tmp_path / "run")
+    document = result.document
+    checks = {check["name"]: check for check in document["checks"]}
+    assert document["verdict"] == "pass", [check for check in checks.values() if check["verdict"] != "pass"]
+    assert checks["congestion"]["verdict"] == "pass"
+    (flow,) = document["metrics"]["background"]
+    assert flow["bytes"] > 100_000
+    assert flow["trouble"] == ""
+    marks = [record["marks"] for record in result.history if record["event"] == "QueueMarks"]
+    assert document["metrics"]["congestion"]["ce_marks"] == sum(marks) > 0

@@ -1,0 +1,244 @@
+"""SwitchML in virtual time: right sums under whatever the network does, and wrong programs and workers found by checkers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from switch_nodes.registry import create_program
+from switch_nodes.switchml import SwitchMlProgram
+from testbed.checkers import CheckContext, run_checks
+from testbed.faults.model import Delay, Duplicate, Fault, Kill, Loss, Pause, Reorder, Window
+from testbed.history import Record, sort_history
+from testbed.metrics import metrics
+from testbed.plan import Plan, make_plan
+from testbed.verdict import Verdict
+from testbed.worlds.simulated import make_worker, simulate
+from tests.support.simulation import digests, of, rack_links, rack_plan
+from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy, OnePool, ReplayToAll
+from workloads.config import WorkloadConfig
+from workloads.gradients.synthetic import SyntheticSource
+from workloads.switchml import SwitchMlConfig, SwitchMlWorker
+from workloads.switchml.window import SlotWindow
+
+_MS = 1_000_000
+_DOCS = Path(__file__).resolve().parents[4] / "docs" / "programs.md"
+
+
+def plan_of(
+    *faults: Fault,
+    hosts: int = 3,
+    seed: int = 1,
+    memory: int = 16,
+    trace: bool = False,
+    rto_ns: int = 4 * _MS,
+    path_mtu: int = 256,
+    **job: Any,
+) -> Plan:
+    """Twice 24 blocks of 64 elements, through 8 indices."""
+    plan = rack_plan(
+        hosts, seed=seed, faults=faults, link={"rate_bps": 50_000_000}, program="switchml", time_limit_ns=400 * _MS,
+        transport={"path_mtu": path_mtu, "rto_ns": rto_ns},
+        job={"collective": "switchml", "size_bytes": 6_000, "iterations": 2, "window_packets": 64} | job,
+    )  # fmt: skip
+    scenario = replace(plan.scenario, switch=replace(plan.scenario.switch, memory=memory), trace=trace)
+    return make_plan(scenario)
+
+
+def judge(plan: Plan, history: list[Record]) -> dict[str, Verdict]:
+    return {result.name: result.verdict for result in run_checks(CheckContext(plan, sort_history(history))).results}
+
+
+def failed(plan: Plan, history: list[Record]) -> set[str]:
+    return {name for name, verdict in judge(plan, history).items() if verdict is Verdict.FAIL}
+
+
+def losses(rate: float, hosts: int = 3) -> Loss:
+    return Loss("loss", rack_links(hosts), rate=rate)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "job"),
+    [
+        (2, {}),
+        (3, {"dtype": "int32"}),
+        (3, {"size_bytes": 4}),
+        (3, {"size_bytes": 64 * 4 * 8}),
+        (3, {"straggle_rank": 1, "straggle_ns": 30 * _MS}),
+        (4, {"workload": "digits", "iterations": 2, "path_mtu": 1024}),
+        (32, {"size_bytes": 2000, "iterations": 1}),
+    ],
+)
+def test_every_worker_holds_the_references_bits(hosts: int, job: dict[str, Any]) -> None:
+    plan = plan_of(hosts=hosts, **job)
+    history = simulate(plan)
+    assert set(judge(plan, history).values()) == {Verdict.PASS}
+    assert len(digests(history)) == hosts * plan.scenario.job.iterations
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_the_network_does(seed: int) -> None:
+    links = rack_links(3)
+    plan = plan_of(
+        losses(0.05), Duplicate("twice", links, rate=0.1, delay_ns=9 * _MS), Reorder("late", links, rate=0.05, delay_ns=7 * _MS),
+        seed=seed, trace=True,
+    )  # fmt: skip
+    history = simulate(plan)
+    assert set(judge(plan, history).values()) == {Verdict.PASS}
+    assert of(history, "BlockReplayed")
+    reasons = {record["reason"] for record in of(history, "ContributionIgnored")}
+    assert reasons >= {"duplicate", "stale"}
+    values = metrics(CheckContext(plan, sort_history(history)))
+    assert (
+        values["retransmissions"]["packets"] == values["retransmissions"]["by_cause"]["timeout"] == values["timeouts"]
+    )
+    assert values["replayed_results"] == len(of(history, "BlockReplayed"))
+
+
+def test_jobs_side_by_side_have_nothing_to_do_with_each_other() -> None:
+    plan = plan_of(losses(0.05, hosts=6), hosts=6, copies=2, memory=20)
+    (switch,) = plan.switches
+    assert [(job.job, job.first_slot, job.slots, len(job.members)) for job in switch.jobs] == [
+        (1, 0, 5, 3),
+        (2, 5, 5, 3),
+    ]
+    history = simulate(plan)
+    assert set(judge(plan, history).values()) == {Verdict.PASS}
+    sums = {(node, iteration): digest for (node, iteration), digest in digests(history).items()}
+    assert len(sums) == 12
+    assert sums["h1", 0] == sums["h3", 0] != sums["h4", 0] == sums["h6", 0]
+
+
+def test_slots_that_two_jobs_share_are_found() -> None:
+    plan = plan_of(hosts=4, copies=2, memory=20)
+    assert failed(plan, simulate(plan, create=OnePool)) == {"bit_exact"}
+
+
+def test_a_worker_that_stands_still_is_waited_for() -> None:
+    plan = plan_of(Pause("nap", "h2", Window(1 * _MS, 60 * _MS)))
+    assert set(judge(plan, simulate(plan)).values()) == {Verdict.PASS}
+
+
+def test_the_bound_is_what_framing_leaves_and_is_nearly_reached() -> None:
+    plan = plan_of(size_bytes=100_000, iterations=1, memory=64)
+    values = metrics(CheckContext(plan, sort_history(simulate(plan))))
+    assert values["bound_bps"] == pytest.approx(50e6 * 256 / (82 + 256))
+    assert values["goodput_bps"] == pytest.approx(values["bound_bps"], rel=0.05)
+    assert values["peak_slots"] <= 64
+
+
+@pytest.mark.parametrize(
+    ("mutant", "check"),
+    [
+        (NoShadowCopy, "bit_exact"),
+        (BitmapIgnored, "exactly_once"),
+        (NoReplay, "liveness"),
+    ],
+)
+def test_a_wrong_program_is_found_by_a_checker(mutant: type[SwitchMlProgram], check: str) -> None:
+    plan = plan_of(losses(0.05))
+    assert not failed(plan, simulate(plan))
+    assert check in failed(plan, simulate(plan, create=mutant))
+
+
+def test_answers_for_all_are_no_wrong_sums_but_traffic() -> None:
+    plan = plan_of(losses(0.05))
+
+    def late(history: list[Record]) -> int:
+        return sum(record["duplicates_received"] for record in of(history, "DatagramStatistics"))
+
+    ours, theirs = simulate(plan), simulate(plan, create=ReplayToAll)
+    assert not failed(plan, theirs)
+    assert late(theirs) > 2 * late(ours)
+
+
+class _StartsAnew(SlotWindow):
+    """Versions begin at 0 with every tensor, though packets are still counted."""
+
+    def place(self, packet: int) -> tuple[int, int]:
+        turn = (packet - self.first) % (2 * self.window)
+        return turn % self.window, turn // self.window
+
+
+class _Forgetful(SwitchMlWorker):
+    def __init__(self, config: SwitchMlConfig, source: Any, *, start_ns: int = 0) -> None:
+        super().__init__(config, source, start_ns=start_ns)
+        self._window = _StartsAnew(config.window, config.rto_ns)
+
+
+def test_versions_that_do_not_go_on_are_found() -> None:
+    """In a tensor of 34 packets; after a multiple of 2W they begin at 0 anyway."""
+    plan = plan_of(size_bytes=6_500)
+
+    def employ(config: Any, start_ns: int) -> SwitchMlWorker:
+        source = SyntheticSource(config.workload, config.collective.rank, np.dtype("<f4"))
+        return _Forgetful(config, source, start_ns=start_ns)
+
+    assert "liveness" in failed(plan, simulate(plan, employ=employ))
+
+
+def test_a_dead_switch_is_told_with_what_was_waited_for() -> None:
+    plan = plan_of(Kill("crash", "s1", Window(1 * _MS)))
+    context = CheckContext(plan, sort_history(simulate(plan)))
+    (liveness,) = (result for result in run_checks(context).results if result.name == "liveness")
+    assert liveness.verdict is Verdict.FAIL
+    assert re.search(
+        r"h1 sent block \d+ \(iteration \d, packet \d+ of 32\) \d+ times: the switch", "".join(liveness.evidence)
+    )
+
+
+def test_a_switch_without_memory_of_the_job_never_makes_a_wrong_sum() -> None:
+    plan = plan_of(Kill("crash", "s1", Window(1 * _MS, 3 * _MS)))
+    assert not failed(plan, simulate(plan)) - {"liveness"}
+
+
+def test_what_cannot_be_quantised_ends_the_job() -> None:
+    plan = plan_of(iterations=1)
+
+    class Infinite(SyntheticSource):
+        def gradient(self, iteration: int) -> Any:
+            values = super().gradient(iteration)
+            values[17] = np.inf
+            return values
+
+    def employ(config: Any, start_ns: int) -> Any:
+        if config.collective.rank:
+            return make_worker(config, start_ns)
+        source = Infinite(config.workload, 0, np.dtype("<f4"))
+        return SwitchMlWorker(config, source, start_ns=start_ns)
+
+    history = simulate(plan, employ=employ)
+    (told,) = of(history, "WorkerFailed")
+    assert (told["node"], told["reason"]) == ("h1", "unquantisable")
+    assert told["detail"] == "element 17 is inf: SwitchML carries values below 2^127 only"
+
+
+def test_the_trace_adds_steps_and_changes_nothing() -> None:
+    faults = (losses(0.05), Delay("slow", ("h2-s1",), delay_ns=2 * _MS))
+    plain, traced = (simulate(plan_of(*faults, trace=trace)) for trace in (False, True))
+    assert of(traced, "SlotChanged")
+    assert [record for record in traced if record["event"] != "SlotChanged"] == plain
+
+
+def test_the_program_of_the_guide_serves_the_job(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```python\n(.*?)```", _DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "endless.py").write_text(text, encoding="utf-8")
+    plan = plan_of(losses(0.05))
+    program = f"{tmp_path / 'endless.py'}:Endless"
+    history = simulate(plan, create=lambda config: create_program(replace(config, program=program)))
+    assert set(judge(plan, history).values()) == {Verdict.PASS}
+    assert of(history, "BlockReplayed")
+
+
+def test_gradients_differ_by_rank() -> None:
+    """Or the sums above would say little."""
+    rows = [
+        SyntheticSource(WorkloadConfig("synthetic", 1, 64, 1), rank, np.dtype("<f4")).gradient(0).tobytes()
+        for rank in (0, 1)
+    ]
+    assert rows[0] != rows[1]

@@ -1,0 +1,105 @@
+"""Which packet goes when, in which slot and version, and how often."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from workloads.switchml.window import SlotWindow
+
+RTO = 1000
+
+
+def ready(window: SlotWindow, now: int = 0) -> list[int]:
+    packets = []
+    while (packet := window.take_ready()) is not None:
+        window.left(packet, now)
+        packets.append(packet)
+    return packets
+
+
+def test_w_packets_leave_and_each_result_lets_one_more_go():
+    window = SlotWindow(3, RTO)
+    window.start(5)
+    assert ready(window) == [0, 1, 2]
+    window.settle(1, 10)
+    assert ready(window) == [4]
+    window.settle(0, 10)
+    assert ready(window) == [3]
+    for packet in (2, 3, 4):
+        assert not window.complete
+        window.settle(packet, 20)
+    assert window.complete
+    assert window.get_timer() is None
+
+
+def test_versions_go_on_across_tensors():
+    """A tensor of a number of packets that is no multiple of 2W: its last slots are not used again in the same version."""
+    window, seen = SlotWindow(3, RTO), []
+    for packets in (4, 5, 1):
+        window.start(packets)
+        while not window.complete:
+            for packet in ready(window):
+                seen.append(window.place(packet))
+                window.settle(packet, 1)
+    assert seen == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 0), (1, 0), (2, 0), (0, 1)]
+    for index in range(3):
+        versions = [version for place, version in seen if place == index]
+        assert all(one != other for one, other in pairwise(versions))
+
+
+def test_what_waits_too_long_leaves_again_in_its_slot():
+    window = SlotWindow(2, RTO)
+    window.start(2)
+    assert ready(window, 0) == [0, 1]
+    assert window.get_timer() == RTO
+    assert window.expire(RTO - 1) == 0
+    window.settle(1, RTO - 1)
+    assert window.expire(RTO) == 1
+    assert ready(window, RTO) == [0]
+    assert window.get_timer() == RTO + 4 * (RTO - 1)  # four times the round trip that was measured
+
+
+def test_a_result_overtakes_a_repetition_that_has_not_left():
+    window = SlotWindow(1, RTO)
+    window.start(2)
+    ready(window)
+    window.expire(RTO)
+    window.settle(0, RTO + 1)
+    assert ready(window, RTO + 2) == [1]
+
+
+def test_after_a_hundred_repetitions_the_wait_doubles_and_never_more_than_sixtyfour_fold():
+    window, waits, now = SlotWindow(1, RTO), [], 0
+    window.start(1)
+    for _ in range(1001):
+        ready(window, now)
+        due = window.get_timer()
+        assert due is not None
+        waits.append((due - now) // RTO)
+        now = due
+        window.expire(now)
+    assert [waits[0], waits[99], waits[100], waits[199], waits[200], waits[600], waits[1000]] == [1, 1, 2, 2, 4, 64, 64]
+
+
+def test_a_few_late_packets_do_not_move_the_timer_and_a_slow_network_does():
+    window, now = SlotWindow(1, RTO), 0
+    window.start(10_000)
+
+    def one(took: int) -> int:
+        """The wait that the next packet is given; its result comes after `took`."""
+        nonlocal now
+        (packet,) = ready(window, now)
+        due = window.get_timer()
+        assert due is not None
+        wait, now = due - now, now + took
+        window.settle(packet, now)
+        return wait
+
+    for number in range(200):
+        assert one(50 * RTO if number % 4 == 3 else 100) <= 2 * RTO
+    for _ in range(200):
+        wait = one(2 * RTO)
+    assert 6 * RTO < wait < 10 * RTO
+    for _ in range(200):
+        wait = one(100 * RTO)
+    assert wait == 16 * RTO

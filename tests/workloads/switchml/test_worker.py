@@ -1,0 +1,174 @@
+"""The worker against a hand that answers: what it sends, what it believes, what it tells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from workloads.config import ArithmeticSpec, WorkloadConfig
+from workloads.errors import InternalError, ScenarioError
+from workloads.events import (
+    CollectiveCompleted,
+    CollectiveStarted,
+    DatagramResent,
+    DatagramStatistics,
+    FrameRejected,
+    WorkerFinished,
+)
+from workloads.hosts import create_host, register_host
+from workloads.machine import Event
+from workloads.switchml import JobShare, SwitchMlConfig, SwitchMlWorker
+from workloads.wire import Envelope
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    AggregationHeader,
+    Datagram,
+    DatagramFlag,
+    DatagramKind,
+    decode_datagram,
+    encode_datagram,
+)
+
+HOST, SERVICE = bytes((10, 0, 0, 1)), bytes((10, 0, 255, 1))
+CONFIG = SwitchMlConfig(
+    "h1", JobShare("switchml", 9, 0, 1), WorkloadConfig("synthetic", 3, 20, 2),
+    Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVICE, 50_000), elements=8, first_slot=10, window=2, rto_ns=1000,
+)  # fmt: skip
+"""a job of one worker: the sum of a block is the block; 3 blocks of 8, 8 and 4 elements, and 2 packets more for exponents"""
+
+
+def start(config: SwitchMlConfig = CONFIG) -> SwitchMlWorker:
+    worker = create_host(config)
+    assert isinstance(worker, SwitchMlWorker)
+    worker.handle_timer(0)
+    return worker
+
+
+def sent(worker: SwitchMlWorker, now: int) -> list[Datagram]:
+    found = [decode_datagram(frame) for _, frame in worker.frames_to_send(now)]
+    assert None not in found
+    return found  # type: ignore[return-value]
+
+
+def events(worker: SwitchMlWorker) -> list[Event]:
+    told = []
+    while (event := worker.next_event()) is not None:
+        told.append(event)
+    return told
+
+
+def answer(packet: Datagram, **changes: Any) -> bytes:
+    header: AggregationHeader = packet.header._replace(**({"kind": DatagramKind.RESULT} | changes))
+    back = Envelope(b"\x02bbbbb", b"\x02aaaaa", SERVICE, HOST, AGGREGATION_PORT)
+    return encode_datagram(back, AGGREGATION_PORT, header, packet.payload[: 4 * header.nelem])
+
+
+def test_a_job_from_the_first_packet_to_the_last() -> None:
+    worker, now, seen = start(), 0, []
+    while not worker.finished:
+        for packet in sent(worker, now):
+            seen.append(packet.header)
+            worker.receive_frame(0, answer(packet), now)
+        now += 50
+        worker.handle_timer(200_000_000 if worker.get_timer() == 100_000_000 + now - 50 else now)
+    told = events(worker)
+    assert [header.sequence for header in seen] == list(range(1, 11))
+    assert [header.slot for header in seen] == [10, 11] * 5
+    assert [bool(header.flags & DatagramFlag.VERSION) for header in seen] == [False, False, True, True] * 2 + [
+        False
+    ] * 2
+    assert [header.nelem for header in seen] == [0, 0, 8, 8, 4] * 2
+    assert [header.kind for header in seen[:3]] == [DatagramKind.EXPONENTS] * 2 + [DatagramKind.DATA]
+    assert [header.tensor for header in seen] == [0] * 5 + [1] * 5
+    assert {(header.job, header.bitmap0, header.fan_in0, header.op) for header in seen} == {(9, 1, 1, 0)}
+    kinds = [type(event) for event in told]
+    assert kinds == [CollectiveStarted, CollectiveCompleted] * 2 + [WorkerFinished]
+    worker.finish(now)
+    assert events(worker) == [DatagramStatistics(9, 10, 0, 10, 0, 0, 0)]
+
+
+def test_a_packet_without_a_result_is_sent_again_the_very_same() -> None:
+    worker = start()
+    first = [bytes(frame) for _, frame in worker.frames_to_send(0)]
+    assert worker.get_timer() == 1000
+    worker.handle_timer(999)
+    assert not list(worker.frames_to_send(999))
+    worker.handle_timer(1000)
+    assert [bytes(frame) for _, frame in worker.frames_to_send(1000)] == first
+    resent = [event for event in events(worker) if isinstance(event, DatagramResent)]
+    assert resent == [DatagramResent(9, 0, 10, "timeout", 1), DatagramResent(9, 1, 11, "timeout", 1)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"job": 8}, "unexpected"),
+        ({"kind": DatagramKind.DATA}, "unexpected"),
+        ({"policy": 2}, "unexpected"),
+        ({"slot": 11}, "bad_result"),
+        ({"flags": DatagramFlag.VERSION}, "bad_result"),
+        ({"exponent0": -127}, "bad_result"),
+    ],
+)
+def test_a_result_that_cannot_be_is_not_believed(changes: dict[str, int], reason: str) -> None:
+    worker = start()
+    packet = sent(worker, 0)[0]
+    worker.receive_frame(0, answer(packet, **changes), 10)
+    (rejected,) = [event for event in events(worker) if isinstance(event, FrameRejected)]
+    assert rejected.reason == reason
+    assert not sent(worker, 10), "it let nothing go"
+    worker.receive_frame(0, answer(packet), 20)
+    assert [again.header.sequence for again in sent(worker, 20)] == [3]
+
+
+def test_late_and_foreign_results_change_nothing() -> None:
+    worker = start()
+    packets = sent(worker, 0)
+    for _ in range(3):
+        worker.receive_frame(0, answer(packets[0]), 10)
+    worker.receive_frame(0, answer(packets[1], sequence=4_000_000_000), 10)
+    worker.receive_frame(0, bytes(90), 10)
+    worker.receive_frame(0, answer(packets[1])[:-1] + b"\xff", 10)
+    assert [packet.header.sequence for packet in sent(worker, 10)] == [3]
+    worker.finish(10)
+    (statistics,) = [event for event in events(worker) if isinstance(event, DatagramStatistics)]
+    assert (statistics.results_received, statistics.duplicates_received, statistics.rejected) == (1, 3, 1)
+
+
+def test_a_straggler_starts_late() -> None:
+    worker = start(replace(CONFIG, workload=replace(CONFIG.workload, straggle_ns=700)))
+    assert worker.get_timer() == 700
+    assert not sent(worker, 0)
+    worker.handle_timer(700)
+    assert len(sent(worker, 700)) == 2
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        (replace(CONFIG, collective=JobShare("switchml", 9, 0, 1, ArithmeticSpec("max"))), "found max of float32"),
+        (
+            replace(CONFIG, collective=JobShare("switchml", 9, 33, 33)),
+            "found 33 of 33; allowed: a rank of 1 to 32 workers",
+        ),
+        (replace(CONFIG, elements=7), "elements of a packet; found 7; allowed: an even number from 2 to 256"),
+        (replace(CONFIG, window=0), "window; found 0; allowed: 1 or more packets"),
+        (replace(CONFIG, envelope=replace(CONFIG.envelope, src_ip=bytes(16))), "allowed: IPv4"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(config: SwitchMlConfig, text: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        create_host(config)
+    assert text in str(caught.value)
+
+
+def test_hosts_are_made_by_the_class_of_their_configuration() -> None:
+    class Unheard:
+        pass
+
+    with pytest.raises(InternalError, match="no Machine for a host of Unheard"):
+        create_host(Unheard())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="hosts of SwitchMlConfig have a Machine already"):
+        register_host(SwitchMlConfig, lambda config, start_ns: start())

@@ -1,0 +1,60 @@
+"""What one SwitchML worker is told before it starts. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.config import ArithmeticSpec, Framing, WorkloadConfig
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = ["JobShare", "SwitchMlConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class JobShare:
+    """A worker's place in its job."""
+
+    kind: str
+    """switchml"""
+    job: int
+    rank: int
+    size: int
+    arithmetic: ArithmeticSpec = ArithmeticSpec()
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchMlConfig:
+    """A HostConfig (`workloads.config`)."""
+
+    name: str
+    collective: JobShare
+    workload: WorkloadConfig
+    envelope: Envelope
+    """of what it sends to the switch, whose address and MAC are the destination"""
+    elements: int = 256
+    """of a full packet: a block; even"""
+    first_slot: int = 0
+    """of the job's part of the pool"""
+    window: int = 32
+    """W, packets outstanding, each in an index of its own; at most the job's part of the pool"""
+    rto_ns: int = 10_000_000
+    """a packet without a result is sent again after that, or after four times the measured round trip if that is more"""
+
+    @property
+    def group(self) -> int:
+        return self.collective.job
+
+    @property
+    def sends(self) -> tuple[Envelope, ...]:
+        return (self.envelope,)
+
+    @property
+    def framing(self) -> Framing:
+        payload = 4 * self.elements
+        return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
+
+    def reborn(self, lives: int) -> SwitchMlConfig:
+        """The same: a worker that starts anew numbers its packets from the beginning, which the switch takes for what it
+        knows already, so that the job ends by its time limit."""
+        return self

@@ -1,0 +1,127 @@
+"""Which packets of a SwitchML worker are outstanding, in which slot and version, and when they are sent again.
+
+Source: the worker of the public implementation (`p4lang/p4app-switchML`), reconstructed in the protocol text, section 2.2:
+W packets outstanding; packet i of a job uses i mod 2W as (version, index): index i mod W, version the higher half. The count
+goes on across tensors, so that the first packets of a tensor use the versions that follow the last ones of the tensor
+before. A result lets the packet W later go, in the same index and the other version.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+
+__all__ = ["SlotWindow"]
+
+_NOTHING = -1
+_TIMEOUTS_PER_DOUBLING = 100
+_MOST_DOUBLINGS = 6
+_ROUND_TRIPS = 4
+_MOST_WAITS = 16
+"""when most packets are lost somewhere, the typical round trip holds a timer, which would grow for ever"""
+_STEPS = 16
+"""of the typical round trip"""
+
+
+class SlotWindow:
+    """Packets are numbered from 0 over the whole life of the job. Times in ns."""
+
+    def __init__(self, window: int, rto_ns: int) -> None:
+        self.window, self._rto_ns = window, rto_ns
+        self.first = self.end = 0
+        """packets of the running tensor: first .. end - 1"""
+        self._missing = 0
+        self._outstanding = [_NOTHING] * window
+        self._deadline = [0] * window
+        self._first_at = [0] * window
+        self._tries = [0] * window
+        """how often the outstanding packet of each index left"""
+        self._ready: deque[int] = deque()
+        self._timers: list[tuple[int, int]] = []
+        """(deadline, packet); those that are not valid any more are passed over"""
+        self._round_trip_ns = 0
+
+    @property
+    def complete(self) -> bool:
+        """Every packet of the tensor has its result."""
+        return self._missing == 0
+
+    def place(self, packet: int) -> tuple[int, int]:
+        """(index, version)"""
+        turn = packet % (2 * self.window)
+        return turn % self.window, turn // self.window
+
+    def start(self, packets: int) -> None:
+        """The next tensor, when the last one is complete."""
+        self.first, self.end = self.end, self.end + packets
+        self._missing = packets
+        for packet in range(self.first, min(self.first + self.window, self.end)):
+            self._let_go(packet)
+
+    def take_ready(self) -> int | None:
+        """The next packet that may leave; `left` follows. None: none."""
+        while self._ready:
+            packet = self._ready.popleft()
+            if self.is_outstanding(packet):  # its result may have come while a repetition waited
+                return packet
+        return None
+
+    def left(self, packet: int, now: int) -> int:
+        """It leaves now; how often it did before."""
+        index = packet % self.window
+        before = self._tries[index]
+        self._tries[index] = before + 1
+        if not before:
+            self._first_at[index] = now
+        wait = min(max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns), _MOST_WAITS * self._rto_ns)
+        deadline = now + (wait << min(before // _TIMEOUTS_PER_DOUBLING, _MOST_DOUBLINGS))
+        self._deadline[index] = deadline
+        heapq.heappush(self._timers, (deadline, packet))
+        return before
+
+    def is_outstanding(self, packet: int) -> bool:
+        return self._outstanding[packet % self.window] == packet
+
+    def settle(self, packet: int, now: int) -> None:
+        """The result of an outstanding packet came."""
+        index = packet % self.window
+        self._outstanding[index] = _NOTHING
+        self._missing -= 1
+        self._measure(now - self._first_at[index])
+        if packet + self.window < self.end:
+            self._let_go(packet + self.window)
+
+    def _measure(self, took_ns: int) -> None:
+        """Follow the median by small steps. Not the mean: a packet that any worker lost comes back late for all of them, and
+        a timer that grew with every loss would make the losses longer. All packets count, from when they first left: without
+        the repeated ones a timer that is too short would stay so."""
+        typical = self._round_trip_ns
+        if not typical:
+            self._round_trip_ns = took_ns
+        elif took_ns != typical:
+            self._round_trip_ns = max(1, typical + (typical // _STEPS if took_ns > typical else -(typical // _STEPS)))
+
+    def get_timer(self) -> int | None:
+        timers = self._timers
+        while timers and not self._is_armed(*timers[0]):
+            heapq.heappop(timers)
+        return timers[0][0] if timers else None
+
+    def expire(self, now: int) -> int:
+        """Let what waited too long leave again; how many packets that are."""
+        expired = 0
+        while (due := self.get_timer()) is not None and due <= now:
+            _, packet = heapq.heappop(self._timers)
+            self._ready.append(packet)
+            self._deadline[packet % self.window] = _NOTHING
+            expired += 1
+        return expired
+
+    def _is_armed(self, deadline: int, packet: int) -> bool:
+        index = packet % self.window
+        return self._outstanding[index] == packet and self._deadline[index] == deadline
+
+    def _let_go(self, packet: int) -> None:
+        index = packet % self.window
+        self._outstanding[index], self._tries[index] = packet, 0
+        self._ready.append(packet)

@@ -1,0 +1,199 @@
+"""A SwitchML worker as a Machine (Sapio et al., NSDI 2021; see `docs/switchml.md` for what is sourced and what is decided).
+
+It sends each block of its gradient to the switch, one per slot index, and takes the sum out of the result. A result that
+does not come is asked for by sending the very same packet again: the switch counts it if it was lost on the way there, and
+answers it alone if the result was lost on the way back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+
+from workloads.errors import ScenarioError
+from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
+from workloads.gradients import GradientSource
+from workloads.machine import Buffer, Event
+from workloads.switchml.config import SwitchMlConfig
+from workloads.switchml.tensors import Tensor, Unquantisable, create_tensor
+from workloads.switchml.window import SlotWindow
+from workloads.training import Training
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    MAX_ELEMENTS,
+    AggregationHeader,
+    DatagramError,
+    DatagramFlag,
+    DatagramKind,
+    Policy,
+    decode_datagram,
+    encode_datagram,
+)
+
+__all__ = ["SwitchMlWorker"]
+
+_SEQUENCES = 1 << 32
+_DTYPES = ("float32", "int32")
+
+
+class SwitchMlWorker:
+    """Raises ScenarioError for a configuration that SwitchML cannot serve."""
+
+    def __init__(self, config: SwitchMlConfig, source: GradientSource, *, start_ns: int = 0) -> None:
+        _check(config)
+        self._config, self._job, self._rank = config, config.collective.job, config.collective.rank
+        self._training = Training(source, start_ns=start_ns, straggle_ns=config.workload.straggle_ns)
+        self._window = SlotWindow(config.window, config.rto_ns)
+        self._tensor: Tensor | None = None
+        self._counts: Counter[str] = Counter()
+        self._events = self._training.events
+
+    @property
+    def finished(self) -> bool:
+        """All iterations are complete."""
+        return self._training.finished
+
+    @property
+    def failed(self) -> bool:
+        """The job cannot go on."""
+        return self._training.failed
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        try:
+            found = decode_datagram(frame)
+        except DatagramError as error:
+            self._reject(error.reason, str(error))
+            return
+        if found is None or found.dst_ip != self._config.envelope.src_ip:
+            return
+        header = found.header
+        if (header.policy, header.kind, header.job) != (Policy.SWITCHML, DatagramKind.RESULT, self._job):
+            self._reject("unexpected", f"kind {header.kind} of job {header.job}, policy {header.policy}")
+            return
+        packet = self._packet_of(header.sequence)
+        tensor = self._tensor
+        if tensor is None or self.failed or not self._window.is_outstanding(packet):
+            self._counts["duplicates_received"] += 1
+            return
+        own = packet - self._window.first
+        exponents = header.exponent0, header.exponent1
+        if (
+            header.nelem != tensor.elements_in(own)
+            or not self._is_placed(header, packet)
+            or not tensor.can_be(own, exponents)
+        ):
+            what = f"{header.nelem} elements and exponents {exponents} in slot {header.slot}"
+            self._reject("bad_result", f"block {packet} with {what}")
+            return
+        self._counts["results_received"] += 1
+        tensor.put(own, exponents, found.payload)
+        self._window.settle(packet, now)
+        if self._window.complete:
+            self._tensor = None
+            self._training.complete(now)
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
+        while not self.failed and (packet := self._window.take_ready()) is not None:
+            frame = self._encode(packet)
+            before = self._window.left(packet, now)
+            self._counts["packets_sent"] += 1
+            if before:
+                self._counts["packets_retransmitted"] += 1
+                slot, _ = self._window.place(packet)
+                self._events.append(
+                    DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before)
+                )
+            yield 0, frame
+
+    def get_timer(self) -> int | None:
+        if self.failed:
+            return None
+        first, timer = self._training.get_timer(), self._window.get_timer()
+        return first if timer is None or (first is not None and first < timer) else timer
+
+    def handle_timer(self, now: int) -> None:
+        if self.failed:
+            return
+        self._counts["timeouts"] += self._window.expire(now)
+        if self._training.handle_timer(now):
+            self._start()
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def finish(self, now: int) -> None:
+        names = (
+            "packets_sent", "packets_retransmitted", "results_received", "duplicates_received", "timeouts", "rejected",
+        )  # fmt: skip
+        self._events.append(DatagramStatistics(self._job, *(self._counts[name] for name in names)))
+
+    def _start(self) -> None:
+        config, training = self._config, self._training
+        try:
+            tensor = create_tensor(
+                training.gradient, training.result, block=config.elements, workers=config.collective.size,
+                window=config.window,
+            )  # fmt: skip
+        except Unquantisable as error:
+            training.fail("unquantisable", str(error))
+            return
+        self._tensor = tensor
+        self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, tensor.packets))
+        self._window.start(tensor.packets)
+
+    def _encode(self, packet: int) -> bytes:
+        """The same bytes each time: nothing in it depends on when it leaves."""
+        config, tensor = self._config, self._tensor
+        assert tensor is not None, "a packet is outstanding"
+        slot, version = self._window.place(packet)
+        (exponent0, exponent1), payload = tensor.payload(packet - self._window.first)
+        header = AggregationHeader(
+            policy=Policy.SWITCHML,
+            kind=DatagramKind.DATA if payload else DatagramKind.EXPONENTS,
+            job=self._job,
+            sequence=(packet + 1) % _SEQUENCES,
+            slot=config.first_slot + slot,
+            bitmap0=1 << self._rank,
+            fan_in0=config.collective.size,
+            nelem=len(payload) // 4,
+            flags=DatagramFlag.VERSION if version else 0,
+            exponent0=exponent0,
+            exponent1=exponent1,
+            tensor=self._training.iteration,
+        )
+        return encode_datagram(config.envelope, AGGREGATION_PORT, header, payload)
+
+    def _packet_of(self, sequence: int) -> int:
+        """The packet of that sequence number that is nearest to the running tensor."""
+        base = self._window.first
+        distance = (sequence - 1 - base) % _SEQUENCES
+        return base + (distance if distance < _SEQUENCES // 2 else distance - _SEQUENCES)
+
+    def _is_placed(self, header: AggregationHeader, packet: int) -> bool:
+        slot, version = self._window.place(packet)
+        told = bool(header.flags & DatagramFlag.VERSION)
+        return (header.slot, told) == (self._config.first_slot + slot, bool(version))
+
+    def _reject(self, reason: str, detail: str) -> None:
+        self._counts["rejected"] += 1
+        self._events.append(FrameRejected(reason, detail))
+
+
+def _check(config: SwitchMlConfig) -> None:
+    share = config.collective
+
+    def refuse(problem: str, key: str, found: object, allowed: str) -> ScenarioError:
+        return ScenarioError(f"worker {config.name}: {problem}", key=key, found=str(found), allowed=allowed)
+
+    if share.arithmetic.op != "sum" or share.arithmetic.dtype not in _DTYPES:
+        found = f"{share.arithmetic.op} of {share.arithmetic.dtype}"
+        raise refuse("SwitchML only sums", "job.op", found, f"sum of {' or '.join(_DTYPES)}")
+    if not 1 <= share.size <= 32 or not 0 <= share.rank < share.size:
+        raise refuse("rank and size", "collective", f"{share.rank} of {share.size}", "a rank of 1 to 32 workers")
+    if not 2 <= config.elements <= MAX_ELEMENTS or config.elements % 2:
+        raise refuse("elements of a packet", "elements", config.elements, f"an even number from 2 to {MAX_ELEMENTS}")
+    if config.window < 1:
+        raise refuse("window", "window", config.window, "1 or more packets")
+    if any(len(address) != 4 for address in chain((config.envelope.src_ip, config.envelope.dst_ip))):
+        raise refuse("addresses", "envelope", config.envelope.src_ip.hex(), "IPv4")

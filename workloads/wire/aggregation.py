@@ -1,0 +1,225 @@
+"""Aggregation datagrams: one 40-byte header over UDP that SwitchML, ATP and ESA share, and its codec.
+
+This is the wire format of no released system (`docs/switchml.md`, "On the wire"): Ethernet, IPv4, UDP to port 0xACE0, the
+header, then `nelem` elements of 32 bits, all in network byte order. The UDP checksum (RFC 768) is always there, so that a
+damaged datagram is known; IPv6 is not spoken.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum, IntFlag
+from typing import NamedTuple
+
+from workloads.machine import Buffer
+from workloads.wire.envelope import Envelope, ipv4_checksum
+from workloads.wire.layout import Field, Layout, WireError
+
+__all__ = [
+    "AGGREGATION",
+    "AGGREGATION_OVERHEAD_BYTES",
+    "AGGREGATION_PORT",
+    "MAX_ELEMENTS",
+    "AggregationHeader",
+    "Datagram",
+    "DatagramError",
+    "DatagramFlag",
+    "DatagramKind",
+    "Policy",
+    "decode_datagram",
+    "encode_datagram",
+    "payload_sum",
+]
+
+AGGREGATION_PORT = 0xACE0
+MAX_ELEMENTS = 256
+_VERSION = 1
+
+AGGREGATION = Layout(
+    "Aggregation",
+    Field("version", 4, "1"),
+    Field("policy", 4, "1 SwitchML, 2 ATP, 3 ESA"),
+    Field("kind", 8, "0 DATA, 1 RESULT, 2 REMINDER, 3 REMINDER_EMPTY, 4 NACK, 5 RATE, 6 EXPONENTS"),
+    Field("flags", 16, "0 RESEND, 1 COLLISION, 2 EVICTED, 3 ECN, 4 OVERFLOW, 5 EDGE, 6 VERSION, 7 LAST"),
+    Field("job", 16, "id of the job"),
+    Field("node", 16, "switch that must aggregate; 0: any"),
+    Field("sequence", 32, "packet of the job, from 1, never reset"),
+    Field("slot", 16, "aggregator index"),
+    Field("new_slot", 16, "index to use from now on (ATP, ESA)"),
+    Field("bitmap0", 32, "workers whose contribution is inside"),
+    Field("bitmap1", 32, "racks whose contribution is inside (ATP, ESA)"),
+    Field("fan_in0", 8, "workers of the job"),
+    Field("fan_in1", 8, "racks of the job (ATP, ESA)"),
+    Field("priority", 8, "larger wins (ESA)"),
+    Field("op", 8, "0 int32 wrapping sum, 1 int32 saturating sum"),
+    Field("exponent0", 8, "int8, of the first half of a block"),
+    Field("exponent1", 8, "int8, of the second half"),
+    Field("nelem", 16, "elements behind this header, at most 256"),
+    Field("server", 32, "IPv4 address of the parameter server (ATP, ESA)"),
+    Field("tensor", 32, "which tensor of the job"),
+)
+
+
+class Policy(IntEnum):
+    SWITCHML = 1
+    ATP = 2
+    ESA = 3
+
+
+class DatagramKind(IntEnum):
+    DATA = 0
+    RESULT = 1
+    REMINDER = 2
+    REMINDER_EMPTY = 3
+    NACK = 4
+    RATE = 5
+    EXPONENTS = 6
+
+
+class DatagramFlag(IntFlag):
+    """Bit n of `flags`, counted from the lowest."""
+
+    RESEND = 1
+    COLLISION = 2
+    EVICTED = 4
+    ECN = 8
+    OVERFLOW = 16
+    EDGE = 32
+    VERSION = 64
+    LAST = 128
+
+
+class DatagramError(WireError):
+    """A datagram to our port that cannot be used."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason = reason
+        """checksum, malformed"""
+        super().__init__(detail)
+
+
+class AggregationHeader(NamedTuple):
+    """Field by field as in `AGGREGATION`; what a policy does not use is 0."""
+
+    policy: int
+    kind: int
+    job: int
+    sequence: int
+    slot: int
+    bitmap0: int
+    fan_in0: int
+    nelem: int = 0
+    flags: int = 0
+    exponent0: int = 0
+    """-128 .. 127"""
+    exponent1: int = 0
+    tensor: int = 0
+    op: int = 0
+    node: int = 0
+    new_slot: int = 0
+    bitmap1: int = 0
+    fan_in1: int = 0
+    priority: int = 0
+    server: int = 0
+
+
+class Datagram(NamedTuple):
+    """A decoded datagram."""
+
+    src_mac: bytes
+    src_ip: bytes
+    dst_ip: bytes
+    sport: int
+    header: AggregationHeader
+    payload: memoryview
+    """of the frame: `nelem` elements; copy what is kept"""
+
+
+_FRAME = struct.Struct("!6s6sHBBHHHBBH4s4sHHHH BBHHHIHHIIBBBBbbHII")
+"""Ethernet, IPv4 without options, UDP, the header"""
+_ETHERNET, _IP, _UDP = 14, 20, 8
+_UDP_AT = _ETHERNET + _IP
+_CHECKED_FROM = 26
+"""the UDP checksum covers the addresses, UDP and what is behind it (and the protocol and the length once more)"""
+AGGREGATION_OVERHEAD_BYTES = _FRAME.size
+"""bytes of a frame before its elements"""
+_ETHERTYPE, _PROTOCOL = 0x0800, 17
+_KINDS, _POLICIES = frozenset(DatagramKind), frozenset(Policy)
+_MORE_FRAGMENTS = 0x3FFF
+
+
+def payload_sum(payload: Buffer) -> int:
+    """The ones' complement sum of a payload of whole 16-bit words: for many datagrams with one payload. Since 2^16 is 1
+    modulo 2^16 - 1, the payload as one number has the same rest as the sum of its words."""
+    return int.from_bytes(payload, "big") % 0xFFFF
+
+
+def encode_datagram(
+    envelope: Envelope, dport: int, header: AggregationHeader, payload: Buffer, summed: int | None = None
+) -> bytes:
+    """The Ethernet frame. `summed`: `payload_sum(payload)` where it is known. Raises DatagramError when a value does not
+    fit or `nelem` is not the payload's."""
+    h, e = header, envelope
+    if len(payload) != 4 * h.nelem or h.nelem > MAX_ELEMENTS:
+        raise DatagramError("malformed", f"{h.nelem} elements and {len(payload)} bytes of payload")
+    udp_bytes = _FRAME.size - _UDP_AT + len(payload)
+    try:
+        head = bytearray(
+            _FRAME.pack(
+                e.dst_mac, e.src_mac, _ETHERTYPE, 0x45, e.tos, udp_bytes + _IP, e.ident, e.flags_fragment, e.ttl, _PROTOCOL,
+                0, e.src_ip, e.dst_ip, e.sport, dport, udp_bytes, 0, _VERSION << 4 | h.policy, h.kind, h.flags, h.job,
+                h.node, h.sequence, h.slot, h.new_slot, h.bitmap0, h.bitmap1, h.fan_in0, h.fan_in1, h.priority, h.op,
+                h.exponent0, h.exponent1, h.nelem, h.server, h.tensor,
+            )
+        )  # fmt: skip
+    except struct.error as error:
+        raise DatagramError("malformed", f"a field does not fit: {error}") from None
+    head[24:26] = ipv4_checksum(head[_ETHERNET:_UDP_AT]).to_bytes(2, "big")
+    total = payload_sum(payload) if summed is None else summed
+    head[40:42] = _udp_checksum(head, udp_bytes, total).to_bytes(2, "big")
+    return b"".join((head, payload))
+
+
+def _udp_checksum(head: bytearray, udp_bytes: int, payload_total: int) -> int:
+    """RFC 768, over a head whose checksum field is 0; never 0, which would say that there is none."""
+    total = payload_sum(head[_CHECKED_FROM : _FRAME.size]) + udp_bytes + _PROTOCOL + payload_total
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF or 0xFFFF
+
+
+def decode_datagram(frame: Buffer) -> Datagram | None:
+    """None when the frame is not UDP to our port over IPv4. Raises DatagramError when it is, and cannot be used."""
+    view = memoryview(frame)
+    if (
+        len(view) < _UDP_AT + _UDP
+        or view[12] != 0x08
+        or view[13] != 0x00
+        or view[14] != 0x45
+        or view[23] != _PROTOCOL
+        or int.from_bytes(view[36:38], "big") != AGGREGATION_PORT
+        or int.from_bytes(view[20:22], "big") & _MORE_FRAGMENTS
+    ):
+        return None
+    if len(view) < _FRAME.size:
+        raise DatagramError("malformed", f"{len(view)} bytes, the headers alone have {_FRAME.size}")
+    (
+        _, src_mac, _, _, _, length, _, _, _, _, checksum, src_ip, dst_ip, sport, _, udp_bytes, _, version, kind, flags, job,
+        node, sequence, slot, new_slot, bitmap0, bitmap1, fan_in0, fan_in1, priority, op, exponent0, exponent1, nelem,
+        server, tensor,
+    ) = _FRAME.unpack_from(view)  # fmt: skip
+    end = _FRAME.size + 4 * nelem
+    if length != udp_bytes + _IP or end != _UDP_AT + udp_bytes or end > len(view) or nelem > MAX_ELEMENTS:
+        raise DatagramError("malformed", f"IP says {length} bytes, UDP {udp_bytes}, the header {nelem} elements")
+    if checksum != ipv4_checksum(view[_ETHERNET:_UDP_AT]):
+        raise DatagramError("checksum", "the IPv4 header checksum is wrong")
+    payload = view[_FRAME.size : end]
+    if (payload_sum(view[_CHECKED_FROM:end]) + udp_bytes + _PROTOCOL) % 0xFFFF:
+        raise DatagramError("checksum", "the UDP checksum is wrong")
+    if version >> 4 != _VERSION or version & 15 not in _POLICIES or kind not in _KINDS or not fan_in0:
+        raise DatagramError("malformed", f"version and policy {version:#04x}, kind {kind}, fan-in {fan_in0}")
+    header = AggregationHeader(
+        version & 15, kind, job, sequence, slot, bitmap0, fan_in0, nelem, flags, exponent0, exponent1, tensor, op, node,
+        new_slot, bitmap1, fan_in1, priority, server,
+    )  # fmt: skip
+    return Datagram(src_mac, src_ip, dst_ip, sport, header, payload)
