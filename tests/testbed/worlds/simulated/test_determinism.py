@@ -19,6 +19,7 @@ IN_LATER_MESSAGES = {
         "delayed-link",
     ),
     *("nak-lost", "psn-wrap", "rack-lossy", "result-lost", "retransmission-lost-again", "rewind", "stale-duplicate"),
+    *("spine-leaf-boundary-lost", "spine-leaf-first-lost", "spine-leaf-last-hop-lost"),
 }
 """where their faults strike"""
 OTHERWISE = {
@@ -35,6 +36,7 @@ OTHERWISE = {
     "link-flap": ("job.size=200kB",),
     "rack-bursty": ("job.size=200kB",),
     "rack-jumbo": (*SMALL, "faults.loss.rate=10%"),
+    "spine-leaf-ack-lost": (*SMALL, "faults.acks.match.message=7"),
     "tail-lost": (*SMALL, "faults.tail.match.message=4"),
 }
 """what keeps the faults of the others striking in a job that is small"""
