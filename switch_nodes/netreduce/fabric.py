@@ -142,5 +142,7 @@ class FabricTable(ConnectionTable):
                 if here is None or there is None:
                     continue
                 found = self.match(other, psn_add(there[0], psn_diff(psn, here[0])))
-                return found if found is not None and ring.packets_of(found[0]) == found[2] else None
+                if found is not None and ring.packets_of(found[0]) == found[2]:
+                    return found
+                break  # it lacks the same FIRST
         return None

@@ -14,8 +14,8 @@ _PATH_MTUS = (256, 512, 1024, 2048, 4096)
 
 
 def check_ring(config: RingConfig, switch: SwitchConfig) -> None:
-    members, arithmetic = config.members, config.arithmetic
     """Raises ScenarioError for a ring that cannot be installed."""
+    members, arithmetic = config.members, config.arithmetic
     where = f"switch {switch.name}: ring {config.ring_id}: "
 
     def refuse(problem: str, found: object, allowed: str) -> ScenarioError:

@@ -245,7 +245,7 @@ def test_psn_wrap_wraps_in_the_middle_of_a_message():
 
 
 def test_last_messages_are_the_last():
-    for name in ("first-of-last-message-lost", "last-result-lost", "tail-lost"):
+    for name in ("first-of-last-message-lost", "last-result-lost", "tail-lost", "spine-leaf-ack-lost"):
         scenario = load_scenario(name)
         geometry, fault = geometry_of(scenario.job, scenario.transport), scenario.faults[0]
         assert geometry is not None
