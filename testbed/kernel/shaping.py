@@ -7,10 +7,11 @@ much of a run pass unshaped, so it is limited to 20 ms of the rate, and never be
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["QdiscReading", "burst_bytes", "change_rate", "read_qdisc", "shape"]
+__all__ = ["QdiscReading", "burst_bytes", "change_rate", "read_qdisc", "read_qdiscs", "shape"]
 
 _ROOT = 0x1_0000
 _CLASS = 0x1_0010
@@ -59,18 +60,35 @@ def change_rate(netlink: Any, index: int, *, rate_bps: int, mtu: int) -> None:
 
 def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:
     """None when the interface does not carry our HTB class with its queue."""
-    rate = queue = None
-    sent, packets, drops = 0, 0, 0
+    return read_qdiscs(netlink, (index,)).get(index)
+
+
+def read_qdiscs(netlink: Any, indices: Iterable[int]) -> dict[int, QdiscReading]:
+    """By index, without those that do not carry our HTB class with its queue. The kernel tells the qdiscs of all interfaces
+    whichever is asked for, so ask once for many."""
+    queues = {
+        message["index"]: message
+        for message in netlink.get_qdiscs()
+        if message["handle"] == _LEAF and message["parent"] == _CLASS and message.get_attr("TCA_KIND") == "pfifo"
+    }
+    readings = {}
+    for index in indices:
+        htb = _read_class(netlink, index)
+        if htb is not None and index in queues:
+            options = htb.get_attr("TCA_OPTIONS")
+            basic = htb.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
+            readings[index] = QdiscReading(
+                8 * (options.get_attr("TCA_HTB_RATE64") or options.get_attr("TCA_HTB_PARMS")["rate"]),
+                queues[index].get_attr("TCA_OPTIONS")["limit"],
+                basic["bytes"],
+                basic["packets"],
+                queues[index].get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")["drops"],
+            )
+    return readings
+
+
+def _read_class(netlink: Any, index: int) -> Any:
     for message in netlink.get_classes(index=index):
-        options = message.get_attr("TCA_OPTIONS")
-        if message["handle"] == _CLASS and message.get_attr("TCA_KIND") == "htb" and options is not None:
-            rate = 8 * (options.get_attr("TCA_HTB_RATE64") or options.get_attr("TCA_HTB_PARMS")["rate"])
-            basic = message.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
-            sent, packets = basic["bytes"], basic["packets"]
-    for message in netlink.get_qdiscs(index=index):
-        if message["handle"] == _LEAF and message["parent"] == _CLASS and message.get_attr("TCA_KIND") == "pfifo":
-            queue = message.get_attr("TCA_OPTIONS")["limit"]
-            drops = message.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")["drops"]
-    if rate is None or queue is None:
-        return None
-    return QdiscReading(rate, queue, sent, packets, drops)
+        if message["handle"] == _CLASS and message.get_attr("TCA_KIND") == "htb":
+            return message
+    return None

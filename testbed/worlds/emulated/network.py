@@ -28,7 +28,7 @@ from testbed.kernel.links import (
     set_flags,
 )
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
-from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, shape
+from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, read_qdiscs, shape
 from testbed.ledger import Ledger, NamespaceEntry, QdiscEntry
 from testbed.worlds.emulated.foothold import Foothold
 from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
@@ -272,9 +272,12 @@ class _Builder:
     def _verify(self, node: Node) -> None:
         foothold = self._network._footholds[node.name]
         links = self._ready_links(node, foothold)
-        for port, link, _ in self._topology.ports(node.name):
+        ports = list(self._topology.ports(node.name))
+        indices = [foothold.index[self._network.interface(node.name, port)] for port, _, _ in ports]
+        readings = read_qdiscs(foothold.netlink, indices)
+        for (port, link, _), index in zip(ports, indices, strict=True):
             name = self._network.interface(node.name, port)
-            index, place = foothold.index[name], f"link {link.name} at {node.name}"
+            place = f"link {link.name} at {node.name}"
             state = links[index]
             _require(f"{place}: flags", _flags(node), state.flags & _flags(node))
             _require(f"{place}: carrier", True, state.carrier)
@@ -282,12 +285,12 @@ class _Builder:
             _require(f"{place}: MAC", format_mac(self._mac(node.name, port)), state.mac)
             for offload, on in read_offloads(foothold.socket, name).items():
                 _require(f"{place}: offload {offload}", False, on)
-            reading = read_qdisc(foothold.netlink, index)
+            reading = readings.get(index)
             if reading is None:
                 raise InternalError(f"{place}: its HTB class is not there")
             _require(f"{place}: rate", link.shape.rate_bps // 8 * 8, reading.rate_bps)
             _require(f"{place}: queue", link.shape.queue_packets, reading.queue_packets)
-        if node.role is Role.HOST and any(self._topology.ports(node.name)):
+        if node.role is Role.HOST and ports:
             addresses = read_addresses(foothold.netlink)
             if format_ip(node.ip) not in addresses:
                 raise InternalError(

@@ -5,7 +5,7 @@ import pytest
 from pyroute2 import IPRoute
 
 from testbed.doctor.isolation import run_isolated
-from testbed.kernel.shaping import burst_bytes, change_rate, read_qdisc, shape
+from testbed.kernel.shaping import burst_bytes, change_rate, read_qdisc, read_qdiscs, shape
 from tests.support.emulated import needs_root
 
 
@@ -40,6 +40,22 @@ def _shape_and_change() -> str:
     return f"{before} {seen}"
 
 
+def _only_complete_ones() -> str:
+    with IPRoute() as netlink:
+        netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
+        indices = [netlink.link_lookup(ifname=name)[0] for name in ("va", "vb")]
+        seen = []
+        for index, queue_packets in zip(indices, (7, 9), strict=True):
+            shape(netlink, index, rate_bps=1_000_000, queue_packets=queue_packets, mtu=1500)
+            readings = read_qdiscs(netlink, indices)
+            seen.append([readings[index].queue_packets if index in readings else None for index in indices])
+        # The class stays, its queue goes.
+        netlink.tc("del", "pfifo", indices[0], 0x10_0000, parent=0x1_0010)
+        seen.append([index in read_qdiscs(netlink, indices) for index in indices])
+        seen.append([index in read_qdiscs(netlink, indices[1:]) for index in indices])
+    return str(seen)
+
+
 def _as_tc_tells() -> str:
     """Another reader of the same kernel: iproute2."""
     with IPRoute() as netlink:
@@ -57,6 +73,9 @@ class TestKernel:
 
     def test_rate_and_queue_are_read_back_from_slow_to_beyond_32_bits(self) -> None:
         assert run_isolated(_shape_and_change) == (True, "None [(64000, 7), (100000000, 7), (40000000000, 7)]")
+
+    def test_of_many_interfaces_only_what_has_class_and_queue_is_told(self) -> None:
+        assert run_isolated(_only_complete_ones) == (True, "[[7, None], [7, 9], [False, True], [False, True]]")
 
     @pytest.mark.skipif(shutil.which("tc") is None, reason="needs iproute2")
     def test_tc_tells_the_same(self) -> None:

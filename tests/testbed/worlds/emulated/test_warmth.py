@@ -9,7 +9,7 @@ from testbed.worlds.emulated.warmth import warm
 _CHECK = """
 import sys
 import testbed.worlds.emulated.programs
-before = "switch_nodes.dataplane" in sys.modules
+before = "switch_nodes.registry" in sys.modules
 from testbed.worlds.emulated.warmth import warm
 with warm():
     known = set(sys.modules)
