@@ -25,7 +25,9 @@ CRASH, SAME_TRACED = "no_exception", "same_when_traced"
 _STEPS = frozenset({"QpStepped", "SlotStepped", "ConnectionStepped", "FrameStepped", "SlotChanged"})
 _PASSED_OVER = "faults_exercised"
 """a drawn fault need not strike; the hunt counts those that do"""
-_ENDS_EARLY = frozenset({"liveness", "bit_exact", "exactly_once", "slots_private", "credit_bound", "transparency", "uplinks"})
+_ENDS_EARLY = frozenset(
+    {"liveness", "bit_exact", "exactly_once", "slots_private", "credit_bound", "transparency", "uplinks"}
+)
 """checks that may say `unknown` (liveness: `fail`) when a failure is all right"""
 
 
