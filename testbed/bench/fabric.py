@@ -30,6 +30,8 @@ _RACKS, _SPINES, _OVERSUBSCRIPTION = 4, 2, 4.0
 _PATH_MTU, _MESSAGE_PACKETS, _WINDOW_MESSAGES = 1024, 16, 16
 _SEEDS = (1, 2, 3)
 _WITHIN = 0.10
+_SIMULATED, _EMULATED = (100_000_000, 8_000_000), (40_000_000, 2_000_000)
+"""(rate of hosts, bytes of a gradient)"""
 
 
 def fabric_scenario(
@@ -74,7 +76,7 @@ def predicted_factor(hosts_per_rack: int, size_bytes: int, rate_bps: int) -> flo
 def bench_fabric(say: Say, world: str = "simulated") -> list[Row]:
     """Raises InternalError when a sum is wrong, or a capture cannot be read."""
     simulated = world == "simulated"
-    rate_bps, size = (100_000_000, 8_000_000) if simulated else (40_000_000, 2_000_000)
+    rate_bps, size = _SIMULATED if simulated else _EMULATED
     rows = []
     for hosts in (2, 4):
         closed = predicted_factor(hosts, size, rate_bps)
