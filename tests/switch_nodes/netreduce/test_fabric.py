@@ -232,15 +232,25 @@ def test_without_another_connection_that_knows_nothing_is_inferred() -> None:
     assert made.reasons(root)[-1] == "nofirst"
 
 
-def test_behind_a_message_without_header_nothing_is_inferred() -> None:
-    made, root = fabric(), spine_of(1)
-    made.data(2, 1, 0)
-    plain = made.job.frame(1, 1, 0, header=bytes(16))
-    made.feed(root, 0, plain)
-    made.events[root].clear()
-    for offset in (1, 2, 3):
-        made.feed(root, 0, made.job.frame(1, 1, offset))
-    assert made.programs[root].counters["inferred"] == 0
+def test_after_a_message_without_header_nothing_is_inferred() -> None:
+    """Such messages take PSNs of this connection alone, so that it no longer runs beside the others."""
+    made, root, job = fabric(), spine_of(1), FabricJob(lengths=LENGTHS)
+    made.feed(root, 0, job.frame(1, 1, 0, header=bytes(16), psn=job.psn(1, 9, 0)))
+    made.through(range(1, 2))
+    made.lose("leaf0", root)
+    for offset in range(4):
+        assert made.everyone(2, offset) == []
+    spine = made.programs[root]
+    assert (spine.counters["inferred"], spine.counters["nofirst"]) == (0, 3)
+
+
+def test_a_connection_that_lacks_the_same_first_is_no_hindrance() -> None:
+    made = fabric()
+    made.everyone(1, 0, but=(3, 4))
+    made.everyone(1, 1)
+    leaf = made.programs["leaf2"]
+    # h3's, h4's, and the one that comes down, whose FIRST waits at the spine
+    assert (leaf.counters["inferred"], leaf.counters["nofirst"]) == (3, 0)
 
 
 @pytest.mark.parametrize("late", [3, 4])
