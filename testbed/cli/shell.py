@@ -61,6 +61,9 @@ def run_shell(args: argparse.Namespace) -> int:
     from testbed.kernel.interruption import Interruption
     from testbed.worlds.emulated.session import open_session
 
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Who starts us in the background has it ignored, the hosts' shells would inherit that, and could not be interrupted.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     lines = args.lines or (None if sys.stdin.isatty() else sys.stdin.read().splitlines())
     with (
         tempfile.TemporaryDirectory(prefix="ina-shell-") as folder,

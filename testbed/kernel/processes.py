@@ -16,6 +16,7 @@ __all__ = [
     "ProcessId",
     "boot_id",
     "child_setup",
+    "descendants",
     "die_with_parent",
     "end_processes",
     "identify",
@@ -44,6 +45,20 @@ def identify(pid: int) -> ProcessId | None:
     """None when there is no such process."""
     fields = _stat(pid)
     return ProcessId(pid, int(fields[19])) if fields else None
+
+
+def descendants(pid: int) -> list[ProcessId]:
+    """All that live below a process now, as far as no link of the chain has ended."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and (fields := _stat(int(entry.name))):
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found, waiting = [], [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += [process for child in below if (process := identify(child)) is not None]
+        waiting += below
+    return found
 
 
 def is_alive(process: ProcessId) -> bool:

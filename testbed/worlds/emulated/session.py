@@ -13,6 +13,7 @@ from testbed.cleanup import find_leftovers, remove_run
 from testbed.doctor import require
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
+from testbed.kernel.processes import descendants, end_processes
 from testbed.plan import make_plan
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.fleet import Fleet, Phase
@@ -62,6 +63,8 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
             finally:
                 fleet.close()
         finally:
+            # What a person left running on hosts: a shell that ends takes it along only where nobody ignores SIGHUP.
+            end_processes(below for host in scenario.topology.hosts for below in descendants(network.pid(host.name)))
             network.stop()
     finally:
         entries = ledger.entries()

@@ -65,5 +65,6 @@ def test_topologies_are_listed_with_their_keys(capsys: pytest.CaptureFixture[str
         "rack_accelerator": "hosts, accelerator_ports, link, accelerator_link, links",
         "spine_leaf": "leaves, spines, hosts_per_leaf, oversubscription, link, uplink, links",
         "fat_tree": "k, link, uplink, core, links",
+        "machines": "machines, workers_per_machine, link, uplink, links",
         "custom": "nodes, link, links",
     }

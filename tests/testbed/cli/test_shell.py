@@ -83,6 +83,19 @@ class TestForReal:
         assert processes_of(state) == []
         assert not state.exists()
 
+    def test_what_does_not_end_is_ended_in_the_background_too(self, state: Path) -> None:
+        """Where SIGINT is ignored, as a shell has it for what it starts with `&`."""
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            done = subprocess.run(
+                command("--limit", "1s", "-c", "h1 sleep 602"),
+                capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
+            )  # fmt: skip
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert (done.returncode, done.stderr) == (1, "tb: the time is over\n")
+        assert processes_of(state) == []
+
     def test_on_a_terminal_ctrl_c_ends_the_command_and_sigterm_the_shell(self, state: Path) -> None:
         pid, terminal = pty.fork()
         if not pid:

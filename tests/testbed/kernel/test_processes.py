@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from testbed.kernel.processes import ProcessId, end_processes, identify, is_alive, send_signal
+from testbed.kernel.processes import ProcessId, descendants, end_processes, identify, is_alive, send_signal
 
 
 def sleeper() -> subprocess.Popen[bytes]:
@@ -91,3 +91,17 @@ def test_child_setup_ends_a_child_whose_parent_is_already_gone() -> None:
         os._exit(0)
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 70
+
+
+def test_descendants_are_children_and_theirs() -> None:
+    words = ["sh", "-c", "sleep 603 & sh -c 'sleep 604; true' & wait"]
+    with subprocess.Popen(words, start_new_session=True) as shell:
+        try:
+            deadline = time.monotonic() + 10
+            while len(found := descendants(shell.pid)) < 3 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert len(found) == 3
+            assert len(end_processes(found)) == 3
+        finally:
+            shell.kill()
+    assert descendants(shell.pid) == []

