@@ -97,9 +97,22 @@ def travel_ns(scenario: Scenario) -> int:
     slowest = min([slowest, *(fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange))])
     frame = packet_bytes(scenario.transport)[0] + _ETHERNET
     serial = packets * (frame + _ACK_BYTES) * 8 * 1_000_000_000 // slowest
+    serial = round(serial * _copies(scenario))
     line = 2 * hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
     held = 2 * hops * sum(_hold_ns(fault) for fault in scenario.faults)
     return serial + line + held
+
+
+def _copies(scenario: Scenario) -> float:
+    """How many frames one may become on its way there and its answer back. Every copy of a boundary packet is sent up again, and
+    answered: what is doubled at each hop is doubled again at the next (in a rack the reserve bears that)."""
+    if len(scenario.topology.switches) == 1:
+        return 1.0
+    hop = 1.0
+    for fault in scenario.faults:
+        if isinstance(fault, Duplicate) and fault.match.message is None:
+            hop *= 1 + fault.rate
+    return float(hop ** (2 * _hops(scenario)))
 
 
 def _hops(scenario: Scenario) -> int:

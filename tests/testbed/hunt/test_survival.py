@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.faults.model import Delay, Drop, Forge, Kill, LinkDown, Loss, Match, Pause, Window
+from testbed.faults.model import Delay, Drop, Duplicate, Forge, Kill, LinkDown, Loss, Match, Pause, Window
 from testbed.hunt.judge import run_and_judge
 from testbed.hunt.survival import RESERVE, allowance_ns, disturbance_ns, may_fail, unsurvivable
 from testbed.scenario.model import Job, Scenario, Transport
-from topologies import Direction, LinkShape, rack
+from topologies import Direction, LinkShape, rack, spine_leaf
 
 SHAPE = LinkShape(rate_bps=1_000_000_000)
 CALM = Scenario(
@@ -94,3 +94,15 @@ def test_the_allowance_is_survived_and_the_whole_budget_is_not():
     assert dead is not None
     assert dead.check == "liveness"
     assert "RETRY_EXC" in dead.detail
+
+
+def test_what_is_doubled_at_every_hop_of_a_fabric_is_not_survivable():
+    """16 frames of one at its receiver, and 256 answers at its sender: more than the RTO's worth. Found by hunting."""
+    fabric = replace(CALM, topology=spine_leaf([2, 1], 1, SHAPE), transport=replace(CALM.transport, timeout_code=5))
+    links = tuple(link.name for link in fabric.topology.links)
+    twice = Duplicate("twice", links, tuple(Direction), Window(0, None), Match(), 1.0)
+    assert unsurvivable(replace(fabric, job=replace(CALM.job, message_packets=1, window_messages=1))) is None
+    small = replace(fabric, job=replace(CALM.job, message_packets=1, window_messages=1), faults=(twice,))
+    assert "more than the RTO" in (unsurvivable(small) or "")
+    assert unsurvivable(replace(small, faults=(replace(twice, match=Match(message=1)),))) is None
+    assert unsurvivable(replace(small, topology=CALM.topology, faults=(replace(twice, links=LINKS),))) is None
