@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -74,6 +74,10 @@ def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
 def _fits(scenario: Scenario, fault: Fault) -> bool:
     """Beside the faults that are there."""
     others = scenario.faults
+    if isinstance(fault, Forge) and not _trusts_switches(
+        scenario, [other for other in others if isinstance(other, Forge)], fault
+    ):
+        return False
     if isinstance(fault, Forge) and fault.what in _POISON:
         # The switch must have taken the packet first: so it comes, comes in order, and behind a FIRST that was not lost
         # (else it may be dropped, and its forgery be taken an instant later, when another rank has announced the message).
@@ -85,6 +89,18 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
     if isinstance(fault, Pause | Kill) and any(isinstance(other, Pause | Kill) for other in others):
         return False
     return is_sensible(replace(scenario, faults=(*others, fault)))
+
+
+def _trusts_switches(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> bool:
+    """False where data is forged between switches beside a plain start. A plain message overtakes the sum that its leaf still
+    waits for, so that a spine knows no INA message behind it; honest leaves send nothing raw there that it could let pass."""
+    hosts = {host.name for host in scenario.topology.hosts}
+    inner = {link.name for link in scenario.topology.links if link.a not in hosts}
+    pairs = [(fault, other) for other in others] + [(other, fault) for other in others]
+    return not any(
+        plain.what in _PLAIN_STARTS and plain.what != data.what and inner.intersection(data.links)
+        for plain, data in pairs
+    )
 
 
 def is_sensible(scenario: Scenario) -> bool:

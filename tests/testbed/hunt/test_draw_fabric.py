@@ -122,3 +122,20 @@ def test_simpler_fabrics():
 def test_a_window_that_ends_is_no_matter_of_tiers():
     fault = Loss("l", ("leaf1-spine1",), window=Window(0, 77))
     assert disturbance_ns(over(spine_leaf([1, 1], 1, SHAPE), fault)) == 77
+
+
+def test_nothing_else_is_forged_between_switches_beside_a_plain_start():
+    """A spine that knows a plain message, and no INA message behind it yet, passes on what follows. Found by hunting."""
+    met = Counter[bool]()
+    for scenario in [*MANY, *(draw_schedule(6, number, kind=FABRIC).scenario for number in range(1500))]:
+        hosts = {node.name for node in scenario.topology.hosts}
+        forged = [fault for fault in scenario.faults if isinstance(fault, Forge)]
+        plain = {fault.what for fault in forged} & {"restarted", "old_plain"}
+        for fault in forged:
+            inner = any(scenario.topology.link(link).a not in hosts for link in fault.links)
+            if plain - {fault.what}:
+                assert not inner
+                met[True] += 1
+            met[False] += inner
+    assert met[True]
+    assert met[False]
