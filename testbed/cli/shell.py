@@ -25,6 +25,7 @@ _MININET_OUTPUT = 25
 """mininet.log.OUTPUT: what its CLI prints"""
 _UNKNOWN_COMMAND = 127
 _FAILED = 1
+_AGAIN_S = 0.25
 
 
 class _Over(BaseException):
@@ -94,8 +95,16 @@ def _limit(text: str) -> float:
 def _ending_after(limit_s: float) -> Iterator[None]:
     """Ctrl-C belongs to what runs in the shell; time, SIGTERM and SIGHUP end it."""
 
+    reason = ""
+
     def end(number: int, frame: FrameType | None) -> NoReturn:
-        raise _Over("the time is over" if number == signal.SIGALRM else f"ended by {signal.Signals(number).name}")
+        nonlocal reason
+        reason = reason or (
+            "the time is over" if number == signal.SIGALRM else f"ended by {signal.Signals(number).name}"
+        )
+        # What is raised inside a logging handler, say, is dropped there: again, until it gets through.
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+        raise _Over(reason)
 
     numbers = (signal.SIGALRM, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, end) for number in numbers}

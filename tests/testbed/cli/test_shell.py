@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.cli import shell
 from testbed.cli.main import main
 from tests.support.emulated import needs_root, processes_of
 
@@ -124,3 +125,21 @@ class TestForReal:
         os.close(terminal)
         assert processes_of(state) == []
         assert not state.exists()
+
+
+def test_an_end_that_somebody_swallows_comes_again() -> None:
+    """As a logging handler does, which prints whatever is raised in it and goes on."""
+    told = []
+
+    def deaf() -> None:
+        with shell._ending_after(0.05):
+            try:
+                time.sleep(20)
+            except shell._Over as over:
+                told.append(str(over))
+            time.sleep(20)
+
+    with pytest.raises(shell._Over, match="the time is over"):
+        deaf()
+    assert told == ["the time is over"]
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
