@@ -49,6 +49,7 @@ _ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
 _POISON = ("changed", "shortened")
 _PLAIN_STARTS = ("restarted", "old_plain")
 """harmless only behind the packet they were made of"""
+_RAW = (*_PLAIN_STARTS, "stray_plain")
 _UP_ONLY = ("bad_length", "reflected", "overrun", "stray_bad", *_POISON)
 _ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
 
@@ -92,14 +93,14 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
 
 
 def _trusts_switches(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> bool:
-    """False where data is forged between switches beside a plain start. A plain message overtakes the sum that its leaf still
-    waits for, so that a spine knows no INA message behind it; honest leaves send nothing raw there that it could let pass."""
+    """False where data is forged between switches beside plain messages. These come to a spine raw, a host's own packets, and
+    overtake the sums that their leaf waits for. What is forged there can make the spine take them for the rack's sum, or pass
+    on what follows; honest leaves send nothing of that kind."""
     hosts = {host.name for host in scenario.topology.hosts}
     inner = {link.name for link in scenario.topology.links if link.a not in hosts}
     pairs = [(fault, other) for other in others] + [(other, fault) for other in others]
     return not any(
-        plain.what in _PLAIN_STARTS and plain.what != data.what and inner.intersection(data.links)
-        for plain, data in pairs
+        plain.what in _RAW and plain.what != data.what and inner.intersection(data.links) for plain, data in pairs
     )
 
 

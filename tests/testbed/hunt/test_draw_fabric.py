@@ -134,6 +134,7 @@ def test_nothing_else_is_forged_between_switches_beside_a_plain_start():
     plain = forged("plain", "old_plain", "h2-leaf1")
     inner, outer = forged("inner", "stray", "leaf1-spine1"), forged("outer", "stray", "h1-leaf1")
     calm = over(spine_leaf([2, 1], 1, SHAPE))
+    assert not _fits(over(calm.topology, inner), forged("raw", "stray_plain", "h2-leaf1"))
     for one, other, fits in ((plain, inner, False), (inner, plain, False), (plain, outer, True), (outer, inner, True)):
         assert _fits(over(calm.topology, one), other) == fits
     beside = forged("beside", "stray", "h1-s1")
