@@ -28,6 +28,11 @@ def _links(scenario: Scenario) -> tuple[str, ...]:
     return tuple(link.name for link in scenario.topology.links)
 
 
+def _host_links(scenario: Scenario) -> tuple[str, ...]:
+    hosts = {host.name for host in scenario.topology.hosts}
+    return tuple(link.name for link in scenario.topology.links if link.a in hosts)
+
+
 def _ranks(scenario: Scenario) -> int:
     return len(scenario.topology.hosts)
 
@@ -144,6 +149,9 @@ def strays(draw: Random, scenario: Scenario) -> Scenario:
         return _with(scenario, first, _forge(draw, scenario, "forge-2", draw.choice(("stray_bad", "stray_plain")), _UP))
     stray = _forge(draw, scenario, "forge-1", "stray", _UP, delay_ns=later)
     plain = _forge(draw, scenario, "forge-2", draw.choice(("stray_plain", "stray_bad", "overrun")), _UP)
+    if len(scenario.topology.switches) > 1:
+        # Forged between switches, it would make a spine take a host's own packets for its rack's sum.
+        stray = replace(stray, links=_host_links(scenario))
     return _with(scenario, stray, plain)
 
 
