@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import accumulate
 
@@ -12,7 +12,7 @@ import numpy as np
 from workloads.machine import Buffer, FrameBatch
 from workloads.native.build import load_library
 
-__all__ = ["FrameQueue", "StaticMacs", "switch_library"]
+__all__ = ["FrameQueue", "QueuedFrames", "StaticMacs", "switch_library"]
 
 _POINTER, _I32, _I64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
 _FIRST_GROUP = -2
@@ -168,3 +168,41 @@ class FrameQueue:
         for name, array in zip(("data", "start", "length", "port"), arrays, strict=True):
             setattr(self.struct, name, array.ctypes.data)
         self.struct.capacity, self.struct.rows = capacity, rows
+
+
+class QueuedFrames:
+    """Comes before a program's reference class: its frames wait in a queue that C fills too."""
+
+    _queue: FrameQueue
+    receive_frame: Callable[[int, Buffer, int], None]
+
+    def emit(self, port: int, frame: Buffer) -> None:
+        self._queue.append(port, frame)
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
+        while len(self._queue):
+            yield self._queue.popleft()
+
+    def fill_batch(self, batch: FrameBatch, now: int) -> None:
+        self._queue.fill(batch)
+
+    def feed(self, batch: FrameBatch, now: int, rows: Callable[..., int], *tables: int) -> int:
+        """A batch through `rows` of the C core, which takes (*tables, queue, frames, ..., &asked); Python takes what it hands
+        back. Returns how many frames stayed in C."""
+        frames, stride, lengths, ports = batch.addresses
+        asked = ctypes.c_int32(0)
+        row, count, taken = 0, batch.count, 0
+        while row < count:
+            before = row
+            row = rows(
+                *tables, self._queue.pointer, frames, stride, lengths, ports, row, count, ctypes.addressof(asked)
+            )  # fmt: skip
+            taken += row - before
+            if row >= count:
+                break
+            if asked.value:
+                self.receive_frame(int(batch.ports[row]), batch.row(row), now)
+                row += 1
+            else:
+                self._queue.make_room(count - row, stride * (count - row))
+        return taken

@@ -4,7 +4,7 @@ the Python reference takes, in order, every frame that the compiled loop hands b
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import MessageAggregated, PacketIgnored, ResultReplayed
-from switch_nodes.frame_queue import FrameQueue, StaticMacs
+from switch_nodes.frame_queue import FrameQueue, QueuedFrames, StaticMacs
 from switch_nodes.netreduce.fabric import LeafRing, SpineRing
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import DROP_REASONS, SlotAction
-from workloads.machine import Buffer, FrameBatch
+from workloads.machine import FrameBatch
 
 __all__ = ["FastNetReduceProgram"]
 
@@ -73,7 +73,7 @@ class SwitchStruct(ctypes.Structure):
     why: int
 
 
-class FastNetReduceProgram(NetReduceProgram):
+class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
     """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn` all frames take the reference."""
 
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
@@ -119,13 +119,6 @@ class FastNetReduceProgram(NetReduceProgram):
             state.why = _Why.DONE
             self._queue.make_room(state.room_frames, state.room_bytes)
 
-    def emit(self, port: int, frame: Buffer) -> None:
-        self._queue.append(port, frame)
-
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
-        while len(self._queue):
-            yield self._queue.popleft()
-
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
         row, count = 0, batch.count
         if self._gated:
@@ -142,9 +135,6 @@ class FastNetReduceProgram(NetReduceProgram):
                 row += 1
             elif state.why == _Why.ROOM:
                 self._queue.make_room(state.room_frames, state.room_bytes)
-
-    def fill_batch(self, batch: FrameBatch, now: int) -> None:
-        self._queue.fill(batch)
 
     def _settle(self) -> None:
         """What the compiled loop counted and noted."""

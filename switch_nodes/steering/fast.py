@@ -4,14 +4,13 @@ takes the others."""
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.frame_queue import FrameQueue, StaticMacs, switch_library
+from switch_nodes.frame_queue import FrameQueue, QueuedFrames, StaticMacs, switch_library
 from switch_nodes.steering.program import SteerProgram
-from workloads.machine import Buffer, FrameBatch
+from workloads.machine import FrameBatch
 
 __all__ = ["FastSteerProgram", "create_steer"]
 
@@ -31,13 +30,11 @@ class SteerStruct(ctypes.Structure):
     ]
 
 
-class FastSteerProgram(SteerProgram):
+class FastSteerProgram(QueuedFrames, SteerProgram):
     """Emits the same frames in the same order as `SteerProgram`."""
 
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         self._queue, self._rows = FrameQueue(library), library.steer_rows
-        self._asked = ctypes.c_int32(0)
-        self._asked_pointer = ctypes.addressof(self._asked)
         self._tallies = np.zeros(len(_COUNTED), np.int64)
         super().__init__(config)
 
@@ -64,40 +61,9 @@ class FastSteerProgram(SteerProgram):
             self.config.flow_salt,
         )
 
-    def emit(self, port: int, frame: Buffer) -> None:
-        self._queue.append(port, frame)
-
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
-        while len(self._queue):
-            yield self._queue.popleft()
-
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
-        frames, stride, lengths, ports = batch.addresses
-        row, count = 0, batch.count
-        while row < count:
-            row = self._rows(
-                self._pointer,
-                self._static.pointer,
-                self._queue.pointer,
-                frames,
-                stride,
-                lengths,
-                ports,
-                row,
-                count,
-                self._asked_pointer,
-            )
-            if row >= count:
-                break
-            if self._asked.value:
-                self.receive_frame(int(batch.ports[row]), batch.row(row), now)
-                row += 1
-            else:
-                self._queue.make_room(count - row, stride * (count - row))
+        self.feed(batch, now, self._rows, self._pointer, self._static.pointer)
         self._settle()
-
-    def fill_batch(self, batch: FrameBatch, now: int) -> None:
-        self._queue.fill(batch)
 
     def _settle(self) -> None:
         for name, amount in zip(_COUNTED, self._tallies.tolist(), strict=True):
