@@ -49,7 +49,6 @@ _ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
 _POISON = ("changed", "shortened")
 _PLAIN_STARTS = ("restarted", "old_plain")
 """harmless only behind the packet they were made of"""
-_RAW = (*_PLAIN_STARTS, "stray_plain")
 _UP_ONLY = ("bad_length", "reflected", "overrun", "stray_bad", *_POISON)
 _ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
 
@@ -75,10 +74,10 @@ def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
 def _fits(scenario: Scenario, fault: Fault) -> bool:
     """Beside the faults that are there."""
     others = scenario.faults
-    if isinstance(fault, Forge) and not _trusts_switches(
-        scenario, [other for other in others if isinstance(other, Forge)], fault
-    ):
-        return False
+    if isinstance(fault, Forge):
+        forgeries = [other for other in others if isinstance(other, Forge)]
+        if not _stands_alone(scenario, forgeries, fault):
+            return False
     if isinstance(fault, Forge) and fault.what in _POISON:
         # The switch must have taken the packet first: so it comes, comes in order, and behind a FIRST that was not lost
         # (else it may be dropped, and its forgery be taken an instant later, when another rank has announced the message).
@@ -92,16 +91,12 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
     return is_sensible(replace(scenario, faults=(*others, fault)))
 
 
-def _trusts_switches(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> bool:
-    """False where data is forged between switches beside plain messages. These come to a spine raw, a host's own packets, and
-    overtake the sums that their leaf waits for. What is forged there can make the spine take them for the rack's sum, or pass
-    on what follows; honest leaves send nothing of that kind."""
+def _stands_alone(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> bool:
+    """False where something is forged between switches beside another forgery. A spine takes what its leaves send for sums of
+    racks; two forgeries together can make such a packet that no honest leaf sends, and each is forged from the other's."""
     hosts = {host.name for host in scenario.topology.hosts}
     inner = {link.name for link in scenario.topology.links if link.a not in hosts}
-    pairs = [(fault, other) for other in others] + [(other, fault) for other in others]
-    return not any(
-        plain.what in _RAW and plain.what != data.what and inner.intersection(data.links) for plain, data in pairs
-    )
+    return not others or not any(inner.intersection(forge.links) for forge in (fault, *others))
 
 
 def is_sensible(scenario: Scenario) -> bool:

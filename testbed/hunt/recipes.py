@@ -29,6 +29,7 @@ def _links(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _host_links(scenario: Scenario) -> tuple[str, ...]:
+    """Where recipes forge: between switches a forgery stands alone (`draw_faults`). In a rack these are all links."""
     hosts = {host.name for host in scenario.topology.hosts}
     return tuple(link.name for link in scenario.topology.links if link.a in hosts)
 
@@ -55,7 +56,7 @@ def _forge(
     draw: Random, scenario: Scenario, name: str, what: str, directions: tuple[Direction, ...], **more: object
 ) -> Forge:
     rate = draw.choice((0.1, 0.3, 0.7, 1.0))
-    return Forge(name, _links(scenario), directions, rate=rate, what=what, **more)  # type: ignore[arg-type]
+    return Forge(name, _host_links(scenario), directions, rate=rate, what=what, **more)  # type: ignore[arg-type]
 
 
 def _with(scenario: Scenario, *faults: Fault) -> Scenario:
@@ -105,7 +106,7 @@ def acks_lost_then_fatal(draw: Random, scenario: Scenario) -> Scenario:
     """A refusal that acknowledges messages before the refused one."""
     scenario = replace(scenario, job=replace(scenario.job, window_messages=draw.choice((2, 3, 4))))
     lost = Drop("drop-1", _links(scenario), _UP, _soon(draw, scenario), replace(_ACK, psn_offset=draw.randrange(3)))
-    fatal = Forge("forge-2", _links(scenario), _DOWN, what="nak_fatal", before=True, rate=draw.choice((0.2, 0.6)))
+    fatal = Forge("forge-2", _host_links(scenario), _DOWN, what="nak_fatal", before=True, rate=draw.choice((0.2, 0.6)))
     return _with(scenario, lost, fatal)
 
 
@@ -113,14 +114,14 @@ def strange_requests(draw: Random, scenario: Scenario) -> Scenario:
     """To receivers, in gaps too: a packet of each place in a message where it does not belong."""
     what = draw.choice(("misplaced", "restarted", "shortened", "denied", "unserved", "unserved"))
     rate = draw.choice((0.05, 0.2, 0.5, 1.0))
-    forge = Forge("forge-2", _links(scenario), _DOWN, what=what, before=True, rate=rate, match=_attempt(draw))
+    forge = Forge("forge-2", _host_links(scenario), _DOWN, what=what, before=True, rate=rate, match=_attempt(draw))
     lost: Fault = Loss("loss-1", _links(scenario), _DOWN, _soon(draw, scenario), _DATA, draw.choice((0.1, 0.3, 0.5)))
     if draw.random() < 0.6:  # the first or the last of a message: what is behind it makes the gap
         where = replace(_DATA, packet=draw.choice((0, -1, -1)), attempt=1)
         lost = Drop("drop-1", _links(scenario), _DOWN, match=where)
         scenario = replace(scenario, job=replace(scenario.job, window_messages=draw.choice((2, 3, 4))))
     after = Forge(
-        "forge-3", _links(scenario), _DOWN, what=draw.choice(("unserved", "ack_unsent")), before=True, rate=0.5
+        "forge-3", _host_links(scenario), _DOWN, what=draw.choice(("unserved", "ack_unsent")), before=True, rate=0.5
     )
     return _with(scenario, lost, forge, *((after,) if draw.random() < 0.4 else ()))
 
@@ -136,8 +137,10 @@ def plain_between(draw: Random, scenario: Scenario) -> Scenario:
     scenario = replace(scenario, job=job)
     where = replace(_DATA, packet=0, attempt=1)
     lost = Drop("drop-1", _links(scenario), _UP, match=replace(where, source_rank=draw.randrange(_ranks(scenario))))
-    plain = Forge("forge-2", _links(scenario), _UP, what="old_plain", before=draw.random() < 0.5)
-    more = Forge("forge-3", _links(scenario), _UP, what=draw.choice(("old_data", "stray_plain", "stray_bad")), rate=0.5)
+    plain = Forge("forge-2", _host_links(scenario), _UP, what="old_plain", before=draw.random() < 0.5)
+    more = Forge(
+        "forge-3", _host_links(scenario), _UP, what=draw.choice(("old_data", "stray_plain", "stray_bad")), rate=0.5
+    )
     return _with(scenario, lost, plain, more)
 
 
@@ -149,9 +152,6 @@ def strays(draw: Random, scenario: Scenario) -> Scenario:
         return _with(scenario, first, _forge(draw, scenario, "forge-2", draw.choice(("stray_bad", "stray_plain")), _UP))
     stray = _forge(draw, scenario, "forge-1", "stray", _UP, delay_ns=later)
     plain = _forge(draw, scenario, "forge-2", draw.choice(("stray_plain", "stray_bad", "overrun")), _UP)
-    if len(scenario.topology.switches) > 1:
-        # Forged between switches, it would make a spine take a host's own packets for its rack's sum.
-        stray = replace(stray, links=_host_links(scenario))
     return _with(scenario, stray, plain)
 
 
@@ -163,7 +163,7 @@ def changed_while_waiting(draw: Random, scenario: Scenario) -> Scenario:
     loser, other = draw.sample(range(_ranks(scenario)), 2)
     lost = Drop("drop-1", _links(scenario), _UP, match=replace(_DATA, packet=0, source_rank=loser, attempt=1))
     match = replace(_DATA, source_rank=other)
-    changed = Forge("forge-2", _links(scenario), _UP, match=match, what="changed", rate=draw.choice((0.5, 1.0)))
+    changed = Forge("forge-2", _host_links(scenario), _UP, match=match, what="changed", rate=draw.choice((0.5, 1.0)))
     return _with(scenario, lost, changed)
 
 
@@ -187,7 +187,7 @@ def last_instead_of_only(draw: Random, scenario: Scenario) -> Scenario:
     scenario = replace(scenario, transport=replace(scenario.transport, path_mtu=256))
     lost = Drop("drop-1", _links(scenario), _DOWN, match=replace(_DATA, message=draw.choice((1, 2)), attempt=1))
     again = replace(_DATA, attempt=2)
-    forge = Forge("forge-2", _links(scenario), _DOWN, what="misplaced", before=True, match=again)
+    forge = Forge("forge-2", _host_links(scenario), _DOWN, what="misplaced", before=True, match=again)
     return _with(scenario, lost, forge)
 
 

@@ -105,14 +105,17 @@ def travel_ns(scenario: Scenario) -> int:
 
 def _copies(scenario: Scenario) -> float:
     """How many frames one may become on its way there and its answer back. Every copy of a boundary packet is sent up again, and
-    answered: what is doubled at each hop is doubled again at the next (in a rack the reserve bears that)."""
+    answered: what is doubled at each hop is doubled again at the next, and so is what is forged beside it (in a rack the
+    reserve bears that)."""
     if len(scenario.topology.switches) == 1:
         return 1.0
-    hop = 1.0
+    copies = 1.0
     for fault in scenario.faults:
         if isinstance(fault, Duplicate) and fault.match.message is None:
-            hop *= 1 + fault.rate
-    return float(hop ** (2 * _hops(scenario)))
+            copies *= (1 + fault.rate) ** (2 * _hops(scenario))
+        if isinstance(fault, Forge) and fault.match.message is None:
+            copies *= (1 + fault.rate) ** (2 * len(fault.directions) * _tiers(scenario, fault))
+    return copies
 
 
 def _hops(scenario: Scenario) -> int:
@@ -126,9 +129,13 @@ def _firsts(scenario: Scenario, fault: PacketFault) -> int:
     reserve bears that)."""
     if len(scenario.topology.switches) == 1:
         return len(fault.directions)
+    return len(fault.directions) * _tiers(scenario, fault) * (2 if fault.match.opcodes is None else 1)
+
+
+def _tiers(scenario: Scenario, fault: PacketFault) -> int:
+    """1 or 2: links of hosts, links between switches."""
     hosts = {node.name for node in scenario.topology.hosts}
-    tiers = len({scenario.topology.link(link).a in hosts for link in fault.links})
-    return len(fault.directions) * tiers * (2 if fault.match.opcodes is None else 1)
+    return len({scenario.topology.link(link).a in hosts for link in fault.links})
 
 
 def _hold_ns(fault: Fault) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from testbed.faults.model import Drop, Forge, Kill, Loss, Match, NodeFault, PacketFault, Window
 from testbed.hunt.draw import draw_schedule
@@ -125,17 +126,38 @@ def test_a_window_that_ends_is_no_matter_of_tiers():
     assert disturbance_ns(over(spine_leaf([1, 1], 1, SHAPE), fault)) == 77
 
 
-def test_nothing_else_is_forged_between_switches_beside_a_plain_start():
-    """A spine that knows a plain message, and no INA message behind it yet, passes on what follows. Found by hunting."""
+def test_a_forgery_between_switches_stands_alone():
+    """What two forgeries make of a leaf's packets no honest leaf sends. Found by hunting."""
 
     def forged(name, what, *links):
         return Forge(name, links, (Direction.UP,), Window(0, None), Match(), 0.1, what, True, 0)
 
-    plain = forged("plain", "old_plain", "h2-leaf1")
-    inner, outer = forged("inner", "stray", "leaf1-spine1"), forged("outer", "stray", "h1-leaf1")
-    calm = over(spine_leaf([2, 1], 1, SHAPE))
-    assert not _fits(over(calm.topology, inner), forged("raw", "stray_plain", "h2-leaf1"))
-    for one, other, fits in ((plain, inner, False), (inner, plain, False), (plain, outer, True), (outer, inner, True)):
+    inner, outer = forged("inner", "stray", "leaf1-spine1"), forged("outer", "old_plain", "h1-leaf1")
+    host, calm = forged("host", "stray_plain", "h2-leaf1"), over(spine_leaf([2, 1], 1, SHAPE))
+    assert _fits(calm, inner)
+    for one, other, fits in ((outer, inner, False), (inner, host, False), (outer, host, True), (host, outer, True)):
         assert _fits(over(calm.topology, one), other) == fits
     beside = forged("beside", "stray", "h1-s1")
     assert _fits(over(rack(3, SHAPE), forged("plain", "old_plain", "h2-s1")), beside)
+
+
+def test_recipes_forge_at_hosts_only():
+    """They forge several things at once."""
+    drawn = 0
+    for scenario in MANY:
+        forgeries = [fault for fault in scenario.faults if isinstance(fault, Forge)]
+        hosts = {node.name for node in scenario.topology.hosts}
+        if len(forgeries) > 1:
+            drawn += 1
+            assert {scenario.topology.link(link).a for forge in forgeries for link in forge.links} <= hosts
+    assert drawn
+
+
+def test_forged_copies_take_time_too():
+    """Found by hunting: two strays beside every packet of every link filled queues of six for ever."""
+    calm = spine_leaf([2, 1], 1, SHAPE)
+    stray = Forge("f", ("h1-leaf1",), (Direction.UP,), what="stray_plain", rate=1.0)
+    both = replace(stray, links=("h1-leaf1", "leaf1-spine1"))
+    once, twice = travel_ns(over(calm, stray)), travel_ns(over(calm, both))
+    assert travel_ns(over(calm)) < once < twice
+    assert travel_ns(over(calm, replace(stray, match=Match(message=1)))) == travel_ns(over(calm))
