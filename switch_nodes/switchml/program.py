@@ -14,9 +14,10 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
-from switch_nodes.jobs import BlockReplayed, BlockSummed, ContributionIgnored, JobMember, MemoryAtEnd, SlotChanged
+from switch_nodes.jobs import JobMember
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd, SlotChanged
 from workloads.machine import Buffer
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import BlockReplayed, BlockSummed, ContributionIgnored, JobConfig, JobMember, MemoryAtEnd
+from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.switchml import SwitchMlProgram
+from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd
 from workloads.machine import Event
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (

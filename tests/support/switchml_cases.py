@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from switch_nodes.jobs import MemoryAtEnd
 from tests.support.switchml_bench import Bench, MakeProgram, job_config, member_ip, member_mac, result
+from workloads.blocks import MemoryAtEnd
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, Policy, encode_datagram
 

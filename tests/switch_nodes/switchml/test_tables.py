@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from switch_nodes.jobs import BlockSummed, SlotChanged
 from switch_nodes.switchml import SwitchMlProgram
 from switch_nodes.switchml.diagrams import slot_diagram
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from tests.support.switchml_bench import Bench
+from workloads.blocks import BlockSummed, SlotChanged
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "switchml.md"
 

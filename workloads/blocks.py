@@ -1,0 +1,106 @@
+"""What switches and parameter servers tell of the blocks they sum.
+
+Half of the contract between aggregation programs and everything around them (`docs/programs.md`): who tells these events is
+judged by the checkers without a word about its protocol. A *block* is the unit of aggregation: what one packet of a
+worker carries, numbered from 0 over the life of the job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.machine import Event
+
+__all__ = [
+    "BlockReplayed",
+    "BlockSummed",
+    "ContributionIgnored",
+    "MemoryAtEnd",
+    "PartialSent",
+    "SlotChanged",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSummed(Event):
+    """A sum is complete, and leaves."""
+
+    job: int
+    block: int
+    slot: int
+    contributions: tuple[int, ...]
+    """per rank: how often it entered this sum; each must be 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockReplayed(Event):
+    """A worker that asked again got the stored sum, alone."""
+
+    job: int
+    rank: int
+    block: int
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionIgnored(Event):
+    """A packet of a job that did not enter a sum and was not answered."""
+
+    job: int
+    rank: int
+    """-1 when unknown"""
+    block: int
+    """-1 when unknown"""
+    slot: int
+    reason: str
+    """a word of the program's; `overrun` always means: sent before its sender had the result that frees the slot"""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChanged(Event):
+    """A slot took a step in the program's table (`SwitchConfig.trace`); names as in the table, in lower case."""
+
+    job: int
+    slot: int
+    version: int
+    block: int
+    """that the packet carries"""
+    rank: int
+    state: str
+    """before"""
+    cause: str
+    """event of the table"""
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSent(Event):
+    """A sum of some workers leaves a switch for whoever goes on with it, and its slot may serve others."""
+
+    job: int
+    block: int
+    slot: int
+    contributions: tuple[int, ...]
+    """per rank: how often it entered this sum; counted where elements are added, each must be 0 or 1"""
+    bitmap: int
+    """what the packet says is inside: bit r for rank r"""
+    reason: str
+    """a word of the program's: complete, flushed, evicted, reminded, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAtEnd(Event):
+    """What became of a job's part of the memory; told when the switch stops."""
+
+    job: int
+    first_slot: int
+    slots: int
+    """indices"""
+    open: int
+    """values that hold a contribution and are no sum yet: must be 0 after a completed job"""
+    values: int
+    """values that the indices store"""
+    peak_occupied: int
+    """most values in use at once"""
+    busy_ns: int
+    """occupied values, summed over time"""
