@@ -1,0 +1,9 @@
+"""RoCE v2 unreliable connections (UC), RDMA WRITE only, as sans-I/O state machines."""
+
+from workloads.uc.config import UcQpConfig
+from workloads.uc.endpoint import UcEndpoint, UcMessage
+from workloads.uc.errors import UcError
+from workloads.uc.receiver import UcReceiver, UcWrite
+from workloads.uc.sender import UcSender
+
+__all__ = ["UcEndpoint", "UcError", "UcMessage", "UcQpConfig", "UcReceiver", "UcSender", "UcWrite"]
