@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.config import ArithmeticSpec
+from workloads.uc import UcPairs
 
 __all__ = [
     "JobConfig",
@@ -25,6 +26,8 @@ class JobMember:
     ip: bytes
     port: int
     """switch port behind which it is"""
+    uc: UcPairs | None = None
+    """its queue pairs, where the job runs over unreliable connections; None: UDP"""
 
 
 @dataclass(frozen=True, slots=True)

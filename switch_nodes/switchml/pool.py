@@ -8,6 +8,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig
 from switch_nodes.switchml.tables import SlotState
 from workloads.errors import ScenarioError
+from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["VERSIONS", "Pool", "check_jobs"]
@@ -95,8 +96,12 @@ def check_jobs(switch: SwitchConfig) -> None:
         for other, first, end in taken:
             if config.first_slot < end and first < last:
                 raise refuse("its slots are also those of another job", f"job {other}", "a part of the pool of its own")
-        if not 2 <= config.elements <= MAX_ELEMENTS:
-            raise refuse("elements of a block", config.elements, f"2 .. {MAX_ELEMENTS}")
+        over_uc = {member.uc is not None for other in switch.jobs for member in other.members}
+        if len(over_uc) > 1:
+            raise refuse("framing", "queue pairs for some members only", "UDP for all jobs of a switch, or UC for all")
+        most = MAX_ELEMENTS * (MOST_UC_PACKETS if True in over_uc else 1)
+        if not 2 <= config.elements <= most:
+            raise refuse("elements of a block", config.elements, f"2 .. {most}")
         if (config.arithmetic.op, config.arithmetic.dtype) not in (("sum", "float32"), ("sum", "int32")):
             found = f"{config.arithmetic.op} of {config.arithmetic.dtype}"
             raise refuse("arithmetic", found, "sum of float32 or int32")

@@ -14,7 +14,7 @@ from testbed.plan.connections import plan_connections
 from testbed.plan.hierarchical import PHASED, phased_switches, phased_workers
 from testbed.plan.pairs import BASE_VA, ECT0, queue_pair
 from testbed.plan.switches import RING_ID, plan_switches
-from testbed.plan.switchml import plan_switchml_workers, with_switchml_jobs
+from testbed.plan.switchml import plan_switchml_workers, plan_uc_connections, with_switchml_jobs
 from testbed.scenario.model import Scenario
 from workloads.config import ArithmeticSpec, CollectiveConfig, HostConfig, QpConfig, WorkerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
@@ -30,7 +30,8 @@ class Plan:
     """group by group, each in rank order; a worker's name is its host's"""
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
-    """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank 1, ..."""
+    """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank 1, ...;
+    SwitchML over UC: for each worker those of its indices"""
     racks: tuple[int, ...] = ()
     """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
     background: tuple[PlannedFlow, ...] = ()
@@ -59,7 +60,7 @@ def make_plan(scenario: Scenario) -> Plan:
     if scenario.job.collective == "switchml":
         pool = plan_switchml_workers(scenario, workloads, draw)
         switches = with_switchml_jobs(plan_switches(scenario, pool[0].collective.arithmetic), scenario, pool)
-        return Plan(scenario, pool, switches, (), background=plan_background(scenario))
+        return Plan(scenario, pool, switches, plan_uc_connections(pool), background=plan_background(scenario))
     transport, job = scenario.transport, scenario.job
     hosts = scenario.ranks
     size = len(hosts)

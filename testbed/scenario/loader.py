@@ -177,6 +177,8 @@ class _Build:
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
             rto_ns=keys.rto,
+            framing=keys.framing,
+            uc_packets=keys.uc_packets,
             congestion_control=keys.congestion_control,
             dcqcn=dcqcn,
         )

@@ -11,6 +11,7 @@ __all__ = [
     "DTYPES",
     "EXPECTATIONS",
     "FALLBACKS",
+    "FRAMINGS",
     "GATES",
     "NODE_ROLES",
     "OPS",
@@ -33,7 +34,7 @@ PROGRAMS = {
 }
 COLLECTIVES = {
     "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
-    "switchml": "each host streams its gradient through slots of the switch, over UDP (program switchml)",
+    "switchml": "each host streams its gradient through slots of the switch, over UDP or RoCE UC (program switchml)",
     "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
     "shift": "NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
     "parallel_netreduce": "reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, "
@@ -59,6 +60,11 @@ FALLBACKS = {
     "none": "the job fails when its connections die",
     "ring": "each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce only)",
 }
+FRAMINGS = {
+    "udp": "datagrams of our own format",
+    "uc": "RoCE v2: RDMA WRITE with immediate over unreliable connections",
+}
+"""of SwitchML packets"""
 NODE_ROLES = {
     "host": "a worker; its rank is its place among the hosts",
     "switch": "a switch",

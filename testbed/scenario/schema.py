@@ -32,6 +32,7 @@ from testbed.scenario.fields import (
     whole_or_list,
 )
 from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS
+from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire import PSN_MASK
 
 __all__ = [
@@ -212,6 +213,8 @@ class TransportKeys(Section):
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
     rto: DurationKey = 10_000_000
+    framing: Annotated[str, choice(names.FRAMINGS)] = "udp"
+    uc_packets: Annotated[int, whole(1, MOST_UC_PACKETS, " (packets of a message)")] = 1
     congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
     dcqcn: Any = None
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.config import ArithmeticSpec, Framing, WorkloadConfig
+from workloads.uc import UcPairs
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = ["JobShare", "SwitchMlConfig"]
+
+_UC_FRAME_BYTES, _UC_MESSAGE_BYTES = 58, 20
+"""Ethernet, IPv4, UDP, BTH and iCRC of each packet; RETH and immediate of each message"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class SwitchMlConfig:
     """W, packets outstanding, each in an index of its own; at most the job's part of the pool"""
     rto_ns: int = 10_000_000
     """a packet without a result is sent again after that, or after four times the measured round trip if that is more"""
+    uc: UcPairs | None = None
+    """over unreliable connections, each packet a message of one or more; None: UDP"""
 
     @property
     def group(self) -> int:
@@ -51,8 +57,11 @@ class SwitchMlConfig:
 
     @property
     def framing(self) -> Framing:
+        """Over UC: of a full message, all of its frames."""
         payload = 4 * self.elements
-        return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
+        if self.uc is None:
+            return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
+        return Framing(payload, -(-payload // self.uc.path_mtu) * _UC_FRAME_BYTES + _UC_MESSAGE_BYTES + payload)
 
     def reborn(self, lives: int) -> SwitchMlConfig:
         """The same: a worker that starts anew numbers its packets from the beginning, which the switch takes for what it

@@ -3,7 +3,18 @@
 from workloads.uc.config import UcQpConfig
 from workloads.uc.endpoint import UcEndpoint, UcMessage
 from workloads.uc.errors import UcError
+from workloads.uc.pairs import UcPairs, service_qpn
 from workloads.uc.receiver import UcReceiver, UcWrite
 from workloads.uc.sender import UcSender
 
-__all__ = ["UcEndpoint", "UcError", "UcMessage", "UcQpConfig", "UcReceiver", "UcSender", "UcWrite"]
+__all__ = [
+    "UcEndpoint",
+    "UcError",
+    "UcMessage",
+    "UcPairs",
+    "UcQpConfig",
+    "UcReceiver",
+    "UcSender",
+    "UcWrite",
+    "service_qpn",
+]

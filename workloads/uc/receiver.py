@@ -82,7 +82,11 @@ class UcReceiver:
             if length > self._longest:
                 return UcEvent.INVALID, f"a message of {length} bytes, at most {self._longest} are taken"
         # FIRST and MIDDLE carry a full MTU and leave something for the rest; LAST and ONLY carry exactly what is missing
-        if size != (length - got if info.ends else self._mtu) or size > self._mtu or (not info.ends and got + size >= length):
+        if (
+            size != (length - got if info.ends else self._mtu)
+            or size > self._mtu
+            or (not info.ends and got + size >= length)
+        ):
             return UcEvent.INVALID, f"{size} bytes behind {got} of {length}, path MTU {self._mtu}"
         return event, ""
 
