@@ -227,7 +227,8 @@ class _Build:
             if limit:
                 check_window(self.problems, path, fault, limit)
             if job and job.collective == "switchml":
-                check_switchml_fault(self.problems, placed)
+                ranks = hosts // job.copies if hosts is not None else None
+                check_switchml_fault(self.problems, placed, transport, ranks)
             elif job and transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
                 check_match(self.problems, (*path, "match"), fault.match, hosts, job, transport, sizes)

@@ -113,8 +113,8 @@ def test_words_for_opcodes():
     assert match_of("[WRITE_FIRST, WRITE_ONLY_IMM]") == Match(frozenset({6, 11}))
     data = match_of("data").opcodes
     assert data == DATA_OPCODES
-    assert {Opcode.SEND_FIRST, Opcode.WRITE_LAST_IMM, Opcode.WRITE_ONLY} <= DATA_OPCODES
-    assert not {Opcode.ACKNOWLEDGE, Opcode.READ_REQUEST, Opcode.UC_WRITE_FIRST, Opcode.CNP} & DATA_OPCODES
+    assert {Opcode.SEND_FIRST, Opcode.WRITE_LAST_IMM, Opcode.WRITE_ONLY, Opcode.UC_WRITE_FIRST} <= DATA_OPCODES
+    assert not {Opcode.ACKNOWLEDGE, Opcode.READ_REQUEST, Opcode.UD_SEND_ONLY, Opcode.CNP} & DATA_OPCODES
 
 
 def test_all_links_are_resolved_and_flaps_keep_their_figures():
