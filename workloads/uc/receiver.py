@@ -73,8 +73,10 @@ class UcReceiver:
             return UcEvent.INVALID, "only RDMA WRITE is served"
         size, event = len(packet.payload), _POSITION[info.starts, info.ends]
         if not info.starts:
-            if self.state is not UcState.IN_MESSAGE or packet.psn != self.expected:
-                return UcEvent.GAP, "it does not continue a message"
+            if packet.psn != self.expected:
+                return UcEvent.GAP, f"expected PSN {self.expected:#08x}"
+            if self.state is not UcState.IN_MESSAGE:
+                return event, "it does not continue a message"
             length, got = self._length, self._got
         else:
             assert packet.reth is not None
