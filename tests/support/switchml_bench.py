@@ -16,7 +16,17 @@ from workloads.machine import Event
 from workloads.switchml.framing import Arrival
 from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy
 
-__all__ = ["SERVICE_IP", "Bench", "MakeBench", "MakeProgram", "job_config", "member_ip", "member_mac", "switch_config"]
+__all__ = [
+    "SERVICE_IP",
+    "Bench",
+    "MakeBench",
+    "MakeProgram",
+    "job_config",
+    "member_ip",
+    "member_mac",
+    "over",
+    "switch_config",
+]
 
 MakeProgram = Callable[[SwitchConfig], SwitchMlProgram]
 MakeBench = Callable[..., "Bench"]
