@@ -83,7 +83,7 @@ def test_every_key_arrives_where_it_belongs():
     assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
     assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn", "soft", 99)
     assert dataclasses.astuple(transport) == (
-        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "dcqcn",
+        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "udp", 1, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert dataclasses.astuple(job) == (
@@ -98,6 +98,13 @@ def test_every_key_arrives_where_it_belongs():
         ("udp-2", "udp", "h1", "h2", 10_000_000, 0, None, None, 1000, False),
     ]
     assert [host.name for host in scenario.ranks] == ["h4", "h1", "h3"]
+
+
+def test_the_framing_of_switchml_arrives():
+    text = f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{framing: uc, uc_packets: 3}}\njob: {{collective: switchml}}\n"
+    scenario = parse_scenario(text, "uc.yaml")
+    assert (scenario.transport.framing, scenario.transport.uc_packets) == ("uc", 3)
+    assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
 
 
 def test_words_for_opcodes():
