@@ -79,6 +79,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "spine-leaf-ring",
         "fat-tree-ring",
         "switchml",
+        "switchml-uc",
         "congested",
         "hierarchical",
         "hierarchical-ring",
