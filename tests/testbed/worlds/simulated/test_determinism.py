@@ -80,7 +80,6 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "fat-tree-ring",
         "switchml",
         "switchml-uc",
-        "switchml-uc",
         "congested",
         "hierarchical",
         "hierarchical-ring",
