@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.config import ArithmeticSpec, Framing, WorkloadConfig
+from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.uc import UcPairs
 from workloads.wire import Envelope
-from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 
 __all__ = ["JobShare", "SwitchMlConfig"]
 
@@ -54,6 +55,11 @@ class SwitchMlConfig:
     @property
     def sends(self) -> tuple[Envelope, ...]:
         return (self.envelope,)
+
+    @property
+    def most_elements(self) -> int:
+        """that a packet can have on the wire"""
+        return MAX_ELEMENTS if self.uc is None else MAX_ELEMENTS * MOST_UC_PACKETS
 
     @property
     def framing(self) -> Framing:

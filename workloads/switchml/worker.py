@@ -18,11 +18,9 @@ from workloads.machine import Buffer, Event
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import create_framing
 from workloads.switchml.tensors import Tensor, Unquantisable, create_tensor
-from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.switchml.window import SlotWindow
 from workloads.training import Training
 from workloads.wire.aggregation import (
-    MAX_ELEMENTS,
     AggregationHeader,
     DatagramError,
     DatagramFlag,
@@ -198,9 +196,9 @@ def _check(config: SwitchMlConfig) -> None:
         raise refuse("SwitchML only sums", "job.op", found, f"sum of {' or '.join(_DTYPES)}")
     if not 1 <= share.size <= 32 or not 0 <= share.rank < share.size:
         raise refuse("rank and size", "collective", f"{share.rank} of {share.size}", "a rank of 1 to 32 workers")
-    most = MAX_ELEMENTS if config.uc is None else MAX_ELEMENTS * MOST_UC_PACKETS
-    if not 2 <= config.elements <= most or config.elements % 2:
-        raise refuse("elements of a packet", "elements", config.elements, f"an even number from 2 to {most}")
+    if not 2 <= config.elements <= config.most_elements or config.elements % 2:
+        allowed = f"an even number from 2 to {config.most_elements}"
+        raise refuse("elements of a packet", "elements", config.elements, allowed)
     if config.window < 1:
         raise refuse("window", "window", config.window, "1 or more packets")
     if any(len(address) != 4 for address in chain((config.envelope.src_ip, config.envelope.dst_ip))):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
-from switch_nodes.switchml import SwitchMlProgram
+from switch_nodes.switchml import SwitchMlProgram, program
 from switch_nodes.switchml.framing import create_service
 from tests.support.switchml_bench import Bench, job_config, over, switch_config
 from tests.support.switchml_framings import FRAMINGS
 from workloads.errors import InternalError, ScenarioError
+from workloads.switchml import worker
 from workloads.wire import Opcode, Packet, decode_packet, icrc_is_valid
 from workloads.wire.aggregation import AggregationHeader, DatagramKind, Policy
 
@@ -121,6 +126,15 @@ def test_the_opcodes_are_those_of_writes_with_immediate() -> None:
         "long": [Opcode.UC_WRITE_FIRST, Opcode.UC_WRITE_LAST_IMM],
         "short": [Opcode.UC_WRITE_ONLY_IMM] * 2,
     }
+
+
+@pytest.mark.parametrize("module", [program, worker])
+def test_the_protocol_does_not_know_its_framing(module: ModuleType) -> None:
+    tree = ast.parse(inspect.getsource(module))
+    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert [name for name in names if re.search(r"\buc\b|\buc_|Uc|(en|de)code_", name)] == []
 
 
 def test_all_members_have_one_framing() -> None:
