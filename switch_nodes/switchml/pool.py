@@ -70,6 +70,7 @@ class Pool:
 def check_jobs(switch: SwitchConfig) -> None:
     """Raises ScenarioError for jobs that cannot be served."""
     taken: list[tuple[int, int, int]] = []
+    qpns: set[tuple[bytes, int]] = set()
     for number, config in enumerate(switch.jobs):
         where = f"switch {switch.name}: job {config.job}: "
         members, last = config.members, config.first_slot + config.slots
@@ -93,6 +94,16 @@ def check_jobs(switch: SwitchConfig) -> None:
         if config.slots < 1 or config.first_slot < 0 or VERSIONS * last > switch.memory:
             memory = f"1 or more, within the {switch.memory // VERSIONS} that {switch.memory} values of memory make"
             raise refuse("slot indices", f"{config.first_slot} .. {last - 1}", memory)
+        for rank, pairs in ((member.rank, member.uc) for member in members if member.uc is not None):
+            own = {(config.service_ip, pairs.service_qpn + cell) for cell in range(config.slots)}
+            found = f"{pairs.service_qpn:#x} .. {pairs.service_qpn + config.slots - 1:#x}"
+            if own & qpns or not 2 <= pairs.service_qpn <= (1 << 24) - config.slots:
+                raise refuse(f"queue pairs of rank {rank}", found, "numbers of their own from 0x2 to 0xffffff")
+            if pairs.rkey & 1:
+                raise refuse(
+                    f"memory key of rank {rank}", f"{pairs.rkey:#x}", "an even one: its lowest bit is the version"
+                )
+            qpns |= own
         for other, first, end in taken:
             if config.first_slot < end and first < last:
                 raise refuse("its slots are also those of another job", f"job {other}", "a part of the pool of its own")

@@ -149,6 +149,34 @@ def test_all_members_have_one_framing() -> None:
         create_service(mixed)
 
 
+@pytest.mark.parametrize(
+    ("rank", "changes", "text"),
+    [
+        (
+            1,
+            {"service_qpn": 0x40_0003},
+            "queue pairs of rank 1; found 0x400003 .. 0x400006; allowed: numbers of their own",
+        ),
+        (
+            0,
+            {"service_qpn": 1},
+            "queue pairs of rank 0; found 0x1 .. 0x4; allowed: numbers of their own from 0x2 to 0xffffff",
+        ),
+        (0, {"service_qpn": 0xFFFFFE}, "queue pairs of rank 0; found 0xfffffe .. 0x1000001; allowed"),
+        (2, {"rkey": 7}, "memory key of rank 2; found 0x7; allowed: an even one: its lowest bit is the version"),
+    ],
+)
+def test_queue_pairs_that_cannot_be_are_refused(rank: int, changes: dict[str, int], text: str) -> None:
+    job = over(SHORT, job_config())
+    members = [
+        replace(member, uc=replace(member.uc, **changes)) if member.rank == rank and member.uc else member
+        for member in job.members
+    ]
+    with pytest.raises(ScenarioError) as caught:
+        SwitchMlProgram(switch_config(replace(job, members=tuple(members))))
+    assert text in str(caught.value)
+
+
 def test_messages_may_be_longer_than_datagrams() -> None:
     def job(elements: int) -> SwitchMlProgram:
         return SwitchMlProgram(switch_config(replace(over(SHORT, job_config()), elements=elements)))
