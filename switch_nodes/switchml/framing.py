@@ -85,8 +85,9 @@ class _UcService:
         for job in jobs:
             endpoint = self._endpoints.setdefault(job.service_ip, UcEndpoint(job.service_ip, longest))
             for member in job.members:
+                envelope = _envelope(job, member)
                 for cell in range(job.slots):
-                    qp = _pairs(member).service_qp(cell, _envelope(job, member))
+                    qp = _pairs(member).service_qp(cell, envelope)
                     endpoint.add_qp(qp)
                     self._places[job.service_ip, qp.qpn] = job, member, job.first_slot + cell
 

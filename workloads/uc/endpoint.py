@@ -34,13 +34,16 @@ class UcEndpoint:
     def __init__(self, ip: bytes, longest: int) -> None:
         self._ip, self._longest = ip, longest
         self._reader = FrameReader()
-        self._qps: dict[int, tuple[UcQpConfig, UcSender, UcReceiver]] = {}
+        self._configs: dict[int, UcQpConfig] = {}
+        self._senders: dict[int, UcSender] = {}
+        self._receivers: dict[int, UcReceiver] = {}
+        """both are made when they are needed: a service has a queue pair for every slot that might be used"""
 
     def add_qp(self, config: UcQpConfig) -> None:
         """Raises ValueError when the number is taken."""
-        if config.qpn in self._qps:
+        if config.qpn in self._configs:
             raise ValueError(f"two queue pairs with number {config.qpn:#x}")
-        self._qps[config.qpn] = config, UcSender(config), UcReceiver(config.path_mtu, self._longest)
+        self._configs[config.qpn] = config
 
     def is_for_us(self, frame: Buffer) -> bool:
         """RoCE v2 to our address, whatever is inside."""
@@ -62,15 +65,20 @@ class UcEndpoint:
             raise UcError("malformed", "a fragment")
         if not inbound_icrc_is_valid(packet):
             raise UcError("icrc", f"the iCRC of PSN {packet.psn:#08x} to queue pair {packet.dest_qpn:#x} is wrong")
-        found = self._qps.get(packet.dest_qpn)
-        if found is None or found[0].envelope.dst_ip != packet.envelope.src_ip:
+        config = self._configs.get(packet.dest_qpn)
+        if config is None or config.envelope.dst_ip != packet.envelope.src_ip:
             raise UcError("unknown_qp", f"no queue pair {packet.dest_qpn:#x} with {packet.envelope.src_ip.hex()}")
         if not Opcode.UC_SEND_FIRST <= packet.opcode <= Opcode.UC_WRITE_ONLY_IMM:
             raise UcError("malformed", f"opcode {packet.opcode:#04x} on an unreliable connection")
-        config, _, receiver = found
+        receiver = self._receivers.get(config.qpn)
+        if receiver is None:
+            receiver = self._receivers[config.qpn] = UcReceiver(config.path_mtu, self._longest)
         write = receiver.take(packet)
         return None if write is None else UcMessage(config.qpn, packet.envelope.src_ip, write)
 
     def send(self, qpn: int, write: UcWrite) -> list[bytes]:
         """The frames of one message; they must leave in this order. Raises KeyError when we have no such queue pair."""
-        return self._qps[qpn][1].frames(write)
+        sender = self._senders.get(qpn)
+        if sender is None:
+            sender = self._senders[qpn] = UcSender(self._configs[qpn])
+        return sender.frames(write)
