@@ -65,7 +65,7 @@ def configs(draw):
     )  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(configs())
 def test_there_and_back(config):
     try:
@@ -78,7 +78,7 @@ def test_there_and_back(config):
     assert config_of(words, PORTS) == config
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(configs(), st.data())
 def test_words_that_a_bus_altered_give_a_configuration_or_a_named_register(config, data):
     """And never another exception: the card refuses, it does not fall over."""

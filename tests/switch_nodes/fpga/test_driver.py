@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 
 from switch_nodes.fpga.bitstream import reference_bitstream
-from switch_nodes.fpga.card import EmulatedCard
 from switch_nodes.fpga.conversion import as_registers_say
 from switch_nodes.fpga.errors import CardError
 from switch_nodes.fpga.faults import AgentDies, GarbageReads, ProgrammingFails, WrongBitstream
 from switch_nodes.fpga.golden import play
 from switch_nodes.fpga.registers import doubled
-from switch_nodes.fpga.regmap import CONFIGURATION, REGISTERS, Command, Feature, LoadState, Status
+from switch_nodes.fpga.regmap import CONFIGURATION, REGISTERS, Feature, LoadState, Status
 from switch_nodes.netreduce.program import NetReduceProgram
 from tests.support.cards import BITS, CardBench, card_config, job_trace
 from tests.support.netreduce_harness import small_job
@@ -109,7 +108,7 @@ def test_whoever_dies_at_any_access_of_a_configuration_leaves_the_old_or_the_new
     total = bench.bus.accesses - begin
     assert total > 100
     seen = set()
-    for last in range(0, total, 7):
+    for last in range(0, total, 17):
         bench = running()
         bench.fault_now(AgentDies(bench.card._accesses + last))
         with pytest.raises(CardError, match="nobody answers"):
@@ -126,7 +125,7 @@ def test_whoever_dies_at_any_access_of_a_configuration_leaves_the_old_or_the_new
 
 def test_whoever_dies_at_any_access_of_a_load_leaves_a_card_that_passes_nothing():
     other = reference_bitstream(size=3000)
-    for last in range(12, 60, 5):
+    for last in range(12, 60, 9):
         bench = running()
         bench.fault_now(AgentDies(bench.card._accesses + last))
         with pytest.raises(CardError, match="nobody answers"):
@@ -141,40 +140,33 @@ def test_whoever_dies_at_any_access_of_a_load_leaves_a_card_that_passes_nothing(
         assert still_sums(bench.card)
 
 
+_NOBODY = r"nobody answers \(nobody answers\); a configuration under way is not in use, and the next one begins anew"
+_NOISE = (
+    r"reads are garbage: READ_CHECK does not fit the words read, 3 times; found 0x[0-9a-f]{8} for 0x[0-9a-f]{8}; allowed: "
+    r"0x[0-9a-f]{8}; no card, another map, a dead bus, or somebody else reads at the same time"
+)
+_OTHER = (
+    r"another bitstream was loaded than the one that was sent; found [0-9a-f]{64}; allowed: [0-9a-f]{64}; the card was "
+    r"erased and passes nothing"
+)
+_BROKEN = r"page 3 of 6: the card refuses; found 10 LOAD_BROKEN; allowed: 0 NONE"
+_ONES = r"no aggregation card answers; found 0xffffffff; allowed: 0x494e4143"
 CASES = {
-    "wrong bitstream": (
-        [WrongBitstream()],
-        r"card c1: register BITSTREAM_HASH: another bitstream was loaded than the one that was sent; found [0-9a-f]{64}; "
-        r"allowed: [0-9a-f]{64}; the card was erased and passes nothing",
-    ),
-    "fails half way": (
-        [ProgrammingFails(3)],
-        r"card c1: register ERROR: page 3 of 5: the card refuses; found 10 LOAD_BROKEN; allowed: 0 NONE",
-    ),
-    "agent dies": (
-        [AgentDies(30)],
-        r"card c1: register \w+: nobody answers \(nobody answers\); a configuration under way is not in use, and the next one "
-        r"begins anew",
-    ),
-    "dead bus": (
-        [GarbageReads(0)],
-        r"card c1: register MAGIC: no aggregation card answers; found 0xffffffff; allowed: 0x494e4143",
-    ),
-    "noise": (
-        [GarbageReads(10, noise=True)],
-        r"card c1: register \w+: reads are garbage: READ_CHECK does not fit the words read, 3 times; found 0x[0-9a-f]{8} for "
-        r"0x[0-9a-f]{8}; allowed: 0x[0-9a-f]{8}; no card, another map, a dead bus, or somebody else reads at the same time",
-    ),
-}  # fmt: skip
+    "wrong bitstream": (WrongBitstream(), "BITSTREAM_HASH", _OTHER),
+    "fails half way": (ProgrammingFails(3), "ERROR", _BROKEN),
+    "agent dies": (AgentDies(30), "[A-Z_]+", _NOBODY),
+    "dead bus": (GarbageReads(0), "MAGIC", _ONES),
+    "noise": (GarbageReads(10, noise=True), "[A-Z_]+", _NOISE),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_faults_of_the_card_are_told_by_register_and_leave_nothing_running(name):
-    faults, text = CASES[name]
-    bench = CardBench(3, faults=faults)
+    fault, register, text = CASES[name]
+    bench = CardBench(3, faults=[fault])
     with pytest.raises(CardError) as caught:
         bench.driver.bring_up(BITS, card_config())
-    assert re.fullmatch(text, str(caught.value)), str(caught.value)
+    assert re.fullmatch(f"card c1: register {register}: {text}", str(caught.value)), str(caught.value)
     assert isinstance(caught.value, LabError)
     assert caught.value.exit_code == 75
     assert Status.RUNNING not in bench.card.status
@@ -184,7 +176,7 @@ def test_faults_of_the_card_are_told_by_register_and_leave_nothing_running(name)
     assert still_sums(bench.card)
 
 
-@pytest.mark.parametrize("after", range(0, 2000, 97))
+@pytest.mark.parametrize("after", range(0, 2000, 197))
 @pytest.mark.parametrize("noise", [False, True])
 def test_garbage_at_any_time_is_noticed(after, noise):
     """Whatever was reported as done was done; and no exception but ours."""
@@ -218,7 +210,7 @@ def answering(bench, name, word):
     ("name", "word", "act", "text"),
     [
         ("MAP_VERSION", 2 << 16, "state", "register MAP_VERSION: another register map; found 2.0; allowed: 1.x"),
-        ("ECHO", 0, "state", "register ECHO: does not give back what was written; found 0x00000000; allowed: 0x"),
+        ("ECHO", 1, "state", "register ECHO: does not give back what was written; found 0x00000001; allowed: 0x"),
         ("STATUS", 7, "state", "register STATUS: its halves are not complements; found 0x00000007"),
         ("ERROR", 99, "state", "register ERROR: a code that this map does not have; found 99; allowed: 0 .. 12"),
         ("LOAD_STATE", 9, "state", "register LOAD_STATE: a code that this map does not have; found 9; allowed: 0 .. 3"),
@@ -294,7 +286,7 @@ def test_features_that_a_card_lacks():
         bench.driver.configure(card_config(small_job(ipv6=True)))
     answering(bench, "FEATURES", 0)
     with pytest.raises(
-        CardError, match="this card is not loaded through its registers.*load it with the card's own tool"
+        CardError, match=r"this card is not loaded through its registers.*load it with the card's own tool"
     ):
         bench.driver.program(reference_bitstream(size=10))
     assert Status.RUNNING in bench.card.status
@@ -308,18 +300,12 @@ def test_an_unconfigured_card_has_no_configuration():
 def test_the_dump_names_every_readable_word_once():
     names = [name for name, _, _ in running().driver.dump()]
     assert len(names) == len(set(names))
-    assert {"MAGIC", "STATUS", "BITSTREAM_HASH[7]", "COUNT_ICRC"} - {name.split("[1]")[0] for name in names} == {
-        "COUNT_ICRC"
-    } - {"COUNT_ICRC"} or "COUNT_ICRC[0]" in names
+    assert {"MAGIC", "STATUS", "BITSTREAM_HASH[7]", "COUNT_ICRC"} <= set(names)
     assert not {"CONTROL", "READ_CHECK"} & set(names)
 
 
-def test_a_full_size_fabric_goes_through_the_registers():
-    card = EmulatedCard(64)
-    bench = CardBench(64)
-    bench.card = card
+def test_a_full_ring_goes_through_the_registers():
     job = small_job(size=64, lengths=(1,), window=1)
     bench = CardBench(64)
     bench.driver.bring_up(BITS, card_config(job))
     assert bench.driver.configuration() == as_registers_say(card_config(job))
-    assert Command.APPLY == 2

@@ -6,10 +6,11 @@ from switch_nodes.fpga.registerfile import RegisterFile
 from switch_nodes.fpga.regmap import PAGE_BYTES, Failure, LoadState
 
 BITS = reference_bitstream()
+SIZE = len(BITS)
 PAGES = -(-len(BITS) // PAGE_BYTES)
 
 
-def loaded(order, data=BITS, expected=BITS, size=len(BITS)):
+def loaded(order, data=BITS, expected=BITS, size=SIZE):
     registers = RegisterFile({}, lambda *pair: None, lambda address: None)
     slot = LoadSlot(registers, 5_000_000)
     registers.set("LOAD_SIZE", size)
