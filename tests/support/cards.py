@@ -93,7 +93,7 @@ def job_trace(job: Job) -> list[TimedFrame]:
 class OneBitWrong(NetReduceProgram):
     """One bit of one element of one slot's sums is turned round."""
 
-    slot, byte, mask = 2, 20, 0x10
+    slot, byte, mask = 6, 20, 0x10  # of `small_job`: message 1, offset 2
 
     def _sum(self, c: Contribution, slot: int, into: NDArray) -> None:  # type: ignore[type-arg]
         super()._sum(c, slot, into)
