@@ -14,6 +14,7 @@ from switch_nodes.fpga.conversion import words_of
 from switch_nodes.fpga.golden import Output, TimedFrame, compare, describe, play, reference_outputs, sums_in
 from switch_nodes.fpga.program import create_card
 from switch_nodes.fpga.regmap import REGISTERS
+from testbed.cards.configfile import config_text
 from testbed.cards.driving import driver_at
 from testbed.cards.ports import play_through
 from testbed.cards.traces import read_trace, scenario_trace, write_trace
@@ -153,5 +154,7 @@ def _write_files(
         words = words_of(replace(config, program="fpga"))
         lines = (f"{address:#07x} {word:#010x} {REGISTERS.name_of(address)}\n" for address, word in words.items())
         (folder / "registers.txt").write_text("".join(lines), encoding="utf-8")
+        if (text := config_text(config)) is not None:
+            (folder / "switch.json").write_text(text, encoding="utf-8")
     except OSError as error:
         raise ScenarioError("cannot be written", file=str(folder), key="--out", found=str(error.strerror)) from error
