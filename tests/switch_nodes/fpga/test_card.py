@@ -87,7 +87,7 @@ def test_nothing_passes_but_between_start_and_stop(command_name):
     batch.count = 0
     bench.card.fill_batch(batch, 0)
     assert batch.count == 0
-    assert bench.card.counters["not_running"] == (1 if command_name == "RESET" else 2) + (command_name == "RESET")
+    assert bench.card.counters["not_running"] == 2
 
 
 def test_stop_and_start_keep_the_state_of_slots():
@@ -188,6 +188,16 @@ def test_counters_of_the_program_and_of_the_ports():
     assert counters["frames_out"] == len(outputs)
     assert counters["results_out"] == counters["data_in"] == len(trace) - 1
     assert counters["forwarded"] == 1
+
+
+def test_counters_go_on_over_another_configuration():
+    bench = running()
+    play(bench.card, job_trace(JOB))
+    before = bench.driver.counters()
+    bench.driver.configure(card_config(release="asap"))
+    assert bench.driver.counters() == before
+    play(bench.card, job_trace(JOB))
+    assert bench.driver.counters() == {name: 2 * count for name, count in before.items()}
 
 
 def test_reset_forgets_everything_but_the_bitstream():
