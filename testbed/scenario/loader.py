@@ -20,6 +20,7 @@ from testbed.scenario.checks import (
     check_program,
     check_switch_memory,
 )
+from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.congestion import load_dcqcn
@@ -108,6 +109,7 @@ class _Build:
             check_program(self.problems, switch, job)
         if switch and topology:
             check_commodity(self.problems, switch, topology[0])
+            check_card(self.problems, topology[0], switch, bool(top and top.trace))
         if topology and switch and transport and job:
             check_switchml(self.problems, *topology, switch, transport, job)
         if switch and transport and job:

@@ -44,6 +44,12 @@ def test_both_worlds_give_the_same_sums(tmp_path, mark):
     assert real == run(tmp_path, "rack", "simulated", "netreduce")
 
 
-def test_a_trace_of_steps_is_refused_by_name(tmp_path):
-    with pytest.raises(ScenarioError, match="switch s1: trace: a card has no registers for it; found True"):
+def test_leaves_and_a_spine_may_be_cards(tmp_path):
+    spine = "topology.spines=1"
+    found = run(tmp_path, "spine-leaf-lossy", "simulated", "fpga", spine)
+    assert found == run(tmp_path, "spine-leaf-lossy", "simulated", "netreduce", spine)
+
+
+def test_a_trace_of_steps_is_refused(tmp_path):
+    with pytest.raises(ScenarioError, match="trace: a card does not tell the steps of its tables; found true"):
         run(tmp_path, "rack", "simulated", "fpga", "trace=true")
