@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from switch_nodes.fpga.bitstream import reference_bitstream
 from testbed.cards.configfile import config_text
 from testbed.cards.traces import write_trace
 from testbed.cli import main
@@ -71,6 +72,30 @@ def test_a_card_is_programmed_and_proven_through_its_ports(tmp_path, trace, bits
     assert not (tmp_path / "card.sock").exists()
     names = {event["event"] for event in events}
     assert {"CardLoaded", "CardCommanded", "MessageAggregated", "PlaneStatistics", "SwitchStatistics"} <= names
+
+
+def test_a_client_killed_while_it_loads_leaves_a_card_that_the_next_one_recovers(tmp_path, trace, bits, capsys):
+    large = tmp_path / "large.bit"
+    large.write_bytes(reference_bitstream(size=2_000_000))
+    with own_namespace() as space:
+        card = Card(space, tmp_path)
+        try:
+            command = [sys.executable, "-m", "testbed", "card", "program", "--card", card.address, str(large)]
+            client = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+            began = next(
+                event for line in card.process.stdout if (event := json.loads(line)).get("command") == "load_begin"
+            )
+            client.kill()
+            assert client.wait(10) == -signal.SIGKILL
+            assert began["failure"] == "none"
+            assert main(["card", "check", "--card", card.address, "--json"]) == 0
+            facts = json.loads(capsys.readouterr().out)
+            assert (facts["load_state"], facts["status"], facts["bitstream"]) == ("LOADING", "nothing", "")
+            assert main(["card", "golden", *trace, "--card", card.address]) == 75
+            assert main(["card", "program", "--card", card.address, bits]) == 0
+            assert main(["card", "golden", *trace, "--card", card.address]) == 0
+        finally:
+            card.stop()
 
 
 def test_a_card_that_stops_passing_frames_is_found(tmp_path, trace, bits, capsys):
