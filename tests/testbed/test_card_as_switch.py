@@ -45,9 +45,9 @@ def test_both_worlds_give_the_same_sums(tmp_path, mark):
 
 
 def test_leaves_and_a_spine_may_be_cards(tmp_path):
-    spine = "topology.spines=1"
-    found = run(tmp_path, "spine-leaf-lossy", "simulated", "fpga", spine)
-    assert found == run(tmp_path, "spine-leaf-lossy", "simulated", "netreduce", spine)
+    changes = ("topology.spines=1", "job.size=20kB")
+    found = run(tmp_path, "spine-leaf", "simulated", "fpga", *changes)
+    assert found == run(tmp_path, "spine-leaf", "simulated", "netreduce", *changes)
 
 
 def test_a_trace_of_steps_is_refused(tmp_path):
