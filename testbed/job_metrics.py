@@ -30,13 +30,18 @@ def job_metrics(context: CheckContext) -> dict[str, Any] | None:
     if not serving:
         return None
     memory = sum(switch.memory for switch in serving)
+    groups = context.plan.groups
     started = [int(record["t"]) for record in context.events("TrafficStarted")]
     start_ns = started[0] if started else 0
-    ends = {group: _ends(context, workers) for group, workers in context.plan.groups.items()}
+    ends = {group: _ends(context, workers) for group, workers in groups.items()}
     last = [times[-1] for times in ends.values()]
     makespan_ns = None if None in last else max(time for time in last if time is not None) - start_ns
     capacity = memory * makespan_ns if makespan_ns else None
-    each = [_job(context, group, ends[group], start_ns, capacity) for group in context.plan.groups]
+    names = [job.name or f"job{place}" for place, job in enumerate(context.plan.scenario.all_jobs, 1)]
+    each = [
+        {"job": group, "name": name, **_job(context, group, workers, ends[group], start_ns, capacity)}
+        for name, (group, workers) in zip(names, groups.items(), strict=True)
+    ]
     jcts = [job["jct_s"] for job in each]
     done = None not in jcts
     return {
@@ -57,11 +62,14 @@ def without_performance(jobs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _job(
-    context: CheckContext, group: int, ends: Sequence[int | None], start_ns: int, capacity: int | None
+    context: CheckContext,
+    group: int,
+    workers: Sequence[HostConfig],
+    ends: Sequence[int | None],
+    start_ns: int,
+    capacity: int | None,
 ) -> dict[str, Any]:
-    workers = context.plan.groups[group]
-    place = list(context.plan.groups).index(group)
-    workload, name = workers[0].workload, context.plan.scenario.all_jobs[place].name
+    workload = workers[0].workload
     arrival_ns = start_ns + workload.arrival_ns
     jct_s = None if ends[-1] is None else (ends[-1] - arrival_ns) / 1e9
     size_bytes = 4 * workload.elements
@@ -71,8 +79,6 @@ def _job(
     collisions = _of(context, group, "Collided")
     serverless = not servers
     return {
-        "job": group,
-        "name": name or f"job{place + 1}",
         "workers": len(workers),
         "arrival_s": workload.arrival_ns / 1e9,
         "jct_s": jct_s,
@@ -84,7 +90,7 @@ def _job(
         "evictions": None if serverless else partial["evicted"],
         "reminders": None if serverless else sum(record["reminders"] for record in servers),
         "server_bytes": None if serverless else sum(record["bytes_in"] for record in servers),
-        "switch_completed": _completed_share(context, group),
+        "switch_completed": None if ends[-1] is None else _completed_share(context, group),
         "busy": _share((record["busy_ns"] for record in told), capacity),
         "useful": _share((record.get("useful_ns") for record in told), capacity),
     }
@@ -110,7 +116,7 @@ def _differences(times: Sequence[int | None]) -> list[float | None]:
 
 
 def _completed_share(context: CheckContext, group: int) -> float | None:
-    """Of all blocks of the job, those of which one switch had all contributions. None before the job is done."""
+    """Of all blocks of the job, those of which one switch had all contributions; None where no blocks are known."""
     switches = {switch.name for switch in context.plan.switches}
     whole: set[int] = set()
     for record in _of(context, group, "BlockSummed", "PartialSent"):
@@ -120,8 +126,7 @@ def _completed_share(context: CheckContext, group: int) -> float | None:
         total = block_layout(context, group).total
     except ValueError:  # blocks of a protocol of somebody's own
         return None
-    done = all(worker.name in context.finished for worker in context.plan.groups[group])
-    return len(whole) / total if done else None
+    return len(whole) / total
 
 
 def _share(parts: Iterable[int | None], capacity: int | None) -> float | None:
