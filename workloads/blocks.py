@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
     "BlockReplayed",
@@ -103,4 +103,7 @@ class MemoryAtEnd(Event):
     peak_occupied: int
     """most values in use at once"""
     busy_ns: int
-    """occupied values, summed over time"""
+    """occupied values, summed over time, until the job's last packet came"""
+    useful_ns: int = unless_default(-1)
+    """the same, but of each value only from the first to the last contribution to a sum that became complete here; -1: not
+    known"""
