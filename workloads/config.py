@@ -15,6 +15,7 @@ __all__ = [
     "Framing",
     "GroupShare",
     "HostConfig",
+    "JobShare",
     "PhaseConfig",
     "QpConfig",
     "WorkerConfig",
@@ -164,6 +165,18 @@ class GroupShare(Protocol):
 
     @property
     def arithmetic(self) -> ArithmeticSpec: ...
+
+
+@dataclass(frozen=True, slots=True)
+class JobShare:
+    """A GroupShare: a worker's place in a job that talks in datagrams."""
+
+    kind: str
+    """switchml, atp, esa"""
+    job: int
+    rank: int
+    size: int
+    arithmetic: ArithmeticSpec = ArithmeticSpec()
 
 
 @dataclass(frozen=True, slots=True)

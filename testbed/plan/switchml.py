@@ -9,8 +9,8 @@ from dataclasses import replace
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig, JobMember, partition
 from testbed.scenario.model import Scenario
-from workloads.config import ArithmeticSpec, WorkloadConfig
-from workloads.switchml import JobShare, SwitchMlConfig
+from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
+from workloads.switchml import SwitchMlConfig
 from workloads.wire import Envelope
 
 __all__ = ["FIRST_JOB", "SERVICE_IP", "SERVICE_MAC", "plan_switchml_workers", "with_switchml_jobs"]

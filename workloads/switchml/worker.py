@@ -16,7 +16,7 @@ from workloads.events import CollectiveStarted, DatagramResent, DatagramStatisti
 from workloads.gradients import GradientSource
 from workloads.machine import Buffer, Event
 from workloads.switchml.config import SwitchMlConfig
-from workloads.switchml.tensors import Tensor, Unquantisable, create_tensor
+from workloads.quantisation import Tensor, Unquantisable, create_tensor
 from workloads.switchml.window import SlotWindow
 from workloads.training import Training
 from workloads.wire.aggregation import (

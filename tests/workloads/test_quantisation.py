@@ -10,7 +10,7 @@ import pytest
 from testbed.checkers.reference_switchml import switchml_sum
 from workloads.config import WorkloadConfig
 from workloads.gradients import create_source
-from workloads.switchml.tensors import Unquantisable, create_tensor
+from workloads.quantisation import Unquantisable, create_tensor
 
 
 def reduce(rows: list[np.ndarray], block: int, window: int) -> list[np.ndarray]:
