@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workloads.gradients import Vector
 
-__all__ = ["LOWEST_EXPONENT", "FloatTensor", "Int32Tensor", "Tensor", "Unquantisable", "create_tensor"]
+__all__ = ["LOWEST_EXPONENT", "Exponents", "FloatTensor", "Int32Tensor", "Tensor", "Unquantisable", "create_tensor"]
 
 Exponents = tuple[int, int]
 LOWEST_EXPONENT = -126
