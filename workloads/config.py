@@ -147,6 +147,8 @@ class WorkloadConfig:
     iterations: int
     straggle_ns: int = 0
     """this worker starts every iteration that late"""
+    arrival_ns: int = 0
+    """the job starts that long after the traffic"""
 
 
 class GroupShare(Protocol):

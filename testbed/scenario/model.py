@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
@@ -107,6 +107,16 @@ class Job:
     """rings pass on each message as soon as it is there; false: step by step, as closed forms count"""
     hosts: tuple[str, ...] = ()
     """that run it, in rank order; empty: all, in the order of the topology"""
+    name: str = ""
+    """of one of several jobs"""
+    number: int | None = None
+    """its id; None: by its place among the jobs"""
+    server: str = ""
+    """host of its parameter server, where the protocol has one"""
+    arrival_ns: int = 0
+    """since the start of the traffic: when the job starts"""
+    seed_offset: int = 0
+    """jobs with different offsets have different gradients"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,9 @@ class Scenario:
     transport: Transport = Transport()
     switch: SwitchOptions = SwitchOptions()
     job: Job = Job()
+    """the one job, or what several have in common"""
+    jobs: tuple[Job, ...] = ()
+    """several side by side, each with its hosts; empty: `job` alone, or its copies"""
     clocks: Clocks = TRUE_CLOCKS
     """of the nodes; only the simulated world can set them"""
     nics: tuple[tuple[str, str], ...] = ()
@@ -161,8 +174,28 @@ class Scenario:
 
     @property
     def ranks(self) -> tuple[Node, ...]:
-        """The hosts that run the job, in rank order."""
+        """The hosts that run a job, job by job, in rank order."""
+        if self.jobs:
+            return tuple(self.topology.node(name) for job in self.jobs for name in job.hosts)
         return tuple(map(self.topology.node, self.job.hosts)) or self.topology.hosts
+
+    @property
+    def all_jobs(self) -> tuple[Job, ...]:
+        """Those that run side by side: `jobs`, or `job` once for each of its copies, each on its share of the hosts."""
+        job, names = self.job, [host.name for host in self.ranks]
+        if self.jobs or job.copies == 1:
+            return self.jobs or (job,)
+        size = len(names) // job.copies
+        return tuple(
+            replace(
+                job,
+                copies=1,
+                hosts=tuple(names[index * size : (index + 1) * size]),
+                straggle_rank=None if job.straggle_rank is None else job.straggle_rank - index * size,
+                seed_offset=index,
+            )
+            for index in range(job.copies)
+        )
 
     @property
     def worlds(self) -> tuple[str, ...]:
