@@ -51,7 +51,12 @@ class Pressure:
             served = self._done * size
             found = self._known[layer] = self._rule(
                 Outlook(
-                    layer, len(self._ends), self._communication, self._computation, self._iterations * size - served, served
+                    layer,
+                    len(self._ends),
+                    self._communication,
+                    self._computation,
+                    self._iterations * size - served,
+                    served,
                 )
             )
         return found

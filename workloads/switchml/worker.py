@@ -15,8 +15,8 @@ from workloads.errors import ScenarioError
 from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
 from workloads.gradients import GradientSource
 from workloads.machine import Buffer, Event
-from workloads.switchml.config import SwitchMlConfig
 from workloads.quantisation import Tensor, Unquantisable, create_tensor
+from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.window import SlotWindow
 from workloads.training import Training
 from workloads.wire.aggregation import (
