@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Iterable
 from hashlib import sha256
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.atp_star import HOP_NS, Fate, Star, atp_workers
 from testbed.checkers.reference_quantised import quantised_sum
+from tests.support.atp_star import HOP_NS, Fate, Star, atp_workers
 from workloads.atp import AtpConfig
 from workloads.blocks import BlockSummed, ContributionIgnored
 from workloads.events import CollectiveCompleted, DatagramResent, WorkerFailed, WorkerFinished
 from workloads.gradients import create_source
-from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind
+from workloads.wire.aggregation import Datagram
 
 
 def expected(job: tuple[AtpConfig, ...], iteration: int) -> str:
