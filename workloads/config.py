@@ -11,11 +11,13 @@ __all__ = [
     "PHASE_KINDS",
     "ArithmeticSpec",
     "CollectiveConfig",
+    "ComputeConfig",
     "DcqcnConfig",
     "Framing",
     "GroupShare",
     "HostConfig",
     "JobShare",
+    "LayerConfig",
     "NodeConfig",
     "PhaseConfig",
     "QpConfig",
@@ -140,6 +142,28 @@ class CollectiveConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerConfig:
+    """One layer of a model: what a worker computes before it can send."""
+
+    elements: int
+    forward_ns: int
+    backward_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeConfig:
+    """How long a worker computes, layer by layer. The gradient holds the layers in the order in which backward emits them: the
+    last one first."""
+
+    layers: tuple[LayerConfig, ...]
+    """forward order"""
+    jitter: float = 0.0
+    """each pass over a layer takes up to that share longer or shorter; below 1"""
+    slowdown: float = 1.0
+    """this worker needs so many times the time"""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadConfig:
     kind: str
     """synthetic, digits"""
@@ -150,6 +174,8 @@ class WorkloadConfig:
     """this worker starts every iteration that late"""
     arrival_ns: int = 0
     """the job starts that long after the traffic"""
+    compute: ComputeConfig | None = None
+    """None: gradients are ready at once; the elements of its layers are those of the gradient"""
 
 
 class GroupShare(Protocol):

@@ -39,6 +39,8 @@ class Tensor(Protocol):
     """One iteration's gradient on its way out, and the result on its way in."""
 
     packets: int
+    ahead: int
+    """the integers of block k go in packet k + ahead, what must be known of it before in packet k"""
 
     def payload(self, packet: int) -> tuple[Exponents, bytes]:
         """What packet `packet` of this tensor carries: exponents, and int32 in network byte order. The result of packet
@@ -60,6 +62,8 @@ class Tensor(Protocol):
 
 class Int32Tensor:
     """int32, whose sums wrap: nothing to agree on, block k goes in packet k."""
+
+    ahead = 0
 
     def __init__(self, gradient: Vector, result: Vector, block: int) -> None:
         self._gradient, self._result, self._block = gradient, result, block
@@ -86,6 +90,7 @@ class FloatTensor:
     def __init__(self, gradient: Vector, result: Vector, block: int, workers: int, window: int) -> None:
         self._gradient, self._result, self._block = gradient, result, block
         self._half, self._window = block // 2, window
+        self.ahead = window
         self._share = _LARGEST / workers
         self._blocks = -(-len(gradient) // block)
         self.packets = max(self._blocks, window) + window

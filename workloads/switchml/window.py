@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Callable
 
 from workloads.retransmission import RetransmissionTimer
 
@@ -32,6 +33,7 @@ class SlotWindow:
         self._tries = [0] * window
         """how often the outstanding packet of each index left"""
         self._ready: deque[int] = deque()
+        self._held: list[int] = []
         self._timers: list[tuple[int, int]] = []
         """(deadline, packet); those that are not valid any more are passed over"""
 
@@ -52,13 +54,22 @@ class SlotWindow:
         for packet in range(self.first, min(self.first + self.window, self.end)):
             self._let_go(packet)
 
-    def take_ready(self) -> int | None:
-        """The next packet that may leave; `left` follows. None: none."""
+    def take_ready(self, may_leave: Callable[[int], bool] | None = None) -> int | None:
+        """The next packet that leaves; `left` follows. None: none. A packet that may not leave is asked about again after
+        `release`."""
         while self._ready:
             packet = self._ready.popleft()
-            if self.is_outstanding(packet):  # its result may have come while a repetition waited
+            if not self.is_outstanding(packet):  # its result may have come while a repetition waited
+                continue
+            if may_leave is None or may_leave(packet):
                 return packet
+            self._held.append(packet)
         return None
+
+    def release(self) -> None:
+        """More packets may leave than before."""
+        self._ready.extend(self._held)
+        self._held.clear()
 
     def left(self, packet: int, now: int) -> int:
         """It leaves now; how often it did before."""

@@ -44,7 +44,7 @@ class SwitchMlWorker:
     def __init__(self, config: SwitchMlConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         _check(config)
         self._config, self._job, self._rank = config, config.collective.job, config.collective.rank
-        self._training = Training(source, start_ns=start_ns, straggle_ns=config.workload.straggle_ns)
+        self._training = Training.of(config.workload, source, self._rank, start_ns)
         self._window = SlotWindow(config.window, config.rto_ns)
         self._tensor: Tensor | None = None
         self._counts: Counter[str] = Counter()
@@ -89,13 +89,14 @@ class SwitchMlWorker:
             return
         self._counts["results_received"] += 1
         tensor.put(own, exponents, found.payload)
+        self._training.deliver((own - tensor.ahead) * self._config.elements, header.nelem, now)
         self._window.settle(packet, now)
         if self._window.complete:
             self._tensor = None
             self._training.complete(now)
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
-        while not self.failed and (packet := self._window.take_ready()) is not None:
+        while not self.failed and (packet := self._window.take_ready(self._may_leave)) is not None:
             frame = self._encode(packet)
             before = self._window.left(packet, now)
             self._counts["packets_sent"] += 1
@@ -119,6 +120,7 @@ class SwitchMlWorker:
         self._counts["timeouts"] += self._window.expire(now)
         if self._training.handle_timer(now):
             self._start()
+        self._window.release()
 
     def next_event(self) -> Event | None:
         return self._events.popleft() if self._events else None
@@ -142,6 +144,13 @@ class SwitchMlWorker:
         self._tensor = tensor
         self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, tensor.packets))
         self._window.start(tensor.packets)
+
+    def _may_leave(self, packet: int) -> bool:
+        """Whether the block of which it tells first is computed."""
+        training, end = self._training, (packet - self._window.first + 1) * self._config.elements
+        return (
+            training.ready >= min(end, len(training.gradient)) or end >= len(training.gradient) + self._config.elements
+        )
 
     def _encode(self, packet: int) -> bytes:
         """The same bytes each time: nothing in it depends on when it leaves."""
