@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
     "BlockReplayed",
     "BlockSummed",
+    "Collided",
     "ContributionIgnored",
     "MemoryAtEnd",
     "PartialSent",
@@ -40,6 +41,19 @@ class BlockReplayed(Event):
     rank: int
     block: int
     slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Collided(Event):
+    """A switch passed a packet on towards the server because its slot serves another block."""
+
+    job: int
+    block: int
+    rank: int
+    """of the worker that sent the packet, or of the last one in it"""
+    slot: int
+    owner_job: int
+    owner_block: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +99,8 @@ class PartialSent(Event):
     bitmap: int
     """what the packet says is inside: bit r for rank r"""
     reason: str
-    """a word of the program's: complete, flushed, evicted, reminded, ..."""
+    """complete; repeated (a complete sum once more); flushed (a worker asked again), evicted (another packet took the slot),
+    reminded (the server asked)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +119,5 @@ class MemoryAtEnd(Event):
     """most values in use at once"""
     busy_ns: int
     """occupied values, summed over time"""
+    useful_ns: int = unless_default(0)
+    """of these, between the first and the last contribution of sums that were completed here (SwitchML does not tell)"""
