@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
     "BlockLost",
     "BlockReplayed",
     "BlockSummed",
+    "Collided",
     "ContributionIgnored",
     "MemoryAtEnd",
     "PartialSent",
@@ -43,6 +44,19 @@ class BlockReplayed(Event):
     """-1: all of them got it"""
     block: int
     slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Collided(Event):
+    """A switch passed a packet on towards the server because its slot serves another block."""
+
+    job: int
+    block: int
+    rank: int
+    """of the worker that sent the packet, or of the last one in it"""
+    slot: int
+    owner_job: int
+    owner_block: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +102,8 @@ class PartialSent(Event):
     bitmap: int
     """what the packet says is inside: bit r for rank r"""
     reason: str
-    """a word of the program's: complete, flushed, evicted, reminded, ..."""
+    """complete; repeated (a complete sum once more); flushed (a worker asked again), evicted (another packet took the slot),
+    reminded (the server asked)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +122,8 @@ class MemoryAtEnd(Event):
     """most values in use at once"""
     busy_ns: int
     """occupied values, summed over time"""
+    useful_ns: int = unless_default(0)
+    """of these, between the first and the last contribution of sums that were completed here (SwitchML does not tell)"""
 
 
 @dataclass(frozen=True, slots=True)

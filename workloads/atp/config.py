@@ -41,9 +41,6 @@ class AtpConfig:
     """a name in `workloads.atp.priority`; ESA only"""
     priority_x0: float | None = None
     """where its scale begins; None: the rule's own"""
-    layers: tuple[int, ...] = ()
-    """where each layer of the gradient ends, in elements, in the order in which they lie in it (the last layer of the model
-    first); empty: it is all one"""
 
     @property
     def group(self) -> int:

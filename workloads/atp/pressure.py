@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import pairwise
+from itertools import accumulate
 
 from workloads.atp.config import POLICIES, AtpConfig
 from workloads.atp.priority import Outlook, priority_of
@@ -20,9 +20,11 @@ class Pressure:
         self._rule = priority_of(config.priority, config.priority_x0)
         self._used = POLICIES[config.collective.kind] is Policy.ESA
         self._block, self._elements, self._iterations = config.elements, source.elements, source.iterations
-        self._ends = config.layers or (source.elements,)
-        if any(one >= other for one, other in pairwise((0, *self._ends))) or self._ends[-1] != source.elements:
-            raise ValueError(f"layers that end at {self._ends} do not fill {source.elements} elements")
+        compute = config.workload.compute
+        layers = compute.layers if compute is not None else ()
+        self._busy = sum(layer.forward_ns + layer.backward_ns for layer in layers)
+        self._ends = list(accumulate(layer.elements for layer in reversed(layers))) or [source.elements]
+        """where each layer of the gradient ends, the last layer of the model first"""
         self._done = 0
         self._started = self._ended = 0
         self._communication = self._computation = 0
@@ -31,7 +33,7 @@ class Pressure:
 
     def start(self, now: int) -> None:
         """An iteration's packets may leave."""
-        self._computation, self._started = now - self._ended, now
+        self._computation, self._started = self._busy or now - self._ended, now
         self._known.clear()
 
     def complete(self, now: int) -> None:

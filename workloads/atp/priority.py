@@ -24,9 +24,9 @@ class Outlook:
     """that the packet's elements belong to; 0: the first of the model, whose result is needed first"""
     layers: int
     communication_ns: int
-    """of the last iteration: from its first packet to its last result; 0 before there was one"""
+    """of the last iteration: from when its first packet might leave to its last result; 0 before there was one"""
     computation_ns: int
-    """of the last iteration: what was not communication"""
+    """of one iteration: forward and backward through all layers; without layers, what was not communication"""
     remaining_bytes: int
     """of gradients that the job still has to sum, all iterations counted"""
     served_bytes: int

@@ -52,7 +52,7 @@ class AtpWorker:
         share = config.collective
         self._config, self._job, self._rank = config, share.job, share.rank
         self._policy, self._everybody = POLICIES[share.kind], (1 << share.size) - 1
-        self._training = Training(source, start_ns=start_ns, straggle_ns=config.workload.straggle_ns)
+        self._training = Training.of(config.workload, source, self._rank, start_ns)
         self._window = SendWindow(config.window, config.rto_ns, aimd=config.aimd)
         self._slots = SlotTable(share.job, config.window, config.memory, config.salt)
         self._kept = KeptResults(config.window)
@@ -100,7 +100,7 @@ class AtpWorker:
             if self._answers:
                 yield 0, self._answers.popleft()
                 continue
-            taken = self._window.take(self._is_ready)
+            taken = self._window.take(self._may_leave)
             if taken is None:
                 return
             packet, cause = taken
@@ -168,6 +168,7 @@ class AtpWorker:
             return
         self._counts["results_received"] += 1
         tensor.put(own, exponents, found.payload)
+        self._training.deliver((own - tensor.ahead) * self._config.elements, header.nelem, now)
         self._kept.keep(KeptResult(packet, header.slot, header.tensor, exponents, bytes(found.payload)))
         if moves:
             self._slots.move(packet % window.window, header.new_slot)
@@ -196,8 +197,11 @@ class AtpWorker:
         )
         self._answers.append(encode_datagram(self._config.envelope, AGGREGATION_PORT, header, kept.payload))
 
-    def _is_ready(self, packet: int) -> bool:
-        return True
+    def _may_leave(self, packet: int) -> bool:
+        """Whether the block of which it tells first is computed; the last packets of floats tell of none."""
+        training, own = self._training, packet - self._window.first
+        end, total = (own + 1) * self._config.elements, len(training.gradient)
+        return training.ready >= min(end, total) or end >= total + self._config.elements
 
     def _encode(self, packet: int, *, again: bool) -> bytes:
         assert self._tensor is not None, "a packet is outstanding"
