@@ -191,9 +191,10 @@ class AtpWorker:
             kind, kept = DatagramKind.REMINDER_EMPTY, KeptResult(packet, 0, 0, (0, 0), b"")
         else:
             kind = DatagramKind.DATA if kept.payload else DatagramKind.EXPONENTS
-        workers = 1 << self._rank if kind == DatagramKind.REMINDER_EMPTY else self._everybody
+        empty = kind == DatagramKind.REMINDER_EMPTY
+        workers = 1 << self._rank if empty else self._everybody
         header = self._header(packet, kind, kept.slot, workers, kept.exponents, kept.payload)._replace(
-            flags=DatagramFlag.RESEND, tensor=kept.tensor
+            flags=0 if empty else DatagramFlag.RESEND, tensor=kept.tensor
         )
         self._answers.append(encode_datagram(self._config.envelope, AGGREGATION_PORT, header, kept.payload))
 

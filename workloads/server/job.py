@@ -65,7 +65,8 @@ class JobServer:
             (header.policy, header.op) == (ours.policy, ours.op)
             and header.nelem <= self._job.elements
             and header.slot < self._job.memory
-            and 0 < header.bitmap0 <= self._everybody
+            and header.bitmap0 <= self._everybody
+            and (header.bitmap0 > 0 or header.kind == DatagramKind.REMINDER_EMPTY)
         )
 
     def receive(self, number: int, header: AggregationHeader, payload: memoryview, *, marked: bool, now: int) -> None:
@@ -77,7 +78,7 @@ class JobServer:
         if header.kind in _SUMMANDS and block.state in (BlockState.UNKNOWN, BlockState.OPEN):
             block.hear(header, marked=marked)
         self._step(block, event, header, payload, now)
-        if block.state is BlockState.OPEN and block.awaits_switch and header.flags & DatagramFlag.EVICTED:
+        if block.state is BlockState.OPEN and header.flags & DatagramFlag.EVICTED:
             self.ask_missing(block, header, payload, now)
 
     def get_timer(self) -> int | None:
@@ -116,7 +117,7 @@ class JobServer:
         if header.kind == DatagramKind.RESULT:
             return BlockEvent.COPY
         if header.kind == DatagramKind.REMINDER_EMPTY:
-            return BlockEvent.REFUSED if asks else BlockEvent.NOTHING_THERE
+            return BlockEvent.REFUSED if bitmap else BlockEvent.NOTHING_THERE
         if state is BlockState.UNKNOWN:
             before = number - self._job.window
             if self._strict and before >= 0 and self._state_of(before) is not BlockState.DONE:
@@ -187,7 +188,7 @@ class JobServer:
         """First the switch is asked, and the workers with the second time, or where no switch holds anything."""
         reminds = self._job.remind and self._job.multicast
         if block.reminders or not reminds:
-            self.ask_missing(block, header, payload, now)
+            self._ask_missing(block)
         if reminds:
             block.awaits_switch = True
             self.counts["reminders"] += 1
@@ -196,6 +197,11 @@ class JobServer:
         self._arm(block, now + (self._job.rto_ns << min(block.reminders, _MOST_DOUBLINGS)))
 
     def ask_missing(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
+        """The first of several switches that answers a reminder speaks for all."""
+        if block.awaits_switch:
+            self._ask_missing(block)
+
+    def _ask_missing(self, block: Block) -> None:
         block.awaits_switch = False
         missing = _ranks(self._everybody & ~block.bitmap)
         block.answers = len(missing)
