@@ -10,6 +10,8 @@ from typing import Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.jobs import AggregatorKnobs, JobConfig, JobMember
+from switch_nodes.registry import create_program
 from workloads.atp import AtpConfig, AtpWorker
 from workloads.blocks import BlockSummed
 from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
@@ -19,7 +21,7 @@ from workloads.server import ParameterServer, ServedJob, ServedMember, ServerCon
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, Datagram, decode_datagram
 
-__all__ = ["SERVICE_IP", "SERVICE_MAC", "Fate", "Star", "atp_workers", "server_config"]
+__all__ = ["SERVICE_IP", "SERVICE_MAC", "Fate", "Star", "aggregating", "atp_workers", "server_config"]
 
 SERVICE_MAC, SERVICE_IP = bytes.fromhex("02000000ff01"), bytes((10, 0, 255, 1))
 SERVER_MAC, SERVER_IP = bytes.fromhex("020000000064"), bytes((10, 0, 0, 100))
@@ -68,6 +70,26 @@ def _mac(number: int) -> bytes:
 
 def _ip(number: int) -> bytes:
     return bytes((10, 0, 0, number + 1))
+
+
+def aggregating(kind: str, **knobs: Any) -> Callable[[Star, SwitchConfig], Any]:
+    """The switch program of that name, for the `program` of a Star."""
+
+    def make(star: Star, forward: SwitchConfig) -> Any:
+        ports = dict(forward.macs)
+        jobs = tuple(
+            JobConfig(
+                job.job,
+                tuple(JobMember(member.rank, member.mac, member.ip, ports[member.mac]) for member in job.members),
+                SERVICE_MAC, SERVICE_IP, 0, job.memory, job.elements, job.arithmetic,
+                server=JobMember(-1, SERVER_MAC, SERVER_IP, ports[SERVER_MAC]), window=job.window,
+            )
+            for job in star.server_config.jobs
+        )  # fmt: skip
+        config = replace(forward, program=kind, jobs=jobs, memory=jobs[0].slots, knobs=AggregatorKnobs(**knobs))
+        return create_program(config)
+
+    return make
 
 
 class Star:

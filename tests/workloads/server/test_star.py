@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from testbed.checkers.reference_quantised import quantised_sum
-from tests.support.atp_star import HOP_NS, Fate, Star, atp_workers
+from tests.support.atp_star import HOP_NS, Fate, Star, aggregating, atp_workers
 from workloads.atp import AtpConfig
 from workloads.blocks import BlockSummed, ContributionIgnored
 from workloads.events import CollectiveCompleted, DatagramResent, WorkerFailed, WorkerFinished
@@ -88,3 +88,38 @@ def test_two_jobs_of_one_server_do_not_meet() -> None:
     star = Star(one, other, fate=hostile(4, 0.1, 0.05, 4)).run()
     assert_right(star, one, other)
     assert {job for job, _, _ in star.sums()} == {1, 2}
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    seed=st.integers(0, 1 << 30),
+    kind=st.sampled_from(["atp", "esa"]),
+    workers=st.integers(1, 5),
+    window=st.integers(1, 6),
+    memory=st.integers(1, 12),
+    dtype=st.sampled_from(["int32", "float32"]),
+    loss=st.sampled_from([0.0, 0.05, 0.3]),
+    duplicate=st.sampled_from([0.0, 0.1]),
+    reorder=st.integers(0, 8),
+    free=st.sampled_from(["early", "ack"]),
+    ps_copy=st.booleans(),
+    reminder=st.booleans(),
+)
+def test_with_a_switch_that_sums(
+    seed, kind, workers, window, memory, dtype, loss, duplicate, reorder, free, ps_copy, reminder
+) -> None:
+    more = {"window": window, "memory": memory, "dtype": dtype, "iterations": 2, "kind": kind}
+    one = atp_workers(workers, job=1, elements=8 * (seed % 9) + 5, priority="comm", **more)
+    other = atp_workers(2, job=2, elements=8 * (seed % 7) + 3, first_host=workers, priority="las", **more)
+    # without reminders somebody may wait for a result that only a worker has: the server must have copies, and get them all
+    safe = kind == "atp" or free == "ack" or reminder
+    knobs = {"free": free, "ps_copy": ps_copy, "reminder": reminder} if kind == "esa" and safe else {}
+    remind = kind == "esa" and knobs.get("reminder", True)
+    star = Star(
+        one, other, fate=hostile(seed, loss, duplicate, reorder), program=aggregating(kind, **knobs), remind=remind
+    ).run()
+    assert not star.told(WorkerFailed)
+    for job in (one, other):
+        for worker in job:
+            digests = {event.iteration: event.sha256 for event in star.told(CollectiveCompleted, worker.name)}
+            assert digests == {number: expected(job, number) for number in range(2)}
