@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Node, Topology
+from workloads.models import Model
 
-__all__ = ["CONTROLLER", "BackgroundFlow", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+__all__ = ["CONTROLLER", "BackgroundFlow", "Compute", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
 
 CONTROLLER = "controller"
 """the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
@@ -73,6 +74,18 @@ class SwitchOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Compute:
+    """How long an iteration computes. All None: as long as the layers of the model were measured to take."""
+
+    ratio: float | None = None
+    """to the time that the gradient takes on the slowest link of the job's hosts"""
+    forward_ns: int | None = None
+    backward_ns: int | None = None
+    jitter: float = 0.0
+    """each layer takes up to that share longer or shorter"""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What the workers do."""
 
@@ -111,12 +124,20 @@ class Job:
     """of one of several jobs"""
     number: int | None = None
     """its id; None: by its place among the jobs"""
+    model: Model | None = None
+    """None: a gradient of `size_bytes` of which no layers are known; otherwise `size_bytes` follows from it"""
+    scale: int = 1000
+    """by which the tensors of the model are divided"""
+    compute: Compute | None = None
+    """None: nothing is computed, unless the model's layers were measured"""
     server: str = ""
     """host of its parameter server, where the protocol has one"""
     arrival_ns: int = 0
     """since the start of the traffic: when the job starts"""
     seed_offset: int = 0
     """jobs with different offsets have different gradients"""
+    straggle_factor: float = 1.0
+    """by which the rank that starts late computes slower"""
 
 
 @dataclass(frozen=True, slots=True)

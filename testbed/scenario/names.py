@@ -8,10 +8,12 @@ __all__ = [
     "COMMODITY_KINDS",
     "CONGESTION_CONTROLS",
     "CREDITS",
+    "DATAGRAM_COLLECTIVES",
     "DTYPES",
     "EXPECTATIONS",
     "FALLBACKS",
     "GATES",
+    "MOST_JOBS",
     "NODE_ROLES",
     "OPS",
     "PATH_MTUS",
@@ -41,6 +43,8 @@ COLLECTIVES = {
     "tencent": "reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
 }
+DATAGRAM_COLLECTIVES = ("switchml",)
+"""those whose switch serves several jobs, and whose workers send what is computed layer by layer"""
 WORKLOADS = {
     "synthetic": "gradients drawn from the seed, of any size",
     "digits": "a real model trained on real data: its size follows from the model, float32, sum",
@@ -98,4 +102,6 @@ EXPECTATIONS = {
     "fail": "the scenario breaks something on purpose",
     "unknown": "nothing can be said",
 }
+MOST_JOBS = 1024
+"""ids of jobs are 1 to this"""
 PATH_MTUS = (256, 512, 1024, 2048, 4096)

@@ -98,7 +98,7 @@ def test_no_packet_leaves_before_its_block_is_computed() -> None:
     assert worker.get_timer() == 30 + 200
     assert not sent(worker, 229)
     worker.handle_timer(230)
-    first, second = sent(worker, 230)
+    first, _ = sent(worker, 230)
     worker.receive_frame(0, answer(first), 231)
     assert [packet.header.sequence for packet in sent(worker, 231)] == [4]  # integers of block 0
     assert worker.get_timer() == 330
