@@ -21,7 +21,7 @@ from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.native import choose_parts
-from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node
+from testbed.worlds.simulated.nodes import FinishingMachine, Node
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
