@@ -112,7 +112,10 @@ def _served(scenario: Scenario, job: PlannedJob, salt: int) -> ServedJob:
 
 
 def _configs(
-    scenario: Scenario, jobs: Iterable[PlannedJob], racks: Mapping[int, Mapping[str, tuple[int, ...]]], switch: SwitchConfig
+    scenario: Scenario,
+    jobs: Iterable[PlannedJob],
+    racks: Mapping[int, Mapping[str, tuple[int, ...]]],
+    switch: SwitchConfig,
 ) -> Iterable[JobConfig]:
     """What one switch is told: the jobs whose workers or server are at its ports, where it sums at all."""
     if switch.program == "forward":

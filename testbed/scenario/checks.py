@@ -26,8 +26,14 @@ __all__ = [
 ]
 
 _SWITCH_MEMORY = 1 << 30
-_PROGRAM_OF = {"netreduce": "netreduce", "parallel_netreduce": "netreduce", "switchml": "switchml"}
-"""of collectives that a switch sums for"""
+_PROGRAMS_OF = {
+    "netreduce": ("netreduce",),
+    "parallel_netreduce": ("netreduce",),
+    "switchml": ("switchml",),
+    "atp": ("atp", "forward"),
+    "esa": ("esa", "forward"),
+}
+"""of collectives that a switch sums for; with forward a parameter server does it alone"""
 
 
 def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
@@ -86,13 +92,13 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
         return
-    wanted = _PROGRAM_OF.get(job.collective, "forward")
-    if switch.program != wanted:
+    wanted = _PROGRAMS_OF.get(job.collective, ("forward",))
+    if switch.program not in wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(
             here,
             f"collective {job.collective} does not run over program {switch.program}",
-            allowed=f"switch.program: {wanted}",
+            allowed=f"switch.program: {', '.join(wanted)}",
             hint="or another job.collective",
         )
 
@@ -176,7 +182,7 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
             found="'ring'",
             allowed="with job.collective: netreduce",
         )
-    partly_by_hosts = job.collective not in ("netreduce", "shift") or job.fallback == "ring"
+    partly_by_hosts = job.collective not in ("netreduce", "shift", "atp", "esa") or job.fallback == "ring"
     if partly_by_hosts and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             (*path, "dtype"),
