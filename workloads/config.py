@@ -16,7 +16,9 @@ __all__ = [
     "Framing",
     "GroupShare",
     "HostConfig",
+    "JobShare",
     "LayerConfig",
+    "NodeConfig",
     "PhaseConfig",
     "QpConfig",
     "WorkerConfig",
@@ -195,6 +197,18 @@ class GroupShare(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class JobShare:
+    """A GroupShare: a worker's place in a job that talks in datagrams."""
+
+    kind: str
+    """switchml, atp, esa"""
+    job: int
+    rank: int
+    size: int
+    arithmetic: ArithmeticSpec = ArithmeticSpec()
+
+
+@dataclass(frozen=True, slots=True)
 class Framing:
     """A full data packet of a protocol."""
 
@@ -204,14 +218,22 @@ class Framing:
     """Ethernet header to the last byte, without FCS"""
 
 
-class HostConfig(Protocol):
-    """What worlds and checkers ask of a worker's configuration, whatever it speaks. The Machine to it is what
+class NodeConfig(Protocol):
+    """What worlds ask of a host's configuration, worker or parameter server. The Machine to it is what
     `workloads.hosts.create_host` makes; how it talks is its own business."""
 
     @property
     def name(self) -> str:
         """its host's"""
         ...
+
+    def reborn(self, lives: int) -> NodeConfig:
+        """What it is told when its process was started anew so many times."""
+        ...
+
+
+class HostConfig(NodeConfig, Protocol):
+    """What worlds and checkers ask of a worker's configuration, whatever it speaks."""
 
     @property
     def collective(self) -> GroupShare: ...
@@ -232,9 +254,7 @@ class HostConfig(Protocol):
     @property
     def framing(self) -> Framing: ...
 
-    def reborn(self, lives: int) -> HostConfig:
-        """What it is told when its process was started anew so many times."""
-        ...
+    def reborn(self, lives: int) -> HostConfig: ...
 
 
 _RC_FRAME_BYTES = 14 + 20 + 8 + 12 + 4

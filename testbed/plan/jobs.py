@@ -48,7 +48,7 @@ def plan_jobs(scenario: Scenario) -> tuple[PlannedJob, ...]:
     topology = scenario.topology
     planned = []
     for index, job in enumerate(scenario.all_jobs):
-        hosts = tuple(map(topology.node, job.hosts)) or topology.hosts
+        hosts = tuple(map(topology.node, job.hosts)) or scenario.ranks
         planned.append(
             PlannedJob(
                 number=FIRST_JOB + index if job.number is None else job.number,

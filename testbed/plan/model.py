@@ -9,7 +9,8 @@ from switch_nodes.config import SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.background import PlannedFlow
 from testbed.scenario.model import Scenario
-from workloads.config import HostConfig, WorkerConfig
+from workloads.config import HostConfig, NodeConfig, WorkerConfig
+from workloads.server import ServerConfig
 
 __all__ = ["Plan"]
 
@@ -25,6 +26,8 @@ class Plan:
     racks: tuple[int, ...] = ()
     """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
     background: tuple[PlannedFlow, ...] = ()
+    servers: tuple[ServerConfig, ...] = ()
+    """parameter servers; a server's name is its host's, which is no worker's"""
 
     @property
     def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:
@@ -38,3 +41,8 @@ class Plan:
     def ring_workers(self) -> tuple[WorkerConfig, ...]:
         """The workers where they talk over RC connections; else none."""
         return tuple(worker for worker in self.workers if isinstance(worker, WorkerConfig))
+
+    @property
+    def hosts(self) -> tuple[NodeConfig, ...]:
+        """Of all hosts that run something of ours: workers, then servers."""
+        return (*self.workers, *self.servers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from testbed.plan.atp import plan_atp
 from testbed.plan.hierarchical import PHASED, plan_phased
 from testbed.plan.model import Plan
 from testbed.plan.ring import plan_ring
@@ -27,6 +28,8 @@ _PLANNERS: dict[str, Planner] = {
     "shift": plan_ring,
     **dict.fromkeys(PHASED, plan_phased),
     "switchml": plan_switchml,
+    "atp": plan_atp,
+    "esa": plan_atp,
 }
 
 

@@ -12,7 +12,8 @@ from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, job_members, 
 from testbed.plan.model import Plan
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
-from workloads.switchml import JobShare, SwitchMlConfig
+from workloads.config import JobShare
+from workloads.switchml import SwitchMlConfig
 from workloads.wire import Envelope
 
 __all__ = ["plan_switchml"]

@@ -30,8 +30,10 @@ _PROGRAMS_OF = {
     "netreduce": ("netreduce", "fpga"),
     "parallel_netreduce": ("netreduce", "fpga"),
     "switchml": ("switchml",),
+    "atp": ("atp", "forward"),
+    "esa": ("esa", "forward"),
 }
-"""of collectives that a switch sums for"""
+"""of collectives that a switch sums for; with forward a parameter server does it alone"""
 
 
 def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
@@ -96,7 +98,7 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
         problems.add(
             here,
             f"collective {job.collective} does not run over program {switch.program}",
-            allowed=f"switch.program: {' or '.join(wanted)}",
+            allowed=f"switch.program: {', '.join(wanted)}",
             hint="or another job.collective",
         )
 
@@ -180,7 +182,7 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
             found="'ring'",
             allowed="with job.collective: netreduce",
         )
-    partly_by_hosts = job.collective not in ("netreduce", "shift") or job.fallback == "ring"
+    partly_by_hosts = job.collective not in ("netreduce", "shift", "atp", "esa") or job.fallback == "ring"
     if partly_by_hosts and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             (*path, "dtype"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from testbed.faults.model import PacketFault
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.names import DATAGRAM_COLLECTIVES
 from testbed.scenario.problems import KeyPath, Problems
 from topologies import LinkShape, Topology
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
@@ -31,12 +32,12 @@ def check_switchml(
     """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed. `entries`: of
     `jobs`, each with its place."""
     if job.collective != "switchml":
-        if job.copies > 1:
+        if job.copies > 1 and job.collective not in DATAGRAM_COLLECTIVES:
             problems.add(
                 ("job", "copies"),
-                "only switchml runs several jobs side by side",
+                f"collective {job.collective} runs one job",
                 found=str(job.copies),
-                allowed="1, or job.collective: switchml",
+                allowed=f"1, or job.collective: {', '.join(DATAGRAM_COLLECTIVES)}",
             )
         return
     switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Any
 
 import yaml
@@ -52,6 +53,7 @@ def dump_scenario(scenario: Scenario) -> str:
             "gate": scenario.switch.gate,
             "commodity": scenario.switch.commodity,
             "memory": scenario.switch.memory,
+            "knobs": asdict(scenario.switch.knobs),
         },
         "transport": _dump_transport(scenario.transport),
         "job": dump_job(scenario.job),
@@ -107,6 +109,7 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
         "start_psn": "random" if transport.start_psn is None else transport.start_psn,
         "receive_late": format_duration(transport.receive_late_ns),
         "rto": format_duration(transport.rto_ns),
+        "aimd": transport.aimd,
         "congestion_control": transport.congestion_control,
         **(
             {"dcqcn": dump_dcqcn(transport.dcqcn)}

@@ -91,4 +91,8 @@ def _when(job: Job) -> dict[str, Any]:
         result["arrival"] = format_duration(job.arrival_ns)
     if job.server:
         result["server"] = job.server
+    if job.priority != Job().priority:
+        result["priority"] = job.priority
+    if job.priority_x0 is not None:
+        result["priority_x0"] = job.priority_x0
     return result

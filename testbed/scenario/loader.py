@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.jobs import AggregatorKnobs
 from testbed.faults.model import PacketFault
 from testbed.scenario.background import load_background
 from testbed.scenario.builtin import find_scenario
@@ -20,6 +21,14 @@ from testbed.scenario.checks import (
     check_program,
     check_switch_memory,
 )
+from testbed.scenario.checks_atp import (
+    WITH_SERVER,
+    check_atp,
+    check_atp_fault,
+    check_atp_keys,
+    check_atp_nics,
+    with_server,
+)
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
@@ -32,7 +41,7 @@ from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Tra
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
-from testbed.scenario.schema import ClockKeys, ScenarioKeys, SwitchKeys, TransportKeys
+from testbed.scenario.schema import ClockKeys, KnobKeys, ScenarioKeys, SwitchKeys, TransportKeys
 from testbed.scenario.topology_kinds import load_topology
 from testbed.scenario.validate import key_names, validate_section
 from testbed.scenario.yamlfile import parse_yaml, read_text
@@ -92,6 +101,7 @@ class _Build:
         )
         switch, transport = self._switch(), self._transport()
         job = load_job(self.problems, self.data.get("job"), self.folder)
+        job = job and with_server(self.problems, topology[0] if topology else None, job)
         jobs = load_jobs(self.problems, self.data.get("jobs"), job, topology[0] if topology else None, self.folder)
         if job and transport:
             job = with_size(job, transport)
@@ -104,7 +114,7 @@ class _Build:
         more_nodes = (CONTROLLER,) if controlled else ()
         faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None, more_nodes)
         nics = load_nics(self.problems, self.data.get("nics"), topology[0] if topology else None)
-        hosts = len(topology[0].hosts) if topology else None
+        hosts = len(topology[0].hosts) - bool(job and job.server) if topology else None
         if job and job.hosts:
             hosts = len(job.hosts)
             if topology:
@@ -115,6 +125,8 @@ class _Build:
         if job:
             given = set(self.data.get("job") or ())
             check_layered(self.problems, job, given)
+            held = {path: set(self.data["jobs"][path[1]]) for path, _ in entries}
+            check_atp_keys(self.problems, job, {("job",): given, **held}, entries)
             check_job(self.problems, hosts, job, given)
             for path, each in entries:
                 check_job(self.problems, len(each.hosts), each, set(self.data["jobs"][path[1]]), path)
@@ -131,6 +143,7 @@ class _Build:
             check_commodity(self.problems, switch, topology[0])
         if topology and switch and transport and job:
             check_switchml(self.problems, *topology, switch, transport, job, entries)
+            check_atp(self.problems, *topology, switch, transport, job, entries)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
@@ -140,6 +153,7 @@ class _Build:
             check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
         if job and nics:
             check_switchml_nics(self.problems, job, nics)
+            check_atp_nics(self.problems, job, nics)
         if top and clocks:
             check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:
@@ -177,7 +191,13 @@ class _Build:
         keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
         if keys is None:
             return None
-        return SwitchOptions(keys.program, keys.release, keys.gate, keys.commodity, keys.memory)
+        given = value.get("knobs") if isinstance(value, dict) else None
+        knobs = validate_section(self.problems, ("switch", "knobs"), given or {}, KnobKeys, "knobs")
+        if knobs is None:
+            return None
+        return SwitchOptions(
+            keys.program, keys.release, keys.gate, keys.commodity, keys.memory, AggregatorKnobs(**knobs.model_dump())
+        )
 
     def _transport(self) -> Transport | None:
         value = self.data.get("transport")
@@ -199,6 +219,7 @@ class _Build:
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
             rto_ns=keys.rto,
+            aimd=keys.aimd,
             congestion_control=keys.congestion_control,
             dcqcn=dcqcn,
         )
@@ -219,6 +240,8 @@ class _Build:
                 check_window(self.problems, path, fault, limit)
             if job and job.collective == "switchml":
                 check_switchml_fault(self.problems, placed)
+            elif job and job.collective in WITH_SERVER:
+                check_atp_fault(self.problems, placed, job.collective)
             elif job and transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
                 check_match(self.problems, (*path, "match"), fault.match, hosts, job, transport, sizes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from switch_nodes.jobs import AggregatorKnobs
 from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Node, Topology
@@ -54,6 +55,8 @@ class Transport:
     """a worker posts each receive buffer that late (to provoke RNR NAKs)"""
     rto_ns: int = 10_000_000
     """of datagram protocols: a packet without a result is sent again after that, or after four round trips"""
+    aimd: bool = True
+    """of atp and esa: marks halve a worker's window, rounds without one add a packet"""
     congestion_control: str = "none"
     """none, dcqcn"""
     dcqcn: DcqcnOptions = DcqcnOptions()
@@ -62,7 +65,7 @@ class Transport:
 @dataclass(frozen=True, slots=True)
 class SwitchOptions:
     program: str = "netreduce"
-    """netreduce, switchml, forward (plain)"""
+    """netreduce, switchml, atp, esa, forward (plain)"""
     release: str = "order"
     """order: rule A of the protocol; asap"""
     gate: str = "window"
@@ -71,6 +74,8 @@ class SwitchOptions:
     """what the switches without aggregation are: soft, openflow"""
     memory: int = 256
     """values (of one packet's elements) that the switch stores for aggregation"""
+    knobs: AggregatorKnobs = AggregatorKnobs()
+    """of programs atp (reclaim only) and esa"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ class Job:
     """What the workers do."""
 
     collective: str = "netreduce"
-    """netreduce, switchml, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
+    """netreduce, switchml, atp, esa, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
     workload: str = "synthetic"
     """synthetic, digits"""
     size_bytes: int = 1_000_000
@@ -132,6 +137,10 @@ class Job:
     """None: nothing is computed, unless the model's layers were measured"""
     server: str = ""
     """host of its parameter server, where the protocol has one"""
+    priority: str = "esa-default"
+    """esa: rule of its packets' priority (`workloads.atp.priority`)"""
+    priority_x0: float | None = None
+    """where the scale of the rule begins; None: the rule's own"""
     arrival_ns: int = 0
     """since the start of the traffic: when the job starts"""
     seed_offset: int = 0
@@ -198,7 +207,8 @@ class Scenario:
         """The hosts that run a job, job by job, in rank order."""
         if self.jobs:
             return tuple(self.topology.node(name) for job in self.jobs for name in job.hosts)
-        return tuple(map(self.topology.node, self.job.hosts)) or self.topology.hosts
+        named = tuple(map(self.topology.node, self.job.hosts))
+        return named or tuple(host for host in self.topology.hosts if host.name != self.job.server)
 
     @property
     def all_jobs(self) -> tuple[Job, ...]:

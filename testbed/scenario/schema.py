@@ -48,6 +48,7 @@ __all__ = [
     "FatTreeKeys",
     "JobEntryKeys",
     "JobKeys",
+    "KnobKeys",
     "LayerKeys",
     "LinkKeys",
     "LinkOverrideKeys",
@@ -205,6 +206,18 @@ class SwitchKeys(Section):
     gate: Annotated[str, choice(names.GATES)] = "window"
     commodity: Annotated[str, choice(names.COMMODITY_KINDS)] = "soft"
     memory: Annotated[int, whole(1, 1 << 16, " (values)")] = 256
+    knobs: Any = None
+
+
+class KnobKeys(Section):
+    """`switch.knobs`: of programs atp and esa."""
+
+    preempt: BoolKey = True
+    age: Annotated[str, choice(names.AGES)] = "none"
+    free: Annotated[str, choice(names.FREES)] = "early"
+    ps_copy: BoolKey = True
+    reminder: BoolKey = True
+    reclaim: BoolKey = True
 
 
 class TransportKeys(Section):
@@ -218,6 +231,7 @@ class TransportKeys(Section):
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
     rto: DurationKey = 10_000_000
+    aimd: BoolKey = True
     congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
     dcqcn: Any = None
 
@@ -294,6 +308,8 @@ class SharedJobKeys(Section):
     hosts: NamesKey = ()
     arrival: DurationKey = 0
     server: TextKey = ""
+    priority: TextKey = "esa-default"
+    priority_x0: Annotated[float | None, number_or_auto(1_000_000)] = None
 
 
 class JobEntryKeys(SharedJobKeys):

@@ -15,13 +15,14 @@ from workloads.errors import ScenarioError
 from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
 from workloads.gradients import GradientSource
 from workloads.machine import Buffer, Event
+from workloads.quantisation import Tensor, Unquantisable, create_tensor
 from workloads.switchml.config import SwitchMlConfig
-from workloads.switchml.tensors import Tensor, Unquantisable, create_tensor
 from workloads.switchml.window import SlotWindow
 from workloads.training import Training
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     MAX_ELEMENTS,
+    SEQUENCES,
     AggregationHeader,
     DatagramError,
     DatagramFlag,
@@ -29,11 +30,11 @@ from workloads.wire.aggregation import (
     Policy,
     decode_datagram,
     encode_datagram,
+    nearest_packet,
 )
 
 __all__ = ["SwitchMlWorker"]
 
-_SEQUENCES = 1 << 32
 _DTYPES = ("float32", "int32")
 
 
@@ -71,7 +72,7 @@ class SwitchMlWorker:
         if (header.policy, header.kind, header.job) != (Policy.SWITCHML, DatagramKind.RESULT, self._job):
             self._reject("unexpected", f"kind {header.kind} of job {header.job}, policy {header.policy}")
             return
-        packet = self._packet_of(header.sequence)
+        packet = nearest_packet(header.sequence, self._window.first)
         tensor = self._tensor
         if tensor is None or self.failed or not self._window.is_outstanding(packet):
             self._counts["duplicates_received"] += 1
@@ -161,7 +162,7 @@ class SwitchMlWorker:
             policy=Policy.SWITCHML,
             kind=DatagramKind.DATA if payload else DatagramKind.EXPONENTS,
             job=self._job,
-            sequence=(packet + 1) % _SEQUENCES,
+            sequence=(packet + 1) % SEQUENCES,
             slot=config.first_slot + slot,
             bitmap0=1 << self._rank,
             fan_in0=config.collective.size,
@@ -172,12 +173,6 @@ class SwitchMlWorker:
             tensor=self._training.iteration,
         )
         return encode_datagram(config.envelope, AGGREGATION_PORT, header, payload)
-
-    def _packet_of(self, sequence: int) -> int:
-        """The packet of that sequence number that is nearest to the running tensor."""
-        base = self._window.first
-        distance = (sequence - 1 - base) % _SEQUENCES
-        return base + (distance if distance < _SEQUENCES // 2 else distance - _SEQUENCES)
 
     def _is_placed(self, header: AggregationHeader, packet: int) -> bool:
         slot, version = self._window.place(packet)

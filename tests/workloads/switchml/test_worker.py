@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workloads.config import ArithmeticSpec, ComputeConfig, LayerConfig, WorkloadConfig
+from workloads.config import ArithmeticSpec, ComputeConfig, JobShare, LayerConfig, WorkloadConfig
 from workloads.errors import InternalError, ScenarioError
 from workloads.events import (
     CollectiveCompleted,
@@ -19,7 +19,7 @@ from workloads.events import (
 )
 from workloads.hosts import create_host, register_host
 from workloads.machine import Event
-from workloads.switchml import JobShare, SwitchMlConfig, SwitchMlWorker
+from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
