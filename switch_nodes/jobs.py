@@ -54,6 +54,8 @@ class JobConfig:
     arithmetic: ArithmeticSpec = ArithmeticSpec()
     server: JobMember | None = None
     """the parameter server (programs `atp`, `esa`)"""
+    window: int = 1
+    """programs `atp`, `esa`: a worker that sends a block has the result of the block so many before"""
     levels: RackLevels | None = None
     """None: all members are at ports of this switch, and no other one aggregates"""
 

@@ -32,6 +32,8 @@ from workloads.wire.aggregation import (
 
 __all__ = ["AggregatorProgram"]
 
+_ECN, _OVERFLOW, _EDGE = int(DatagramFlag.ECN), int(DatagramFlag.OVERFLOW), int(DatagramFlag.EDGE)
+_COLLISION = int(DatagramFlag.COLLISION)
 _AGES: dict[str, Callable[[int], int]] = {
     "none": lambda priority: priority,
     "minus1": lambda priority: max(0, priority - 1),
@@ -80,18 +82,24 @@ class AggregatorProgram(ForwardProgram):
             self.forward(port, frame)
         elif isinstance(arrival, ContributionIgnored):
             self._ignore(arrival)
-        elif arrival.found.header.kind in CONTRIBUTIONS:
+        else:
+            self._handle(arrival)
+
+    def _handle(self, a: Arrival) -> None:
+        a.served.touched = self._now
+        kind = a.found.header.kind
+        if kind in CONTRIBUTIONS:
             self.count("data_in")
-            self._step(arrival, self.judge.of_contribution(arrival))
-        elif arrival.found.header.kind == DatagramKind.RESULT:
+            self._step(a, self.judge.of_contribution(a))
+        elif kind == DatagramKind.RESULT:
             self.count("results_in")
-            arrival.served.delivered.add(arrival.block)
-            self._step(arrival, self.judge.of_result(arrival))
+            a.served.delivered.add(a.block)
+            self._step(a, self.judge.of_result(a))
         elif self.knobs.reminder:
             self.count("reminders_in")
-            self._step(arrival, self.judge.of_reminder(arrival))
+            self._step(a, self.judge.of_reminder(a))
         else:
-            self._drop(arrival, "unexpected")
+            self._drop(a, "unexpected")
 
     def _step(self, a: Arrival, event: SlotEvent) -> None:
         index = a.found.header.slot
@@ -123,9 +131,9 @@ class AggregatorProgram(ForwardProgram):
             self._send_slot(a, slot, "complete")
         else:
             self._tell_sum(a, slot)
-            flags = (slot.congested and DatagramFlag.ECN) | (slot.overflow and DatagramFlag.OVERFLOW)
+            flags = (_ECN if slot.congested else 0) | (_OVERFLOW if slot.overflow else 0)
             header = slot.header_of(a.found.header)._replace(
-                kind=DatagramKind.RESULT, flags=int(flags), new_slot=a.found.header.slot
+                kind=DatagramKind.RESULT, flags=flags, new_slot=a.found.header.slot
             )
             self._send_result(a, header, slot.payload, from_service=True)
         self.memory.free(a.found.header.slot, self._now)
@@ -155,7 +163,7 @@ class AggregatorProgram(ForwardProgram):
         self.count("collided")
         self.tell(Collided(a.served.job, a.block, a.rank, header.slot, slot.served.job, slot.block))
         slot.priority = self._age(slot.priority)
-        self._send_on(a, DatagramFlag.COLLISION)
+        self._send_on(a, _COLLISION)
 
     def evict(self, a: Arrival) -> None:
         """One in, one out."""
@@ -230,15 +238,15 @@ class AggregatorProgram(ForwardProgram):
     def _send_slot(self, a: Arrival, slot: Aggregator, reason: str) -> None:
         """The packet goes on with what is in the slot instead of what it brought."""
         header, served = a.found.header, a.served
-        flags = header.flags & ~DatagramFlag.EDGE
+        flags = header.flags & ~_EDGE
         if slot.congested or a.congested:
-            flags |= DatagramFlag.ECN
+            flags |= _ECN
         if slot.overflow:
-            flags |= DatagramFlag.OVERFLOW
+            flags |= _OVERFLOW
         if not served.collects and slot.bitmap == served.target:
-            flags |= DatagramFlag.EDGE
+            flags |= _EDGE
         self._tell_partial(slot, header.slot, reason)
-        self._emit_to(served.server, remade(a, slot.header_of(header)._replace(flags=int(flags)), slot.payload))
+        self._emit_to(served.server, remade(a, slot.header_of(header)._replace(flags=flags), slot.payload))
 
     def _send_occupant(self, a: Arrival, reason: str) -> None:
         """What is in the slot goes to its own server, and the slot is empty."""
@@ -281,7 +289,7 @@ class AggregatorProgram(ForwardProgram):
                 else:
                     open_slots[slot.served.job] += 1
         for served in self.served.values():
-            served.occupy(0, now)
+            served.depart()
             self.tell(
                 MemoryAtEnd(
                     served.job, served.config.first_slot, served.config.slots, open_slots[served.job],
