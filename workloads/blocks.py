@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from workloads.machine import Event, unless_default
 
 __all__ = [
+    "BlockLost",
     "BlockReplayed",
     "BlockSummed",
     "Collided",
     "ContributionIgnored",
     "MemoryAtEnd",
     "PartialSent",
+    "ServerStatistics",
     "SlotChanged",
 ]
 
@@ -39,6 +41,7 @@ class BlockReplayed(Event):
 
     job: int
     rank: int
+    """-1: all of them got it"""
     block: int
     slot: int
 
@@ -122,3 +125,46 @@ class MemoryAtEnd(Event):
     useful_ns: int = unless_default(-1)
     """the same, but of each value only from the first to the last contribution to a sum that became complete here; -1: not
     known"""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLost(Event):
+    """A sum that can never be complete, or is not kept any more, although somebody waits for it."""
+
+    job: int
+    block: int
+    waiting: tuple[int, ...]
+    """ranks that are told so"""
+    missing: int
+    """rank that has neither its part nor the sum any more; -1: the server itself does not keep it so long"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatistics(Event):
+    """What a parameter server did for one job since it started; told when it stops."""
+
+    job: int
+    bytes_in: int
+    """of frames, from the Ethernet header on"""
+    packets_in: dict[str, int]
+    """by kind: data (of one worker), partial, whole, resend, evicted, collided, copy, reminder_empty"""
+    blocks: int
+    """that it completed"""
+    copies: int
+    """that a switch had completed and sent itself"""
+    replays: int
+    """frames with a result that had been sent before"""
+    overlaps: int
+    """packets that were discarded because a worker inside was counted already"""
+    ignored: int
+    """other packets that entered no sum"""
+    reminders: int
+    """to switches"""
+    nacks: int
+    """to workers"""
+    moved: int
+    """entries of the slot table that got another index"""
+    rejected: int
+    """damaged or contradicting datagrams"""
+    open: int
+    """blocks that are not complete"""
