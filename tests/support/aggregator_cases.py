@@ -1,6 +1,6 @@
 """What ATP and ESA switches must do, case by case; each takes the two programs that it tries.
 
-The first nine have the names of the packet tests of `microsoft/SwitchML` (`docs/switchml.md`, "Regression list"): what they
+The first ten have the names of the packet tests of `microsoft/SwitchML` (`docs/switchml.md`, "Regression list"): what they
 mean for slots that a server's result frees, and for slots that a complete sum frees by itself.
 """
 
