@@ -1,4 +1,4 @@
-"""ATP and ESA programs that are wrong in one way each, and the case that finds it (`aggregator_cases`)."""
+"""ATP and ESA programs that are wrong in one way each, and the case that finds each (`aggregator_cases` and others)."""
 
 from __future__ import annotations
 
@@ -159,6 +159,11 @@ class ReclaimsWithoutModulus(SlotJudge):
     def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
         header = a.found.header
         return (header.tensor, header.sequence) > (slot.tensor, slot.sequence)
+
+
+class ReclaimsWithinTheWindow(SlotJudge):
+    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+        return a.found.header.sequence > slot.sequence
 
 
 class ReclaimAddsToTheGhost(AggregatorProgram):
@@ -343,6 +348,7 @@ MUTANTS: dict[Mutant, str] = {
     ReclaimsNothing: "ghosts_are_reclaimed",
     ReclaimsTheNewer: "reclaim_follows_the_count",
     ReclaimsWithoutModulus: "reclaim_follows_the_count",
+    ReclaimsWithinTheWindow: "reclaim_needs_a_window",
     ReclaimAddsToTheGhost: "ghosts_are_reclaimed",
     ReclaimEvicts: "ghosts_are_reclaimed",
     CollisionUnmarked: "collision",
