@@ -85,6 +85,12 @@ class Network:
         self.blocks, self.window, self.memory = blocks, window, memory
         self.flights: list[Flight] = []
         self.events: list[tuple[str, Event]] = []
+        self.left: list[tuple[str, Sent]] = []
+        """what left which switch"""
+        self.arrived: list[tuple[int, Sent]] = []
+        """what came to which host"""
+        self.answering = True
+        """servers do something with what comes"""
         self.now = 0
         self._place(layouts)
         self.switches = {name: self._switch(make, name, knobs) for name in self._hosts_at}
@@ -132,7 +138,7 @@ class Network:
             levels = RackLevels(racks, used.index(here) if here in used else None, layout.server_rack == here)
         return JobConfig(
             job, tuple(hosts[:-1]), SERVICE_MAC, SERVICE_IP, 0, self.memory, elements=8,
-            arithmetic=ArithmeticSpec("sum", "int32"), server=replace(hosts[-1], rank=-1), levels=levels,
+            arithmetic=ArithmeticSpec("sum", "int32"), server=replace(hosts[-1], rank=-1), window=self.window, levels=levels,
         )  # fmt: skip
 
     def _switch(self, make: MakeProgram, leaf: str, knobs: AggregatorKnobs) -> ForwardProgram:
@@ -166,6 +172,7 @@ class Network:
         self._listen(name)
         out = [(where, bytes(sent)) for where, sent in program.frames_to_send(self.now)]
         sent = [seen(*one) for one in out]
+        self.left += [(name, each) for each in sent]
         self._check(name, seen(port, frame), sent, before)
         for where, each in out:
             self.flights.append(self._flight(name, where, each))
@@ -211,15 +218,19 @@ class Network:
             own = slot.served.job == came.header.job
             here = came.header.job in program.served and came.src_ip in program.served[came.header.job].by_ip
             local = here and any(m.ip == came.src_ip for m in program.served[came.header.job].here)
-            assert not (own and local and slot.sequence < came.header.sequence), "an old block keeps the slot"
+            assert not (own and local and slot.sequence + self.window <= came.header.sequence), (
+                "an old block keeps the slot"
+            )
 
     # Hosts
 
     def _host_receives(self, host: int, got: Sent) -> None:
         job, rank = self._owner[host]
+        self.arrived.append((host, got))
         assert got.header.job == job, "a job's bytes came to another job"
         if rank < 0:
-            self._server_receives(self.jobs[job], got)
+            if self.answering:
+                self._server_receives(self.jobs[job], got)
         elif got.kind == DatagramKind.RESULT:
             self._worker_receives(self.jobs[job], rank, got)
         else:
