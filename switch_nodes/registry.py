@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fast_forwarding import create_forward
+from switch_nodes.fpga.program import create_card
 from switch_nodes.netreduce import create_netreduce
 from switch_nodes.program import SwitchProgram
 from switch_nodes.steering.fast import create_steer
@@ -22,8 +24,11 @@ ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _KEY = "switch.program"
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
 _factories: dict[str, ProgramFactory] = {
+    "atp": AtpProgram,
+    "esa": EsaProgram,
     "forward": create_forward,
     "netreduce": create_netreduce,
+    "fpga": create_card,
     "switchml": SwitchMlProgram,
     "steer": create_steer,
 }

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import JobConfig
 from switch_nodes.switchml.tables import SlotState
-from workloads.errors import ScenarioError
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["VERSIONS", "Pool", "check_jobs"]
 
 VERSIONS = 2
-MAX_WORKERS = 32
+_DTYPES = ("float32", "int32")
 _NONE = -1
 
 
@@ -46,7 +46,11 @@ class Pool:
         """per rank, how often its contribution was added: what is told, and decides nothing"""
         self.newest = [[_NONE] * self.slots for _ in range(self.size)]
         """[rank][index]: the newest block that it sent for this index, in either version"""
-        self.occupied = self.peak = self.busy_ns = 0
+        self.opened = table(0)
+        """when the first contribution to the sum came"""
+        self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
+        self.touched = 0
+        """when the last packet of the job came"""
         self._since = 0
 
     def state(self, version: int, index: int) -> SlotState:
@@ -71,49 +75,36 @@ def check_jobs(switch: SwitchConfig) -> None:
     """Raises ScenarioError for jobs that cannot be served."""
     taken: list[tuple[int, int, int]] = []
     qpns: set[tuple[bytes, int]] = set()
+    framings = {member.uc is not None for job in switch.jobs for member in job.members}
+    most_elements = MAX_ELEMENTS * (MOST_UC_PACKETS if True in framings else 1)
     for number, config in enumerate(switch.jobs):
-        where = f"switch {switch.name}: job {config.job}: "
-        members, last = config.members, config.first_slot + config.slots
-
-        def refuse(problem: str, found: object, allowed: str, where: str = where) -> ScenarioError:
-            return ScenarioError(where + problem, found=str(found), allowed=allowed)
-
-        if not 0 <= config.job < 1 << 16:
-            raise refuse("job id", config.job, "0 .. 65535")
-        if config.job in {other.job for other in switch.jobs[:number]}:
-            raise refuse("two jobs with one id", config.job, "an id of its own")
-        if not 1 <= len(members) <= MAX_WORKERS:
-            raise refuse("number of workers", len(members), f"1 .. {MAX_WORKERS}, the width of the bitmap")
-        if [member.rank for member in members] != list(range(len(members))):
-            raise refuse("members are not in rank order", [member.rank for member in members], "0, 1, 2, ...")
-        if len({member.ip for member in members}) != len(members):
-            raise refuse("two members have the same address", [member.ip.hex() for member in members], "one each")
-        for member in members:
-            if not 0 <= member.port < switch.ports:
-                raise refuse(f"port of rank {member.rank}", member.port, f"0 .. {switch.ports - 1}")
+        if len(framings) > 1:
+            found, allowed = "queue pairs for some members only", "UDP for all jobs of a switch, or UC for all"
+            raise job_refused(switch, config, "framing", found, allowed)
+        check_job(switch, number, _DTYPES, most_elements)
+        last = config.first_slot + config.slots
         if config.slots < 1 or config.first_slot < 0 or VERSIONS * last > switch.memory:
             memory = f"1 or more, within the {switch.memory // VERSIONS} that {switch.memory} values of memory make"
-            raise refuse("slot indices", f"{config.first_slot} .. {last - 1}", memory)
-        for rank, pairs in ((member.rank, member.uc) for member in members if member.uc is not None):
-            own = {(config.service_ip, pairs.service_qpn + cell) for cell in range(config.slots)}
-            found = f"{pairs.service_qpn:#x} .. {pairs.service_qpn + config.slots - 1:#x}"
-            if own & qpns or not 2 <= pairs.service_qpn <= (1 << 24) - config.slots:
-                raise refuse(f"queue pairs of rank {rank}", found, "numbers of their own from 0x2 to 0xffffff")
-            if pairs.rkey & 1:
-                raise refuse(
-                    f"memory key of rank {rank}", f"{pairs.rkey:#x}", "an even one: its lowest bit is the version"
-                )
-            qpns |= own
+            raise job_refused(switch, config, "slot indices", f"{config.first_slot} .. {last - 1}", memory)
         for other, first, end in taken:
             if config.first_slot < end and first < last:
-                raise refuse("its slots are also those of another job", f"job {other}", "a part of the pool of its own")
-        over_uc = {member.uc is not None for other in switch.jobs for member in other.members}
-        if len(over_uc) > 1:
-            raise refuse("framing", "queue pairs for some members only", "UDP for all jobs of a switch, or UC for all")
-        most = MAX_ELEMENTS * (MOST_UC_PACKETS if True in over_uc else 1)
-        if not 2 <= config.elements <= most:
-            raise refuse("elements of a block", config.elements, f"2 .. {most}")
-        if (config.arithmetic.op, config.arithmetic.dtype) not in (("sum", "float32"), ("sum", "int32")):
-            found = f"{config.arithmetic.op} of {config.arithmetic.dtype}"
-            raise refuse("arithmetic", found, "sum of float32 or int32")
+                problem, allowed = "its slots are also those of another job", "a part of the pool of its own"
+                raise job_refused(switch, config, problem, f"job {other}", allowed)
+        _check_pairs(switch, config, qpns)
         taken.append((config.job, config.first_slot, last))
+
+
+def _check_pairs(switch: SwitchConfig, config: JobConfig, taken: set[tuple[bytes, int]]) -> None:
+    """`taken`: (address, QPN) of the jobs before; its own are added."""
+    for rank, pairs in ((member.rank, member.uc) for member in config.members if member.uc is not None):
+        own = {(config.service_ip, pairs.service_qpn + cell) for cell in range(config.slots)}
+        if own & taken or not 2 <= pairs.service_qpn <= (1 << 24) - config.slots:
+            problem, found = (
+                f"queue pairs of rank {rank}",
+                f"{pairs.service_qpn:#x} .. {pairs.service_qpn + config.slots - 1:#x}",
+            )
+            raise job_refused(switch, config, problem, found, "numbers of their own from 0x2 to 0xffffff")
+        if pairs.rkey & 1:
+            problem, allowed = f"memory key of rank {rank}", "an even one: its lowest bit is the version"
+            raise job_refused(switch, config, problem, f"{pairs.rkey:#x}", allowed)
+        taken |= own

@@ -3,68 +3,44 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobConfig, JobMember, partition
+from switch_nodes.jobs import JobConfig, partition
 from testbed.faults.connections import Connection
+from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, job_members, plan_jobs
+from testbed.plan.model import Plan
 from testbed.plan.pairs import BASE_VA, ECT0
+from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
-from workloads.config import ArithmeticSpec, WorkloadConfig
-from workloads.switchml import JobShare, SwitchMlConfig
+from workloads.config import JobShare
+from workloads.switchml import SwitchMlConfig
 from workloads.uc import UcPairs, service_qpn
 from workloads.wire import PSN_MODULUS, Envelope
 
-__all__ = [
-    "FIRST_JOB",
-    "SERVICE_IP",
-    "SERVICE_MAC",
-    "plan_switchml_workers",
-    "plan_uc_connections",
-    "with_switchml_jobs",
-]
+__all__ = ["plan_switchml"]
 
-FIRST_JOB = 1
-SERVICE_IP = bytes((10, 77, 255, 1))
-SERVICE_MAC = bytes.fromhex("02494e41ff01")
-"""of the aggregation service of the switch: behind all addresses that hosts get"""
 _FIRST_QPN, _LAST_QPN = 0x100, 0x10000
 _ELEMENT_BYTES = 4
 _VERSIONS = 2
-_SEEDS, _SEEDS_APART = 1 << 63, 0x9E3779B97F4A7C15
 
 
-def plan_switchml_workers(
-    scenario: Scenario, workloads: Sequence[WorkloadConfig], draw: random.Random
-) -> tuple[SwitchMlConfig, ...]:
-    """Job by job, in rank order; the hosts are dealt out to the jobs in their order. The window is never larger than the
-    job's part of the pool, nor than the blocks of a gradient. Gradients of different jobs differ.
-
-    Over UC a block is a message, of `Transport.uc_packets` packets."""
-    hosts, job, transport = scenario.ranks, scenario.job, scenario.transport
-    packets = _packets_of_block(scenario)
-    elements, size = transport.path_mtu * packets // _ELEMENT_BYTES, len(hosts) // job.copies
-    parts = partition(_blocks_stored(scenario), _VERSIONS, job.copies)
-    workers = []
-    for number, host in enumerate(hosts[: size * job.copies]):
-        (index, rank), workload = divmod(number, size), workloads[number]
-        (first, slots), blocks = parts[index], -(-workload.elements // elements)
-        envelope = Envelope(host.mac, SERVICE_MAC, host.ip, SERVICE_IP, draw.randrange(0xC000, 0x10000), tos=ECT0)
-        workers.append(
-            SwitchMlConfig(
-                name=host.name,
-                collective=JobShare("switchml", FIRST_JOB + index, rank, size, ArithmeticSpec(job.op, job.dtype)),
-                workload=replace(workload, seed=(workload.seed + index * _SEEDS_APART) % _SEEDS),
-                envelope=envelope,
-                elements=elements,
-                first_slot=first,
-                window=min(job.window_packets // packets, slots, blocks),
-                rto_ns=transport.rto_ns,
-                uc=_uc_pairs(scenario, rank, first, draw) if transport.framing == "uc" else None,
-            )
-        )
-    return tuple(workers)
+def plan_switchml(scenario: Scenario) -> Plan:
+    """Workers job by job, in rank order; UDP ports, and over UC queue pairs, are drawn from the seed. Every job has an equal
+    part of the pool. Over UC a block is a message, of `Transport.uc_packets` packets."""
+    jobs, stored = plan_jobs(scenario), _blocks_stored(scenario)
+    parts = partition(stored, _VERSIONS, len(jobs))
+    draw = random.Random(f"plan {scenario.seed}")
+    workers = tuple(
+        worker for job, part in zip(jobs, parts, strict=True) for worker in _workers(scenario, job, part, draw)
+    )
+    pairs = {(worker.group, worker.collective.rank): worker.uc for worker in workers}
+    switches = tuple(
+        replace(switch, rings=(), jobs=tuple(_configs(scenario, jobs, parts, pairs, switch)), memory=stored)
+        for switch in plan_switches(scenario, jobs[0].arithmetic)
+    )
+    return Plan(scenario, workers, switches, tuple(_connections(workers)))
 
 
 def _packets_of_block(scenario: Scenario) -> int:
@@ -74,6 +50,31 @@ def _packets_of_block(scenario: Scenario) -> int:
 def _blocks_stored(scenario: Scenario) -> int:
     """The scenario counts the values of packets."""
     return scenario.switch.memory // _packets_of_block(scenario)
+
+
+def _elements(scenario: Scenario) -> int:
+    """Of a full block."""
+    return scenario.transport.path_mtu * _packets_of_block(scenario) // _ELEMENT_BYTES
+
+
+def _workers(
+    scenario: Scenario, job: PlannedJob, part: tuple[int, int], draw: random.Random
+) -> Iterable[SwitchMlConfig]:
+    """The window is never larger than the job's part of the pool, nor than the blocks of a gradient."""
+    transport, elements, (first, slots) = scenario.transport, _elements(scenario), part
+    window = job.job.window_packets // _packets_of_block(scenario)
+    for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
+        yield SwitchMlConfig(
+            name=host.name,
+            collective=JobShare("switchml", job.number, rank, len(job.hosts), job.arithmetic),
+            workload=workload,
+            envelope=Envelope(host.mac, SERVICE_MAC, host.ip, SERVICE_IP, draw.randrange(0xC000, 0x10000), tos=ECT0),
+            elements=elements,
+            first_slot=first,
+            window=min(window, slots, -(-workload.elements // elements)),
+            rto_ns=transport.rto_ns,
+            uc=_uc_pairs(scenario, rank, first, draw) if transport.framing == "uc" else None,
+        )
 
 
 def _uc_pairs(scenario: Scenario, rank: int, first_slot: int, draw: random.Random) -> UcPairs:
@@ -89,50 +90,41 @@ def _uc_pairs(scenario: Scenario, rank: int, first_slot: int, draw: random.Rando
     )
 
 
-def plan_uc_connections(workers: Sequence[SwitchMlConfig]) -> tuple[Connection, ...]:
+def _connections(workers: Iterable[SwitchMlConfig]) -> Iterable[Connection]:
     """One for each worker and index of its window; none over UDP. A repetition is a message of its own, so that nothing can
     be said of messages beforehand."""
-    return tuple(
-        Connection(
-            rank=worker.collective.rank,
-            requests=(worker.envelope.src_ip, worker.envelope.dst_ip, worker.uc.service_qpn + cell),
-            answers=(worker.envelope.dst_ip, worker.envelope.src_ip, worker.uc.qpn + cell),
-            first_psn=worker.uc.first_psn,
-            message_packets=(),
+    for worker in workers:
+        if worker.uc is None:
+            continue
+        own, service = worker.envelope.src_ip, worker.envelope.dst_ip
+        for cell in range(worker.window):
+            yield Connection(
+                rank=worker.collective.rank,
+                requests=(own, service, worker.uc.service_qpn + cell),
+                answers=(service, own, worker.uc.qpn + cell),
+                first_psn=worker.uc.first_psn,
+                message_packets=(),
+            )
+
+
+def _configs(
+    scenario: Scenario,
+    jobs: Iterable[PlannedJob],
+    parts: Iterable[tuple[int, int]],
+    pairs: Mapping[tuple[int, int], UcPairs | None],
+    switch: SwitchConfig,
+) -> Iterable[JobConfig]:
+    """What one switch is told. `pairs`: by job and rank."""
+    for job, (first, slots) in zip(jobs, parts, strict=True):
+        yield JobConfig(
+            job=job.number,
+            members=tuple(
+                replace(member, uc=pairs[job.number, member.rank]) for member in job_members(switch, job.hosts)
+            ),
+            service_mac=SERVICE_MAC,
+            service_ip=SERVICE_IP,
+            first_slot=first,
+            slots=slots,
+            elements=_elements(scenario),
+            arithmetic=job.arithmetic,
         )
-        for worker in workers
-        if worker.uc is not None
-        for cell in range(worker.window)
-    )
-
-
-def with_switchml_jobs(
-    switches: tuple[SwitchConfig, ...], scenario: Scenario, workers: Sequence[SwitchMlConfig]
-) -> tuple[SwitchConfig, ...]:
-    """The same switches, told of the jobs instead of a ring."""
-    parts = partition(_blocks_stored(scenario), _VERSIONS, scenario.job.copies)
-    configs = []
-    for switch in switches:
-        ports = dict(switch.macs)
-        jobs = []
-        for index, (first, slots) in enumerate(parts):
-            own = [worker for worker in workers if worker.collective.job == FIRST_JOB + index]
-            members = tuple(
-                JobMember(worker.collective.rank, worker.envelope.src_mac, worker.envelope.src_ip, port, worker.uc)
-                for worker in own
-                if (port := ports.get(worker.envelope.src_mac)) is not None
-            )
-            jobs.append(
-                JobConfig(
-                    job=FIRST_JOB + index,
-                    members=members,
-                    service_mac=SERVICE_MAC,
-                    service_ip=SERVICE_IP,
-                    first_slot=first,
-                    slots=slots,
-                    elements=own[0].elements,
-                    arithmetic=own[0].collective.arithmetic,
-                )
-            )
-        configs.append(replace(switch, rings=(), jobs=tuple(jobs), memory=_blocks_stored(scenario)))
-    return tuple(configs)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.faults.model import Match, PacketFault
+from testbed.scenario.checks_uc import check_framing, check_no_framing, check_uc_fault
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.names import DATAGRAM_COLLECTIVES
 from testbed.scenario.problems import KeyPath, Problems
 from topologies import LinkShape, Topology
-from workloads.wire import Opcode, opcode_name
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 
 __all__ = ["check_switchml", "check_switchml_fault", "check_switchml_nics"]
@@ -22,20 +23,27 @@ _NEVER = "the fault can never strike: "
 
 
 def check_switchml(
-    problems: Problems, topology: Topology, shape: LinkShape, switch: SwitchOptions, transport: Transport, job: Job
+    problems: Problems,
+    topology: Topology,
+    shape: LinkShape,
+    switch: SwitchOptions,
+    transport: Transport,
+    job: Job,
+    entries: Sequence[tuple[KeyPath, Job]] = (),
 ) -> None:
-    """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed."""
+    """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed. `entries`: of
+    `jobs`, each with its place."""
     if job.collective != "switchml":
-        if job.copies > 1:
+        if job.copies > 1 and job.collective not in DATAGRAM_COLLECTIVES:
             problems.add(
                 ("job", "copies"),
-                "only switchml runs several jobs side by side",
+                f"collective {job.collective} runs one job",
                 found=str(job.copies),
-                allowed="1, or job.collective: switchml",
+                allowed=f"1, or job.collective: {', '.join(DATAGRAM_COLLECTIVES)}",
             )
-        _check_no_framing(problems, transport, job)
+        check_no_framing(problems, transport, job)
         return
-    _check_framing(problems, transport, job)
+    check_framing(problems, transport, job, entries)
     switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
     if transport.congestion_control != "none":
         problems.add(
@@ -59,22 +67,25 @@ def check_switchml(
             found=f"{switches} switches in the {topology.kind} topology",
             allowed="a topology with one switch (kind: rack)",
         )
-    if hosts // job.copies > _MOST_WORKERS:
-        problems.add(
-            ("job", "collective"),
-            "more workers than bits",
-            found=f"{hosts // job.copies} hosts",
-            allowed=f"at most {_MOST_WORKERS} in a job",
-        )
+    sizes = [(path, len(each.hosts)) for path, each in entries] or [(("job",), hosts // job.copies)]
+    for path, workers in sizes:
+        if workers > _MOST_WORKERS:
+            problems.add(
+                (*path, "hosts" if entries else "collective"),
+                "more workers than bits",
+                found=f"{workers} hosts",
+                allowed=f"at most {_MOST_WORKERS} in a job",
+            )
     if job.op != "sum":
         problems.add(("job", "op"), "switchml only sums", found=f"'{job.op}'", allowed="sum")
-    if job.dtype not in ("float32", "int32"):
-        problems.add(
-            ("job", "dtype"),
-            "switchml sums 32-bit integers that wrap",
-            found=f"'{job.dtype}'",
-            allowed="float32, int32",
-        )
+    for path, each in entries or [(("job",), job)]:
+        if each.dtype not in ("float32", "int32"):
+            problems.add(
+                (*path, "dtype"),
+                "switchml sums 32-bit integers that wrap",
+                found=f"'{each.dtype}'",
+                allowed="float32, int32",
+            )
     payload = transport.path_mtu
     if payload > 4 * MAX_ELEMENTS:
         problems.add(
@@ -84,13 +95,14 @@ def check_switchml(
             allowed="256, 512, 1024",
         )
         return
-    values = _VERSIONS * job.copies * transport.uc_packets
+    count = len(entries) or job.copies
+    values = _VERSIONS * count * transport.uc_packets
     if switch.memory < values:
         of_packets = f" of {transport.uc_packets} packets" if transport.uc_packets > 1 else ""
         problems.add(
             ("switch", "memory"),
             f"no slot{of_packets} for every job: each has a shadow copy",
-            found=f"{switch.memory} for {job.copies} job{'s' if job.copies > 1 else ''}",
+            found=f"{switch.memory} for {count} job{'s' if count > 1 else ''}",
             allowed=f"{values} or more",
         )
     if transport.rto_ns == 0:
@@ -109,37 +121,6 @@ def check_switchml(
             return
 
 
-def _check_no_framing(problems: Problems, transport: Transport, job: Job) -> None:
-    for key, found, only in (
-        ("framing", f"'{transport.framing}'", "'udp'"),
-        ("uc_packets", str(transport.uc_packets), "1"),
-    ):
-        if found != only:
-            problems.add(
-                ("transport", key),
-                f"collective {job.collective} has one framing",
-                found=found,
-                allowed="leave the key out, or job.collective: switchml",
-            )
-
-
-def _check_framing(problems: Problems, transport: Transport, job: Job) -> None:
-    if transport.framing == "udp" and transport.uc_packets > 1:
-        problems.add(
-            ("transport", "uc_packets"),
-            "a datagram is one packet",
-            found=str(transport.uc_packets),
-            allowed="1, or transport.framing: uc",
-        )
-    elif job.window_packets < transport.uc_packets:
-        problems.add(
-            ("job", "window_packets"),
-            "the window holds no message",
-            found=f"{job.window_packets}, and {transport.uc_packets} packets of a message",
-            allowed=f"{transport.uc_packets} or more",
-        )
-
-
 def check_switchml_fault(problems: Problems, placed: Placed, transport: Transport | None, ranks: int | None) -> None:
     """`ranks`: of a job; None where that is not known. Faults tell datagrams apart by their bytes alone, so that only how
     often one came can be asked for; and what is made of RoCE packets cannot be made of them."""
@@ -147,7 +128,7 @@ def check_switchml_fault(problems: Problems, placed: Placed, transport: Transpor
     if not isinstance(fault, PacketFault):
         return
     if transport is not None and transport.framing == "uc":
-        _check_uc_fault(problems, path, kind, fault.match, transport, ranks)
+        check_uc_fault(problems, path, kind, fault.match, transport, ranks)
         return
     if kind in _ROCE_ONLY:
         problems.add(
@@ -171,63 +152,6 @@ def _given(match: Match) -> dict[str, object]:
         "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
         "packet": match.packet, "rank": match.source_rank,
     }  # fmt: skip
-
-
-def _check_uc_fault(
-    problems: Problems, path: KeyPath, kind: str, match: Match, transport: Transport, ranks: int | None
-) -> None:
-    """Queue pairs, opcodes and PSNs are known beforehand; messages are not, since each repetition is one more."""
-    if kind == "forge":
-        problems.add(
-            (*path, "kind"),
-            f"{_NEVER}forgeries are made of packets of reliable connections",
-            found=kind,
-            allowed="loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, link_down, rate_change, kill, pause",
-        )
-    sent = _uc_opcodes(transport.uc_packets)
-    if match.opcodes is not None and not match.opcodes & sent:
-        problems.add(
-            (*path, "match", "opcode"),
-            f"{_NEVER}no such packet is sent in messages of {transport.uc_packets}",
-            found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
-            allowed=f"data, {', '.join(opcode_name(code) for code in sorted(sent))}",
-        )
-    if match.syndrome is not None:
-        problems.add(
-            (*path, "match", "syndrome"),
-            f"{_NEVER}nothing is acknowledged on an unreliable connection",
-            found=f"{match.syndrome:#04x}",
-            allowed="leave the key out",
-        )
-    if match.message is not None or match.packet not in (None, 0, -1):
-        key, found = ("message", match.message) if match.message is not None else ("packet", match.packet)
-        problems.add(
-            (*path, "match", key),
-            "messages on unreliable connections are not planned: each repetition is one more",
-            found=str(found),
-            allowed="opcode, psn_offset, rank, and packet: 0 or last",
-        )
-    if match.attempt is not None and match.attempt > 1:
-        problems.add(
-            (*path, "match", "attempt"),
-            f"{_NEVER}a repetition is a message of its own, with PSNs of its own",
-            found=str(match.attempt),
-            allowed="1",
-        )
-    if ranks is not None and match.source_rank is not None and match.source_rank >= ranks:
-        problems.add(
-            (*path, "match", "rank"),
-            f"{_NEVER}no such rank",
-            found=str(match.source_rank),
-            allowed=f"0 to {ranks - 1}",
-        )
-
-
-def _uc_opcodes(packets: int) -> frozenset[int]:
-    """Of messages of at most `packets` packets."""
-    longer = (Opcode.UC_WRITE_FIRST, Opcode.UC_WRITE_LAST_IMM) if packets > 1 else ()
-    longest = (Opcode.UC_WRITE_MIDDLE,) if packets > 2 else ()
-    return frozenset(map(int, (Opcode.UC_WRITE_ONLY_IMM, *longer, *longest)))
 
 
 def check_switchml_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:

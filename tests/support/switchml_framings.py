@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from switch_nodes.jobs import JobConfig, JobMember
-from workloads.config import WorkloadConfig
-from workloads.switchml import JobShare, SwitchMlConfig
+from workloads.config import JobShare, WorkloadConfig
+from workloads.switchml import SwitchMlConfig
 from workloads.switchml.framing import Arrival, HostFraming, create_framing
 from workloads.switchml.uc_mapping import to_write
 from workloads.uc import UcEndpoint, UcPairs, service_qpn

@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.config import ArithmeticSpec, Framing, WorkloadConfig
+from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
-from workloads.uc import UcPairs
+from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES, UcPairs
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 
-__all__ = ["JobShare", "SwitchMlConfig"]
-
-_UC_FRAME_BYTES, _UC_MESSAGE_BYTES = 58, 20
-"""Ethernet, IPv4, UDP, BTH and iCRC of each packet; RETH and immediate of each message"""
-
-
-@dataclass(frozen=True, slots=True)
-class JobShare:
-    """A worker's place in its job."""
-
-    kind: str
-    """switchml"""
-    job: int
-    rank: int
-    size: int
-    arithmetic: ArithmeticSpec = ArithmeticSpec()
+__all__ = ["SwitchMlConfig"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +52,7 @@ class SwitchMlConfig:
         payload = 4 * self.elements
         if self.uc is None:
             return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
-        return Framing(payload, -(-payload // self.uc.path_mtu) * _UC_FRAME_BYTES + _UC_MESSAGE_BYTES + payload)
+        return Framing(payload, -(-payload // self.uc.path_mtu) * UC_FRAME_BYTES + UC_MESSAGE_BYTES + payload)
 
     def reborn(self, lives: int) -> SwitchMlConfig:
         """The same: a worker that starts anew numbers its packets from the beginning, which the switch takes for what it

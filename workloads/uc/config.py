@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from workloads.wire import Envelope
 
-__all__ = ["UcQpConfig"]
+__all__ = ["UC_FRAME_BYTES", "UC_MESSAGE_BYTES", "UcQpConfig"]
+
+UC_FRAME_BYTES = 58
+"""beside the payload, of each packet: Ethernet, IPv4, UDP, BTH and iCRC"""
+UC_MESSAGE_BYTES = 20
+"""of each message: RETH and immediate"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.config import Framing, WorkloadConfig
+from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.events import DatagramResent, DatagramStatistics, FrameRejected
 from workloads.hosts import create_host
 from workloads.machine import Event
-from workloads.switchml import JobShare, SwitchMlConfig, SwitchMlWorker
+from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 from workloads.uc import UcEndpoint, UcMessage, UcPairs, UcWrite
 from workloads.wire import Envelope, Opcode, Packet, decode_packet, icrc_is_valid
 
