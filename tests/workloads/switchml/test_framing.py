@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.config import Framing, JobShare, WorkloadConfig
+from workloads.config import ArithmeticSpec, ComputeConfig, Framing, JobShare, LayerConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.events import DatagramResent, DatagramStatistics, FrameRejected
 from workloads.hosts import create_host
@@ -179,3 +179,17 @@ def test_more_elements_fit_a_message_than_a_datagram() -> None:
     create_host(replace(CONFIG, elements=4096))
     with pytest.raises(ScenarioError, match="found 4098; allowed: an even number from 2 to 4096"):
         create_host(replace(CONFIG, elements=4098))
+
+
+def test_a_message_leaves_when_its_last_packet_is_computed() -> None:
+    """Backward emits the last layer first: its 14 elements are a message and 6 of the 8 of the next one."""
+    layers = ComputeConfig((LayerConfig(6, 10, 100), LayerConfig(14, 20, 200)))
+    integers = replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "int32"))
+    worker = start(replace(CONFIG, collective=integers, workload=replace(CONFIG.workload, compute=layers), window=2))
+    switch = Switch()
+    worker.handle_timer(230)
+    (first,) = switch.take(sent(worker, 230))
+    give(worker, switch.answer(first), 231)
+    assert sent(worker, 231) == []
+    worker.handle_timer(330)
+    assert [len(message.write.payload) for message in switch.take(sent(worker, 330))] == [32, 16]
