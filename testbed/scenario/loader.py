@@ -29,6 +29,7 @@ from testbed.scenario.checks_atp import (
     check_atp_nics,
     with_server,
 )
+from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
@@ -141,6 +142,7 @@ class _Build:
             check_program(self.problems, switch, job)
         if switch and topology:
             check_commodity(self.problems, switch, topology[0])
+            check_card(self.problems, topology[0], switch, bool(top and top.trace))
         if topology and switch and transport and job:
             check_switchml(self.problems, *topology, switch, transport, job, entries)
             check_atp(self.problems, *topology, switch, transport, job, entries)
