@@ -98,7 +98,7 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
         problems.add(
             here,
             f"collective {job.collective} does not run over program {switch.program}",
-            allowed=f"switch.program: {' or '.join(wanted)}",
+            allowed=f"switch.program: {', '.join(wanted)}",
             hint="or another job.collective",
         )
 
