@@ -10,8 +10,10 @@ from topologies.routing.gradients.plan import Route
 
 __all__ = ["Share", "route_of", "routes_of"]
 
-_DUST = 1e-9
-"""of the largest rate: what solvers leave behind"""
+_DUST = 1e-8
+"""of the largest rate on an arc: what solvers leave behind"""
+_CRUMB = 1e-5
+"""of the largest rate: a share as small as that takes a shortest way where the flow has lost it to rounding"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ def routes_of(
     """By share; none where a share is nothing but dust. `receiver`: a switch or server; `flow`: bits per second by arc, conserved at every other switch.
 
     Each route's rate is cut so that those of a sender add up to its share, exactly."""
-    dust = _DUST * max([share.rate_bps for share in shares], default=0.0)
+    largest = max([*flow.values(), *(share.rate_bps for share in shares)], default=0.0)
+    dust = _DUST * largest
     left = {arc: rate for arc, rate in flow.items() if rate > dust}
     leaving: dict[str, list[int]] = {}
     for arc in left:
@@ -43,7 +46,7 @@ def routes_of(
             continue
         parts: list[tuple[tuple[int, ...], float]] = []
         wanted = share.rate_bps
-        while wanted > dust * 1e3 or not parts:
+        while wanted > _CRUMB * share.rate_bps or not parts:
             path = _widest_walk(network, share.start, receiver, leaving, left, dust)
             if path is None:
                 break
@@ -52,6 +55,8 @@ def routes_of(
                 left[arc] -= rate
             parts.append((path, rate))
             wanted -= rate
+        if not parts and share.rate_bps <= _CRUMB * largest:
+            parts.append((network.path(share.start, receiver), share.rate_bps))
         if not parts:
             raise ArithmeticError(f"the flow to {receiver} loses what {share.sender} sends")
         scale = share.rate_bps / sum(rate for _, rate in parts)

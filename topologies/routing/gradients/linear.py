@@ -12,6 +12,9 @@ from scipy.sparse import coo_array, csr_array
 
 __all__ = ["NoSolution", "Program", "Solution"]
 
+_LARGE = 5_000
+"""variables from which interior points beat the simplex method: fabrics have very many equal optima"""
+
 Terms = Iterable[tuple[int, float]]
 """(variable, coefficient)"""
 
@@ -91,7 +94,7 @@ class Program:
             A_eq=matrix[fixed],
             b_eq=high[fixed],
             bounds=np.column_stack((np.zeros(shape[1]), np.array(self._most))),
-            method="highs",
+            method="highs-ipm" if shape[1] > _LARGE else "highs",
         )
         if result.x is None:
             raise NoSolution(result.message)

@@ -25,6 +25,9 @@ Allowed = Callable[[Site, str, str], bool]
 _KEEP = 1 - 1e-9
 """of the optimal rate, while the second aim is pursued"""
 
+_SWEPT = 1e-7
+"""of a worker's rate"""
+
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
@@ -203,6 +206,7 @@ class LinkAware:
             unit = self._unit / _KEEP
             rate = float(sum(solution.values[variable] for variable in self._rates.values())) * unit
             values = [max(0.0, float(value)) * unit for value in solution.values]
+            self._sweep(values)
         shares = self._shares(values, unit)
         merged: dict[tuple[str, str], float] = {}
         for worker_share, node, server in shares:
@@ -220,6 +224,20 @@ class LinkAware:
         order = {worker: rank for rank, worker in enumerate(self.network.problem.workers)}
         streams.sort(key=lambda stream: order[stream.worker])
         return Optimum(rate, tuple(streams), tuple(merges), self._binding(first), first.proved)
+
+    def _sweep(self, values: list[float]) -> None:
+        """Shares so small that they are the solver's tolerance go to the largest share of the same workers."""
+        groups: dict[tuple[int, str], list[int]] = {}
+        for (index, _, server), x in self._sends.items():
+            groups.setdefault((index, server), []).append(x)
+        for variables in groups.values():
+            total = sum(values[x] for x in variables)
+            for x in variables:
+                if values[x] < _SWEPT * total:
+                    values[x] = 0.0
+            kept = sum(values[x] for x in variables)
+            for x in variables:
+                values[x] *= total / kept
 
     def _shares(self, values: list[float], unit: float) -> list[tuple[Share, str, str]]:
         """(what a worker sends, node, server). In the integer form the first workers of a site have the nearest nodes."""

@@ -51,6 +51,8 @@ class Network:
     """switches only; the key of an edge is the index of its arc"""
     server_arcs: dict[str, int]
     """server -> index of the arc that leads to it"""
+    arc_of: dict[tuple[str, str], int]
+    """(link, node where it is entered) -> index of the arc"""
 
     @property
     def switches(self) -> tuple[str, ...]:
@@ -69,15 +71,6 @@ class Network:
 
     def _equal_paths(self, start: str, end: str) -> tuple[tuple[int, ...], ...]:
         return _equal_paths(self, start, end)
-
-    def candidates(self, start: str, end: str, most: int) -> tuple[tuple[int, ...], ...]:
-        """At most `most` simple paths, shortest first."""
-        last = (self.server_arcs[end],) if end in self.server_arcs else ()
-        target = self.home.get(end, end)
-        if start == target:
-            return (last,)
-        paths = nx.shortest_simple_paths(nx.DiGraph(self.graph), start, target)
-        return tuple(self._arcs_of(path) + last for path in islice(paths, most))
 
     def _arcs_of(self, nodes: Sequence[str]) -> tuple[int, ...]:
         """Of parallel links the first one that is widest."""
@@ -117,7 +110,9 @@ def network_of(problem: Problem) -> Network:
     for index, arc in enumerate(arcs):
         if arc.head in known:
             graph.add_edge(arc.tail, arc.head, key=index)
-    network = Network(problem, tuple(arcs), tuple(_sites(problem, home, access)), home, access, graph, server_arcs)
+    index_of = {(arc.link, arc.tail): index for index, arc in enumerate(arcs)}
+    sites = tuple(_sites(problem, home, access))
+    network = Network(problem, tuple(arcs), sites, home, access, graph, server_arcs, index_of)
     for site in network.sites:
         reached = network.distances(site.switch)
         for server in problem.servers:

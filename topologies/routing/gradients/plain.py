@@ -34,11 +34,10 @@ def plan_geryon(problem: Problem) -> Plan:
     Source: what GRID's paper compares itself with (section 3.1): the detour of its example's W4 follows from the choice."""
     network = network_of(problem)
     best = LinkAware(network, direct, whole=True, time_limit_s=_TIME_LIMIT_S).solve()
-    arcs = {(arc.link, arc.tail): index for index, arc in enumerate(network.arcs)}
     ways = {}
     for stream in best.streams:
         (route,) = stream.routes
-        path = tuple(arcs[link, tail] for tail, link in zip(route.nodes[1:], route.links[1:], strict=False))
+        path = tuple(network.arc_of[link, tail] for tail, link in zip(route.nodes[1:], route.links[1:], strict=False))
         ways[stream.worker, stream.server] = (Way(stream.server, path),)
     return _filled(network, "geryon", ways, "" if best.proved else "ways not proved best: the time limit ended the search")
 
