@@ -29,6 +29,7 @@ from testbed.scenario.congestion import dump_dcqcn
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.model import DcqcnOptions, Job, Scenario, Transport
 from testbed.scenario.nics import dump_nics
+from testbed.scenario.routing import dump_routing
 from testbed.scenario.topology_kinds import dump_topology
 from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate, format_size
 from topologies import DIRECTIONS, Direction, Topology
@@ -54,6 +55,7 @@ def dump_scenario(scenario: Scenario) -> str:
         },
         "transport": _dump_transport(scenario.transport),
         "job": _dump_job(scenario.job),
+        **({} if scenario.routing is None else {"routing": dump_routing(scenario.routing)}),
         "clocks": {
             "offset": format_duration(scenario.clocks.offset_ns),
             "drift": format_drift(scenario.clocks.drift_ppb),

@@ -8,7 +8,16 @@ from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Node, Topology
 
-__all__ = ["CONTROLLER", "BackgroundFlow", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+__all__ = [
+    "CONTROLLER",
+    "BackgroundFlow",
+    "DcqcnOptions",
+    "Job",
+    "Routing",
+    "Scenario",
+    "SwitchOptions",
+    "Transport",
+]
 
 CONTROLLER = "controller"
 """the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
@@ -110,6 +119,23 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Routing:
+    """Gradient routes to be planned (`tb route`)."""
+
+    servers: tuple[str, ...]
+    """hosts that are parameter servers"""
+    planner: str = "grid"
+    workers: tuple[str, ...] = ()
+    """empty: the job's hosts that are no servers"""
+    capacity_bps: int = 0
+    """that every switch can aggregate, of its input; 0: nothing"""
+    capacities: tuple[tuple[str, int], ...] = ()
+    """(switch, bits per second) of those that differ"""
+    demand_bps: int = 0
+    """that every worker must reach; 0: as fast as it goes"""
+
+
+@dataclass(frozen=True, slots=True)
 class BackgroundFlow:
     """Traffic of another tenant, from host to host."""
 
@@ -143,6 +169,7 @@ class Scenario:
     transport: Transport = Transport()
     switch: SwitchOptions = SwitchOptions()
     job: Job = Job()
+    routing: Routing | None = None
     clocks: Clocks = TRUE_CLOCKS
     """of the nodes; only the simulated world can set them"""
     nics: tuple[tuple[str, str], ...] = ()

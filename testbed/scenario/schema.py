@@ -9,6 +9,7 @@ from pydantic import Field
 
 from testbed.scenario import names
 from testbed.scenario.fields import (
+    AggregationKey,
     BandwidthKey,
     BoolKey,
     DriftKey,
@@ -19,6 +20,7 @@ from testbed.scenario.fields import (
     ScaledRateKey,
     ScaledSizeKey,
     Section,
+    ServersKey,
     SizeKey,
     TextKey,
     WordKey,
@@ -44,6 +46,7 @@ __all__ = [
     "CustomKeys",
     "DcqcnKeys",
     "FatTreeKeys",
+    "GridTriangleKeys",
     "JobKeys",
     "LinkKeys",
     "LinkOverrideKeys",
@@ -51,6 +54,7 @@ __all__ = [
     "NodeKeys",
     "RackAcceleratorKeys",
     "RackKeys",
+    "RoutingKeys",
     "ScenarioKeys",
     "SpineLeafKeys",
     "StragglerKeys",
@@ -81,6 +85,7 @@ class ScenarioKeys(Section):
     switch: Any = None
     transport: Any = None
     job: Any = None
+    routing: Any = None
     clocks: Any = None
     nics: Any = None
     faults: Any = None
@@ -171,6 +176,15 @@ class MachinesKeys(Section):
     links: Any = None
 
 
+class GridTriangleKeys(Section):
+    """`server_link`: what is different on the parameter server's link."""
+
+    kind: Annotated[str, choice(["grid_triangle"])]
+    link: Any = None
+    server_link: Any = None
+    links: Any = None
+
+
 class CustomKeys(Section):
     """Node by node, link by link; `link` holds what the links have in common."""
 
@@ -246,6 +260,17 @@ class BackgroundKeys(Section):
     size: SizeKey | None = None
     payload: Annotated[int, whole(18, 8900, " (bytes of a datagram)")] = 1000
     ecn: BoolKey = False
+
+
+class RoutingKeys(Section):
+    """`routing`: what `tb route` plans. `capacity`: of every switch; `capacities`: of single ones, by name."""
+
+    servers: ServersKey
+    planner: Annotated[str, choice(names.PLANNERS)] = "grid"
+    workers: NamesKey = ()
+    capacity: AggregationKey = 0
+    capacities: Any = None
+    demand: AggregationKey = 0
 
 
 class StragglerKeys(Section):

@@ -63,9 +63,7 @@ def routes_of(
         merged: dict[tuple[int, ...], float] = {}
         for path, rate in parts:
             merged[path] = merged.get(path, 0.0) + rate * scale
-        found.append(
-            tuple(route_of(network, share.sender, share.start, path, rate) for path, rate in merged.items())
-        )
+        found.append(tuple(route_of(network, share.sender, share.start, path, rate) for path, rate in merged.items()))
     return found
 
 

@@ -57,9 +57,7 @@ def place_submodels(
     if len(problem.servers) != 1:
         raise ValueError("GOAT knows one server")
     (server,) = problem.servers
-    away = {
-        name: {other: float(hops) for other, hops in network.distances(name).items()} for name in network.switches
-    }
+    away = {name: {other: float(hops) for other, hops in network.distances(name).items()} for name in network.switches}
     program = Program()
     whole = rng is None
     holds: dict[tuple[str, str], int] = {}

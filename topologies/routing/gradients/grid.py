@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from topologies.routing.gradients.choices import Floats, blind_choices, link_choices
@@ -133,7 +135,7 @@ def eq1_rounding(problem: Problem, rng: np.random.Generator, most_bps: float | N
 def _filled(
     network: Network,
     name: str,
-    ways: dict[tuple[str, str], tuple[Way, ...]],
+    ways: Mapping[tuple[str, str], tuple[Way, ...]],
     out: dict[str, tuple[int, ...]],
     bound: float,
     binds: tuple[str, ...],

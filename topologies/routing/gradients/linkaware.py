@@ -186,7 +186,9 @@ class LinkAware:
         name = f"{slowest.workers[0]}->{slowest.switch}"
         if self.whole:
             # The time itself: a worker's whole stream, one share per server, crosses its own link.
-            self._names[self.program.at_most([(self._time, -slowest.access_bps / self._unit)], -len(problem.servers))] = name
+            self._names[
+                self.program.at_most([(self._time, -slowest.access_bps / self._unit)], -len(problem.servers))
+            ] = name
         else:
             self._limit(name, [(rate, 1.0) for rate in self._rates.values()], slowest.access_bps)
         for index, arc in enumerate(network.arcs):
@@ -219,8 +221,16 @@ class LinkAware:
             mine = [(share, server) for share, node, server in shares if node == receiver]
             aggregates = [Share(s, s, rate) for (s, server), rate in merged.items() if server == receiver]
             routes = routes_of(self.network, receiver, flow, [share for share, _ in mine] + aggregates)
-            streams += [Stream(share.sender, server, receiver, ways) for (share, server), ways in zip(mine, routes, strict=False) if ways]
-            merges += [Merge(share.sender, receiver, ways) for share, ways in zip(aggregates, routes[len(mine) :], strict=True) if ways]
+            streams += [
+                Stream(share.sender, server, receiver, ways)
+                for (share, server), ways in zip(mine, routes, strict=False)
+                if ways
+            ]
+            merges += [
+                Merge(share.sender, receiver, ways)
+                for share, ways in zip(aggregates, routes[len(mine) :], strict=True)
+                if ways
+            ]
         order = {worker: rank for rank, worker in enumerate(self.network.problem.workers)}
         streams.sort(key=lambda stream: order[stream.worker])
         return Optimum(rate, tuple(streams), tuple(merges), self._binding(first), first.proved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 import networkx as nx
 
@@ -76,7 +76,7 @@ class Network:
         """Of parallel links the first one that is widest."""
         return tuple(
             max(self.graph[tail][head], key=lambda index: (self.arcs[index].capacity_bps, -index))
-            for tail, head in zip(nodes, nodes[1:], strict=False)
+            for tail, head in pairwise(nodes)
         )
 
 

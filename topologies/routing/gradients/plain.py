@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware
 from topologies.routing.gradients.network import Network, Site, network_of
@@ -39,7 +41,9 @@ def plan_geryon(problem: Problem) -> Plan:
         (route,) = stream.routes
         path = tuple(network.arc_of[link, tail] for tail, link in zip(route.nodes[1:], route.links[1:], strict=False))
         ways[stream.worker, stream.server] = (Way(stream.server, path),)
-    return _filled(network, "geryon", ways, "" if best.proved else "ways not proved best: the time limit ended the search")
+    return _filled(
+        network, "geryon", ways, "" if best.proved else "ways not proved best: the time limit ended the search"
+    )
 
 
 def plan_multipath(problem: Problem) -> Plan:
@@ -49,6 +53,6 @@ def plan_multipath(problem: Problem) -> Plan:
     return Plan(problem, "multipath", best.streams, best.merges, best.rate_bps, best.binds)
 
 
-def _filled(network: Network, name: str, ways: dict[tuple[str, str], tuple[Way, ...]], note: str = "") -> Plan:
+def _filled(network: Network, name: str, ways: Mapping[tuple[str, str], tuple[Way, ...]], note: str = "") -> Plan:
     filled = fill(network, ways, {})
     return Plan(network.problem, name, filled.streams, filled.merges, float("inf"), (), note)

@@ -136,9 +136,11 @@ class Rounding:
         full = int(np.argmax(loads / choices.capacity_bps))
         old = moves[:, 0]
         opens = np.append(choices.opened[:, full], 0.0)[choices.node[old]]
-        found = moves[(choices.use[old, full] + opens) > 0]
+        found: npt.NDArray[np.int64] = moves[(choices.use[old, full] + opens) > 0]
         most = max(32, _CELLS // choices.use.shape[1] // 2)
-        return found if len(found) <= most else found[self._rng.choice(len(found), most, replace=False)]
+        if len(found) > most:
+            found = found[self._rng.choice(len(found), most, replace=False)]
+        return found
 
     def _pairs(
         self, moves: npt.NDArray[np.int64], counts: dict[int, int]

@@ -20,7 +20,7 @@ def violations(plan: Plan) -> tuple[str, ...]:
 
 def _violations(plan: Plan) -> Iterator[str]:
     problem = plan.problem
-    switches = {name for name in problem.aggregators}
+    switches = set(problem.aggregators)
     for stream in plan.streams:
         what = f"{stream.worker} to {stream.node} for {stream.server}"
         if stream.worker not in problem.workers or stream.server not in problem.servers:
@@ -31,7 +31,9 @@ def _violations(plan: Plan) -> Iterator[str]:
     if len({(s.worker, s.server, s.node) for s in plan.streams}) != len(plan.streams):
         yield "two streams of one worker, node and server"
     for merge in plan.merges:
-        yield from _wrong_routes(plan, merge, merge.switch, merge.server, f"aggregate of {merge.switch} for {merge.server}")
+        yield from _wrong_routes(
+            plan, merge, merge.switch, merge.server, f"aggregate of {merge.switch} for {merge.server}"
+        )
     yield from _unequal(plan)
     for load in (*plan.link_loads, *plan.switch_loads):
         if load.load_bps > load.capacity_bps * (1 + TOLERANCE):
