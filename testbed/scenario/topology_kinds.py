@@ -119,7 +119,6 @@ TOPOLOGY_KINDS: dict[str, TopologyKind] = {
     "fat_tree": TopologyKind(
         "k-ary fat tree of k^3/4 hosts; links h1-edge1, edge1-agg1, agg1-core1",
         FatTreeKeys,
-        GridTriangleKeys,
         lambda keys, tiers, links: fat_tree(keys.k, tiers["link"], tiers["uplink"], tiers["core"], links),
         lambda topology: {"k": len(list(topology.ports("core1")))},
         (("uplink", "edge"), ("core", "aggregation")),

@@ -67,17 +67,32 @@ def make_plan(problem: Problem, planner: str, rng: np.random.Generator) -> Plan:
     except NoSolution as error:
         raise ArithmeticError(f"planner {planner}: {error}") from error
     if plan.min_rate_bps < problem.demand_bps * (1 - TOLERANCE):
-        full = [
-            load.name
-            for load in (*plan.link_loads, *plan.switch_loads)
-            if load.load_bps >= load.capacity_bps * (1 - TOLERANCE)
-        ]
-        text = f"{planner} gives {plan.min_rate_bps:.6g} bit/s per worker, below the demand of {problem.demand_bps:.6g}; full"
-        raise Infeasible(text, tuple(name for name in full if name) or plan.binds)
+        text = f"{planner} gives {plan.min_rate_bps:.6g} bit/s to the slowest worker, the demand is {problem.demand_bps:.6g}"
+        raise Infeasible(text, _full(plan) or plan.binds)
     wrong = violations(plan)
     if wrong:
         raise ArithmeticError(f"planner {planner}: {wrong[0]}")
     return plan
+
+
+def _full(plan: Plan) -> tuple[str, ...]:
+    """Links and switches without room that the slowest workers' gradients pass."""
+    slow = {worker for worker, rate in plan.worker_rates.items() if rate <= plan.min_rate_bps * (1 + TOLERANCE)}
+    streams = [stream for stream in plan.streams if stream.worker in slow]
+    nodes = {stream.node for stream in streams}
+    parts = [*streams, *(merge for merge in plan.merges if merge.switch in nodes)]
+    passed = {
+        (link, tail)
+        for part in parts
+        for route in part.routes
+        for tail, link in zip(route.nodes, route.links, strict=False)
+    }
+    return tuple(
+        load.name
+        for load in (*plan.link_loads, *plan.switch_loads)
+        if load.load_bps >= load.capacity_bps * (1 - TOLERANCE) and load.capacity_bps > 0
+        if ((load.link, load.name.split("->")[0]) in passed if load.link else load.name in nodes)
+    )
 
 
 def _check_demand(problem: Problem) -> None:
