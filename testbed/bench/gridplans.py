@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
@@ -184,7 +185,7 @@ def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequen
                 for planner in _ORDER
             }
             values = [rates[planner] for planner in _ORDER]
-            if any(more <= less * (1 + 1e-6) for more, less in zip(values, values[1:], strict=False)):
+            if any(more <= less * (1 + 1e-6) for more, less in pairwise(values)):
                 missed.append(f"{name}, {count} workers: not in the order {' > '.join(_ORDER)}")
             rising = [planner for planner in _ORDER if rates[planner] > before.get(planner, float("inf")) * (1 + 1e-6)]
             missed += [f"{name}, {count} workers: {planner} is faster than with fewer" for planner in rising]

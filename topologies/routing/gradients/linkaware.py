@@ -56,6 +56,8 @@ class LinkAware:
     _merged: dict[tuple[str, str], int] = field(init=False, default_factory=dict)
     _flows: dict[str, dict[int, int]] = field(init=False, default_factory=dict)
     """receiver -> arc -> variable"""
+    _picks: list[int] = field(init=False, default_factory=list)
+    """of `one_node`: whether a worker uses a node"""
     _names: dict[int, str] = field(init=False, default_factory=dict)
     """row -> what it is the capacity of"""
 
@@ -85,6 +87,9 @@ class LinkAware:
         else:
             for variable in self._rates.values():
                 self.program.at_least([(variable, 1.0)], first.values[variable] * _KEEP)
+        for pick in self._picks:
+            # The nodes stay: to choose among equally fast sets of them would take far longer than to find one.
+            self.program.equal([(pick, 1.0)], float(round(first.values[pick])))
         for arcs in self._flows.values():
             for variable in arcs.values():
                 self.program.price(variable, 1.0)
@@ -121,6 +126,7 @@ class LinkAware:
                     self.program.equal([*((x, 1.0) for x in chosen.values()), (self._rates[server], -1.0)], 0.0)
                 if self.one_node:
                     picks = [self.program.variable(most=1, whole=True) for _ in chosen]
+                    self._picks += picks
                     self.program.equal([(pick, 1.0) for pick in picks], 1)
                     for x, pick in zip(chosen.values(), picks, strict=True):
                         self.program.at_most([(x, 1.0), (pick, -site.access_bps / self._unit)], 0.0)

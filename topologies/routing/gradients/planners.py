@@ -19,7 +19,7 @@ from topologies.routing.gradients.linear import NoSolution
 from topologies.routing.gradients.nearest import plan_atp, plan_atp_whole, plan_switchml
 from topologies.routing.gradients.network import network_of
 from topologies.routing.gradients.plain import plan_geryon, plan_multipath, plan_shortest
-from topologies.routing.gradients.plan import Plan
+from topologies.routing.gradients.plan import Merge, Plan, Stream
 from topologies.routing.gradients.problem import Infeasible, Problem
 from topologies.routing.gradients.validation import TOLERANCE, violations
 
@@ -80,7 +80,7 @@ def _full(plan: Plan) -> tuple[str, ...]:
     slow = {worker for worker, rate in plan.worker_rates.items() if rate <= plan.min_rate_bps * (1 + TOLERANCE)}
     streams = [stream for stream in plan.streams if stream.worker in slow]
     nodes = {stream.node for stream in streams}
-    parts = [*streams, *(merge for merge in plan.merges if merge.switch in nodes)]
+    parts: list[Stream | Merge] = [*streams, *(merge for merge in plan.merges if merge.switch in nodes)]
     passed = {
         (link, tail)
         for part in parts
