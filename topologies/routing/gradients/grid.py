@@ -26,8 +26,9 @@ __all__ = [
 ]
 
 DRAWS = 64
-_FEW_DRAWS, _MANY_WORKERS = 3, 64
-"""draws where there are more workers than that"""
+_WORKER_DRAWS = 200
+"""draws times workers, where that many workers are there that 64 draws would take too long"""
+_MANY_WORKERS = 64
 _EXACT_CHOICES = 120
 """sites x nodes up to which the exact program is tried first"""
 _TIME_LIMIT_S = 10.0
@@ -66,13 +67,14 @@ def plan_grid_rounded(
     network = network_of(problem)
     relaxed = LinkAware(network).solve()
     rounding, out = link_rounding(network, relaxed, rng)
-    draws = min(draws, _FEW_DRAWS) if len(problem.workers) > _MANY_WORKERS else draws
+    if len(problem.workers) > _MANY_WORKERS:
+        draws = min(draws, max(1, _WORKER_DRAWS // len(problem.workers)))
     best, choices = rounding.best(draws), rounding.choices
     ways = {
         (worker, problem.servers[0]): (choices.ways[option],)
         for worker, option in zip(problem.workers, best.assignment, strict=True)
     }
-    note = f"{draws} roundings repaired, best {best.rate_bps / relaxed.rate_bps:.1%} of the linear program"
+    note = f"{draws} rounding{'s' * (draws > 1)} repaired, best {best.rate_bps / relaxed.rate_bps:.1%} of the linear program"
     return _filled(network, name, ways, out, relaxed.rate_bps, relaxed.binds, note)
 
 

@@ -80,7 +80,8 @@ class Plan:
         """bits per second that each worker sends, to all servers together"""
         rates = dict.fromkeys(self.problem.workers, 0.0)
         for stream in self.streams:
-            rates[stream.worker] += stream.rate_bps
+            if stream.worker in rates:
+                rates[stream.worker] += stream.rate_bps
         return rates
 
     @property
@@ -95,7 +96,8 @@ class Plan:
             if stream.node != stream.server:
                 found.setdefault((stream.node, stream.server), []).append(stream.worker)
         order = {worker: rank for rank, worker in enumerate(self.problem.workers)}
-        return {key: tuple(sorted(workers, key=order.__getitem__)) for key, workers in found.items()}
+        last = len(order)
+        return {key: tuple(sorted(workers, key=lambda name: order.get(name, last))) for key, workers in found.items()}
 
     @property
     def single(self) -> bool:
