@@ -150,19 +150,40 @@ def run_replay(args: argparse.Namespace) -> int:
 def configure_bench(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n  sudo ./tb bench allreduce\n  sudo ./tb bench allreduce --json\n  ./tb bench hierarchical\n"
+        "  ./tb bench grid --plan-only sensitivity\n"
     )
-    parser.add_argument("name", metavar="NAME", help="allreduce, hierarchical")
+    parser.add_argument("name", metavar="NAME", help="allreduce, fabric, hierarchical, grid")
     parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
+    parser.add_argument(
+        "--plan-only", metavar="TABLES", nargs="?", const="all",
+        help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, growth, with commas between (default: all)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
 
 
 def run_bench(args: argparse.Namespace) -> int:
     from testbed import bench
 
+    if args.plan_only is not None or args.name == "grid":
+        return _bench_plans(args)
     world = bench.bench_world(args.name, args.world)
     if world == "emulated":
         require_root(f"bench {args.name}")
     return bench.run_bench(args.name, as_json=args.json, world=world)
+
+
+def _bench_plans(args: argparse.Namespace) -> int:
+    if args.name != "grid":
+        raise ScenarioError(
+            "only the bench grid makes plans", file="tb bench", key="--plan-only", found=f"'{args.name}'"
+        )
+    if args.plan_only is None or args.world is not None:
+        raise ScenarioError(
+            "the bench grid makes plans only", file="tb bench", key="grid", allowed="tb bench grid --plan-only [TABLES]"
+        )
+    from testbed.bench.gridplans import run_plans
+
+    return run_plans(args.plan_only, as_json=args.json)
 
 
 def _seed(text: str) -> int:

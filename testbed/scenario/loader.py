@@ -42,6 +42,7 @@ from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Tra
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
+from testbed.scenario.routing import load_routing
 from testbed.scenario.schema import ClockKeys, KnobKeys, ScenarioKeys, SwitchKeys, TransportKeys
 from testbed.scenario.topology_kinds import load_topology
 from testbed.scenario.validate import key_names, validate_section
@@ -120,6 +121,7 @@ class _Build:
             hosts = len(job.hosts)
             if topology:
                 check_job_hosts(self.problems, topology[0], job)
+        routing = load_routing(self.problems, self.data.get("routing"), topology[0] if topology else None, job)
         background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
         if topology and transport:
             check_mtu(self.problems, *topology, transport)
@@ -178,6 +180,7 @@ class _Build:
             switch=switch,
             job=job,
             jobs=jobs,
+            routing=routing,
             clocks=clocks,
             nics=nics,
             faults=tuple(fault for _, _, fault in faults),

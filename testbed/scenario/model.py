@@ -10,7 +10,17 @@ from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import MAX_PORTS, LinkShape, Node, Topology
 from workloads.models import Model
 
-__all__ = ["CONTROLLER", "BackgroundFlow", "Compute", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+__all__ = [
+    "CONTROLLER",
+    "BackgroundFlow",
+    "Compute",
+    "DcqcnOptions",
+    "Job",
+    "Routing",
+    "Scenario",
+    "SwitchOptions",
+    "Transport",
+]
 
 CONTROLLER = "controller"
 """the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
@@ -154,6 +164,23 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Routing:
+    """Gradient routes to be planned (`tb route`)."""
+
+    servers: tuple[str, ...]
+    """hosts that are parameter servers"""
+    planner: str = "grid"
+    workers: tuple[str, ...] = ()
+    """empty: the job's hosts that are no servers"""
+    capacity_bps: int = 0
+    """that every switch can aggregate, of its input; 0: nothing"""
+    capacities: tuple[tuple[str, int], ...] = ()
+    """(switch, bits per second) of those that differ"""
+    demand_bps: int = 0
+    """that every worker must reach; 0: as fast as it goes"""
+
+
+@dataclass(frozen=True, slots=True)
 class BackgroundFlow:
     """Traffic of another tenant, from host to host."""
 
@@ -190,6 +217,7 @@ class Scenario:
     """the one job, or what several have in common"""
     jobs: tuple[Job, ...] = ()
     """several side by side, each with its hosts; empty: `job` alone, or its copies"""
+    routing: Routing | None = None
     clocks: Clocks = TRUE_CLOCKS
     """of the nodes; only the simulated world can set them"""
     nics: tuple[tuple[str, str], ...] = ()

@@ -20,6 +20,7 @@ __all__ = [
     "NODE_ROLES",
     "OPS",
     "PATH_MTUS",
+    "PLANNERS",
     "PRIORITIES",
     "PROGRAMS",
     "RELEASES",
@@ -136,4 +137,20 @@ PRIORITIES = {
     "esa-default": "comm, and layer where that is equal",
 }
 """rules of `workloads.atp.priority`"""
+PLANNERS = {
+    "shortest": "one shortest way each, aggregated nowhere",
+    "geryon": "one way each, chosen together, aggregated nowhere (Geryon-like)",
+    "multipath": "split over all ways, aggregated nowhere: the most that is possible without aggregation",
+    "switchml": "all at the nearest switch (SwitchML-like)",
+    "atp": "at the nearest switch; what it cannot take is merged at the last switch before the server (ATP-like)",
+    "atp-unmerged": "at the nearest switch; what it cannot take reaches the server worker by worker",
+    "atp-whole": "at the nearest switch or straight to the server, nobody split",
+    "grid": "one node and one way each, links in view: exact where small, else rounded and repaired",
+    "grid-lp": "split between nodes and ways: the linear program, the bound of all that aggregate once",
+    "grid-exact": "one node and one way each: the mixed-integer program",
+    "grid-rounded": "one node and one way each: the linear program, rounded at random and repaired",
+    "grid-eq1": "GRID's Eq. 1, which sees no links, rounded and repaired; then what the links leave of it",
+    "inart": "one node per worker and server; the servers' shares are chosen too (InArt)",
+}
+"""of gradient routes (`tb route`)"""
 PATH_MTUS = (256, 512, 1024, 2048, 4096)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from testbed.scenario import names
 from testbed.scenario.fields import (
+    AggregationKey,
     BandwidthKey,
     BoolKey,
     DriftKey,
@@ -20,6 +21,7 @@ from testbed.scenario.fields import (
     ScaledRateKey,
     ScaledSizeKey,
     Section,
+    ServersKey,
     SizeKey,
     TextKey,
     WordKey,
@@ -47,6 +49,7 @@ __all__ = [
     "CustomKeys",
     "DcqcnKeys",
     "FatTreeKeys",
+    "GridTriangleKeys",
     "JobEntryKeys",
     "JobKeys",
     "KnobKeys",
@@ -57,6 +60,7 @@ __all__ = [
     "NodeKeys",
     "RackAcceleratorKeys",
     "RackKeys",
+    "RoutingKeys",
     "ScenarioKeys",
     "SharedJobKeys",
     "SpineLeafKeys",
@@ -89,6 +93,7 @@ class ScenarioKeys(Section):
     transport: Any = None
     job: Any = None
     jobs: Any = None
+    routing: Any = None
     clocks: Any = None
     nics: Any = None
     faults: Any = None
@@ -176,6 +181,15 @@ class MachinesKeys(Section):
     workers_per_machine: Annotated[int, whole(1, 32)]
     link: Any = None
     uplink: Any = None
+    links: Any = None
+
+
+class GridTriangleKeys(Section):
+    """`server_link`: what is different on the parameter server's link."""
+
+    kind: Annotated[str, choice(["grid_triangle"])]
+    link: Any = None
+    server_link: Any = None
     links: Any = None
 
 
@@ -269,6 +283,17 @@ class BackgroundKeys(Section):
     size: SizeKey | None = None
     payload: Annotated[int, whole(18, 8900, " (bytes of a datagram)")] = 1000
     ecn: BoolKey = False
+
+
+class RoutingKeys(Section):
+    """`routing`: what `tb route` plans. `capacity`: of every switch; `capacities`: of single ones, by name."""
+
+    servers: ServersKey
+    planner: Annotated[str, choice(names.PLANNERS)] = "grid"
+    workers: NamesKey = ()
+    capacity: AggregationKey = 0
+    capacities: Any = None
+    demand: AggregationKey = 0
 
 
 class StragglerKeys(Section):
