@@ -42,7 +42,7 @@ def test_scale_says_what_is_not_in_order(monkeypatch: pytest.MonkeyPatch) -> Non
     table = scale(_quiet, counts=(4, 12), seeds=(1,))
     assert [row[:2] for row in table.rows] == [("small", "4"), ("small", "12")]
     # One small draw leaves the nearest switches room: ATP has no residual, and ties are told.
-    assert table.missed[0] == "small, 4 workers: not in the order grid-lp > atp > switchml > geryon"
+    assert table.missed[0] == "small, 4 workers: not in the order grid > atp > switchml > geryon"
 
 
 def test_growth_says_what_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
