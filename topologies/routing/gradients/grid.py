@@ -26,9 +26,8 @@ __all__ = [
 ]
 
 DRAWS = 64
-_WORKER_DRAWS = 200
-"""draws times workers, where that many workers are there that 64 draws would take too long"""
-_MANY_WORKERS = 64
+_WORKER_DRAWS = 100
+"""draws times workers, where repairing one draw takes seconds"""
 _EXACT_CHOICES = 120
 """sites x nodes up to which the exact program is tried first"""
 _TIME_LIMIT_S = 10.0
@@ -67,7 +66,7 @@ def plan_grid_rounded(
     network = network_of(problem)
     relaxed = LinkAware(network).solve()
     rounding, out = link_rounding(network, relaxed, rng)
-    if len(problem.workers) > _MANY_WORKERS:
+    if rounding.large:
         draws = min(draws, max(1, _WORKER_DRAWS // len(problem.workers)))
     best, choices = rounding.best(draws), rounding.choices
     ways = {
