@@ -38,7 +38,7 @@ _CANDIDATES = 2
 def plan_grid(problem: Problem, rng: np.random.Generator) -> Plan:
     """One node and one way per worker: exact where the problem is small, else by rounding and repair."""
     network = network_of(problem)
-    if len(network.sites) * (len(problem.aggregators) + 1) <= _EXACT_CHOICES:
+    if len(network.sites) * (len(network.aggregators) + 1) <= _EXACT_CHOICES:
         return plan_grid_exact(problem, "grid")
     return plan_grid_rounded(problem, rng, "grid")
 
@@ -86,7 +86,7 @@ def link_rounding(
     if len(problem.servers) != 1:
         raise ValueError("rounding knows one server")
     (server,) = problem.servers
-    out = {name: network.path(name, server) for name in problem.aggregators}
+    out = {name: network.path(name, server) for name in network.aggregators}
     for merge in relaxed.merges:
         widest = max(merge.routes, key=lambda route: route.rate_bps)
         out[merge.switch] = _arcs(network, widest.nodes, widest.links)
@@ -97,7 +97,7 @@ def link_rounding(
     options: list[list[Way]] = []
     for number, site in enumerate(network.sites):
         found = dict.fromkeys(way for worker in site.workers for way in shares[worker])
-        for node in (*problem.aggregators, server):
+        for node in (*network.aggregators, server):
             for spread in range(_CANDIDATES):
                 found.setdefault(Way(node, network.path(site.switch, node, number + spread)))
         options.append(list(found))
@@ -120,7 +120,7 @@ def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> Plan:
         node = rounding.choices.ways[option].node
         ways[worker, server] = (Way(node, network.path(network.home[worker], node, rank)),)
     note = f"Eq. 1 hopes for {best.rate_bps:.6g} bit/s on links without limits"
-    out = {name: network.path(name, server) for name in problem.aggregators}
+    out = {name: network.path(name, server) for name in network.aggregators}
     return _filled(network, "grid-eq1", ways, out, float("inf"), (), note)
 
 
