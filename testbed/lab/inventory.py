@@ -88,9 +88,13 @@ class _Build:
             hint = closest(key, allowed)
             self.problems.add(("defaults", key), "unknown key", allowed=", ".join(allowed), hint=hint)
             del defaults[key]
-        if defaults and validate_section(
-            self.problems, ("defaults",), {"address": "localhost", **defaults}, HostKeys, "defaults"
-        ) is None:
+        if (
+            defaults
+            and validate_section(
+                self.problems, ("defaults",), {"address": "localhost", **defaults}, HostKeys, "defaults"
+            )
+            is None
+        ):
             defaults = {}
         if "hosts" in self.data and not given:
             self.problems.add(("hosts",), "there is no host", allowed="one host or more")
@@ -115,7 +119,9 @@ class _Build:
         keys = HostKeys.model_validate({**defaults, **data})
         origin: KeyPath = path if "key" in data else ("defaults",)
         key = self._key((*origin, "key"), keys.key)
-        interfaces = self._interfaces((*(path if "interfaces" in data else ("defaults",)), "interfaces"), keys.interfaces)
+        interfaces = self._interfaces(
+            (*(path if "interfaces" in data else ("defaults",)), "interfaces"), keys.interfaces
+        )
         power = self._power((*(path if "power" in data else ("defaults",)), "power"), keys.power)
         for what in ("connect_timeout", "command_timeout"):
             if getattr(keys, what) == 0:

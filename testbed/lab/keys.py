@@ -60,4 +60,6 @@ def _load(host: Host, key: KeyReference, passphrase: str | None) -> Any:
     except Exception:
         # Whatever a parser of keys says may hold a part of the key.
         pass
-    raise LabError(host.name, f"{key.file or key.env} holds no private key that can be read, or the passphrase is wrong")
+    raise LabError(
+        host.name, f"{key.file or key.env} holds no private key that can be read, or the passphrase is wrong"
+    )

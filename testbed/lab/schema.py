@@ -53,9 +53,7 @@ Path_: TypeAlias = Annotated[str, _form(r"[^\x00\n]{1,500}", "not a path", "a pa
 Device: TypeAlias = Annotated[
     str, _form(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}", "not an interface", "as ens1f0, at most 15 characters")
 ]
-RdmaDevice: TypeAlias = Annotated[
-    str, _form(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,62}", "not an RDMA device", "as mlx5_0")
-]
+RdmaDevice: TypeAlias = Annotated[str, _form(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,62}", "not an RDMA device", "as mlx5_0")]
 SwitchPort: TypeAlias = Annotated[
     str, _form(r"[A-Za-z0-9_][A-Za-z0-9_./:-]{0,62}", "not a port of a switch", "as tor1/12")
 ]

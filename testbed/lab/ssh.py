@@ -109,9 +109,7 @@ class Shell:
             raise LabError(self.host.name, f"could not start `{quote(argv)[:300]}`: {error or 'no answer'}") from error
         return channel
 
-    def _talk(
-        self, channel: Any, stdin: bytes, deadline: float, max_output: int, shown: str
-    ) -> tuple[bytes, bytes]:
+    def _talk(self, channel: Any, stdin: bytes, deadline: float, max_output: int, shown: str) -> tuple[bytes, bytes]:
         out, err, rest = bytearray(), bytearray(), memoryview(stdin)
         channel.settimeout(0.05)
         sending = True

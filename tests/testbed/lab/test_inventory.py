@@ -48,7 +48,12 @@ def test_all_keys_arrive() -> None:
     assert h1.power == Power(("pdu", "cycle", "3"))
     data = h1.interface("data")
     assert (data.device, data.mtu, data.rdma, data.switch_port) == ("ens1f0", 9000, "mlx5_0", "tor1/12")
-    assert (f1.base, f1.python, f1.packages, f1.socket) == ("/srv/ina", "/usr/bin/python3", "host", "/srv/ina/agent.sock")
+    assert (f1.base, f1.python, f1.packages, f1.socket) == (
+        "/srv/ina",
+        "/usr/bin/python3",
+        "host",
+        "/srv/ina/agent.sock",
+    )
     assert inventory.card(None).ports == (("h1", "data"),)
     assert [host.name for host in inventory.select(["workers", "f1", "h1"])] == ["h1", "f1"]
     assert [host.name for host in inventory.select()] == ["gate", "h1", "f1"]
