@@ -10,6 +10,7 @@ from typing import Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fast_forwarding import create_forward
+from switch_nodes.fpga.program import create_card
 from switch_nodes.netreduce import create_netreduce
 from switch_nodes.program import SwitchProgram
 from switch_nodes.steering.fast import create_steer
@@ -24,6 +25,7 @@ _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_
 _factories: dict[str, ProgramFactory] = {
     "forward": create_forward,
     "netreduce": create_netreduce,
+    "fpga": create_card,
     "switchml": SwitchMlProgram,
     "steer": create_steer,
 }

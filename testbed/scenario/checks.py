@@ -26,7 +26,11 @@ __all__ = [
 ]
 
 _SWITCH_MEMORY = 1 << 30
-_PROGRAM_OF = {"netreduce": "netreduce", "parallel_netreduce": "netreduce", "switchml": "switchml"}
+_PROGRAMS_OF = {
+    "netreduce": ("netreduce", "fpga"),
+    "parallel_netreduce": ("netreduce", "fpga"),
+    "switchml": ("switchml",),
+}
 """of collectives that a switch sums for"""
 
 
@@ -86,13 +90,13 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
         return
-    wanted = _PROGRAM_OF.get(job.collective, "forward")
-    if switch.program != wanted:
+    wanted = _PROGRAMS_OF.get(job.collective, ("forward",))
+    if switch.program not in wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(
             here,
             f"collective {job.collective} does not run over program {switch.program}",
-            allowed=f"switch.program: {wanted}",
+            allowed=f"switch.program: {' or '.join(wanted)}",
             hint="or another job.collective",
         )
 
@@ -218,7 +222,7 @@ def check_switch_memory(
             found=product,
             allowed=f"at most {PSN_MODULUS // 4} packets (old and new messages must stay apart)",
         )
-    elif switch.program == "netreduce" and hosts is not None:
+    elif switch.program in ("netreduce", "fpga") and hosts is not None:
         size = 2 * window * (hosts + 1) * transport.path_mtu
         if size > _SWITCH_MEMORY:
             problems.add(

@@ -28,6 +28,7 @@ WORLDS = {
 }
 PROGRAMS = {
     "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
+    "fpga": "netreduce on an aggregation card, which is configured through its registers (docs/bring-your-own-fpga.md)",
     "switchml": "adds workers' packets in a pool of slots, each with a shadow copy, and sends the sum to all",
     "forward": "plain L2 forwarding: what a switch without aggregation does",
 }
