@@ -212,7 +212,7 @@ class _Build:
                     self.problems.add(here, f"is at {taken[port]} already", found=show(port), allowed="each port once")
                 taken[port] = f"cards.{name}"
                 ports.append((host, label))
-            cards[name] = Card(name, keys.host, keys.transport, tuple(ports), keys.program_timeout / 1e9)
+            cards[name] = Card(name, keys.host, keys.transport, tuple(ports), keys.program_timeout / 1e9, keys.trace)
         return cards
 
     def _unknown_host(self, path: KeyPath, name: str, hosts: dict[str, Host]) -> None:

@@ -91,10 +91,12 @@ class Card:
     host: str
     """whose agent owns it"""
     transport: str
-    """how that agent reaches its registers: `unix:PATH`, `sysfs:PATH`, `udp:ADDRESS:PORT`"""
+    """how that agent reaches its registers: `unix:PATH`, `bar:FILE`, `udp:ADDRESS:PORT`"""
     ports: tuple[tuple[str, str], ...] = ()
     """(host, interface label) behind each data port, in port order"""
     program_timeout_s: float = 60.0
+    trace: str | None = None
+    """file on its host where it tells what it did, as JSON lines; cards of silicon have none"""
 
 
 @dataclass(frozen=True, slots=True)

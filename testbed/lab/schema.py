@@ -12,7 +12,7 @@ from testbed.scenario.fields import BoolKey, DurationKey, Section, WordKey, choi
 __all__ = ["CARD_PORT", "CardKeys", "HostKeys", "InterfaceKeys", "InventoryKeys", "KeyKeys", "PowerKeys"]
 
 CARD_PORT = "host.interface, as h1.data"
-_TRANSPORT = "unix:/path, sysfs:/path or udp:address:port"
+_TRANSPORT = "unix:/path, bar:/path or udp:address:port"
 
 
 def _form(pattern: str, problem: str, allowed: str) -> PlainValidator:
@@ -41,7 +41,7 @@ Address: TypeAlias = Annotated[
 ]
 User: TypeAlias = Annotated[str, _form(r"[a-z_][a-z0-9_.-]{0,31}", "not a user name", "as lab, at most 32 characters")]
 Folder: TypeAlias = Annotated[
-    str, _form(r"/[A-Za-z0-9_./-]{1,200}", "not a folder", "an absolute path of letters, digits and . _ - /")
+    str, _form(r"/[A-Za-z0-9_./-]{1,200}", "not a path of a host", "an absolute path of letters, digits and . _ - /")
 ]
 Program: TypeAlias = Annotated[
     str, _form(r"[A-Za-z0-9_/][A-Za-z0-9_./+-]{0,200}", "not a program", "its name or path, as python3")
@@ -60,7 +60,7 @@ SwitchPort: TypeAlias = Annotated[
 TransportKey: TypeAlias = Annotated[
     str,
     _form(
-        r"(?:unix|sysfs):/[A-Za-z0-9_./:-]{1,200}|udp:[A-Za-z0-9.:_-]{1,253}:[0-9]{1,5}",
+        r"(?:unix|bar):/[A-Za-z0-9_./:-]{1,200}|udp:[A-Za-z0-9.:_-]{1,253}:[0-9]{1,5}",
         "no way to a card",
         _TRANSPORT,
     ),
@@ -121,4 +121,5 @@ class CardKeys(Section):
     host: WordKey
     transport: TransportKey
     ports: Annotated[tuple[str, ...], _words("not a list of ports", f"a list; each {CARD_PORT}", 0)] = ()
+    trace: Folder | None = None
     program_timeout: DurationKey = 60_000_000_000

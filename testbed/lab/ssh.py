@@ -135,7 +135,9 @@ class Shell:
                 return bytes(out), bytes(err)
             out += data or b""
             if len(out) > max_output or len(err) > max_output:
-                raise LabError(self.host.name, f"`{shown}` said more than {max_output} bytes", tail(out[-_TAIL:]))
+                raise LabError(
+                    self.host.name, f"`{shown}` said more than {max_output} bytes", tail(bytes(out[-_TAIL:]))
+                )
             if time.monotonic() > deadline:
                 raise self._late(shown, deadline - _GRACE_S, bytes(out), bytes(err), absolute=True)
 

@@ -87,13 +87,13 @@ def _call(base: Path) -> int:
                 return 75
             time.sleep(0.05)
     while True:
-        ready, _, _ = select.select([0, connection], [], [])
+        ready, _, _ = select.select([0, connection.fileno()], [], [])
         if 0 in ready:
             data = os.read(0, 65_536)
             if not data:
                 return 0
             connection.sendall(data)
-        if connection in ready:
+        if connection.fileno() in ready:
             data = connection.recv(65_536)
             if not data:
                 return 0

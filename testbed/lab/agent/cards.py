@@ -7,6 +7,7 @@ half programmed until it was programmed again or reset.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import threading
 from collections.abc import Callable, Mapping
@@ -36,8 +37,10 @@ class CardBackend(Protocol):
         ...
 
     def act(self, verb: str, fields: Mapping[str, Any]) -> Any:
-        """configure, counters, registers, read, write, start, stop; what comes back is JSON."""
+        """configure, start, stop, counters, state, read, write; what comes back is JSON."""
         ...
+
+    def close(self) -> None: ...
 
 
 def bitstream_path(base: Path, sha256: str) -> Path:
@@ -84,9 +87,9 @@ class CardOwner:
             entry = {"bitstream": sha256, "by": owner, "since": self._now()}
             self._note({"state": "programming", **entry})
             try:
-                backend = self._open()
-                backend.program(data)
-                loaded = backend.bitstream()
+                with contextlib.closing(self._open()) as backend:
+                    backend.program(data)
+                    loaded = backend.bitstream()
             except (TestbedError, OSError) as error:
                 self._note({"state": "half-programmed", **entry, "problem": str(error)})
                 raise Refused(
@@ -104,9 +107,9 @@ class CardOwner:
         with self._alone(f"reset for {owner}"):
             half = self._journal["state"] == "half-programmed"
             try:
-                backend = self._open()
-                backend.reset()
-                loaded = None if half else backend.bitstream()
+                with contextlib.closing(self._open()) as backend:
+                    backend.reset()
+                    loaded = None if half else backend.bitstream()
             except (TestbedError, OSError) as error:
                 raise Refused(f"card {self.name} could not be reset: {error}") from error
             state = "programmed" if loaded else "empty"
@@ -121,7 +124,8 @@ class CardOwner:
             raise Refused(f"card {self.name} is half programmed ({problem}); program it again: tb lab program")
         with self._alone(verb):
             try:
-                return self._open().act(verb, fields)
+                with contextlib.closing(self._open()) as backend:
+                    return backend.act(verb, fields)
             except (TestbedError, OSError) as error:
                 raise Refused(f"card {self.name}: {verb}: {error}") from error
 

@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ from testbed.ledger import Ledger
 
 __all__ = ["UID", "HostTask", "hold"]
 
+_TOP = Path(__file__).resolve().parents[3]
+SOURCES = Path("/run/host/sources")
+"""where a card's process has its program from: hardware, as far as the lab knows"""
 UID = 64_998
 """of user `lab`, who exists on emulated hosts only"""
 _RUN_BYTES = 64 << 20
@@ -82,13 +86,18 @@ def _make_files(task: HostTask) -> None:
     packages, here = site_packages(), Path("/run")
     # What is mounted on /run hides what it is taken from, should that lie there.
     handle = os.open(packages, os.O_PATH | os.O_CLOEXEC)
+    sources = os.open(_TOP, os.O_PATH | os.O_CLOEXEC)
     mount_tmpfs(here, _RUN_BYTES)
     host = here / "host"
-    library = host / "lib" / f"python{'.'.join(map(str, __import__('sys').version_info[:2]))}" / "site-packages"
+    library = host / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     library.mkdir(parents=True)
     bind(Path(f"/proc/self/fd/{handle}"), library)
     os.close(handle)
     _make_python(host)
+    if task.card:
+        SOURCES.mkdir()
+        bind(Path(f"/proc/self/fd/{sources}"), SOURCES)
+    os.close(sources)
     sshd = here / "sshd"
     sshd.mkdir(mode=0o755)
     _write(sshd / "host_key", task.host_key, 0o600)
@@ -102,8 +111,8 @@ def _make_files(task: HostTask) -> None:
     bind(host / "passwd", Path("/etc/passwd"))
     if task.card:
         folder = Path(CARD_SOCKET).parent
-        folder.mkdir(mode=0o750)
-        os.chown(folder, 0, UID)
+        folder.mkdir(mode=0o700)
+        os.chown(folder, UID, UID)
 
 
 def _passwd_line() -> bytes:
@@ -112,8 +121,6 @@ def _passwd_line() -> bytes:
 
 def _make_python(host: Path) -> None:
     """A virtual environment whose interpreter may open raw sockets: what an administrator gives to the user of a lab."""
-    import sys
-
     python = Path(PYTHON)
     python.parent.mkdir(parents=True)
     shutil.copyfile(Path(sys.executable).resolve(), python)
@@ -212,8 +219,12 @@ def _init(task: HostTask, gate: int) -> None:
     # The address may come after us.
     running = {"sshd": subprocess.Popen(sshd, **quiet)}  # type: ignore[call-overload]
     if task.card:
-        card_environment = {**environment, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-        subprocess.Popen(task.card, **{**quiet, "env": card_environment})  # type: ignore[call-overload]
+        card_environment = {**environment, "PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
+        as_user = {"user": UID, "group": UID, "extra_groups": [], "cwd": "/"}
+        log = open(Path(CARD_SOCKET).with_suffix(".log"), "ab")  # noqa: SIM115
+        subprocess.Popen(  # type: ignore[call-overload]
+            task.card, **{**quiet, **as_user, "env": card_environment, "stdout": log, "stderr": log}
+        )
     while True:
         try:
             pid, _ = os.wait()

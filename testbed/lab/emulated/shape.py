@@ -7,13 +7,13 @@ from pathlib import Path
 
 from topologies import format_ip, host_ip
 
-__all__ = ["BASE", "CARD", "CARD_HOST", "CARD_SOCKET", "PYTHON", "USER", "LabShape", "inventory_text"]
+__all__ = ["BASE", "CARD", "CARD_HOST", "CARD_SOCKET", "CARD_TRACE", "PYTHON", "USER", "LabShape", "inventory_text"]
 
 USER = "lab"
 BASE = "/run/ina-lab"
 PYTHON = "/run/host/bin/python3"
 CARD, CARD_HOST = "fpga0", "f1"
-CARD_SOCKET = "/run/ina-card/fpga0.sock"
+CARD_SOCKET, CARD_TRACE = "/run/ina-card/fpga0.sock", "/run/ina-card/fpga0.jsonl"
 _MANAGEMENT = "10.98.0."
 """addresses of a network that exists in namespaces of the lab only"""
 GATEWAY = 254
@@ -28,6 +28,8 @@ class LabShape:
     mtu: int = 9000
     disk_bytes: int = 256 << 20
     """of each host's folder"""
+    card_load_ms: int = 100
+    """how long it takes to load a bitstream"""
     card_faults: tuple[str, ...] = ()
     """as `switch_nodes.fpga.faults` reads them"""
 
@@ -76,7 +78,14 @@ def inventory_text(shape: LabShape, namespace: str, power: list[str]) -> str:
             lines.append(f"    # {format_ip(shape.data_address(host))} on its data interface")
     if shape.card:
         ports = ", ".join(f"{host}.data" for host in shape.workers)
-        lines += ["cards:", f'  {CARD}: {{host: {CARD_HOST}, transport: "unix:{CARD_SOCKET}", ports: [{ports}]}}']
+        lines += [
+            "cards:",
+            f"  {CARD}:",
+            f"    host: {CARD_HOST}",
+            f"    transport: unix:{CARD_SOCKET}",
+            f"    trace: {CARD_TRACE}",
+            f"    ports: [{ports}]",
+        ]
     lines += ["groups:", f"  workers: [{', '.join(shape.workers)}]"]
     return "\n".join(lines) + "\n"
 

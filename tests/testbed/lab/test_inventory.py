@@ -28,7 +28,7 @@ hosts:
     power: {cycle: [pdu, cycle, "3"]}
   f1: {address: 10.0.0.9, base: /srv/ina/, python: /usr/bin/python3, packages: host}
 cards:
-  fpga0: {host: f1, transport: "sysfs:/sys/bus/pci/devices/0000:03:00.0/resource0", ports: [h1.data]}
+  fpga0: {host: f1, transport: "bar:/sys/bus/pci/devices/0000:03:00.0/resource0", ports: [h1.data]}
 groups:
   workers: [h1]
 """
@@ -94,7 +94,7 @@ _MISTAKES = {
     ),
     "base": (
         'name: bench\nhosts: {h1: {address: a, base: "/srv/$(id)"}}\n',
-        "lab.yaml:2: hosts.h1.base: not a folder; found '/srv/$(id)'; allowed: an absolute path of letters, digits and . _ - /",
+        "lab.yaml:2: hosts.h1.base: not a path of a host; found '/srv/$(id)'; allowed: an absolute path of letters, digits and . _ - /",
     ),
     "password": (
         "name: bench\nhosts: {h1: {address: a, password: hunter2}}\n",
@@ -129,7 +129,7 @@ _MISTAKES = {
     ),
     "card-transport": (
         _HOSTS + "cards: {fpga0: {host: h1, transport: 'jtag:1'}}\n",
-        "lab.yaml:4: cards.fpga0.transport: no way to a card; found 'jtag:1'; allowed: unix:/path, sysfs:/path or "
+        "lab.yaml:4: cards.fpga0.transport: no way to a card; found 'jtag:1'; allowed: unix:/path, bar:/path or "
         "udp:address:port",
     ),
     "card-port": (
