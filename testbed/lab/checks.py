@@ -14,21 +14,17 @@ NEEDED_BYTES = 64 << 20
 _OLDEST_PYTHON = (3, 11)
 
 
-def host_problems(
-    host: Host, facts: Mapping[str, Any], *, offset_s: float, round_trip_s: float, version: str
-) -> list[str]:
-    """`offset_s`: its clock minus ours. `version`: of the package here; a host that has none yet is in order."""
-    return list(_problems(host, facts, offset_s, round_trip_s, version))
+def host_problems(host: Host, facts: Mapping[str, Any], *, offset_s: float, version: str) -> list[str]:
+    """`offset_s`: what its clock is at least ahead of ours. `version`: of the package here; a host that has none yet is in order."""
+    return list(_problems(host, facts, offset_s, version))
 
 
-def _problems(
-    host: Host, facts: Mapping[str, Any], offset_s: float, round_trip_s: float, version: str
-) -> Iterator[str]:
+def _problems(host: Host, facts: Mapping[str, Any], offset_s: float, version: str) -> Iterator[str]:
     if tuple(int(part) for part in str(facts["python"]).split(".")[:2]) < _OLDEST_PYTHON:
         yield f"Python {facts['python']}; needed: {'.'.join(map(str, _OLDEST_PYTHON))} or later"
     if facts["user"] == 0:
         yield "we are root there; agents run as an ordinary user (hosts.NAME.user)"
-    if abs(offset_s) - round_trip_s / 2 > CLOCK_TOLERANCE_S:
+    if abs(offset_s) > CLOCK_TOLERANCE_S:
         ahead = "ahead of" if offset_s > 0 else "behind"
         yield f"its clock is {abs(offset_s):.1f} s {ahead} ours; allowed: {CLOCK_TOLERANCE_S:g} s"
     if not facts["writable"]:

@@ -26,11 +26,15 @@ from workloads.errors import LabError
 
 __all__ = [
     "MAX_RUN_BYTES",
+    "asked",
+    "attach",
     "break_leases",
     "check",
     "collect",
     "deploy",
+    "detach",
     "lease",
+    "on_card",
     "power_cycle",
     "program",
     "release",
@@ -61,12 +65,12 @@ def check(lab: Lab, *, needs_deployed: bool = False) -> _Act:
         came = time.time()
         try:
             facts = json.loads(text)
-            offset = facts["clock"] - came
+            clock = float(facts["clock"])
         except (ValueError, KeyError, TypeError):
             raise LabError(host.name, "does not tell facts about itself", text[:500]) from None
-        problems = host_problems(
-            host, facts, offset_s=min(offset, facts["clock"] - sent, key=abs), round_trip_s=came - sent, version=version
-        )
+        # It looked at its clock somewhere in between.
+        offset = clock - came if clock > came else min(0.0, clock - sent)
+        problems = host_problems(host, facts, offset_s=offset, version=version)
         if needs_deployed and facts["deployed"] is None:
             problems.append("our package is not installed there; first: tb lab deploy")
         if problems:
@@ -301,5 +305,34 @@ def asked(lab: Lab, op: str, **fields: Any) -> _Act:
 
     def act(host: Host) -> Done:
         return Done(lab.agent(host).ask(op, token=lab.owner.token(host.name, HOST), **fields))
+
+    return act
+
+
+def on_card(lab: Lab, card: Card, verb: str, **fields: Any) -> _Act:
+    """configure, start, stop, counters, state: what the driver does with a card that is leased to us."""
+
+    def act(host: Host) -> Done:
+        token = lab.owner.token(host.name, card_resource(card.name))
+        found = lab.agent(host).ask("card", card=card.name, token=token, verb=verb, fields=fields, timeout_s=30.0)
+        return Done(found, card.name)
+
+    return act
+
+
+def attach(lab: Lab, label: str, mtu: int) -> _Act:
+    def act(host: Host) -> Done:
+        device, token = host.interface(label).device, lab.owner.token(host.name, HOST)
+        facts = lab.agent(host).ask("attach", device=device, mtu=mtu, token=token)
+        return Done(facts, f"{device} {facts['mac']} {facts['address'] or 'without an address'}")
+
+    return act
+
+
+def detach(lab: Lab, label: str) -> _Act:
+    def act(host: Host) -> Done:
+        device, token = host.interface(label).device, lab.owner.token(host.name, HOST)
+        was = lab.agent(host).ask("detach", device=device, token=token)
+        return Done(was, device, changed=was)
 
     return act

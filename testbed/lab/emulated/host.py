@@ -58,6 +58,7 @@ class HostTask:
     authorized: bytes
     """the public key of the lab's user"""
     disk_bytes: int
+    clock_offset_s: float = 0.0
     card: tuple[str, ...] = ()
     """command line of the card's process; empty: no card here"""
 
@@ -156,6 +157,7 @@ MaxSessions 100
 Subsystem sftp internal-sftp
 PidFile none
 LogLevel ERROR
+SetEnv INA_CLOCK_OFFSET={task.clock_offset_s:g}
 """
 
 

@@ -100,7 +100,8 @@ class _Keeper:
             known.append(f"{host} {host_public.decode()}\n")
             card = _card_command(self.shape) if host == CARD_HOST else ()
             address = self.shape.address(host)
-            self._launch(HostTask(host, address, host_private, public + b"\n", self.shape.disk_bytes, card))
+            offset = dict(self.shape.clock_offsets).get(host, 0.0)
+            self._launch(HostTask(host, address, host_private, public + b"\n", self.shape.disk_bytes, offset, card))
         for host in self.shape.all_hosts:
             self._pids[host] = self._await_up(host)
         build_networks(self.shape, self._pids, self.ledger)

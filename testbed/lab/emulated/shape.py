@@ -28,6 +28,8 @@ class LabShape:
     mtu: int = 9000
     disk_bytes: int = 256 << 20
     """of each host's folder"""
+    clock_offsets: tuple[tuple[str, float], ...] = ()
+    """(host, seconds): whose clocks are wrong"""
     card_load_ms: int = 100
     """how long it takes to load a bitstream"""
     card_faults: tuple[str, ...] = ()
