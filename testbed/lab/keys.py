@@ -36,12 +36,11 @@ def _variable(host: Host, name: str) -> str:
 def _load(host: Host, key: KeyReference, passphrase: str | None) -> Any:
     from paramiko import ECDSAKey, Ed25519Key, PasswordRequiredException, PKey, RSAKey, SSHException
 
+    text = "" if key.env is None else _variable(host, key.env)
     secret = None if passphrase is None else passphrase.encode()
     try:
         if key.file is not None:
             return PKey.from_path(key.file, secret)
-        assert key.env is not None, "the inventory's check"
-        text = _variable(host, key.env)
         for kind in (Ed25519Key, ECDSAKey, RSAKey):
             try:
                 return kind.from_private_key(io.StringIO(text), passphrase)

@@ -16,7 +16,6 @@ from testbed.cleanup import clean
 from testbed.kernel.processes import is_alive
 from testbed.lab.emulated.shape import LabShape
 from testbed.ledger import read_ledger, state_dir
-from testbed.worlds.emulated.control import error_from
 from workloads.errors import HostCapabilityError, InternalError, LabError
 
 __all__ = ["ask_keeper", "emulated_inventory", "lab_down", "lab_folder", "lab_up"]
@@ -76,6 +75,8 @@ def lab_up(shape: LabShape) -> Path:
     finally:
         os.close(read)
     if "error" in said:
+        from testbed.worlds.emulated.control import error_from
+
         raise error_from(said["error"])
     return Path(said["folder"]) / "lab.yaml"
 

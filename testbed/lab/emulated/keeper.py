@@ -12,6 +12,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from testbed.lab.emulated.host import HostTask, hold
 from testbed.lab.emulated.network import build_networks
 from testbed.lab.emulated.shape import CARD_HOST, LabShape, inventory_text
 from testbed.ledger import Ledger, PathEntry, ProcessEntry
-from testbed.worlds.emulated.control import error_fields
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
 __all__ = ["FILES", "KEEPER_SOCKET", "keep"]
@@ -40,6 +40,8 @@ def keep(shape: LabShape, run: str, ready: int) -> None:
         keeper = _Keeper(shape, run)
         keeper.build()
     except BaseException as error:
+        from testbed.worlds.emulated.control import error_fields
+
         if not isinstance(error, TestbedError):
             error = InternalError("".join(traceback.format_exception(error)))
         os.write(ready, json.dumps({"error": error_fields(error)}).encode())
@@ -142,8 +144,6 @@ class _Keeper:
 
     def _await_sshd(self) -> None:
         """Until every sshd listens: what is given to a user works at once."""
-        import time
-
         deadline = time.monotonic() + _START_S
         for host in self.shape.all_hosts:
             while True:

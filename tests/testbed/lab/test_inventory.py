@@ -85,8 +85,10 @@ _MISTAKES = {
     ),
     "default-address": (
         "name: bench\ndefaults: {address: x}\nhosts: {h1: {address: a}}\n",
-        "lab.yaml:2: defaults.address: unknown key; allowed: port, user, key, jump, namespace, base, python, packages, "
-        "interfaces, power, connect_timeout, command_timeout",
+        (
+            "lab.yaml:2: defaults.address: unknown key; allowed: port, user, key, jump, namespace, base, python, packages, "
+            "interfaces, power, connect_timeout, command_timeout"
+        ),
     ),
     "address": (
         "name: bench\nhosts: {h1: {address: -oProxyCommand=x}}\n",
@@ -98,8 +100,10 @@ _MISTAKES = {
     ),
     "password": (
         "name: bench\nhosts: {h1: {address: a, password: hunter2}}\n",
-        "lab.yaml:2: hosts.h1.password: secrets do not stand in an inventory; allowed: key: with one of agent: true, "
-        "file: PATH, env: NAME",
+        (
+            "lab.yaml:2: hosts.h1.password: secrets do not stand in an inventory; allowed: key: with one of agent: true, "
+            "file: PATH, env: NAME"
+        ),
     ),
     "inline-key": (
         'name: bench\nhosts: {h1: {address: a, key: "-----BEGIN OPENSSH PRIVATE KEY-----abc"}}\n',
@@ -115,13 +119,17 @@ _MISTAKES = {
     ),
     "circle": (
         "name: bench\nhosts:\n  a: {address: a, jump: b}\n  b: {address: b, jump: a}\n",
-        "lab.yaml:3: hosts.a.jump: leads in a circle; found 'b'; allowed: a way that ends\n"
-        "lab.yaml:4: hosts.b.jump: leads in a circle; found 'a'; allowed: a way that ends",
+        (
+            "lab.yaml:3: hosts.a.jump: leads in a circle; found 'b'; allowed: a way that ends\n"
+            "lab.yaml:4: hosts.b.jump: leads in a circle; found 'a'; allowed: a way that ends"
+        ),
     ),
     "device": (
         "name: bench\nhosts:\n  h1: {address: a, interfaces: {data: {device: averyverylongname}}}\n",
-        "lab.yaml:3: hosts.h1.interfaces.data.device: not an interface; found 'averyverylongname'; "
-        "allowed: as ens1f0, at most 15 characters",
+        (
+            "lab.yaml:3: hosts.h1.interfaces.data.device: not an interface; found 'averyverylongname'; "
+            "allowed: as ens1f0, at most 15 characters"
+        ),
     ),
     "card-host": (
         _HOSTS + "cards: {fpga0: {host: h2, transport: 'unix:/run/c.sock'}}\n",
@@ -129,13 +137,17 @@ _MISTAKES = {
     ),
     "card-transport": (
         _HOSTS + "cards: {fpga0: {host: h1, transport: 'jtag:1'}}\n",
-        "lab.yaml:4: cards.fpga0.transport: no way to a card; found 'jtag:1'; allowed: unix:/path, bar:/path or "
-        "udp:address:port",
+        (
+            "lab.yaml:4: cards.fpga0.transport: no way to a card; found 'jtag:1'; allowed: unix:/path, bar:/path or "
+            "udp:address:port"
+        ),
     ),
     "card-port": (
         _HOSTS + "cards: {fpga0: {host: h1, transport: 'unix:/run/c.sock', ports: [h1.dota]}}\n",
-        "lab.yaml:4: cards.fpga0.ports[0]: no such interface; found 'h1.dota'; allowed: host.interface, as h1.data, "
-        "which `hosts` describes",
+        (
+            "lab.yaml:4: cards.fpga0.ports[0]: no such interface; found 'h1.dota'; allowed: host.interface, as h1.data, "
+            "which `hosts` describes"
+        ),
     ),
     "port-twice": (
         _HOSTS + "cards: {fpga0: {host: h1, transport: 'unix:/run/c.sock', ports: [h1.data, h1.data]}}\n",
@@ -155,8 +167,10 @@ _MISTAKES = {
     ),
     "power": (
         "name: bench\nhosts: {h1: {address: a, power: {cycle: pdu cycle 3}}}\n",
-        "lab.yaml:2: hosts.h1.power.cycle: not a command; found 'pdu cycle 3'; allowed: a list of arguments, as "
-        "[pdu, cycle, '3']",
+        (
+            "lab.yaml:2: hosts.h1.power.cycle: not a command; found 'pdu cycle 3'; allowed: a list of arguments, as "
+            "[pdu, cycle, '3']"
+        ),
     ),
 }
 
@@ -174,7 +188,8 @@ def test_a_secret_is_never_shown() -> None:
     for name in ("password", "inline-key"):
         with pytest.raises(ScenarioError) as told:
             _parse(_MISTAKES[name][0])
-        assert "hunter2" not in str(told.value) and "abc" not in str(told.value)
+        assert "hunter2" not in str(told.value)
+        assert "abc" not in str(told.value)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
