@@ -53,7 +53,15 @@ def _simulated() -> World:
     return SimulatedWorld()
 
 
-_WORLDS: dict[str, Callable[[], World]] = {"emulated": _emulated, "simulated": _simulated}
+def _lab() -> World:
+    from testbed.cli.lab import find_inventory
+    from testbed.lab.inventory import load_inventory
+    from testbed.worlds.lab import LabWorld
+
+    return LabWorld(load_inventory(find_inventory(None)))
+
+
+_WORLDS: dict[str, Callable[[], World]] = {"emulated": _emulated, "simulated": _simulated, "lab": _lab}
 
 
 def world_names() -> tuple[str, ...]:
@@ -68,14 +76,19 @@ def create_world(name: str) -> World:
 
 
 def run_scenario(
-    scenario: Scenario, out: Path | None = None, pcap: bool = False, observer: Observer | None = None
+    scenario: Scenario,
+    out: Path | None = None,
+    pcap: bool = False,
+    observer: Observer | None = None,
+    world: World | None = None,
 ) -> RunResult:
-    """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it.
+    """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
+    is there already, instead of the one that the scenario names.
 
     Raises ScenarioError when `out` holds files already, and whatever the world raises; what was recorded until then is
     kept in the run directory.
     """
-    world, plan = create_world(scenario.world), make_plan(scenario)
+    world, plan = world or create_world(scenario.world), make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
     (run_dir / "scenario.yaml").write_text(dump_scenario(scenario), encoding="utf-8")
     records: list[Record] = []

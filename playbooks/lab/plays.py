@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 
-def check(lab: Lab, hosts: Sequence[Host]) -> dict[str, Any]:
-    """Facts by host. Raises LabError."""
-    return lab.do("check", steps.check(lab), hosts)
+def check(lab: Lab, hosts: Sequence[Host], *, needs_version: bool = True) -> dict[str, Any]:
+    """Facts by host; `needs_version` False: it is deployed next anyway. Raises LabError."""
+    return lab.do("check", steps.check(lab, needs_version=needs_version), hosts)
 
 
 def deploy(lab: Lab, hosts: Sequence[Host]) -> dict[str, Any]:

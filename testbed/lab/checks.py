@@ -14,12 +14,12 @@ NEEDED_BYTES = 64 << 20
 _OLDEST_PYTHON = (3, 11)
 
 
-def host_problems(host: Host, facts: Mapping[str, Any], *, offset_s: float, version: str) -> list[str]:
-    """`offset_s`: what its clock is at least ahead of ours. `version`: of the package here; a host that has none yet is in order."""
+def host_problems(host: Host, facts: Mapping[str, Any], *, offset_s: float, version: str | None) -> list[str]:
+    """`offset_s`: what its clock is at least ahead of ours. `version`: of the package here; a host that has none yet is in order, with None any is."""
     return list(_problems(host, facts, offset_s, version))
 
 
-def _problems(host: Host, facts: Mapping[str, Any], offset_s: float, version: str) -> Iterator[str]:
+def _problems(host: Host, facts: Mapping[str, Any], offset_s: float, version: str | None) -> Iterator[str]:
     if tuple(int(part) for part in str(facts["python"]).split(".")[:2]) < _OLDEST_PYTHON:
         yield f"Python {facts['python']}; needed: {'.'.join(map(str, _OLDEST_PYTHON))} or later"
     if facts["user"] == 0:
@@ -42,5 +42,5 @@ def _problems(host: Host, facts: Mapping[str, Any], offset_s: float, version: st
         if interface.rdma is not None and interface.rdma not in facts["rdma"]:
             known = ", ".join(facts["rdma"]) or "none"
             yield f"interface {interface.label}: there is no RDMA device {interface.rdma}; there are: {known}"
-    if facts["deployed"] is not None and facts["deployed"] != version:
+    if version is not None and facts["deployed"] not in (None, version):
         yield f"it has version {facts['deployed']} of this package, here is {version}; first: tb lab deploy"

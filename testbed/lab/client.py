@@ -68,12 +68,14 @@ class AgentClient:
                 said += data
         except OSError:
             pass
-        status = self._channel.recv_exit_status() if self._channel.exit_status_ready() else None
+        # It comes behind the end of the streams.
+        known = self._channel.status_event.wait(2.0)
+        status = self._channel.recv_exit_status() if known else None
         if status in (126, 127):
             return NoAgent(self.host.name, "our package is not installed there; first: tb lab deploy")
         if status == 75:
             return NoAgent(self.host.name, f"{tail(said) or 'no agent runs'}; first: tb lab deploy")
-        if status is None:
+        if status is None or status < 0:
             return LabError(self.host.name, f"the connection ended during `{op}`", tail(said))
         return LabError(self.host.name, f"its agent ended during `{op}`", tail(said))
 

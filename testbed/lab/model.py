@@ -96,7 +96,8 @@ class Card:
     """(host, interface label) behind each data port, in port order"""
     program_timeout_s: float = 60.0
     trace: str | None = None
-    """file on its host where it tells what it did, as JSON lines; cards of silicon have none"""
+    """prefix of files on its host where it tells what it did since its START: events in TRACE.jsonl, frames in TRACE.pcapng;
+    cards of silicon have none"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from workloads.errors import LabError
 
 __all__ = [
     "MAX_RUN_BYTES",
+    "Done",
     "asked",
     "attach",
     "break_leases",
@@ -53,9 +54,9 @@ def _script(name: str) -> bytes:
     return files("testbed.lab.agent").joinpath(name).read_bytes()
 
 
-def check(lab: Lab, *, needs_deployed: bool = False) -> _Act:
+def check(lab: Lab, *, needs_version: bool = True) -> _Act:
     """OS, interfaces, MTU, clock, disk, versions. Raises LabError with all that is wrong with the host."""
-    version = build_package().version
+    version = build_package().version if needs_version else None
 
     def act(host: Host) -> Done:
         shell = lab.shell(host)
@@ -71,8 +72,6 @@ def check(lab: Lab, *, needs_deployed: bool = False) -> _Act:
         # It looked at its clock somewhere in between.
         offset = clock - came if clock > came else min(0.0, clock - sent)
         problems = host_problems(host, facts, offset_s=offset, version=version)
-        if needs_deployed and facts["deployed"] is None:
-            problems.append("our package is not installed there; first: tb lab deploy")
         if problems:
             raise LabError(host.name, "; ".join(problems))
         about = f"{facts['os']}, kernel {facts['kernel']}, Python {facts['python']}, {facts['cpus']} CPUs"

@@ -157,7 +157,7 @@ MaxSessions 100
 Subsystem sftp internal-sftp
 PidFile none
 LogLevel ERROR
-SetEnv INA_CLOCK_OFFSET={task.clock_offset_s:g}
+SetEnv INA_CLOCK_OFFSET={task.clock_offset_s:g} INA_NATIVE=0
 """
 
 

@@ -13,7 +13,7 @@ USER = "lab"
 BASE = "/run/ina-lab"
 PYTHON = "/run/host/bin/python3"
 CARD, CARD_HOST = "fpga0", "f1"
-CARD_SOCKET, CARD_TRACE = "/run/ina-card/fpga0.sock", "/run/ina-card/fpga0.jsonl"
+CARD_SOCKET, CARD_TRACE = "/run/ina-card/fpga0.sock", "/run/ina-card/fpga0"
 _MANAGEMENT = "10.98.0."
 """addresses of a network that exists in namespaces of the lab only"""
 GATEWAY = 254
