@@ -39,7 +39,7 @@ from switch_nodes.fpga.regmap import (
     table_stride,
 )
 from switch_nodes.netreduce import create_netreduce
-from switch_nodes.program import ProgramBase, SwitchProgram
+from switch_nodes.program import SwitchProgram
 from workloads.collectives.ina_header import MAX_GROUP
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer, Event, FrameBatch
@@ -228,7 +228,6 @@ class EmulatedCard:
 
     def _boot(self) -> None:
         """Power came: everything but the bitstream is forgotten."""
-        self._data = DataPorts(self.faults.get(StopsPassing))
         self._forget()
         self.registers.reset()
         self._slot.tell()
@@ -239,7 +238,7 @@ class EmulatedCard:
 
     def _forget(self) -> None:
         self._running = self._configured = False
-        self._data.program = None
+        self._data = DataPorts(self.faults.get(StopsPassing))
         self.registers.active, self.registers.active_check = {}, 0
         self.registers.discard()
         self.registers.set("APPLIED", 0)
@@ -334,5 +333,4 @@ class EmulatedCard:
     @property
     def counters(self) -> dict[str, int]:
         """Of the program, and of the ports."""
-        program = self._data.program
-        return self._data.counters() | (program.counters if isinstance(program, ProgramBase) else {})
+        return self._data.counters()

@@ -23,6 +23,8 @@ class DataPorts:
         self.program: SwitchProgram | None = None
         self._fault = fault if isinstance(fault, StopsPassing) else None
         self._counters = {"frames_in": 0, "frames_out": 0, "not_running": 0}
+        self._before: dict[str, int] = {}
+        """what earlier programs counted"""
 
     def configure(self, config: SwitchConfig, make: Callable[[SwitchConfig], SwitchProgram]) -> None:
         """From now on the program does this. Where only rings differ, those that stay keep their state. Raises
@@ -31,7 +33,9 @@ class DataPorts:
         if isinstance(program, NetReduceProgram) and replace(program.config, rings=config.rings) == config:
             program.install(config.rings)
         else:
-            self.program = make(config)
+            fresh = make(config)
+            self._before = self.counters()
+            self.program = fresh
 
     @property
     def _fast(self) -> BatchMachine | None:
@@ -39,8 +43,10 @@ class DataPorts:
         return program if isinstance(program, BatchMachine) else None
 
     def counters(self) -> dict[str, int]:
+        """Of the ports, and of all programs since power came."""
         program = self.program
-        return self._counters | (program.counters if isinstance(program, ProgramBase) else {})
+        now = program.counters if isinstance(program, ProgramBase) else {}
+        return {name: self._before.get(name, 0) + now.get(name, 0) for name in self._before | now} | self._counters
 
     def learnt_qpn(self, ring: int, member: int) -> int:
         """Destination QPN of a member's connection in the ring of that place, if known."""

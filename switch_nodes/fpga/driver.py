@@ -356,7 +356,7 @@ class CardDriver:
             ) from None  # fmt: skip
 
     def dump(self) -> list[tuple[str, int, int]]:
-        """(name, address, word) of the readable registers below the configuration, the load buffer left out."""
+        """(name, address, value) of the readable registers below the configuration, the load buffer left out."""
         self.words.identify()
         found = []
         for register in REGISTERS:
@@ -364,9 +364,11 @@ class CardDriver:
                 continue
             if register.name == "READ_CHECK":
                 continue
-            for place, word in enumerate(self.words.read(register.name)):
-                address = register.address + 4 * place
-                found.append((REGISTERS.name_of(address), address, word))
+            words, each = self.words.read(register.name), register.width // 32
+            for place in range(register.count):
+                address = register.at(place)
+                value = sum(word << 32 * at for at, word in enumerate(words[place * each : (place + 1) * each]))
+                found.append((REGISTERS.name_of(address), address, value))
         return found
 
 

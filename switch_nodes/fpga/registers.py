@@ -117,7 +117,8 @@ def _pairs(words: Iterable[tuple[int, int]] | Mapping[int, int]) -> Iterable[tup
 
 def doubled(value: int) -> int:
     """A value of 16 bits that carries its own check: its complement in the upper half."""
-    return value | (~value & 0xFFFF) << 16
+    number = int(value)  # the complement of an IntFlag has its own bits only
+    return number | (~number & 0xFFFF) << 16
 
 
 def doubled_value(word: int) -> int | None:

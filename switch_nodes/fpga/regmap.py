@@ -213,6 +213,7 @@ COUNTERS: dict[str, str] = {
     "malformed": "dropped: contradicts its place in the message",
     "wrong_port": "dropped: came in where its sender is not",
     "ahead": "dropped: gate epsn only",
+    "unasked": "leaf, dropped: a sum of spines that the rack did not ask for",
 }
 _COUNTING = (
     Register("LATCHES", 0x200, _R, "times that LATCH was given: the counters below are of one moment"),

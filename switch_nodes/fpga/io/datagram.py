@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from switch_nodes.fpga.datagrams import MAX_BYTES, Operation, RegisterServer, decode_answer, encode_request
 from workloads.errors import ScenarioError
@@ -72,9 +73,9 @@ def connect_unix(path: Path) -> DatagramTransport:
     return _connected(client, str(path))
 
 
-def _connected(client: socket.socket, address: object) -> DatagramTransport:
+def _connected(client: socket.socket, address: Any) -> DatagramTransport:
     try:
-        client.connect(address)  # type: ignore[arg-type]
+        client.connect(address)
     except BaseException:
         client.close()
         raise
@@ -83,10 +84,11 @@ def _connected(client: socket.socket, address: object) -> DatagramTransport:
 
 def listen_udp(host: str, port: int) -> socket.socket:
     """Loopback only: registers have no passwords. Raises ScenarioError, OSError."""
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address | None
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        address = None  # type: ignore[assignment]
+        address = None
     if address is None or not address.is_loopback:
         raise ScenarioError(
             "registers are served on loopback only", key="--listen", found=repr(host), allowed="127.0.0.1, ::1"
@@ -109,9 +111,9 @@ def listen_unix(path: Path) -> socket.socket:
         os.umask(before)
 
 
-def _bound(server: socket.socket, address: object) -> socket.socket:
+def _bound(server: socket.socket, address: Any) -> socket.socket:
     try:
-        server.bind(address)  # type: ignore[arg-type]
+        server.bind(address)
     except BaseException:
         server.close()
         raise
@@ -140,10 +142,10 @@ class RegisterSocket:
             answer = self._server.handle(request, self._clock())
             if answer is not None and peer:
                 with contextlib.suppress(OSError):  # it is gone; its next request would come again
-                    self.socket.sendto(answer, peer)  # type: ignore[arg-type]
+                    self.socket.sendto(answer, peer)
         return True
 
-    def _requests(self) -> Iterator[tuple[bytes, object]]:
+    def _requests(self) -> Iterator[tuple[bytes, Any]]:
         for _ in range(64):  # frames must not wait for ever
             try:
                 yield self.socket.recvfrom(_DATAGRAM)

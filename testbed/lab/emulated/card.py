@@ -15,12 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane.native_io import native_library
 from switch_nodes.events import SwitchStatistics
 from switch_nodes.fpga.card import EmulatedCard
 from switch_nodes.fpga.datagrams import RegisterServer
 from switch_nodes.fpga.events import CardCommanded
 from switch_nodes.fpga.faults import parse_fault
 from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
+from switch_nodes.frame_queue import switch_library
 from testbed.lab.emulated.shape import CARD_SOCKET, CARD_TRACE, PYTHON, LabShape
 from testbed.report.capture import PcapngTap
 from testbed.worlds.emulated.control import make_record
@@ -77,6 +79,9 @@ class _Trace:
 
 def main(argv: list[str]) -> int:
     path, prefix, load_ms, faults, *ports = argv
+    # Compiled or loaded now: later somebody waits for an answer.
+    native_library()
+    switch_library()
     card = EmulatedCard(
         len(ports),
         load_ns=int(load_ms) * 1_000_000,

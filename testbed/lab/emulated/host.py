@@ -221,7 +221,7 @@ def _init(task: HostTask, gate: int) -> None:
     # The address may come after us.
     running = {"sshd": subprocess.Popen(sshd, **quiet)}  # type: ignore[call-overload]
     if task.card:
-        card_environment = {**environment, "PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
+        card_environment = {**environment, "PYTHONPATH": str(SOURCES), "HOME": BASE, "PYTHONDONTWRITEBYTECODE": "1"}
         as_user = {"user": UID, "group": UID, "extra_groups": [], "cwd": "/"}
         log = open(Path(CARD_SOCKET).with_suffix(".log"), "ab")  # noqa: SIM115
         subprocess.Popen(  # type: ignore[call-overload]
