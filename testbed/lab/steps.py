@@ -32,6 +32,7 @@ __all__ = [
     "break_leases",
     "check",
     "collect",
+    "counters",
     "deploy",
     "detach",
     "lease",
@@ -315,6 +316,16 @@ def on_card(lab: Lab, card: Card, verb: str, **fields: Any) -> _Act:
         token = lab.owner.token(host.name, card_resource(card.name))
         found = lab.agent(host).ask("card", card=card.name, token=token, verb=verb, fields=fields, timeout_s=30.0)
         return Done(found, card.name)
+
+    return act
+
+
+def counters(lab: Lab, card: Card) -> _Act:
+    """Of one moment; needs no lease."""
+
+    def act(host: Host) -> Done:
+        found = lab.agent(host).ask("counters", card=card.name, timeout_s=30.0)
+        return Done(found, card.name, changed=False)
 
     return act
 

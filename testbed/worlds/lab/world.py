@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from playbooks.lab import plays
+from switch_nodes.events import SwitchStatistics
 from switch_nodes.fpga.bitstream import reference_bitstream
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
@@ -27,7 +28,7 @@ from testbed.lab.transfer import receive
 from testbed.plan import Plan, make_plan
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.control import make_record
-from testbed.worlds.events import NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
+from testbed.worlds.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
 from testbed.worlds.lab.gathering import clock_of, read_lines, trace_records, worker_records
 from testbed.worlds.lab.placing import choose_card, localised, places, refuse_for_lab, worker_of
 from workloads.errors import InternalError, LabError
@@ -39,10 +40,9 @@ _READY_PATIENCE_S = 60.0
 _POLL_S = 0.2
 _LEASE_MARGIN_S = 300.0
 _NO_TRACE = (
-    "slots: the card tells no trace",
+    "slots_private: the card tells no trace",
     "exactly_once: the card tells no trace",
-    "liveness: the card tells no trace",
-    "release_order: the card tells no trace",
+    "transparency: nobody captured between the hosts and the card",
 )
 
 
@@ -122,6 +122,14 @@ class _Run:
             self._lab.attempt("release", steps.release(self._lab), self._hosts)
             raise
         plays.release(self._lab, self._hosts)
+        left = [
+            f"{host} runs {name}"
+            for host, found in plays.status(self._lab, self._hosts).items()
+            for name in (*found["running"], *(f"guard of {device}" for device in found["attached"]))
+            if name.startswith((f"{self._id}/", "guard"))
+        ]
+        if left:
+            self._tell(LeftoversFound(tuple(left)))
 
     def _prepare(self, bitstream: bytes) -> None:
         plays.program(self._lab, self._card.name, bitstream)
@@ -229,7 +237,9 @@ class _Run:
         self._tell(NodeStarted(switch.name, "switch", "card"))
         if self._card.trace is None:
             self._skipped += _NO_TRACE
-            self._skipped.append("transparency: nobody captured between the hosts and the card")
+            counters = self._lab.do("counters", steps.counters(self._lab, self._card), [self._card_host])
+            statistics = make_record(0, switch.name, SwitchStatistics(counters[self._card_host.name]))
+            self._on_record(statistics)
             return
         self._lab.do("trace", self._fetch_trace(folder, switch.name), [self._card_host])
         host = self._card_host.name
