@@ -78,7 +78,7 @@ def _call(base: Path) -> int:
         try:
             connection.connect(str(socket_path(base)))
             break
-        except FileNotFoundError:
+        except (FileNotFoundError, ConnectionRefusedError):
             print("no agent runs", file=sys.stderr)
             return 75
         except OSError as error:

@@ -108,7 +108,7 @@ class _Keeper:
             self._pids[host] = self._await_up(host)
         build_networks(self.shape, self._pids, self.ledger)
         _write(folder / "known_hosts", "".join(known).encode())
-        power = [sys.executable, "-P", "-m", "testbed.lab.emulated.power", str(folder)]
+        power = [sys.executable, str(Path(__file__).with_name("power.py")), str(folder)]
         namespace = f"/proc/{os.getpid()}/ns/net"
         self._await_sshd()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

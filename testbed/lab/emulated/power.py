@@ -1,23 +1,32 @@
-"""`python -m testbed.lab.emulated.power FOLDER HOST`: power-cycle one host of an emulated lab."""
+"""`python power.py FOLDER HOST`: power-cycle one host of an emulated lab. Standard library only: an inventory names this
+file, and whoever reads that inventory may be anywhere."""
 
 from __future__ import annotations
 
+import json
+import socket
 import sys
-from pathlib import Path
 
-from testbed.lab.emulated.command import ask_keeper
-from workloads.errors import TestbedError
+_PATIENCE_S = 30.0
 
 
 def main(argv: list[str]) -> int:
     if len(argv) != 2:
-        print("usage: python -m testbed.lab.emulated.power FOLDER HOST", file=sys.stderr)
+        print("usage: power.py FOLDER HOST", file=sys.stderr)
         return 64
+    folder, host = argv
     try:
-        ask_keeper(Path(argv[0]), {"op": "cycle", "host": argv[1]})
-    except TestbedError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(_PATIENCE_S)
+            connection.connect(f"{folder}/keeper.sock")
+            connection.sendall(json.dumps({"op": "cycle", "host": host}).encode())
+            answer = json.loads(connection.recv(65_536) or b"{}")
+    except (OSError, ValueError) as error:
+        print(f"the keeper of the lab does not answer: {error}", file=sys.stderr)
+        return 75
+    if not answer.get("ok"):
+        print(answer.get("problem", "the keeper refused"), file=sys.stderr)
+        return 75
     return 0
 
 

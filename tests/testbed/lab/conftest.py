@@ -16,9 +16,9 @@ _CLOCK = (("h3", 5.0),)
 
 @pytest.fixture(scope="session")
 def small_lab() -> Iterator[Path]:
-    """h1, h2, h3 (whose clock is 5 s ahead) and the card host f1, whose card takes a second to load."""
+    """h1, h2, h3 (whose clock is 5 s ahead) and the card host f1, whose card takes some time to load."""
     require_lab()
-    shape = LabShape(f"t{os.getpid()}", hosts=3, clock_offsets=_CLOCK, card_load_ms=1000)
+    shape = LabShape(f"t{os.getpid()}", hosts=3, clock_offsets=_CLOCK, card_load_ms=2500)
     with lab_of(shape) as inventory:
         yield inventory
 
