@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from testbed.kernel.mounts import (
@@ -32,7 +32,7 @@ from testbed.kernel.mounts import (
     unshare_processes,
 )
 from testbed.kernel.processes import child_setup, identify, name_process
-from testbed.lab.emulated.shape import BASE, CARD_SOCKET, PYTHON, USER, site_packages
+from testbed.lab.emulated.shape import BASE, CARD_SOCKET, PYTHON, USER, site_packages, with_faults
 from testbed.ledger import Ledger
 
 __all__ = ["UID", "HostTask", "hold"]
@@ -64,7 +64,7 @@ class HostTask:
 
 
 def hold(task: HostTask, ledger: Ledger, commands: socket.socket) -> None:
-    """The holder; never returns. Over `commands` it says `up PID`, and hears `cycle`."""
+    """The holder; never returns. Over `commands` it says `up PID`, and hears `cycle`, or `cycle FAULTS` of the card."""
     child_setup(os.getppid(), lambda process: ledger.note_process(process, f"holder {task.name}"))
     name_process(f"lab {task.name}")
     unshare_host()
@@ -75,9 +75,11 @@ def hold(task: HostTask, ledger: Ledger, commands: socket.socket) -> None:
     while True:
         starter, init = _start(task, ledger)
         commands.send(f"up {os.getpid()} {init}".encode())
-        message = commands.recv(64)
-        if message != b"cycle":
+        word, _, faults = commands.recv(4096).partition(b" ")
+        if word != b"cycle":
             os._exit(0)
+        if faults and task.card:
+            task = replace(task, card=with_faults(task.card, faults.decode()))
         with contextlib.suppress(ProcessLookupError):
             os.kill(init, signal.SIGKILL)
         os.waitpid(starter, 0)

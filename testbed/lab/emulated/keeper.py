@@ -22,7 +22,7 @@ from testbed.kernel.namespaces import unshare_network
 from testbed.kernel.processes import end_processes, name_process
 from testbed.lab.emulated.host import HostTask, hold
 from testbed.lab.emulated.network import build_networks
-from testbed.lab.emulated.shape import CARD_HOST, LabShape, inventory_text
+from testbed.lab.emulated.shape import CARD_HOST, CARD_SOCKET, LabShape, inventory_text
 from testbed.ledger import Ledger, PathEntry, ProcessEntry
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
@@ -111,6 +111,7 @@ class _Keeper:
         power = [sys.executable, str(Path(__file__).with_name("power.py")), str(folder)]
         namespace = f"/proc/{os.getpid()}/ns/net"
         self._await_sshd()
+        self._await_card()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(folder / KEEPER_SOCKET))
         self._socket.listen(8)
@@ -155,6 +156,25 @@ class _Keeper:
                         raise InternalError(f"the sshd of emulated host {host} does not listen: {error}") from error
                     time.sleep(0.02)
 
+    def _await_card(self) -> None:
+        """Until the card answers on its registers."""
+        if not self.shape.card:
+            return
+        deadline = time.monotonic() + _START_S
+        # The holder has the card host's files; a unix socket is where its file is.
+        path = f"/proc/{self._pids[CARD_HOST]}/root{CARD_SOCKET}"
+        while True:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+                try:
+                    probe.connect(path)
+                    return
+                except OSError as error:
+                    if time.monotonic() > deadline:
+                        log = Path(path).with_suffix(".log")
+                        said = log.read_text(errors="replace")[-2000:] if log.exists() else ""
+                        raise InternalError(f"the emulated card does not come up: {error}\n{said}") from error
+            time.sleep(0.05)
+
     def wait(self) -> None:
         assert self._socket is not None, "built"
         with selectors.DefaultSelector() as selector:
@@ -176,9 +196,12 @@ class _Keeper:
                 self._over = True
                 return {"ok": True}
             case {"op": "cycle", "host": str(host)} if host in self._holders:
-                self._holders[host].send(b"cycle")
+                faults = request.get("card_faults")
+                self._holders[host].send(b"cycle" if faults is None else b"cycle " + (faults or "none").encode())
                 self._await_up(host)
                 self._await_sshd()
+                if host == CARD_HOST:
+                    self._await_card()
                 return {"ok": True}
             case {"op": "status"}:
                 return {"ok": True, "hosts": list(self._pids), "pids": self._pids}

@@ -7,7 +7,19 @@ from pathlib import Path
 
 from topologies import format_ip, host_ip
 
-__all__ = ["BASE", "CARD", "CARD_HOST", "CARD_SOCKET", "CARD_TRACE", "PYTHON", "USER", "LabShape", "inventory_text"]
+__all__ = [
+    "BASE",
+    "CARD",
+    "CARD_HOST",
+    "CARD_SOCKET",
+    "CARD_TRACE",
+    "PYTHON",
+    "USER",
+    "LabShape",
+    "inventory_text",
+    "site_packages",
+    "with_faults",
+]
 
 USER = "lab"
 BASE = "/run/ina-lab"
@@ -90,6 +102,11 @@ def inventory_text(shape: LabShape, namespace: str, power: list[str]) -> str:
         ]
     lines += ["groups:", f"  workers: [{', '.join(shape.workers)}]"]
     return "\n".join(lines) + "\n"
+
+
+def with_faults(card: tuple[str, ...], faults: str) -> tuple[str, ...]:
+    """The command line of the card's process (`card.card_command`) with other faults; `none`: a sound card."""
+    return (*card[:7], "" if faults == "none" else faults, *card[8:])
 
 
 def site_packages() -> Path:

@@ -1,0 +1,157 @@
+"""Whole runs on an emulated lab: the same sums as in virtual time, and what is left when something breaks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.lab.emulated.card import card_command
+from testbed.lab.emulated.command import ask_keeper
+from testbed.lab.emulated.shape import LabShape, with_faults
+from testbed.lab.events import LabStep
+from testbed.lab.inventory import load_inventory
+from testbed.run import RunResult, run_scenario
+from testbed.scenario import parse_scenario
+from testbed.scenario.model import Scenario
+from testbed.worlds.lab import LabWorld
+from tests.support.labs import changed, using
+from workloads.errors import LabError
+
+pytestmark = pytest.mark.root
+_TEXT = """\
+name: small
+world: lab
+topology: {kind: rack, hosts: 2}
+transport: {timeout: 14, retry_count: 3}
+job: {size: 40000, iterations: 2, message_packets: 10}
+time_limit: 20s
+"""
+
+
+def _scenario(world: str = "lab", seed: int = 3) -> Scenario:
+    return parse_scenario(_TEXT, "small.yaml", (), seed, world)
+
+
+def _sums(result: RunResult) -> dict[tuple[str, int], str]:
+    return {
+        (record["node"], record["iteration"]): record["sha256"]
+        for record in result.history
+        if record["event"] == "CollectiveCompleted"
+    }
+
+
+def _run(inventory: Path, folder: Path, steps: list[LabStep] | None = None) -> RunResult:
+    told = (lambda _: None) if steps is None else steps.append
+    world = LabWorld(load_inventory(inventory), told, state=folder / "state")
+    return run_scenario(_scenario(), folder / "run", world=world)
+
+
+@pytest.fixture
+def faulty(run_lab: Path) -> Iterator[Path]:
+    """The lab, whose card is a sound one again afterwards."""
+    yield run_lab
+    ask_keeper(run_lab.parent, {"op": "cycle", "host": "f1", "card_faults": ""})
+
+
+def _break_card(lab: Path, fault: str) -> None:
+    ask_keeper(lab.parent, {"op": "cycle", "host": "f1", "card_faults": fault})
+
+
+def _nothing_is_left(lab: Path, state: Path, hosts: tuple[str, ...] = ("h1", "h2", "f1")) -> dict[str, str]:
+    """The states of the cards, by name."""
+    inventory = load_inventory(lab)
+    cards = {}
+    with using(inventory, state) as (client, _):
+        for host in inventory.select(hosts):
+            found = client.agent(host).hello()
+            assert (found["leases"], found["running"], found["attached"]) == ([], [], []), host.name
+            cards |= {card["card"]: card["state"] for card in found["cards"]}
+            said = client.shell(host).run(["pgrep", "-f", "testbed [w]orker"], check=False)
+            assert said.stdout == b"", host.name
+    return cards
+
+
+def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Path) -> None:
+    steps: list[LabStep] = []
+    result = _run(run_lab, tmp_path, steps)
+    assert result.document["verdict"] == "pass", result.document["checks"]
+    names = {check["name"]: check["verdict"] for check in result.document["checks"]}
+    for name in ("bit_exact", "exactly_once", "liveness", "slots_private", "transparency", "no_leftovers"):
+        assert names[name] == "pass"
+    simulated = run_scenario(_scenario("simulated"), tmp_path / "simulated")
+    assert _sums(result) == _sums(simulated)
+    assert len(_sums(result)) == 4
+    told = {record["step"] for record in result.history if record["event"] == "LabStep"}
+    assert told == {step.step for step in steps}
+    wanted = {"check", "deploy", "lease", "program", "attach", "reset", "configure", "start", "prepare", "go", "stop"}
+    assert told >= wanted | {"collect", "trace", "release"}
+    assert _nothing_is_left(run_lab, tmp_path / "state") == {"fpga0": "programmed"}
+    token = next(iter((tmp_path / "state").glob("lab-secret"))).read_bytes().hex()
+    assert token not in (result.run_dir / "history.jsonl").read_text()
+
+
+def test_a_card_without_a_trace_is_judged_by_what_hosts_tell(run_lab: Path, tmp_path: Path) -> None:
+    inventory = changed(run_lab, ("    trace: /run/ina-card/fpga0\n", ""))
+    result = run_scenario(_scenario(), tmp_path / "run", world=LabWorld(inventory, state=tmp_path / "state"))
+    assert result.document["verdict"] == "pass", result.document["checks"]
+    assert {item["name"] for item in result.document["skipped"]} >= {"exactly_once", "slots_private", "transparency"}
+    (statistics,) = (record for record in result.history if record["event"] == "SwitchStatistics")
+    assert statistics["node"] == "s1"
+    assert sum(statistics["counters"].values()) > 0
+
+
+_FAULTS = {
+    "wrong-bitstream": ("another bitstream was loaded than the one that was sent", "half-programmed"),
+    "programming-fails:1": ("found 10 LOAD_BROKEN", "half-programmed"),
+    "agent-dies:10": ("nobody answers", "half-programmed"),
+    "garbage-reads:4": ("register", None),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", _FAULTS)
+def test_a_card_that_is_broken(faulty: Path, tmp_path: Path, fault: str) -> None:
+    problem, state = _FAULTS[fault]
+    _break_card(faulty, fault)
+    with pytest.raises(LabError, match=problem) as told:
+        _run(faulty, tmp_path)
+    assert (told.value.host, told.value.exit_code) == ("f1", 75)
+    cards = _nothing_is_left(faulty, tmp_path / "state")
+    assert state is None or cards == {"fpga0": state}
+
+
+@pytest.mark.slow
+def test_a_card_that_stops_passing_frames(faulty: Path, tmp_path: Path) -> None:
+    _break_card(faulty, "stops-passing:20")
+    result = _run(faulty, tmp_path)
+    assert result.exit_code == 1
+    names = {check["name"]: check["verdict"] for check in result.document["checks"]}
+    assert names["liveness"] == "fail"
+    assert _nothing_is_left(faulty, tmp_path / "state") == {"fpga0": "programmed"}
+
+
+@pytest.mark.slow
+def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path) -> None:
+    steps: list[LabStep] = []
+
+    def tell(step: LabStep) -> None:
+        steps.append(step)
+        if step.step == "go" and step.host == "h2":
+            threading.Thread(target=ask_keeper, args=(run_lab.parent, {"op": "cycle", "host": "h2"})).start()
+
+    world = LabWorld(load_inventory(run_lab), tell, state=tmp_path / "state")
+    with pytest.raises(LabError) as told:
+        run_scenario(_scenario(), tmp_path / "run", world=world)
+    assert told.value.host == "h2"
+    assert told.value.exit_code == 75
+    assert {step.host for step in steps if step.step == "release" and step.verdict == "done"} == {"h1", "f1"}
+    assert _nothing_is_left(run_lab, tmp_path / "state", ("h1", "f1")) == {"fpga0": "programmed"}
+
+
+def test_faults_of_the_command_line_are_where_the_holder_changes_them() -> None:
+    sound, broken = LabShape(hosts=2), LabShape(hosts=2, card_faults=("agent-dies:10",))
+    assert with_faults(card_command(sound), "agent-dies:10") == card_command(broken)
+    assert with_faults(card_command(broken), "none") == card_command(sound)
