@@ -81,6 +81,9 @@ examples:
     parser.add_argument("--hosts", type=_hosts, default=4, metavar="N", help="up: workers, 1 to 32 (default: 4)")
     parser.add_argument("--no-card", action="store_true", help="up: without an emulated card")
     parser.add_argument(
+        "--tunnels", action="store_true", help="up: no workers, the card's N ports are VXLAN tunnels (tb run --card)"
+    )
+    parser.add_argument(
         "--card-fault",
         action="append",
         default=[],
@@ -174,7 +177,9 @@ def _up(args: argparse.Namespace) -> int:
         raise ScenarioError(
             "is missing", file="tb lab up", key="--emulated", allowed="a lab of hardware is up by itself"
         )
-    shape = LabShape(args.name, args.hosts, not args.no_card, card_faults=tuple(args.card_fault))
+    if args.tunnels and args.no_card:
+        raise ScenarioError("tunnels lead to a card", file="tb lab up", key="--no-card", allowed="one of the two")
+    shape = LabShape(args.name, args.hosts, not args.no_card, args.tunnels, card_faults=tuple(args.card_fault))
     if args.dry_run:
         for host in shape.all_hosts:
             print(f"{host}: a network namespace with an sshd at {shape.address(host)}")

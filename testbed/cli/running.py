@@ -72,6 +72,9 @@ examples:
     parser.add_argument(
         "--inventory", metavar="FILE", type=Path, help="of the lab (default: as `tb lab --help` says); docs/lab.md"
     )
+    parser.add_argument(
+        "--card", metavar="NAME", help="emulated world: this card of the lab sums, attached by a tunnel"
+    )
     parser.add_argument("--seed", type=_seed, metavar="N", help="decides PSNs, gradients and which packets are struck")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
@@ -86,19 +89,24 @@ def run_run(args: argparse.Namespace) -> int:
     scenario = load_scenario(args.scenario, args.overrides, args.seed, args.world)
     if scenario.world == "emulated":
         require_root(f"run {args.scenario}", simulated_helps=True)
-    if scenario.world == "lab":
+    if args.card is not None and scenario.world != "emulated":
+        raise ScenarioError("means nothing in this world", file="tb run", key="--card", allowed="with --world emulated")
+    if scenario.world == "lab" or args.card is not None:
         return _run(scenario, args, _lab_world(args))
     if args.inventory is not None:
-        raise ScenarioError("means nothing in this world", file="tb run", key="--inventory", allowed="with --world lab")
+        raise ScenarioError(
+            "means nothing in this world", file="tb run", key="--inventory", allowed="with --world lab, or --card"
+        )
     return _run(scenario, args)
 
 
 def _lab_world(args: argparse.Namespace) -> World:
     from testbed.cli.lab import find_inventory, step_printer
     from testbed.lab.inventory import load_inventory
-    from testbed.worlds.lab import LabWorld
+    from testbed.worlds.lab import LabWorld, MixedWorld
 
-    return LabWorld(load_inventory(find_inventory(args.inventory)), step_printer(Console.of(args)))
+    inventory, printer = load_inventory(find_inventory(args.inventory)), step_printer(Console.of(args))
+    return LabWorld(inventory, printer) if args.card is None else MixedWorld(inventory, args.card, printer)
 
 
 def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = None) -> int:

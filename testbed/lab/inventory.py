@@ -8,8 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from testbed.lab.model import Card, Host, Interface, Inventory, KeyReference, Power
-from testbed.lab.schema import CARD_PORT, CardKeys, HostKeys, InterfaceKeys, InventoryKeys, KeyKeys, PowerKeys
+from testbed.lab.model import Card, Host, Interface, Inventory, KeyReference, Power, Tunnel
+from testbed.lab.schema import (
+    CARD_PORT,
+    CardKeys,
+    HostKeys,
+    InterfaceKeys,
+    InventoryKeys,
+    KeyKeys,
+    PowerKeys,
+    TunnelKeys,
+)
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.validate import key_names, validate_mapping, validate_section
 from testbed.scenario.yamlfile import parse_yaml, read_text
@@ -212,8 +221,14 @@ class _Build:
                     self.problems.add(here, f"is at {taken[port]} already", found=show(port), allowed="each port once")
                 taken[port] = f"cards.{name}"
                 ports.append((host, label))
-            cards[name] = Card(name, keys.host, keys.transport, tuple(ports), keys.program_timeout / 1e9, keys.trace)
+            tunnel = self._tunnel((*path, "tunnel"), keys.tunnel)
+            limit_s = keys.program_timeout / 1e9
+            cards[name] = Card(name, keys.host, keys.transport, tuple(ports), limit_s, tunnel, keys.trace)
         return cards
+
+    def _tunnel(self, path: KeyPath, value: object) -> Tunnel | None:
+        keys = None if value is None else validate_section(self.problems, path, value, TunnelKeys, "tunnel")
+        return None if keys is None else Tunnel(keys.address, keys.ports, keys.vni, keys.port)
 
     def _unknown_host(self, path: KeyPath, name: str, hosts: dict[str, Host]) -> None:
         self.problems.add(path, "no such host", found=show(name), allowed=", ".join(hosts), hint=closest(name, hosts))

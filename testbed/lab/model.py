@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workloads.errors import ScenarioError
 
-__all__ = ["Card", "Host", "Interface", "Inventory", "KeyReference", "Power"]
+__all__ = ["Card", "Host", "Interface", "Inventory", "KeyReference", "Power", "Tunnel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,18 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
+class Tunnel:
+    """VXLAN to the data ports of a card, port k in network `vni` + k. The card's host has the far ends, which send to us."""
+
+    address: str
+    """IPv4 address of the card's host"""
+    ports: int
+    vni: int = 100
+    port: int = 4789
+    """UDP"""
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     name: str
     host: str
@@ -95,6 +107,8 @@ class Card:
     ports: tuple[tuple[str, str], ...] = ()
     """(host, interface label) behind each data port, in port order"""
     program_timeout_s: float = 60.0
+    tunnel: Tunnel | None = None
+    """None: its data ports have cables only"""
     trace: str | None = None
     """prefix of files on its host where it tells what it did since its START: events in TRACE.jsonl, frames in TRACE.pcapng;
     cards of silicon have none"""

@@ -9,7 +9,7 @@ from pydantic import Field, PlainValidator
 
 from testbed.scenario.fields import BoolKey, DurationKey, Section, WordKey, choice, refuse, whole
 
-__all__ = ["CARD_PORT", "CardKeys", "HostKeys", "InterfaceKeys", "InventoryKeys", "KeyKeys", "PowerKeys"]
+__all__ = ["CARD_PORT", "CardKeys", "HostKeys", "InterfaceKeys", "InventoryKeys", "KeyKeys", "PowerKeys", "TunnelKeys"]
 
 CARD_PORT = "host.interface, as h1.data"
 _TRANSPORT = "unix:/path, bar:/path or udp:address:port"
@@ -121,5 +121,15 @@ class CardKeys(Section):
     host: WordKey
     transport: TransportKey
     ports: Annotated[tuple[str, ...], _words("not a list of ports", f"a list; each {CARD_PORT}", 0)] = ()
+    tunnel: Any = None
     trace: Folder | None = None
     program_timeout: DurationKey = 60_000_000_000
+
+
+class TunnelKeys(Section):
+    """`cards.NAME.tunnel`: VXLAN to its data ports."""
+
+    address: Annotated[str, _form(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}", "not an IPv4 address", "as 10.0.0.9")]
+    ports: Annotated[int, whole(1, 64)]
+    vni: Annotated[int, whole(0, (1 << 24) - 64, " (network of port 0)")] = 100
+    port: Annotated[int, whole(1, 65_535, " (UDP)")] = 4789

@@ -16,7 +16,10 @@ from topologies import PREFIX_LENGTH, host_mac
 __all__ = ["build_networks"]
 
 _BRIDGE = "lab0"
-_MANAGEMENT_MTU = 1500
+_MANAGEMENT_MTU = 9100
+"""room for what tunnels add"""
+FIRST_VNI, VXLAN_PORT = 100, 4789
+"""as the inventory's defaults"""
 
 
 def build_networks(shape: LabShape, pids: Mapping[str, int], ledger: Ledger) -> None:
@@ -47,6 +50,9 @@ def build_networks(shape: LabShape, pids: Mapping[str, int], ledger: Ledger) -> 
             _lonely_interface(shape, host, pids[host], ledger)
         return
     card = pids[CARD_HOST]
+    if shape.tunnels:
+        _tunnels(shape, card, ledger)
+        return
     for number, host in enumerate(shape.workers):
         ledger.note(LinkEntry("d0", namespace_inode(pids[host])))
         with inside(pids[host]), IPRoute() as netlink:
@@ -54,6 +60,21 @@ def build_networks(shape: LabShape, pids: Mapping[str, int], ledger: Ledger) -> 
             add_veth_pair(netlink, "d0", host_mac(number + 1), f"p{number}", port_mac, card, shape.mtu)
         _set_up(pids[host], {"d0": shape.data_address(host)}, PREFIX_LENGTH, data=True)
         _set_up(card, {f"p{number}": None}, 0, data=True)
+
+
+def _tunnels(shape: LabShape, pid: int, ledger: Ledger) -> None:
+    """The far ends: data ports that send to the clients' side."""
+    from pyroute2 import IPRoute
+
+    with inside(pid), IPRoute() as netlink:
+        for number in range(shape.hosts):
+            ledger.note(LinkEntry(f"p{number}", namespace_inode(pid)))
+            netlink.link(
+                "add", kind="vxlan", ifname=f"p{number}", vxlan_id=FIRST_VNI + number, vxlan_port=VXLAN_PORT,
+                vxlan_local=shape.address(CARD_HOST), vxlan_group=shape.gateway, vxlan_learning=0,
+            )  # fmt: skip
+    for number in range(shape.hosts):
+        _set_up(pid, {f"p{number}": None}, 0, data=True)
 
 
 def _lonely_interface(shape: LabShape, host: str, pid: int, ledger: Ledger) -> None:

@@ -37,6 +37,8 @@ class LabShape:
     hosts: int = 4
     """workers; at most 32"""
     card: bool = True
+    tunnels: bool = False
+    """the card's data ports are VXLAN tunnels to the clients' side instead of cables to workers, of which there are none"""
     mtu: int = 9000
     disk_bytes: int = 256 << 20
     """of each host's folder"""
@@ -49,6 +51,8 @@ class LabShape:
 
     @property
     def workers(self) -> tuple[str, ...]:
+        if self.tunnels:
+            return ()
         return tuple(f"h{number}" for number in range(1, self.hosts + 1))
 
     @property
@@ -98,9 +102,12 @@ def inventory_text(shape: LabShape, namespace: str, power: list[str]) -> str:
             f"    host: {CARD_HOST}",
             f"    transport: unix:{CARD_SOCKET}",
             f"    trace: {CARD_TRACE}",
-            f"    ports: [{ports}]",
+            f"    tunnel: {{address: {shape.address(CARD_HOST)}, ports: {shape.hosts}}}"
+            if shape.tunnels
+            else f"    ports: [{ports}]",
         ]
-    lines += ["groups:", f"  workers: [{', '.join(shape.workers)}]"]
+    if shape.workers:
+        lines += ["groups:", f"  workers: [{', '.join(shape.workers)}]"]
     return "\n".join(lines) + "\n"
 
 

@@ -1,5 +1,7 @@
-"""The lab world: workers on remote hosts, aggregation by a card, over SSH (docs/lab.md)."""
+"""Worlds with hardware of a lab: workers and card there (`LabWorld`), or emulated hosts with a card there (`MixedWorld`);
+docs/lab.md."""
 
+from testbed.worlds.lab.mixed import MixedWorld
 from testbed.worlds.lab.world import LabWorld
 
-__all__ = ["LabWorld"]
+__all__ = ["LabWorld", "MixedWorld"]

@@ -13,9 +13,9 @@ from testbed.scenario.model import Scenario
 from workloads.config import WorkerConfig
 from workloads.errors import LabError, ScenarioError
 
-__all__ = ["choose_card", "localised", "places", "refuse_for_lab"]
+__all__ = ["PROGRAMS", "choose_card", "localised", "places", "refuse_for_lab", "worker_of"]
 
-_PROGRAMS = ("netreduce", "fpga")
+PROGRAMS = ("netreduce", "fpga")
 
 
 def refuse_for_lab(scenario: Scenario) -> None:
@@ -26,8 +26,8 @@ def refuse_for_lab(scenario: Scenario) -> None:
 
     if scenario.topology.kind != "rack":
         raise refuse("a lab has one card between its hosts", "topology.kind", scenario.topology.kind, "rack")
-    if scenario.switch.program not in _PROGRAMS:
-        raise refuse("a card runs this program only", "switch.program", scenario.switch.program, ", ".join(_PROGRAMS))
+    if scenario.switch.program not in PROGRAMS:
+        raise refuse("a card runs this program only", "switch.program", scenario.switch.program, ", ".join(PROGRAMS))
     if scenario.faults:
         allowed = "none in world lab; emulated and simulated have them"
         raise refuse("the cables of a lab cannot be struck", "faults", scenario.faults[0].name, allowed)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from playbooks.lab import plays
-from switch_nodes.events import SwitchStatistics
 from switch_nodes.fpga.bitstream import reference_bitstream
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
@@ -24,12 +23,12 @@ from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
 from testbed.lab.nodefile import dump_node_config
-from testbed.lab.transfer import receive
 from testbed.plan import Plan, make_plan
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.control import make_record
 from testbed.worlds.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
-from testbed.worlds.lab.gathering import clock_of, read_lines, trace_records, worker_records
+from testbed.worlds.lab.cardside import configure_card, tell_card
+from testbed.worlds.lab.gathering import clock_of, read_lines, worker_records
 from testbed.worlds.lab.placing import choose_card, localised, places, refuse_for_lab, worker_of
 from workloads.errors import InternalError, LabError
 from workloads.machine import Event
@@ -39,11 +38,6 @@ __all__ = ["LabWorld"]
 _READY_PATIENCE_S = 60.0
 _POLL_S = 0.2
 _LEASE_MARGIN_S = 300.0
-_NO_TRACE = (
-    "slots_private: the card tells no trace",
-    "exactly_once: the card tells no trace",
-    "transparency: nobody captured between the hosts and the card",
-)
 
 
 class LabWorld:
@@ -142,9 +136,7 @@ class _Run:
         by_role = {self._role[host]: found for host, found in facts.items()}
         self._plan = make_plan(localised(self._plan.scenario, by_role))
         (switch,) = self._plan.switches
-        plays.reset(self._lab, self._card.name)
-        plays.configure(self._lab, self._card.name, dump_node_config(switch))
-        plays.start(self._lab, self._card.name)
+        configure_card(self._lab, self._card, switch)
         configs = {worker.name: worker for worker in self._plan.workers}
 
         def start(host: Host) -> steps.Done:
@@ -235,28 +227,13 @@ class _Run:
     def _tell_card(self, folder: Path, origin: int) -> None:
         (switch,) = self._plan.switches
         self._tell(NodeStarted(switch.name, "switch", "card"))
-        if self._card.trace is None:
-            self._skipped += _NO_TRACE
-            if all(found["exit"] == 0 for found in self._exits.values()) and len(self._exits) == len(self._workers):
+        capture = self._run_dir / f"{switch.name}.pcapng" if self._plan.scenario.capture else None
+        skipped = tell_card(self._lab, self._card, switch.name, folder, origin, self._on_record, capture)
+        self._skipped += skipped
+        if skipped:
+            self._skipped.append("transparency: nobody captured between the hosts and the card")
+            if len(self._exits) == len(self._workers) and all(found["exit"] == 0 for found in self._exits.values()):
                 self._skipped.append("liveness: all workers finished; the card tells not what is left in its slots")
-            counters = self._lab.do("counters", steps.counters(self._lab, self._card), [self._card_host])
-            statistics = make_record(0, switch.name, SwitchStatistics(counters[self._card_host.name]))
-            self._on_record(statistics)
-            return
-        self._lab.do("trace", self._fetch_trace(folder, switch.name), [self._card_host])
-        host = self._card_host.name
-        for record in trace_records(read_lines(folder / f"{host}-trace.jsonl", host), switch.name, origin):
-            self._on_record(record)
-
-    def _fetch_trace(self, folder: Path, switch: str) -> Callable[[Host], steps.Done]:
-        def act(host: Host) -> steps.Done:
-            shell = self._lab.shell(host)
-            size = receive(shell, f"{self._card.trace}.jsonl", folder / f"{host.name}-trace.jsonl")
-            if self._plan.scenario.capture:
-                size += receive(shell, f"{self._card.trace}.pcapng", self._run_dir / f"{switch}.pcapng")
-            return steps.Done(size, f"{size} bytes")
-
-        return act
 
     def _captures(self) -> tuple[Path, ...]:
         paths = [self._run_dir / f"{switch.name}.pcapng" for switch in self._plan.switches]
