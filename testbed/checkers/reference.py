@@ -6,7 +6,7 @@ becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is 
 Over machines of several workers: inside a machine first, then the machines' partial sums in the order of the machines.
 Parallel NetReduce folds piece c of n in the order c, c+1, ..., c-1 (mod n) of each machine's workers; Tencent's all-reduce the whole
 gradient from the last worker of a machine to its first, and the machines' partial sums as a ring.
-SwitchML sums integers that the workers agreed on by exponents (`switchml_sum`).
+SwitchML, ATP and ESA sum integers that the workers agreed on by exponents (`quantised_sum`).
 A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp) per step.
 """
 
@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checkers.reference_switchml import switchml_sum
+from testbed.checkers.blocks import IN_BLOCKS
+from testbed.checkers.reference_quantised import quantised_sum
 from testbed.plan import Plan
 from topologies import machine_groups
 from workloads.config import ArithmeticSpec, HostConfig, WorkerConfig, WorkloadConfig
-from workloads.switchml import SwitchMlConfig
 
 __all__ = [
     "Array",
@@ -35,6 +35,7 @@ __all__ = [
     "fold",
     "machines_fold",
     "ring_fold",
+    "workers_in",
 ]
 
 Array: TypeAlias = NDArray[Any]
@@ -142,11 +143,16 @@ def _canonical(total: Array) -> Array:
 
 
 def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterator[list[Array]]:
-    """Per iteration, what each worker must hold, in the order of the plan. A worker that trains gets the result before its
-    next gradient, so the reference trains along."""
+    """Per iteration, what each worker must hold, in the order of the plan: of the workers whose job has that iteration
+    (`workers_in`). A worker that trains gets the result before its next gradient, so the reference trains along."""
     groups = [_expected_of_group(plan, workers, create or default_sources()) for workers in plan.groups.values()]
-    for totals in zip(*groups, strict=True):
+    for totals in zip_longest(*groups, fillvalue=()):
         yield [total for group in totals for total in group]
+
+
+def workers_in(plan: Plan, iteration: int) -> tuple[str, ...]:
+    """Names of those whose job has that iteration, in the order of the plan."""
+    return tuple(worker.name for worker in plan.workers if worker.workload.iterations > iteration)
 
 
 def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFactory) -> Iterator[list[Array]]:
@@ -166,8 +172,8 @@ def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFa
             totals = [gradients[rank - 1] for rank in range(size)]
         elif collective.kind == "ring":
             totals = [ring_fold(gradients, collective.arithmetic)] * size
-        elif isinstance(first, SwitchMlConfig):
-            totals = [switchml_sum(gradients, first.elements // 2)] * size
+        elif isinstance(first, IN_BLOCKS):
+            totals = [quantised_sum(gradients, first.elements // 2)] * size
         elif isinstance(first, WorkerConfig) and first.phases:
             totals = [machines_fold(collective.kind, groups, gradients, collective.arithmetic)] * size
         else:

@@ -31,6 +31,8 @@ OTHERWISE = {
     "accelerator-lossy": (*SMALL, "faults.loss.rate=5%"),
     "dead-link": (*SMALL, "faults.cut.from=5ms", "transport.timeout=10"),
     "first-of-last-message-lost": ("job.size=99264", "faults.first.match.message=4"),
+    "jobs-64": ("jobs=[{workers: 2, size: 8kB}, {workers: 3, size: 12kB, arrival: 1ms}]", "faults.loss.rate=10%"),
+    "jobs-mix": ("job.scale=20000", "job.iterations=1"),
     "hierarchical-lossy": ("job.size=60kB", "job.message_packets=8"),
     "last-result-lost": (*SMALL, "faults.result.match.message=4"),
     "link-flap": ("job.size=200kB",),
@@ -79,6 +81,11 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "spine-leaf-ring",
         "fat-tree-ring",
         "switchml",
+        "jobs-mix",
+        "atp",
+        "atp-two-jobs",
+        "esa",
+        "esa-scarce",
         "congested",
         "hierarchical",
         "hierarchical-ring",
@@ -86,7 +93,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
     }
     assert set(IN_VIRTUAL_TIME) - struck == quiet
     marking = [case.scenario for case, text in zip(cases, texts, strict=True) if re.search(r'"marks":[1-9]', text)]
-    assert marking == ["congested", "shift", "shift"]
+    assert marking == ["atp-two-jobs", "congested", "esa-scarce", "shift", "shift"]
 
 
 HASH_ORDER = """
