@@ -18,6 +18,7 @@ __all__ = [
     "configure",
     "deploy",
     "detach",
+    "held",
     "lease",
     "power_cycle",
     "program",
@@ -49,6 +50,14 @@ def lease(lab: Lab, hosts: Sequence[Host], seconds: float) -> None:
     if failed:
         lab.attempt("release", steps.release(lab), [outcome.target for outcome in outcomes if outcome.error is None])
         raise failed[0]
+
+
+def held(lab: Lab, hosts: Sequence[Host]) -> frozenset[str]:
+    """Names of hosts that we have leased already: what is done there for a while must not end that."""
+    found = status(lab, hosts)
+    return frozenset(
+        name for name, hello in found.items() if any(lease["owner"] == lab.owner.name for lease in hello["leases"])
+    )
 
 
 def release(lab: Lab, hosts: Sequence[Host], *, by_force: bool = False) -> None:

@@ -34,7 +34,7 @@ _ACTIONS: dict[str, str] = {
     "release": "give them back; --break: whoever has them",
     "program": "load a bitstream into a card",
     "reset": "a card as after power-on",
-    "run": "a scenario on the lab: tb run SCENARIO --world lab",
+    "run": "a scenario on the lab, as tb run SCENARIO --world lab",
     "collect": "files of a run from hosts",
     "power-cycle": "switch hosts off and on",
     "console": "a shell on one host",
@@ -96,7 +96,7 @@ examples:
     parser.add_argument("--bitstream", type=Path, metavar="FILE", help="program: what to load")
     parser.add_argument("--yes", action="store_true", help="trust: record the keys that are shown")
     parser.add_argument("--replace", action="store_true", help="trust: also where another key is trusted now")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="collect: where to (default: ./RUN)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="collect, run: where to (default of collect: ./RUN)")
 
 
 def run_lab(args: argparse.Namespace) -> int:
@@ -108,11 +108,8 @@ def run_lab(args: argparse.Namespace) -> int:
         for line in lab_down(args.name):
             print(f"removed {line}")
         return 0
-    if args.action == "run":
-        raise ScenarioError(
-            "runs are started by another command", file="tb lab", key="run",
-            allowed=f"tb run {' '.join(args.names) or 'SCENARIO'} --world lab [--inventory FILE]",
-        )  # fmt: skip
+    if args.action == "run" and not args.dry_run:
+        return _run(args)
     from testbed.lab.inventory import load_inventory
 
     inventory = load_inventory(find_inventory(args.inventory))
@@ -170,6 +167,17 @@ def step_printer(console: Console, *, as_json: bool = False) -> Callable[[LabSte
     return tell
 
 
+def _run(args: argparse.Namespace) -> int:
+    """What `tb run` does."""
+    from testbed.cli.main import main
+
+    if len(args.names) != 1:
+        raise ScenarioError("which scenario is meant", file="tb lab run", allowed="tb lab run SCENARIO")
+    more = ["--inventory", str(args.inventory)] if args.inventory is not None else []
+    more += ["--out", str(args.out)] if args.out is not None else []
+    return main(["run", args.names[0], "--world", "lab", *more, *(["--json"] if args.json else [])])
+
+
 def _up(args: argparse.Namespace) -> int:
     from testbed.lab.emulated import LabShape, lab_up
 
@@ -215,8 +223,30 @@ def _chosen(inventory: Inventory, args: argparse.Namespace) -> tuple[Host, ...]:
     return inventory.select(args.names[1:] if args.action == "collect" else args.names)
 
 
+def _dry_run_of_a_run(inventory: Inventory, args: argparse.Namespace) -> int:
+    from testbed.scenario import load_scenario
+    from testbed.worlds.lab.placing import choose_card, places, refuse_for_lab
+
+    if len(args.names) != 1:
+        raise ScenarioError("which scenario is meant", file="tb lab run", allowed="tb lab run SCENARIO --dry-run")
+    scenario = load_scenario(args.names[0], world="lab")
+    refuse_for_lab(scenario)
+    card = choose_card(inventory)
+    for role, (name, label) in places(scenario, inventory, card).items():
+        host = inventory.hosts[name]
+        print(f"{name} ({host.user or 'you'}@{host.address}): worker {role} on {host.interface(label).device}")
+    host = inventory.hosts[card.host]
+    print(
+        f"{host.name} ({host.user or 'you'}@{host.address}): card {card.name} as switch {scenario.topology.switches[0].name}"
+    )
+    return 0
+
+
 def _dry_run(inventory: Inventory, args: argparse.Namespace) -> int:
     from testbed.lab.package import build_package
+
+    if args.action == "run":
+        return _dry_run_of_a_run(inventory, args)
 
     for host in _chosen(inventory, args):
         words = {

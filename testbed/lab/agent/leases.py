@@ -52,7 +52,7 @@ class LeaseBook:
         self._leases: dict[str, Lease] = {}
 
     def grant(self, resource: str, owner: str, token: str, seconds: float, now: float) -> Lease:
-        """New, or renewed when the token is that of the lease that runs. Raises LeaseRefused."""
+        """New, or renewed when the token is that of the lease that runs; that never makes it shorter. Raises LeaseRefused."""
         self._check(resource)
         if not 0 < seconds <= MAX_SECONDS:
             raise LeaseRefused(f"a lease lasts more than 0 and at most {MAX_SECONDS:g} s")
@@ -61,7 +61,8 @@ class LeaseBook:
         held = self.holder(resource, now)
         if held is not None and held.token_hash != _hash(token):
             raise LeaseRefused(_held(held), held)
-        lease = Lease(resource, owner, held.since if held else now, now + seconds, _hash(token))
+        end = max(now + seconds, held.end) if held else now + seconds
+        lease = Lease(resource, owner, held.since if held else now, end, _hash(token))
         self._leases[resource] = lease
         return lease
 

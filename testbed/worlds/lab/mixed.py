@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -88,8 +88,9 @@ class MixedWorld:
         with Lab(self._inventory, tell, state=self._state) as lab, lab.owner.alone():
             plays.check(lab, [host], needs_version=False)
             plays.deploy(lab, [host])
+            kept = plays.held(lab, [host])
             plays.lease(lab, [host], plan.scenario.time_limit_ns / 1e9 + _LEASE_MARGIN_S)
-            with self._giving_back(lab, host):
+            with self._giving_back(lab, [] if kept else [host]):
                 plays.program(lab, self._card.name, reference_bitstream())
                 configure_card(lab, self._card, switch)
                 lab.close()
@@ -106,12 +107,13 @@ class MixedWorld:
         return RunFacts(facts.captures, environment, (*facts.skipped, *skipped), facts.plan)
 
     @contextmanager
-    def _giving_back(self, lab: Lab, host: Host) -> Iterator[None]:
+    def _giving_back(self, lab: Lab, hosts: Sequence[Host]) -> Iterator[None]:
+        """A lease that we had before stays."""
         try:
             yield
         except BaseException:
             with suppress(LabError):
                 plays.stop(lab, self._card.name)
-            lab.attempt("release", steps.release(lab), [host])
+            lab.attempt("release", steps.release(lab), hosts)
             raise
-        plays.release(lab, [host])
+        plays.release(lab, hosts)

@@ -97,6 +97,7 @@ class _Run:
         plays.deploy(self._lab, self._hosts)
         self._check()
         limit_s = self._plan.scenario.time_limit_ns / 1e9
+        self._kept = plays.held(self._lab, self._hosts)
         plays.lease(self._lab, self._hosts, limit_s + _LEASE_MARGIN_S)
         with self._giving_back():
             self._prepare(bitstream)
@@ -107,15 +108,22 @@ class _Run:
 
     @contextmanager
     def _giving_back(self) -> Iterator[None]:
-        """Leases end, and with them everything that lives by them. After a failure the card is stopped first."""
+        """Leases end, and with them everything that lives by them; one that we had before stays. After a failure the card is
+        stopped first, and no second failure hides the first."""
+        ours = [host for host in self._hosts if host.name not in self._kept]
+        kept = [host for host in self._workers if host.name in self._kept]
         try:
             yield
         except BaseException:
             with suppress(LabError):
                 plays.stop(self._lab, self._card.name)
-            self._lab.attempt("release", steps.release(self._lab), self._hosts)
+            for step, act in self._endings():
+                self._lab.attempt(step, act, kept)
+            self._lab.attempt("release", steps.release(self._lab), ours)
             raise
-        plays.release(self._lab, self._hosts)
+        for step, act in self._endings():
+            self._lab.do(step, act, kept)
+        plays.release(self._lab, ours)
         left = [
             f"{host} runs {name}"
             for host, found in plays.status(self._lab, self._hosts).items()
@@ -124,6 +132,12 @@ class _Run:
         ]
         if left:
             self._tell(LeftoversFound(tuple(left)))
+
+    def _endings(self) -> tuple[tuple[str, Callable[[Host], steps.Done]], ...]:
+        """What the end of a lease would have done."""
+        labels = dict(self._seats.values())
+        stop = steps.asked(self._lab, "stop", run=self._id)
+        return ("stop", stop), ("detach", lambda host: steps.detach(self._lab, labels[host.name])(host))
 
     def _prepare(self, bitstream: bytes) -> None:
         plays.program(self._lab, self._card.name, bitstream)

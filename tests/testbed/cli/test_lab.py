@@ -43,13 +43,26 @@ def test_list(inventory: str, capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_a_dry_run_says_what_would_run_where(inventory: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_says_what_would_run_where(
+    inventory: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["lab", "lease", "workers", "--dry-run", "--inventory", inventory]) == 0
     assert capsys.readouterr().out == "h1 (lab@10.0.0.1): ask the agent at /srv/ina/agent.sock: lease\n"
     assert main(["lab", "program", "fpga0", "--dry-run", "--inventory", inventory]) == 0
     assert capsys.readouterr().out == (
         "f1 (lab@10.0.0.9): send the bitstream to /srv/ina/bitstreams\n"
         "f1 (lab@10.0.0.9): ask the agent at /srv/ina/agent.sock: program\n"
+    )
+    (tmp_path / "one.yaml").write_text("name: s\ntopology: {kind: rack, hosts: 2}\n")
+    two = _INVENTORY.replace("ports: [h1.data]", "ports: [h1.data, f1.data]").replace(
+        "f1: {address: 10.0.0.9}", "f1: {address: 10.0.0.9, interfaces: {data: {device: eth2}}}"
+    )
+    (tmp_path / "two.yaml").write_text(two)
+    assert main(["lab", "run", "one.yaml", "--dry-run", "--inventory", "two.yaml"]) == 0
+    assert capsys.readouterr().out == (
+        "h1 (lab@10.0.0.1): worker h1 on eth1\n"
+        "f1 (lab@10.0.0.9): worker h2 on eth2\n"
+        "f1 (lab@10.0.0.9): card fpga0 as switch s1\n"
     )
     for action in ("check", "deploy", "status", "release", "reset", "power-cycle", "trust"):
         assert main(["lab", action, "--dry-run", "--inventory", inventory]) == 0
@@ -66,7 +79,9 @@ def test_a_dry_run_says_what_would_run_where(inventory: str, capsys: pytest.Capt
         (["collect"], "tb lab collect: which run is meant; allowed: tb lab collect RUN [HOST ...]"),
         (["power-cycle"], "tb lab power-cycle: which hosts are meant"),
         (["console"], "tb lab console: which host is meant; allowed: one host"),
-        (["run", "rack"], "allowed: tb run rack --world lab"),
+        (["run"], "tb lab run: which scenario is meant"),
+        (["run", "rack"], "card fpga0 has fewer ports than the scenario has hosts"),
+        (["run", "rack", "--dry-run"], "card fpga0 has fewer ports than the scenario has hosts"),
         (["up"], "tb lab up: --emulated: is missing"),
     ],
 )

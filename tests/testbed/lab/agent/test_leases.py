@@ -29,6 +29,7 @@ def test_who_shows_the_token_goes_on() -> None:
     again = book.grant("host", "ann@a", _ANN, 60, now=1050)
     assert (again.since, again.end) == (1000, 1110)
     assert book.check("host", _ANN, now=1100) == again
+    assert book.grant("host", "ann@a", _ANN, 1, now=1051).end == 1110, "a renewal makes it no shorter"
     with pytest.raises(LeaseRefused, match="leased by ann@a"):
         book.check("host", _BOB, now=1100)
     with pytest.raises(LeaseRefused, match="host is leased by nobody; first: tb lab lease"):

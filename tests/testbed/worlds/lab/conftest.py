@@ -17,3 +17,9 @@ def run_lab() -> Iterator[Path]:
     require_lab()
     with lab_of(LabShape(f"w{os.getpid()}", hosts=2)) as inventory:
         yield inventory
+
+
+@pytest.fixture(scope="session")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the one user of these tests has his secret."""
+    return tmp_path_factory.mktemp("state")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from playbooks.lab import plays
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.shape import LabShape, with_faults
 from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory
+from testbed.lab.ssh import open_shell
 from testbed.run import RunResult, run_scenario
 from testbed.scenario import parse_scenario
 from testbed.scenario.model import Scenario
@@ -43,9 +46,9 @@ def _sums(result: RunResult) -> dict[tuple[str, int], str]:
     }
 
 
-def _run(inventory: Path, folder: Path, steps: list[LabStep] | None = None) -> RunResult:
+def _run(inventory: Path, folder: Path, state: Path, steps: list[LabStep] | None = None) -> RunResult:
     told = (lambda _: None) if steps is None else steps.append
-    world = LabWorld(load_inventory(inventory), told, state=folder / "state")
+    world = LabWorld(load_inventory(inventory), told, state=state)
     return run_scenario(_scenario(), folder / "run", world=world)
 
 
@@ -74,9 +77,19 @@ def _nothing_is_left(lab: Path, state: Path, hosts: tuple[str, ...] = ("h1", "h2
     return cards
 
 
-def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Path) -> None:
+def _take_back(lab: Path, state: Path, name: str) -> None:
+    """Of a host that nobody could ask, the lease is still ours, and outlived its agent."""
+    inventory = load_inventory(lab)
+    host = inventory.hosts[name]
+    with using(inventory, state) as (client, _):
+        plays.deploy(client, [host])
+        assert plays.held(client, [host]) == {name}
+        plays.release(client, [host])
+
+
+def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Path, state: Path) -> None:
     steps: list[LabStep] = []
-    result = _run(run_lab, tmp_path, steps)
+    result = _run(run_lab, tmp_path, state, steps)
     assert result.document["verdict"] == "pass", result.document["checks"]
     names = {check["name"]: check["verdict"] for check in result.document["checks"]}
     for name in ("bit_exact", "exactly_once", "liveness", "slots_private", "transparency", "no_leftovers"):
@@ -88,14 +101,14 @@ def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Pat
     assert told == {step.step for step in steps}
     wanted = {"check", "deploy", "lease", "program", "attach", "reset", "configure", "start", "prepare", "go", "stop"}
     assert told >= wanted | {"collect", "trace", "release"}
-    assert _nothing_is_left(run_lab, tmp_path / "state") == {"fpga0": "programmed"}
-    token = next(iter((tmp_path / "state").glob("lab-secret"))).read_bytes().hex()
+    assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
+    token = next(iter(state.glob("lab-secret"))).read_bytes().hex()
     assert token not in (result.run_dir / "history.jsonl").read_text()
 
 
-def test_a_card_without_a_trace_is_judged_by_what_hosts_tell(run_lab: Path, tmp_path: Path) -> None:
+def test_a_card_without_a_trace_is_judged_by_what_hosts_tell(run_lab: Path, tmp_path: Path, state: Path) -> None:
     inventory = changed(run_lab, ("    trace: /run/ina-card/fpga0\n", ""))
-    result = run_scenario(_scenario(), tmp_path / "run", world=LabWorld(inventory, state=tmp_path / "state"))
+    result = run_scenario(_scenario(), tmp_path / "run", world=LabWorld(inventory, state=state))
     assert result.document["verdict"] == "pass", result.document["checks"]
     assert {item["name"] for item in result.document["skipped"]} >= {"exactly_once", "slots_private", "transparency"}
     (statistics,) = (record for record in result.history if record["event"] == "SwitchStatistics")
@@ -113,28 +126,28 @@ _FAULTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", _FAULTS)
-def test_a_card_that_is_broken(faulty: Path, tmp_path: Path, fault: str) -> None:
-    problem, state = _FAULTS[fault]
+def test_a_card_that_is_broken(faulty: Path, tmp_path: Path, state: Path, fault: str) -> None:
+    problem, left = _FAULTS[fault]
     _break_card(faulty, fault)
     with pytest.raises(LabError, match=problem) as told:
-        _run(faulty, tmp_path)
+        _run(faulty, tmp_path, state)
     assert (told.value.host, told.value.exit_code) == ("f1", 75)
-    cards = _nothing_is_left(faulty, tmp_path / "state")
-    assert state is None or cards == {"fpga0": state}
+    cards = _nothing_is_left(faulty, state)
+    assert left is None or cards == {"fpga0": left}
 
 
 @pytest.mark.slow
-def test_a_card_that_stops_passing_frames(faulty: Path, tmp_path: Path) -> None:
+def test_a_card_that_stops_passing_frames(faulty: Path, tmp_path: Path, state: Path) -> None:
     _break_card(faulty, "stops-passing:20")
-    result = _run(faulty, tmp_path)
+    result = _run(faulty, tmp_path, state)
     assert result.exit_code == 1
     names = {check["name"]: check["verdict"] for check in result.document["checks"]}
     assert names["liveness"] == "fail"
-    assert _nothing_is_left(faulty, tmp_path / "state") == {"fpga0": "programmed"}
+    assert _nothing_is_left(faulty, state) == {"fpga0": "programmed"}
 
 
 @pytest.mark.slow
-def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path) -> None:
+def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
     steps: list[LabStep] = []
 
     def tell(step: LabStep) -> None:
@@ -142,13 +155,50 @@ def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path) -> No
         if step.step == "go" and step.host == "h2":
             threading.Thread(target=ask_keeper, args=(run_lab.parent, {"op": "cycle", "host": "h2"})).start()
 
-    world = LabWorld(load_inventory(run_lab), tell, state=tmp_path / "state")
+    world = LabWorld(load_inventory(run_lab), tell, state=state)
     with pytest.raises(LabError) as told:
         run_scenario(_scenario(), tmp_path / "run", world=world)
     assert told.value.host == "h2"
     assert told.value.exit_code == 75
     assert {step.host for step in steps if step.step == "release" and step.verdict == "done"} == {"h1", "f1"}
-    assert _nothing_is_left(run_lab, tmp_path / "state", ("h1", "f1")) == {"fpga0": "programmed"}
+    assert _nothing_is_left(run_lab, state, ("h1", "f1")) == {"fpga0": "programmed"}
+    _take_back(run_lab, state, "h2")
+
+
+@pytest.mark.slow
+def test_an_agent_that_dies_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    """Its worker notices that nobody holds its other end any more."""
+    steps: list[LabStep] = []
+    inventory = load_inventory(run_lab)
+
+    def tell(step: LabStep) -> None:
+        steps.append(step)
+        if step.step == "prepare" and step.host == "h1":
+            with open_shell(inventory, inventory.hosts["h1"]) as shell:
+                shell.run(["pkill", "-9", "-f", "testbed.lab.[a]gent serve"])
+
+    with pytest.raises(LabError) as told:
+        run_scenario(_scenario(), tmp_path / "run", world=LabWorld(inventory, tell, state=state))
+    assert (told.value.host, told.value.exit_code) == ("h1", 75)
+    assert _nothing_is_left(run_lab, state, ("h2", "f1")) == {"fpga0": "programmed"}
+    with open_shell(inventory, inventory.hosts["h1"]) as shell:
+        deadline = time.monotonic() + 20
+        while shell.run(["pgrep", "-f", "testbed [w]orker"], check=False).stdout:
+            assert time.monotonic() < deadline
+    _take_back(run_lab, state, "h1")
+
+
+def test_a_lease_from_before_stays(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    inventory = load_inventory(run_lab)
+    with using(inventory, state) as (client, _):
+        plays.deploy(client, inventory.select())
+        plays.lease(client, inventory.select(["h1", "f1"]), 3000)
+    assert _run(run_lab, tmp_path, state).document["verdict"] == "pass"
+    with using(inventory, state) as (client, _):
+        found = plays.status(client, inventory.select())
+        assert {host: len(hello["leases"]) for host, hello in found.items()} == {"h1": 1, "h2": 0, "f1": 2}
+        assert all(hello["running"] == hello["attached"] == [] for hello in found.values())
+        plays.release(client, inventory.select())
 
 
 def test_faults_of_the_command_line_are_where_the_holder_changes_them() -> None:
