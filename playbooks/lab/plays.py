@@ -43,9 +43,9 @@ def status(lab: Lab, hosts: Sequence[Host]) -> dict[str, Any]:
     return lab.do("status", steps.status(lab), hosts)
 
 
-def lease(lab: Lab, hosts: Sequence[Host], seconds: float) -> None:
+def lease(lab: Lab, hosts: Sequence[Host], seconds: float, purpose: str = "") -> None:
     """All hosts, or none: where one is somebody else's, the others are given back."""
-    outcomes = lab.attempt("lease", steps.lease(lab, seconds), hosts)
+    outcomes = lab.attempt("lease", steps.lease(lab, seconds, purpose), hosts)
     failed = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failed:
         lab.attempt("release", steps.release(lab), [outcome.target for outcome in outcomes if outcome.error is None])
@@ -53,10 +53,12 @@ def lease(lab: Lab, hosts: Sequence[Host], seconds: float) -> None:
 
 
 def held(lab: Lab, hosts: Sequence[Host]) -> frozenset[str]:
-    """Names of hosts that we have leased already: what is done there for a while must not end that."""
+    """Names of hosts that we have leased by `tb lab lease`: what is done there for a while must not end that."""
     found = status(lab, hosts)
     return frozenset(
-        name for name, hello in found.items() if any(lease["owner"] == lab.owner.name for lease in hello["leases"])
+        name
+        for name, hello in found.items()
+        if any(lease["owner"] == lab.owner.name and not lease["purpose"] for lease in hello["leases"])
     )
 
 

@@ -151,8 +151,9 @@ def resources_of(lab: Lab, host: Host) -> tuple[str, ...]:
     return (HOST, *cards)
 
 
-def lease(lab: Lab, seconds: float) -> _Act:
-    """Everything on the host, for so long from now; renewed when it is ours. All of it, or nothing of it."""
+def lease(lab: Lab, seconds: float, purpose: str = "") -> _Act:
+    """Everything on the host, for so long from now; renewed when it is ours. All of it, or nothing of it. With a purpose,
+    what a killed client left there is ended."""
     seconds = min(seconds, MAX_SECONDS)
 
     def act(host: Host) -> Done:
@@ -161,14 +162,16 @@ def lease(lab: Lab, seconds: float) -> _Act:
             for resource in resources_of(lab, host):
                 agent.ask(
                     "lease", resource=resource, owner=lab.owner.name, seconds=seconds,
-                    token=lab.owner.token(host.name, resource),
+                    token=lab.owner.token(host.name, resource), purpose=purpose,
                 )  # fmt: skip
                 got.append(resource)
         except LabError:
             for resource in got:
                 agent.ask("release", resource=resource, token=lab.owner.token(host.name, resource))
             raise
-        return Done(got, f"{', '.join(got)} for {seconds:g} s")
+        left = agent.ask("clear", token=lab.owner.token(host.name, HOST)) if purpose else []
+        more = f"; ended {', '.join(left)}, which was left there" if left else ""
+        return Done(got, f"{', '.join(got)} for {seconds:g} s{more}")
 
     return act
 

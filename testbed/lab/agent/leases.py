@@ -26,6 +26,8 @@ class Lease:
     since: float
     end: float
     token_hash: str
+    purpose: str = ""
+    """what it was taken for; one that was taken for a run only ends with the run that comes after it"""
 
     def shown(self) -> dict[str, Any]:
         """Without what proves it."""
@@ -51,7 +53,7 @@ class LeaseBook:
         self._resources = tuple(resources)
         self._leases: dict[str, Lease] = {}
 
-    def grant(self, resource: str, owner: str, token: str, seconds: float, now: float) -> Lease:
+    def grant(self, resource: str, owner: str, token: str, seconds: float, now: float, purpose: str = "") -> Lease:
         """New, or renewed when the token is that of the lease that runs; that never makes it shorter. Raises LeaseRefused."""
         self._check(resource)
         if not 0 < seconds <= MAX_SECONDS:
@@ -62,7 +64,9 @@ class LeaseBook:
         if held is not None and held.token_hash != _hash(token):
             raise LeaseRefused(_held(held), held)
         end = max(now + seconds, held.end) if held else now + seconds
-        lease = Lease(resource, owner, held.since if held else now, end, _hash(token))
+        if held is not None:
+            purpose = min(purpose, held.purpose)  # a plain one stays plain
+        lease = Lease(resource, owner, held.since if held else now, end, _hash(token), purpose[:100])
         self._leases[resource] = lease
         return lease
 

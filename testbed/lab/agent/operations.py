@@ -59,6 +59,7 @@ class Operations:
             "reset": lambda message: self._card(message).reset(self._holder(message).owner),
             "card": lambda message: self._card(message).act(message["verb"], message.get("fields", {})),
             "counters": lambda message: self._named_card(message).act("counters", {}),
+            "clear": self._clear,
             "attach": self._attach,
             "detach": self._detach,
             "prepare": self._prepare,
@@ -111,7 +112,12 @@ class Operations:
     def _lease(self, message: Message) -> Message:
         with self._lock:
             lease = self._leases.grant(
-                message["resource"], message["owner"], message["token"], float(message["seconds"]), self._now()
+                message["resource"],
+                message["owner"],
+                message["token"],
+                float(message["seconds"]),
+                self._now(),
+                str(message.get("purpose", "")),
             )
             self._save()
         return lease.shown()
@@ -153,6 +159,11 @@ class Operations:
         card = self._named_card(message)
         self._holder(message)
         return card
+
+    def _clear(self, message: Message) -> list[str]:
+        """What a client of this lease left that was killed: whoever holds the lease says that nobody needs it."""
+        self._holder(message)
+        return self._end(HOST)
 
     def _attach(self, message: Message) -> Any:
         self._holder(message)

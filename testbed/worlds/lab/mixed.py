@@ -89,7 +89,7 @@ class MixedWorld:
             plays.check(lab, [host], needs_version=False)
             plays.deploy(lab, [host])
             kept = plays.held(lab, [host])
-            plays.lease(lab, [host], plan.scenario.time_limit_ns / 1e9 + _LEASE_MARGIN_S)
+            plays.lease(lab, [host], plan.scenario.time_limit_ns / 1e9 + _LEASE_MARGIN_S, "run")
             with self._giving_back(lab, [] if kept else [host]):
                 plays.program(lab, self._card.name, reference_bitstream())
                 configure_card(lab, self._card, switch)

@@ -98,7 +98,7 @@ class _Run:
         self._check()
         limit_s = self._plan.scenario.time_limit_ns / 1e9
         self._kept = plays.held(self._lab, self._hosts)
-        plays.lease(self._lab, self._hosts, limit_s + _LEASE_MARGIN_S)
+        plays.lease(self._lab, self._hosts, limit_s + _LEASE_MARGIN_S, "run")
         with self._giving_back():
             self._prepare(bitstream)
             self._drive(limit_s)

@@ -80,3 +80,10 @@ def test_it_survives_on_disk_without_what_proves_it() -> None:
 def test_what_is_no_request(resource: str, owner: str, token: str, seconds: float) -> None:
     with pytest.raises(LeaseRefused):
         _book().grant(resource, owner, token, seconds, now=0)
+
+
+def test_a_lease_for_a_run_never_replaces_a_plain_one() -> None:
+    book = _book()
+    assert book.grant("host", "ann@a", _ANN, 60, 1000, "run").purpose == "run"
+    assert book.grant("host", "ann@a", _ANN, 60, 1000).purpose == ""
+    assert book.grant("host", "ann@a", _ANN, 60, 1000, "run").purpose == ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from playbooks.lab import plays
+from testbed.lab import steps
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.shape import LabShape, with_faults
@@ -46,9 +47,9 @@ def _sums(result: RunResult) -> dict[tuple[str, int], str]:
     }
 
 
-def _run(inventory: Path, folder: Path, state: Path, steps: list[LabStep] | None = None) -> RunResult:
-    told = (lambda _: None) if steps is None else steps.append
-    world = LabWorld(load_inventory(inventory), told, state=state)
+def _run(inventory: Path, folder: Path, state: Path, told: list[LabStep] | None = None) -> RunResult:
+    tell = (lambda _: None) if told is None else told.append
+    world = LabWorld(load_inventory(inventory), tell, state=state)
     return run_scenario(_scenario(), folder / "run", world=world)
 
 
@@ -83,13 +84,14 @@ def _take_back(lab: Path, state: Path, name: str) -> None:
     host = inventory.hosts[name]
     with using(inventory, state) as (client, _):
         plays.deploy(client, [host])
-        assert plays.held(client, [host]) == {name}
+        assert plays.held(client, [host]) == frozenset(), "it was for that run only"
+        assert [lease["purpose"] for lease in plays.status(client, [host])[name]["leases"]] == ["run"]
         plays.release(client, [host])
 
 
 def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Path, state: Path) -> None:
-    steps: list[LabStep] = []
-    result = _run(run_lab, tmp_path, state, steps)
+    seen: list[LabStep] = []
+    result = _run(run_lab, tmp_path, state, seen)
     assert result.document["verdict"] == "pass", result.document["checks"]
     names = {check["name"]: check["verdict"] for check in result.document["checks"]}
     for name in ("bit_exact", "exactly_once", "liveness", "slots_private", "transparency", "no_leftovers"):
@@ -98,7 +100,7 @@ def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Pat
     assert _sums(result) == _sums(simulated)
     assert len(_sums(result)) == 4
     told = {record["step"] for record in result.history if record["event"] == "LabStep"}
-    assert told == {step.step for step in steps}
+    assert told == {step.step for step in seen}
     wanted = {"check", "deploy", "lease", "program", "attach", "reset", "configure", "start", "prepare", "go", "stop"}
     assert told >= wanted | {"collect", "trace", "release"}
     assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
@@ -148,10 +150,10 @@ def test_a_card_that_stops_passing_frames(faulty: Path, tmp_path: Path, state: P
 
 @pytest.mark.slow
 def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
-    steps: list[LabStep] = []
+    seen: list[LabStep] = []
 
     def tell(step: LabStep) -> None:
-        steps.append(step)
+        seen.append(step)
         if step.step == "go" and step.host == "h2":
             threading.Thread(target=ask_keeper, args=(run_lab.parent, {"op": "cycle", "host": "h2"})).start()
 
@@ -160,7 +162,7 @@ def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state
         run_scenario(_scenario(), tmp_path / "run", world=world)
     assert told.value.host == "h2"
     assert told.value.exit_code == 75
-    assert {step.host for step in steps if step.step == "release" and step.verdict == "done"} == {"h1", "f1"}
+    assert {step.host for step in seen if step.step == "release" and step.verdict == "done"} == {"h1", "f1"}
     assert _nothing_is_left(run_lab, state, ("h1", "f1")) == {"fpga0": "programmed"}
     _take_back(run_lab, state, "h2")
 
@@ -168,11 +170,11 @@ def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state
 @pytest.mark.slow
 def test_an_agent_that_dies_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
     """Its worker notices that nobody holds its other end any more."""
-    steps: list[LabStep] = []
+    seen: list[LabStep] = []
     inventory = load_inventory(run_lab)
 
     def tell(step: LabStep) -> None:
-        steps.append(step)
+        seen.append(step)
         if step.step == "prepare" and step.host == "h1":
             with open_shell(inventory, inventory.hosts["h1"]) as shell:
                 shell.run(["pkill", "-9", "-f", "testbed.lab.[a]gent serve"])
@@ -186,6 +188,25 @@ def test_an_agent_that_dies_during_a_run(run_lab: Path, tmp_path: Path, state: P
         while shell.run(["pgrep", "-f", "testbed [w]orker"], check=False).stdout:
             assert time.monotonic() < deadline
     _take_back(run_lab, state, "h1")
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_is_no_obstacle(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    """kill -9 in the middle of a run leaves a lease and a worker at the barrier; the next run ends both."""
+    inventory = load_inventory(run_lab)
+    with using(inventory, state) as (client, _):
+        hosts = inventory.select(["h1"])
+        plays.deploy(client, inventory.select())
+        plays.lease(client, hosts, 300, "run")
+        client.do(
+            "left", steps.asked(client, "prepare", run="old", name="h1", kind="worker", device="d0", config="{}"), hosts
+        )
+        client.do("left", steps.asked(client, "attach", device="d0", mtu=1500), hosts)
+    told: list[LabStep] = []
+    assert _run(run_lab, tmp_path, state, told).document["verdict"] == "pass"
+    (lease,) = (step for step in told if step.step == "lease" and step.host == "h1")
+    assert lease.detail.endswith("; ended old/h1, guard of d0, which was left there")
+    _nothing_is_left(run_lab, state)
 
 
 def test_a_lease_from_before_stays(run_lab: Path, tmp_path: Path, state: Path) -> None:
