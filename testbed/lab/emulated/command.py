@@ -143,9 +143,10 @@ def lab_down(name: str = "emulated") -> tuple[str, ...]:
         raise LabError(name, "no such lab is up")
     if not _keeper_lives(folder):
         return clean(folder.name)
+    owner, _ = read_ledger(folder)
     ask_keeper(folder, {"op": "down"})
     deadline = time.monotonic() + _DOWN_PATIENCE_S
-    while folder.exists():
+    while folder.exists() or (owner is not None and is_alive(owner.process)):
         if time.monotonic() > deadline:
             return clean(folder.name, force=True)
         time.sleep(0.02)
