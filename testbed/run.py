@@ -106,7 +106,8 @@ def run_scenario(
         write_history(run_dir / "history.jsonl", history)
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
-    document = judge(context, facts, world=scenario.world, replay=f"tb run {_shown(run_dir)}/scenario.yaml")
+    options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
+    document = judge(context, facts, world=scenario.world, replay=f"tb run {_shown(run_dir)}/scenario.yaml{options}")
     (run_dir / "result.json").write_text(to_json(document), encoding="utf-8")
     (run_dir / "junit.xml").write_text(junit_xml(document), encoding="utf-8")
     (run_dir / "report.html").write_text(html_report(document, history), encoding="utf-8")

@@ -9,7 +9,8 @@ from typing import Any
 
 from testbed.lab import steps
 from testbed.lab.lab import Lab
-from testbed.lab.model import Host
+from testbed.lab.model import Card, Host
+from workloads.errors import ScenarioError
 
 __all__ = [
     "attach",
@@ -22,6 +23,7 @@ __all__ = [
     "lease",
     "power_cycle",
     "program",
+    "read_bitstream",
     "release",
     "reset",
     "start",
@@ -64,6 +66,17 @@ def held(lab: Lab, hosts: Sequence[Host]) -> frozenset[str]:
 
 def release(lab: Lab, hosts: Sequence[Host], *, by_force: bool = False) -> None:
     lab.do("break" if by_force else "release", steps.break_leases(lab) if by_force else steps.release(lab), hosts)
+
+
+def read_bitstream(card: Card, path: Path | None = None) -> bytes | None:
+    """Of this file, or of the inventory's for the card; None: there is none. Raises ScenarioError."""
+    path = path or card.bitstream
+    if path is None:
+        return None
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ScenarioError(f"cannot be read: {error.strerror}", file=str(path), key="bitstream") from None
 
 
 def program(lab: Lab, name: str | None, bitstream: bytes) -> dict[str, Any]:

@@ -93,7 +93,9 @@ examples:
     parser.add_argument("--name", default="emulated", metavar="NAME", help="up, down: of the lab (default: emulated)")
     parser.add_argument("--time", default="60min", metavar="TIME", help="lease: how long (default: 60min)")
     parser.add_argument("--break", dest="break_", action="store_true", help="release: whoever has them; says who")
-    parser.add_argument("--bitstream", type=Path, metavar="FILE", help="program: what to load")
+    parser.add_argument(
+        "--bitstream", type=Path, metavar="FILE", help="program: what to load (default: as the inventory says)"
+    )
     parser.add_argument("--yes", action="store_true", help="trust: record the keys that are shown")
     parser.add_argument("--replace", action="store_true", help="trust: also where another key is trusted now")
     parser.add_argument("--out", type=Path, metavar="DIR", help="collect, run: where to (default of collect: ./RUN)")
@@ -300,7 +302,11 @@ def _act(lab: Lab, args: argparse.Namespace) -> None:
         case "release":
             plays.release(lab, hosts, by_force=args.break_)
         case "program":
-            plays.program(lab, args.names[0] if args.names else None, _bitstream(args.bitstream))
+            card = lab.inventory.card(args.names[0] if args.names else None)
+            bitstream = plays.read_bitstream(card, args.bitstream)
+            if bitstream is None:
+                raise ScenarioError("is missing", file="tb lab program", key="--bitstream", allowed="a file")
+            plays.program(lab, card.name, bitstream)
         case "reset":
             plays.reset(lab, args.names[0] if args.names else None)
         case "collect":
@@ -317,15 +323,6 @@ def _act(lab: Lab, args: argparse.Namespace) -> None:
             plays.power_cycle(lab, hosts)
         case _:
             getattr(plays, args.action)(lab, hosts)
-
-
-def _bitstream(path: Path | None) -> bytes:
-    if path is None:
-        raise ScenarioError("is missing", file="tb lab program", key="--bitstream", allowed="a file")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ScenarioError(f"cannot be read: {error.strerror}", file=str(path), key="--bitstream") from None
 
 
 def _seconds(text: str) -> float:

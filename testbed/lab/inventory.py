@@ -223,7 +223,8 @@ class _Build:
                 ports.append((host, label))
             tunnel = self._tunnel((*path, "tunnel"), keys.tunnel)
             limit_s = keys.program_timeout / 1e9
-            cards[name] = Card(name, keys.host, keys.transport, tuple(ports), limit_s, tunnel, keys.trace)
+            bitstream = None if keys.bitstream is None else self._path(keys.bitstream)
+            cards[name] = Card(name, keys.host, keys.transport, tuple(ports), limit_s, bitstream, tunnel, keys.trace)
         return cards
 
     def _tunnel(self, path: KeyPath, value: object) -> Tunnel | None:

@@ -107,6 +107,8 @@ class Card:
     ports: tuple[tuple[str, str], ...] = ()
     """(host, interface label) behind each data port, in port order"""
     program_timeout_s: float = 60.0
+    bitstream: Path | None = None
+    """what runs load into it; None: what is loaded"""
     tunnel: Tunnel | None = None
     """None: its data ports have cables only"""
     trace: str | None = None

@@ -121,6 +121,7 @@ class CardKeys(Section):
     host: WordKey
     transport: TransportKey
     ports: Annotated[tuple[str, ...], _words("not a list of ports", f"a list; each {CARD_PORT}", 0)] = ()
+    bitstream: Path_ | None = None
     tunnel: Any = None
     trace: Folder | None = None
     program_timeout: DurationKey = 60_000_000_000

@@ -17,19 +17,20 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.fpga.bitstream import reference_bitstream
 from testbed.cleanup import find_leftovers, remove_run
 from testbed.kernel.namespaces import unshare_network
 from testbed.kernel.processes import end_processes, name_process
 from testbed.lab.emulated.host import HostTask, hold
 from testbed.lab.emulated.network import build_networks
-from testbed.lab.emulated.shape import CARD_HOST, CARD_SOCKET, LabShape, inventory_text
+from testbed.lab.emulated.shape import BITSTREAM, CARD_HOST, CARD_SOCKET, LabShape, inventory_text
 from testbed.ledger import Ledger, PathEntry, ProcessEntry
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
 __all__ = ["FILES", "KEEPER_SOCKET", "keep"]
 
 KEEPER_SOCKET = "keeper.sock"
-FILES = ("lab.yaml", "known_hosts", "id_ed25519", "keeper.log")
+FILES = ("lab.yaml", "known_hosts", "id_ed25519", "keeper.log", BITSTREAM)
 _START_S = 20.0
 
 
@@ -94,6 +95,7 @@ class _Keeper:
             signal.signal(number, lambda *_: setattr(self, "_over", True))
         private, public = _key_pair()
         _write(folder / "id_ed25519", private)
+        _write(folder / BITSTREAM, reference_bitstream())
         # The namespace in which clients are, and no other process.
         unshare_network()
         known = []

@@ -9,6 +9,7 @@ from topologies import format_ip, host_ip
 
 __all__ = [
     "BASE",
+    "BITSTREAM",
     "CARD",
     "CARD_HOST",
     "CARD_SOCKET",
@@ -25,6 +26,7 @@ USER = "lab"
 BASE = "/run/ina-lab"
 PYTHON = "/run/host/bin/python3"
 CARD, CARD_HOST = "fpga0", "f1"
+BITSTREAM = "card.bit"
 CARD_SOCKET, CARD_TRACE = "/run/ina-card/fpga0.sock", "/run/ina-card/fpga0"
 _MANAGEMENT = "10.98.0."
 """addresses of a network that exists in namespaces of the lab only"""
@@ -101,6 +103,7 @@ def inventory_text(shape: LabShape, namespace: str, power: list[str]) -> str:
             f"  {CARD}:",
             f"    host: {CARD_HOST}",
             f"    transport: unix:{CARD_SOCKET}",
+            f"    bitstream: {BITSTREAM}",
             f"    trace: {CARD_TRACE}",
             f"    tunnel: {{address: {shape.address(CARD_HOST)}, ports: {shape.hosts}}}"
             if shape.tunnels

@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from playbooks.lab import plays
-from switch_nodes.fpga.bitstream import reference_bitstream
 from testbed.faults.model import Kill, Pause
 from testbed.history import Record
 from testbed.lab import steps
@@ -66,10 +65,12 @@ class MixedWorld:
         self, inventory: Inventory, card: str | None = None, tell: Tell | None = None, state: Path | None = None
     ) -> None:
         self._inventory, self._card, self._tell, self._state = inventory, inventory.card(card), tell, state
+        self.replay_options = f" --card {self._card.name} --inventory {inventory.file}"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """Raises as EmulatedWorld and the steps of a lab do. No connection is open while nodes are forked."""
         tunnel = refuse_for_tunnel(plan.scenario, self._card, self._inventory.file)
+        bitstream = plays.read_bitstream(self._card)
         (switch,) = plan.switches
         host = self._inventory.hosts[self._card.host]
         origin: list[int] = []
@@ -91,7 +92,8 @@ class MixedWorld:
             kept = plays.held(lab, [host])
             plays.lease(lab, [host], plan.scenario.time_limit_ns / 1e9 + _LEASE_MARGIN_S, "run")
             with self._giving_back(lab, [] if kept else [host]):
-                plays.program(lab, self._card.name, reference_bitstream())
+                if bitstream is not None:
+                    plays.program(lab, self._card.name, bitstream)
                 configure_card(lab, self._card, switch)
                 lab.close()
                 facts = world.run(plan, run_dir, hear)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from playbooks.lab import plays
-from switch_nodes.fpga.bitstream import reference_bitstream
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
 from testbed.lab import steps
@@ -41,15 +40,13 @@ _LEASE_MARGIN_S = 300.0
 
 
 class LabWorld:
-    """`bitstream`: what the card is to run; None: that of the emulated card."""
+    """The card gets its bitstream of the inventory; where there is none, it runs what is loaded."""
 
     name = "lab"
 
-    def __init__(
-        self, inventory: Inventory, tell: Tell | None = None, bitstream: bytes | None = None, state: Path | None = None
-    ) -> None:
+    def __init__(self, inventory: Inventory, tell: Tell | None = None, state: Path | None = None) -> None:
         self._inventory, self._tell, self._state = inventory, tell, state
-        self._bitstream = bitstream or reference_bitstream()
+        self.replay_options = f" --inventory {inventory.file}"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """Records come when all is over. Raises ScenarioError for what a lab cannot be, before it touches anything; LabError
@@ -59,6 +56,7 @@ class LabWorld:
             worker_of(worker)
         card = choose_card(self._inventory)
         seats = places(plan.scenario, self._inventory, card)
+        bitstream = plays.read_bitstream(card)
         run_dir.mkdir(parents=True, exist_ok=True)
 
         def tell(step: LabStep) -> None:
@@ -67,7 +65,7 @@ class LabWorld:
                 self._tell(step)
 
         with Interruption() as interruption, Lab(self._inventory, tell, state=self._state) as lab, lab.owner.alone():
-            return _Run(plan, lab, card, seats, run_dir, on_record, interruption).go(self._bitstream)
+            return _Run(plan, lab, card, seats, run_dir, on_record, interruption).go(bitstream)
 
 
 class _Run:
@@ -92,7 +90,7 @@ class _Run:
         self._id = f"{plan.scenario.name[:60]}-{plan.scenario.seed}-{secrets.token_hex(4)}"
         self._skipped: list[str] = []
 
-    def go(self, bitstream: bytes) -> RunFacts:
+    def go(self, bitstream: bytes | None) -> RunFacts:
         plays.check(self._lab, self._hosts, needs_version=False)
         plays.deploy(self._lab, self._hosts)
         self._check()
@@ -139,8 +137,9 @@ class _Run:
         stop = steps.asked(self._lab, "stop", run=self._id)
         return ("stop", stop), ("detach", lambda host: steps.detach(self._lab, labels[host.name])(host))
 
-    def _prepare(self, bitstream: bytes) -> None:
-        plays.program(self._lab, self._card.name, bitstream)
+    def _prepare(self, bitstream: bytes | None) -> None:
+        if bitstream is not None:
+            plays.program(self._lab, self._card.name, bitstream)
         self._check()
         mtu = max(link.shape.mtu for link in self._plan.scenario.topology.links)
         labels = dict(self._seats.values())

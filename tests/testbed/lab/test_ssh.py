@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.cli import main
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.inventory import load_inventory
 from testbed.lab.keys import authentication
@@ -96,6 +97,31 @@ def test_an_unknown_host_key_is_refused_until_it_is_recorded(small_lab: Path, tm
         assert shell.run(["hostname"]).text == "h1\n"
     with pytest.raises(LabError, match="tb lab trust --replace h1"):
         record(inventory.known_hosts, "h1", host_key_of(inventory, inventory.hosts["h2"]))
+
+
+def test_trust_shows_and_records(small_lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = small_lab.read_text().replace("known_hosts: known_hosts", f"known_hosts: {tmp_path / 'known'}")
+    path = tmp_path / "lab.yaml"
+    path.write_text(text.replace("id_ed25519", str(small_lab.with_name("id_ed25519"))))
+    (shown,) = trusted(small_lab.with_name("known_hosts"), "h1").values()
+    command = ["lab", "trust", "h1", "--inventory", str(path)]
+    assert main(command) == 0
+    assert capsys.readouterr().out == f"h1         ssh-ed25519 {shown}  not trusted yet\n"
+    assert not (tmp_path / "known").exists()
+    assert main([*command, "--yes"]) == 0
+    assert capsys.readouterr().out == f"h1         ssh-ed25519 {shown}  recorded in {tmp_path / 'known'}\n"
+    assert main(command) == 0
+    assert capsys.readouterr().out == f"h1         ssh-ed25519 {shown}  trusted\n"
+    other = trusted(small_lab.with_name("known_hosts"), "h2")["ssh-ed25519"]
+    keys = small_lab.with_name("known_hosts").read_text().splitlines()
+    (tmp_path / "known").write_text(
+        next(line for line in keys if line.startswith("h2 ")).replace("h2 ", "h1 ", 1) + "\n"
+    )
+    assert main(command) == 75
+    assert f"NOT the trusted {other}" in capsys.readouterr().out
+    assert main([*command, "--yes"]) == 75
+    assert main([*command, "--yes", "--replace"]) == 0
+    assert trusted(tmp_path / "known", "h1") == {"ssh-ed25519": shown}
 
 
 def test_an_unreachable_host(small_lab: Path) -> None:
