@@ -113,9 +113,11 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     from testbed.run import run_scenario
 
     console = Console.of(args)
-    # A lab tells its steps instead.
-    observer = _observer(console) if world is None else None
-    result = run_scenario(scenario, args.out, args.pcap, observer=observer, world=world)
+    if world is None:
+        result = run_scenario(scenario, args.out, args.pcap, observer=_observer(console))
+    else:
+        # It tells its steps itself.
+        result = run_scenario(scenario, args.out, args.pcap, world=world)
     _show(result, console, args.json)
     return result.exit_code
 
