@@ -9,7 +9,9 @@ from typing import Any
 
 from testbed.faults.healing import kind_of
 from testbed.history import Record
-from testbed.hunt.survival import may_fail
+from testbed.hunt.fate import may_fail
+from testbed.hunt.protocols import protocol_of
+from testbed.hunt.survival_datagrams import window_of
 from testbed.hunt.transitions import step_of
 from testbed.scenario.model import Scenario
 
@@ -39,18 +41,18 @@ class Coverage:
         """One schedule."""
         self.schedules += 1
         self.traced += scenario.trace
-        finished, kinds = 0, set()
+        finished, kinds = set(), set()
         for record in history:
             event = record["event"]
             if event == "FaultStruck":
                 self.strikes[record["kind"]] += 1
                 kinds.add(record["kind"])
             elif event == "WorkerFinished":
-                finished += 1
+                finished.add(record["node"])
             elif scenario.trace and (step := step_of(record)) is not None:
                 self.transitions[step] += 1
         self.struck.update(kinds)
-        if finished >= len(scenario.topology.hosts):
+        if len(finished) >= _workers(scenario):
             self.completed += 1
         else:
             self.told[may_fail(scenario) or "not allowed to"] += 1
@@ -92,23 +94,19 @@ def _sorted(counts: Counter[str]) -> dict[str, int]:
     )
 
 
+def _workers(scenario: Scenario) -> int:
+    return scenario.job.copies * (len(scenario.ranks) // scenario.job.copies)
+
+
 def _values(scenario: Scenario) -> dict[str, object]:
+    own = _values_of_connections(scenario) if protocol_of(scenario) is None else _values_of_datagrams(scenario)
     job, transport, link = scenario.job, scenario.transport, scenario.link
     return {
         "hosts": len(scenario.topology.hosts),
         "arithmetic": f"{job.op} of {job.dtype}",
-        "message packets": job.message_packets,
-        "window": job.window_messages,
         "iterations": job.iterations,
-        "credit": job.credit,
-        "hello": "with" if job.hello else "without",
-        "release": scenario.switch.release,
-        "verb": transport.verb,
         "path MTU": transport.path_mtu,
-        "first PSN": "drawn" if transport.start_psn is None else "near the wrap" if transport.start_psn > 1 << 23
-        else "near the half" if transport.start_psn else "0",
-        "retries": transport.retry_count,
-        "receives": "late" if transport.receive_late_ns else "in time",
+        **own,
         "straggler": "none" if job.straggle_rank is None else "one",
         "link rate (Mbit/s)": link.rate_bps // 1_000_000,
         "link delay (us)": link.delay_ns / 1000,
@@ -117,3 +115,35 @@ def _values(scenario: Scenario) -> dict[str, object]:
         "kinds": "+".join(sorted({kind_of(fault) for fault in scenario.faults})) if len(scenario.faults) == 1 else "several"
         if scenario.faults else "none",
     }  # fmt: skip
+
+
+def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
+    job = scenario.job
+    return {
+        "jobs": job.copies,
+        "workers of a job": len(scenario.ranks) // job.copies,
+        "window": window_of(scenario),
+        "blocks": -(-job.size_bytes // scenario.transport.path_mtu),
+        "memory": scenario.switch.memory,
+    }
+
+
+def _values_of_connections(scenario: Scenario) -> dict[str, object]:
+    job, transport = scenario.job, scenario.transport
+    return {
+        "message packets": job.message_packets,
+        "window": job.window_messages,
+        "credit": job.credit,
+        "hello": "with" if job.hello else "without",
+        "release": scenario.switch.release,
+        "verb": transport.verb,
+        "first PSN": "drawn"
+        if transport.start_psn is None
+        else "near the wrap"
+        if transport.start_psn > 1 << 23
+        else "near the half"
+        if transport.start_psn
+        else "0",
+        "retries": transport.retry_count,
+        "receives": "late" if transport.receive_late_ns else "in time",
+    }

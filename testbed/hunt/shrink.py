@@ -14,7 +14,7 @@ from typing import Any
 
 from testbed.faults.model import Fault, LinkDown, Match, NodeFault, PacketFault, RateChange, Window
 from testbed.hunt.draw_fabric import plain_fabric, smaller_fabrics
-from testbed.hunt.survival import may_fail, unsurvivable
+from testbed.hunt.fate import may_fail, unsurvivable
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.geometry import INA_HEADER_BYTES, geometry_of
 from testbed.scenario.model import Job, Scenario, Transport
