@@ -54,7 +54,7 @@ def draw_schedule(
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
     if kind in PROTOCOLS or (base is not None and protocol_of(base) is not None):
-        scenario = draw_datagram_schedule(draw, PROTOCOLS.get(kind), base, program)
+        scenario = draw_datagram_schedule(draw, PROTOCOLS.get(kind), base, program, traced=traced)
         return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", seed=run_seed, trace=traced))
     scenario = _calm(draw, program, kind) if base is None else replace(base, faults=())
     scenario = replace(

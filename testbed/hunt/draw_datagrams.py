@@ -10,6 +10,7 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
+from testbed.hunt.datagram_recipes import DATAGRAM_RECIPES
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.protocols import Protocol
@@ -26,21 +27,31 @@ _ETHERNET = 14
 _COPIES = {1: 46, 2: 30, 3: 12, 4: 12}
 _WORKERS = {1: 6, 2: 42, 3: 28, 4: 24}
 _MTUS = {256: 90, 512: 6, 1024: 4}
-_WINDOWS = {1: 22, 2: 24, 3: 14, 4: 14, 6: 8, 8: 8, 12: 4, 16: 6}
+_WINDOWS = {1: 14, 2: 22, 3: 16, 4: 16, 6: 10, 8: 10, 12: 5, 16: 7}
+_INDICES = {1: 14, 2: 18, 3: 14, 4: 16, 6: 12, 8: 12, 16: 14}
+"""that a job gets, where the memory is large enough"""
 _QUEUES = {1000: 82, 16: 8, 6: 6, 3: 4}
-_MOST_CONTRIBUTIONS = 44
+_MOST_CONTRIBUTIONS = 64
 """of all workers together, unless the dice want a large one"""
+_FOLLOWS_RECIPE = 0.25
+"""share of the traced ones"""
 _LEAST_RTO_NS = 200_000
 _MOST_MEMORY = 64
 
 
-def draw_datagram_schedule(draw: Random, protocol: Protocol | None, base: Scenario | None, program: str) -> Scenario:
+def draw_datagram_schedule(
+    draw: Random, protocol: Protocol | None, base: Scenario | None, program: str, *, traced: bool
+) -> Scenario:
     """With `base`: that scenario with other faults. Else all of it is drawn for `protocol`, with `program` on the switches, and
     the time limit is when it must have ended."""
     if base is not None or protocol is None:
         assert base is not None, "something is hunted in"
         return draw_datagram_faults(draw, replace(base, faults=(), world="simulated", source=""))
-    scenario = draw_datagram_faults(draw, _calm(draw, protocol, program))
+    calm = _calm(draw, protocol, program)
+    if traced and draw.random() < _FOLLOWS_RECIPE:
+        scenario = draw.choice(DATAGRAM_RECIPES)(draw, calm)
+    else:
+        scenario = draw_datagram_faults(draw, calm)
     end = must_end_ns(scenario)
     assert end is not None, "no fault is drawn that has no end"
     return replace(scenario, time_limit_ns=end)
@@ -56,7 +67,6 @@ def _calm(draw: Random, protocol: Protocol, program: str) -> Scenario:
     mtu = _weighted(draw, _MTUS)
     shape = draw_shape(draw, AGGREGATION_OVERHEAD_BYTES - _ETHERNET + mtu, _QUEUES)
     overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
-    least = protocol.values_per_index * copies
     most = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 3: 5}) // hosts
     scenario = Scenario(
         name="hunt",
@@ -64,7 +74,7 @@ def _calm(draw: Random, protocol: Protocol, program: str) -> Scenario:
         link=shape,
         world="simulated",
         transport=Transport(path_mtu=mtu),
-        switch=SwitchOptions(program=program, memory=draw.randint(least, draw.choice((least + 2, 16, _MOST_MEMORY)))),
+        switch=SwitchOptions(program=program, memory=_memory(draw, protocol.values_per_index * copies)),
         job=_job(draw, protocol, copies, most, mtu),
         capture=False,
     )
@@ -76,15 +86,20 @@ def _calm(draw: Random, protocol: Protocol, program: str) -> Scenario:
     return scenario
 
 
+def _memory(draw: Random, least: int) -> int:
+    """`least`: values that an index for each job takes. What is left over serves nobody."""
+    return min(_MOST_MEMORY, least * _weighted(draw, _INDICES) + draw.randrange(least))
+
+
 def _job(draw: Random, protocol: Protocol, copies: int, packets: int, mtu: int) -> Job:
     """About `packets` packets per worker at most."""
-    iterations = _weighted(draw, {1: 56, 2: 30, 3: 14})
+    iterations = _weighted(draw, {1: 58, 2: 30, 3: 12})
     dtype, window = _weighted(draw, dict(protocol.dtypes)), _weighted(draw, _WINDOWS)
     room = max(1, packets // iterations)
     if dtype == "float32":  # exponents go ahead by a window
         window = max(1, min(window, room // 2))
         room = max(1, room - window)
-    blocks = draw.randint(1, room)
+    blocks = max(draw.randint(1, room), draw.randint(1, room))
     last = mtu if draw.random() < 0.3 else draw.randrange(4, mtu + 1, 4)
     return Job(
         collective=protocol.name,
