@@ -12,7 +12,7 @@ from typing import Any
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.fate import unsurvivable
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
-from testbed.hunt.protocols import PROTOCOLS, protocol_of
+from testbed.hunt.protocols import PROTOCOLS, with_stock_program
 from testbed.hunt.runner import Found, Prey, run_hunt
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.shrink import shrink
@@ -80,13 +80,9 @@ class Hunt:
         # A file cannot name code: the program goes on the command line.
         ours = ":" not in prey.program
         shrunk = shrink(scenario, still_fails)
-        written = (
-            shrunk.scenario
-            if ours
-            else replace(shrunk.scenario, switch=replace(shrunk.scenario.switch, program=_stock(shrunk.scenario)))
-        )
         failure, _ = judge_schedule(Schedule(0, shrunk.scenario))
         detail = found.failure.detail if failure is None else failure.detail
+        written = with_stock_program(shrunk.scenario)
         written = replace(written, name=f"hunted-{prey.seed}-{found.number}", description=f"Breaks {check}: {detail}")
         file = state.write(f"failure-{found.number}.yaml", dump_scenario(written))
         words = ["./tb", "run", _shown(file), "--world", "simulated"]
@@ -149,12 +145,6 @@ def kind_of_hunt(program: str, *, fabric: bool) -> str:
     return program
 
 
-def _stock(scenario: Scenario) -> str:
-    """The program of ours that serves it."""
-    protocol = protocol_of(scenario)
-    return _NETREDUCE if protocol is None else protocol.name
-
-
 def _program_of(overrides: list[str], program: str) -> str:
     stock = program
     for override in overrides:
@@ -179,7 +169,7 @@ def _check_base(base: Scenario) -> None:
     def refuse(problem: str, key: str, found: str, allowed: str) -> ScenarioError:
         return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
 
-    if _stock(base) != base.job.collective or base.switch.program == "forward":
+    if base.job.collective not in (_NETREDUCE, *PROTOCOLS) or base.switch.program == "forward":
         raise refuse(
             "nothing is aggregated, so no sum can be wrong", "job.collective", base.job.collective,
             ", ".join((_NETREDUCE, *PROTOCOLS)),

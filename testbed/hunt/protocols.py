@@ -6,14 +6,14 @@ To hunt in one more datagram protocol, add an entry to `PROTOCOLS`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.scenario.model import Scenario
 
-__all__ = ["PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of"]
+__all__ = ["PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of", "with_stock_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,15 @@ PROTOCOLS: Mapping[str, Protocol] = {
 def protocol_of(scenario: Scenario) -> Protocol | None:
     """None: its workers talk over RC connections."""
     return PROTOCOLS.get(scenario.job.collective)
+
+
+def with_stock_program(scenario: Scenario) -> Scenario:
+    """With the program of ours that serves it in place of code from a file, which no scenario file can name."""
+    if ":" not in scenario.switch.program:
+        return scenario
+    protocol = protocol_of(scenario)
+    program = "netreduce" if protocol is None else protocol.name
+    return replace(scenario, switch=replace(scenario.switch, program=program))
 
 
 def kind_of_scenario(scenario: Scenario) -> str:
