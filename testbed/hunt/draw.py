@@ -15,7 +15,7 @@ from testbed.hunt.draw_fabric import FABRIC, RACK, draw_fabric
 from testbed.hunt.draw_faults import draw_faults, is_sensible
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.protocols import PROTOCOLS, protocol_of
-from testbed.hunt.recipes import RECIPES
+from testbed.hunt.recipes import FABRIC_RECIPES, RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
@@ -63,7 +63,7 @@ def draw_schedule(
     if base is None:
         scenario = _with_timeout(draw, scenario)
     if traced and base is None and draw.random() < _FOLLOWS_RECIPE:
-        cooked = draw.choice(RECIPES)(draw, scenario)
+        cooked = draw.choice(RECIPES if kind == RACK else FABRIC_RECIPES)(draw, scenario)
         if is_sensible(cooked) and (may_fail(cooked) or not unsurvivable(cooked)):
             return Schedule(number, cooked)
     return Schedule(number, draw_faults(draw, scenario))

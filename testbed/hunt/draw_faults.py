@@ -49,6 +49,7 @@ _ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
 _POISON = ("changed", "shortened")
 _PLAIN_STARTS = ("restarted", "old_plain")
 """harmless only behind the packet they were made of"""
+_RAW = (*_PLAIN_STARTS, "stray_plain")
 _UP_ONLY = ("bad_length", "reflected", "overrun", "stray_bad", *_POISON)
 _ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
 
@@ -92,11 +93,14 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
 
 
 def _stands_alone(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> bool:
-    """False where something is forged between switches beside another forgery. A spine takes what its leaves send for sums of
-    racks; two forgeries together can make such a packet that no honest leaf sends, and each is forged from the other's."""
+    """False where something is forged between switches, or starts plain messages, beside another forgery over a fabric. A spine
+    takes what its leaves send for sums of racks; two such forgeries together can make a packet that no honest leaf sends: one
+    that is forged from the other's, or a host's own packet, passed on raw."""
+    if not others or len(scenario.topology.switches) == 1:
+        return True
     hosts = {host.name for host in scenario.topology.hosts}
     inner = {link.name for link in scenario.topology.links if link.a not in hosts}
-    return not others or not any(inner.intersection(forge.links) for forge in (fault, *others))
+    return not any(forge.what in _RAW or inner.intersection(forge.links) for forge in (fault, *others))
 
 
 def is_sensible(scenario: Scenario) -> bool:

@@ -17,7 +17,7 @@ from topologies import DIRECTIONS, Direction
 from workloads.rc.requester import rto_ns
 from workloads.wire import RNR_TIMER_NS
 
-__all__ = ["RECIPES"]
+__all__ = ["FABRIC_RECIPES", "RECIPES"]
 
 _MOST_WAITS = 24
 _UP, _DOWN = (Direction.UP,), (Direction.DOWN,)
@@ -195,3 +195,5 @@ RECIPES: tuple[Callable[[Random, Scenario], Scenario], ...] = (
     spent, strange_answers, acks_lost_then_fatal, strange_requests, strange_requests, plain_between, strays,
     changed_while_waiting, forgetful_switch, last_instead_of_only,
 )  # fmt: skip
+FABRIC_RECIPES = tuple(recipe for recipe in RECIPES if recipe not in (plain_between, strays))
+"""where a host starts plain messages on its ring, its raw packets are taken for its rack's sum (protocol text, rules D, I)"""

@@ -126,17 +126,19 @@ def test_a_window_that_ends_is_no_matter_of_tiers():
     assert disturbance_ns(over(spine_leaf([1, 1], 1, SHAPE), fault)) == 77
 
 
-def test_a_forgery_between_switches_stands_alone():
-    """What two forgeries make of a leaf's packets no honest leaf sends. Found by hunting."""
+def test_a_forgery_between_switches_and_a_plain_start_stand_alone():
+    """Two of them together make what no honest leaf sends. Found by hunting."""
 
     def forged(name, what, *links):
         return Forge(name, links, (Direction.UP,), Window(0, None), Match(), 0.1, what, True, 0)
 
-    inner, outer = forged("inner", "stray", "leaf1-spine1"), forged("outer", "old_plain", "h1-leaf1")
-    host, calm = forged("host", "stray_plain", "h2-leaf1"), over(spine_leaf([2, 1], 1, SHAPE))
+    inner, outer = forged("inner", "stray", "leaf1-spine1"), forged("outer", "stray", "h1-leaf1")
+    host, raw = forged("host", "unserved", "h2-leaf1"), forged("raw", "stray_plain", "h2-leaf1")
+    calm = over(spine_leaf([2, 1], 1, SHAPE))
     assert _fits(calm, inner)
-    for one, other, fits in ((outer, inner, False), (inner, host, False), (outer, host, True), (host, outer, True)):
-        assert _fits(over(calm.topology, one), other) == fits
+    assert _fits(calm, raw)
+    for one, other, fits in ((outer, inner, False), (raw, outer, False), (outer, host, True), (host, outer, True)):
+        assert _fits(over(calm.topology, one), other) == _fits(over(calm.topology, other), one) == fits
     beside = forged("beside", "stray", "h1-s1")
     assert _fits(over(rack(3, SHAPE), forged("plain", "old_plain", "h2-s1")), beside)
 
