@@ -49,7 +49,9 @@ def test_every_kind_of_fault_on_every_part_both_ways():
     assert kinds == {
         "loss", "burst", "drop", "duplicate", "reorder", "delay", "link_down", "rate_change", "pause", "kill",
     }  # fmt: skip
-    ways = spans(way for one in MANY for fault in one.faults if isinstance(fault, PacketFault) for way in fault.directions)
+    ways = spans(
+        way for one in MANY for fault in one.faults if isinstance(fault, PacketFault) for way in fault.directions
+    )
     assert ways == set(DIRECTIONS)
     struck = {(type(fault), fault.node[0]) for one in MANY for fault in one.faults if isinstance(fault, NodeFault)}
     assert len(struck) == 4  # pauses and kills, of hosts and of the switch
@@ -76,7 +78,9 @@ def test_every_schedule_must_end_in_time_and_all_trouble_does():
 def test_a_hunt_in_a_scenario_draws_only_faults_and_seeds():
     base = load_scenario("switchml-two-jobs", [], world="simulated")
     drawn = [draw_schedule(1, number, base).scenario for number in range(40)]
-    assert all((one.job, one.topology, one.time_limit_ns) == (base.job, base.topology, base.time_limit_ns) for one in drawn)
+    assert all(
+        (one.job, one.topology, one.time_limit_ns) == (base.job, base.topology, base.time_limit_ns) for one in drawn
+    )
     assert len({one.faults for one in drawn}) > 35
     assert all(may_fail(one) or unsurvivable(one) is None for one in drawn)
     assert any(isinstance(fault, Kill) for one in drawn for fault in one.faults)

@@ -93,7 +93,10 @@ def test_a_straggler_holds_up_every_iteration():
 
 def test_a_time_limit_before_the_end_is_none():
     assert unsurvivable(replace(calm(), time_limit_ns=end())) is None
-    assert unsurvivable(replace(calm(), time_limit_ns=end() - 1)) == f"it may take {end()} ns; its time limit is {end() - 1} ns"
+    assert (
+        unsurvivable(replace(calm(), time_limit_ns=end() - 1))
+        == f"it may take {end()} ns; its time limit is {end() - 1} ns"
+    )
 
 
 def test_only_kills_excuse_and_only_the_jobs_that_they_hit():
