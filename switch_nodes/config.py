@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from switch_nodes.jobs import JobConfig
+from switch_nodes.jobs import AggregatorKnobs, JobConfig
 from switch_nodes.steering.layout import SteeringConfig
 from workloads.config import ArithmeticSpec
 
@@ -106,3 +106,5 @@ class SwitchConfig:
     """what programs other than NetReduce aggregate (`docs/programs.md`)"""
     memory: int = 0
     """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""
+    knobs: AggregatorKnobs = AggregatorKnobs()
+    """of programs `atp` and `esa`"""

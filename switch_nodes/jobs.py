@@ -9,27 +9,37 @@ from dataclasses import dataclass
 
 from workloads.config import ArithmeticSpec
 
-__all__ = [
-    "JobConfig",
-    "JobMember",
-    "partition",
-]
+__all__ = ["AggregatorKnobs", "JobConfig", "JobMember", "RackLevels", "partition"]
 
 
 @dataclass(frozen=True, slots=True)
 class JobMember:
-    """A worker, as its switch knows it."""
+    """A worker or a parameter server, as a switch knows it."""
 
     rank: int
+    """-1: the server"""
     mac: bytes
     ip: bytes
     port: int
-    """switch port behind which it is"""
+    """switch port behind which it is; of several equal ones (`SwitchConfig.groups`) any"""
+
+
+@dataclass(frozen=True, slots=True)
+class RackLevels:
+    """Aggregation in two levels (programs `atp`, `esa`): the switch of each rack adds its workers, the switch of the server
+    adds racks. Every switch of the job has the whole table."""
+
+    racks: tuple[tuple[int, ...], ...]
+    """ranks by rack; each rank in one"""
+    own: int | None
+    """the rack whose workers are at this switch's ports; None: it has no workers of the job"""
+    collects: bool
+    """the server is at one of this switch's ports: it adds racks, and its own workers one by one"""
 
 
 @dataclass(frozen=True, slots=True)
 class JobConfig:
-    """One job; its members in rank order, 0 .. n-1."""
+    """One job; its members in rank order, 0 .. n-1, those of other racks included."""
 
     job: int
     members: tuple[JobMember, ...]
@@ -42,6 +52,31 @@ class JobConfig:
     elements: int = 256
     """most elements of a block"""
     arithmetic: ArithmeticSpec = ArithmeticSpec()
+    server: JobMember | None = None
+    """the parameter server (programs `atp`, `esa`)"""
+    window: int = 1
+    """programs `atp`, `esa`: a worker that sends a block has the result of the block so many before"""
+    levels: RackLevels | None = None
+    """None: all members are at ports of this switch, and no other one aggregates"""
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatorKnobs:
+    """What program `esa` does beyond `atp` (`docs/esa.md`). `atp` heeds `reclaim` only. Priorities are the workers'."""
+
+    preempt: bool = True
+    """a packet of higher priority takes the slot; its occupant leaves for the server"""
+    age: str = "none"
+    """what a collision does to the occupant's priority: none, minus1 (one less), shift1 (half)"""
+    free: str = "early"
+    """early: the switch sends a complete sum to the workers, and the slot is free; ack: the server does, and its result
+    frees the slot, as in ATP"""
+    ps_copy: bool = True
+    """with `early`: the server gets a copy of the result, for workers that lose theirs"""
+    reminder: bool = True
+    """the server may ask for what is in a slot"""
+    reclaim: bool = True
+    """a packet of a job takes a slot that holds an older packet of the same job: its sender has the older result"""
 
 
 def partition(memory: int, values_per_index: int, jobs: int) -> tuple[tuple[int, int], ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fast_forwarding import create_forward
 from switch_nodes.netreduce import create_netreduce
@@ -22,6 +23,8 @@ ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _KEY = "switch.program"
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
 _factories: dict[str, ProgramFactory] = {
+    "atp": AtpProgram,
+    "esa": EsaProgram,
     "forward": create_forward,
     "netreduce": create_netreduce,
     "switchml": SwitchMlProgram,

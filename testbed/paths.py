@@ -75,14 +75,34 @@ def _exit(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> int | No
 
 def data_flows(plan: Plan) -> Mapping[LinkUse, float]:
     """How many connections send their data over each link, by direction; links without any are left out. Where a switch
-    aggregates, what it sends to a host counts as the data of that host's connection. Messages that are summed by several
-    spines, each by one, count as that share at each."""
+    aggregates, what it sends to a host counts as the data of that host's connection, and what it sends towards a parameter
+    server counts once. Messages that are summed by several spines, each by one, count as that share at each."""
     found: Counter[LinkUse] = Counter()
+    summed: set[tuple[int, LinkUse]] = set()
     for _, source, envelope in _senders(plan):
-        paths = _paths(plan, source, envelope)
+        paths = [_unsummed(plan, source, path, summed) for path in _paths(plan, source, envelope)]
         for use, times in Counter(use for path in paths for use in path).items():
             found[use] += times / len(paths)  # type: ignore[assignment]
     return found
+
+
+def _unsummed(
+    plan: Plan, source: str, path: tuple[LinkUse, ...], summed: set[tuple[int, LinkUse]]
+) -> tuple[LinkUse, ...]:
+    """The path without links that carry this worker's data in the sum of others, which are in `summed` already: those behind
+    the first switch that sums for its parameter server."""
+    job = {worker.name: worker.group for worker in plan.workers if plan.servers}.get(source)
+    sums = {switch.name for switch in plan.switches if any(served.job == job for served in switch.jobs)}
+    kept, inside = [], False
+    for use in path:
+        link = plan.scenario.topology.link(use[0])
+        inside = inside or (link.a if use[1] is Direction.UP else link.b) in sums
+        if not inside:
+            kept.append(use)
+        elif job is not None and (job, use) not in summed:
+            summed.add((job, use))
+            kept.append(use)
+    return tuple(kept) if plan.servers else path
 
 
 def overbooked(plan: Plan) -> frozenset[LinkUse]:

@@ -3,6 +3,7 @@
 from topologies.addressing import (
     MAX_HOSTS,
     MAX_PORTS,
+    MAX_RACK_HOSTS,
     MAX_RANKS,
     MAX_SWITCHES,
     PREFIX_LENGTH,
@@ -23,6 +24,7 @@ __all__ = [
     "DIRECTIONS",
     "MAX_HOSTS",
     "MAX_PORTS",
+    "MAX_RACK_HOSTS",
     "MAX_RANKS",
     "MAX_SWITCHES",
     "PREFIX_LENGTH",

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "MAX_HOSTS",
     "MAX_PORTS",
+    "MAX_RACK_HOSTS",
     "MAX_RANKS",
     "MAX_SWITCHES",
     "PREFIX_LENGTH",
@@ -15,7 +16,9 @@ __all__ = [
 ]
 
 MAX_HOSTS = 32
-"""what a rack holds here"""
+"""what a rack holds here when its hosts work on one job"""
+MAX_RACK_HOSTS = 512
+"""what a rack holds when they work on several"""
 MAX_RANKS = 64
 """hosts of a whole fabric: a NetReduce header counts at most 64 ranks"""
 MAX_PORTS = 64

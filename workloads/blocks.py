@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
+    "BlockLost",
     "BlockReplayed",
     "BlockSummed",
+    "Collided",
     "ContributionIgnored",
     "MemoryAtEnd",
     "PartialSent",
+    "ServerStatistics",
     "SlotChanged",
 ]
 
@@ -38,8 +41,22 @@ class BlockReplayed(Event):
 
     job: int
     rank: int
+    """-1: all of them got it"""
     block: int
     slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Collided(Event):
+    """A switch passed a packet on towards the server because its slot serves another block."""
+
+    job: int
+    block: int
+    rank: int
+    """of the worker that sent the packet, or of the last one in it"""
+    slot: int
+    owner_job: int
+    owner_block: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +102,8 @@ class PartialSent(Event):
     bitmap: int
     """what the packet says is inside: bit r for rank r"""
     reason: str
-    """a word of the program's: complete, flushed, evicted, reminded, ..."""
+    """complete; repeated (a complete sum once more); flushed (a worker asked again), evicted (another packet took the slot),
+    reminded (the server asked)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +122,48 @@ class MemoryAtEnd(Event):
     """most values in use at once"""
     busy_ns: int
     """occupied values, summed over time"""
+    useful_ns: int = unless_default(0)
+    """of these, between the first and the last contribution of sums that were completed here (SwitchML does not tell)"""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLost(Event):
+    """A sum that can never be complete, or is not kept any more, although somebody waits for it."""
+
+    job: int
+    block: int
+    waiting: tuple[int, ...]
+    """ranks that are told so"""
+    missing: int
+    """rank that has neither its part nor the sum any more; -1: the server itself does not keep it so long"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatistics(Event):
+    """What a parameter server did for one job since it started; told when it stops."""
+
+    job: int
+    bytes_in: int
+    """of frames, from the Ethernet header on"""
+    packets_in: dict[str, int]
+    """by kind: data (of one worker), partial, whole, resend, evicted, collided, copy, reminder_empty"""
+    blocks: int
+    """that it completed"""
+    copies: int
+    """that a switch had completed and sent itself"""
+    replays: int
+    """frames with a result that had been sent before"""
+    overlaps: int
+    """packets that were discarded because a worker inside was counted already"""
+    ignored: int
+    """other packets that entered no sum"""
+    reminders: int
+    """to switches"""
+    nacks: int
+    """to workers"""
+    moved: int
+    """entries of the slot table that got another index"""
+    rejected: int
+    """damaged or contradicting datagrams"""
+    open: int
+    """blocks that are not complete"""

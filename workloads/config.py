@@ -11,10 +11,14 @@ __all__ = [
     "PHASE_KINDS",
     "ArithmeticSpec",
     "CollectiveConfig",
+    "ComputeConfig",
     "DcqcnConfig",
     "Framing",
     "GroupShare",
     "HostConfig",
+    "JobShare",
+    "LayerConfig",
+    "NodeConfig",
     "PhaseConfig",
     "QpConfig",
     "WorkerConfig",
@@ -138,6 +142,28 @@ class CollectiveConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerConfig:
+    """One layer of a model: what a worker computes before it can send."""
+
+    elements: int
+    forward_ns: int
+    backward_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeConfig:
+    """How long a worker computes, layer by layer. The gradient holds the layers in the order in which backward emits them: the
+    last one first."""
+
+    layers: tuple[LayerConfig, ...]
+    """forward order"""
+    jitter: float = 0.0
+    """each pass over a layer takes up to that share longer or shorter; below 1"""
+    slowdown: float = 1.0
+    """this worker needs so many times the time"""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadConfig:
     kind: str
     """synthetic, digits"""
@@ -146,6 +172,10 @@ class WorkloadConfig:
     iterations: int
     straggle_ns: int = 0
     """this worker starts every iteration that late"""
+    arrival_ns: int = 0
+    """the job starts that long after the traffic"""
+    compute: ComputeConfig | None = None
+    """None: gradients are ready at once; the elements of its layers are those of the gradient"""
 
 
 class GroupShare(Protocol):
@@ -167,6 +197,18 @@ class GroupShare(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class JobShare:
+    """A GroupShare: a worker's place in a job that talks in datagrams."""
+
+    kind: str
+    """switchml, atp, esa"""
+    job: int
+    rank: int
+    size: int
+    arithmetic: ArithmeticSpec = ArithmeticSpec()
+
+
+@dataclass(frozen=True, slots=True)
 class Framing:
     """A full data packet of a protocol."""
 
@@ -176,14 +218,22 @@ class Framing:
     """Ethernet header to the last byte, without FCS"""
 
 
-class HostConfig(Protocol):
-    """What worlds and checkers ask of a worker's configuration, whatever it speaks. The Machine to it is what
+class NodeConfig(Protocol):
+    """What worlds ask of a host's configuration, worker or parameter server. The Machine to it is what
     `workloads.hosts.create_host` makes; how it talks is its own business."""
 
     @property
     def name(self) -> str:
         """its host's"""
         ...
+
+    def reborn(self, lives: int) -> NodeConfig:
+        """What it is told when its process was started anew so many times."""
+        ...
+
+
+class HostConfig(NodeConfig, Protocol):
+    """What worlds and checkers ask of a worker's configuration, whatever it speaks."""
 
     @property
     def collective(self) -> GroupShare: ...
@@ -204,9 +254,7 @@ class HostConfig(Protocol):
     @property
     def framing(self) -> Framing: ...
 
-    def reborn(self, lives: int) -> HostConfig:
-        """What it is told when its process was started anew so many times."""
-        ...
+    def reborn(self, lives: int) -> HostConfig: ...
 
 
 _RC_FRAME_BYTES = 14 + 20 + 8 + 12 + 4

@@ -16,6 +16,7 @@ __all__ = [
     "FlowReceived",
     "FlowSent",
     "FrameRejected",
+    "GradientComputed",
     "MessageAcked",
     "MessagePosted",
     "MessageReceived",
@@ -259,6 +260,19 @@ class PhaseCompleted(Event):
 
     iteration: int
     phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class GradientComputed(Event):
+    """The backward pass of an iteration is over, at a worker that computes layer by layer."""
+
+    iteration: int
+    forward_ns: int
+    """when the forward pass began"""
+    backward_ns: int
+    """when the backward pass began"""
+    ready_ns: int
+    """when its last gradient was ready; told no earlier, perhaps later"""
 
 
 @dataclass(frozen=True, slots=True)

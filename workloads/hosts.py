@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from workloads.config import HostConfig, WorkerConfig
+from workloads.atp import AtpConfig, AtpWorker
+from workloads.config import NodeConfig, WorkerConfig
 from workloads.errors import InternalError
 from workloads.fallback import create_worker
 from workloads.gradients import create_source
 from workloads.machine import Machine
+from workloads.server import ParameterServer, ServerConfig
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 
 __all__ = ["HostMachine", "create_host", "register_host"]
@@ -33,7 +35,22 @@ def _switchml(config: SwitchMlConfig, start_ns: int) -> HostMachine:
     return SwitchMlWorker(config, source, start_ns=start_ns)
 
 
-_FACTORIES: dict[type, HostFactory] = {WorkerConfig: create_worker, SwitchMlConfig: _switchml}
+def _atp(config: AtpConfig, start_ns: int) -> HostMachine:
+    share = config.collective
+    source = create_source(config.workload, share.rank, share.size, share.arithmetic.dtype)
+    return AtpWorker(config, source, start_ns=start_ns)
+
+
+def _server(config: ServerConfig, start_ns: int) -> HostMachine:
+    return ParameterServer(config)
+
+
+_FACTORIES: dict[type, HostFactory] = {
+    WorkerConfig: create_worker,
+    SwitchMlConfig: _switchml,
+    AtpConfig: _atp,
+    ServerConfig: _server,
+}
 
 
 def register_host(kind: type, factory: HostFactory) -> None:
@@ -43,7 +60,7 @@ def register_host(kind: type, factory: HostFactory) -> None:
     _FACTORIES[kind] = factory
 
 
-def create_host(config: HostConfig, start_ns: int = 0) -> HostMachine:
+def create_host(config: NodeConfig, start_ns: int = 0) -> HostMachine:
     """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration asks for something that
     is not there, HostCapabilityError when its data is not installed."""
     factory = _FACTORIES.get(type(config))

@@ -10,7 +10,9 @@ from collections import deque
 
 import numpy as np
 
-from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished
+from workloads.compute import LayerCompute, Passes
+from workloads.config import WorkloadConfig
+from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed, WorkerFinished
 from workloads.gradients import GradientSource, Vector
 from workloads.machine import Event
 
@@ -24,23 +26,53 @@ class Training:
     """The first iteration is due at `start_ns`, each `straggle_ns` late. The digest of a result is taken in a wake-up of its
     own, so that what the last packet leads to leaves first; the next gradient is computed there too.
 
+    Without `compute` a gradient is ready as a whole. With it, the gradient becomes ready layer by layer, from its beginning:
+    `ready` elements of it may be sent. A worker looks at `ready` again after each `handle_timer`, and tells results as they come
+    (`deliver`), since the next forward pass waits for them layer by layer; what it does not tell counts as there when it calls
+    `complete`.
+
     `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in place."""
 
-    def __init__(self, source: GradientSource, *, start_ns: int, straggle_ns: int) -> None:
-        self._source, self._straggle_ns = source, straggle_ns
+    def __init__(
+        self, source: GradientSource, *, start_ns: int, straggle_ns: int, compute: LayerCompute | None = None
+    ) -> None:
+        self._source, self._straggle_ns, self._compute = source, straggle_ns, compute
         self.iteration = 0
         self.gradient: Vector = source.gradient(0)
         self.result: Vector = np.empty(source.elements, source.dtype)
         self.result.fill(0)  # has the pages now, not while the clock runs
-        self._start_at: int | None = start_ns + straggle_ns
+        self.ready = 0
+        """elements, from the beginning of the gradient, that may be sent"""
+        self._start_at: int | None = None
+        self._steps: deque[tuple[int, int]] = deque()
+        """(when, ready) of the running iteration, those that are to come"""
+        self._passes: Passes | None = None
         self._digest_at: int | None = None
         self._completed_at = 0
         self.events: deque[Event] = deque()
         """in the order of time; the worker adds its own"""
         self.finished = self.failed = False
+        if compute is not None:
+            compute.deliver_rest(start_ns)
+        self._begin(start_ns)
+
+    @classmethod
+    def of(cls, workload: WorkloadConfig, source: GradientSource, rank: int, start_ns: int) -> Training:
+        """As a worker of that rank is told; `start_ns`: when the traffic starts. Raises ValueError when layers and gradient have
+        different sizes."""
+        compute = None
+        if workload.compute is not None:
+            compute = LayerCompute(workload.compute, workload.seed, rank)
+            if compute.elements != source.elements:
+                raise ValueError(f"layers of {compute.elements} elements, a gradient of {source.elements}")
+        return cls(source, start_ns=start_ns + workload.arrival_ns, straggle_ns=workload.straggle_ns, compute=compute)
 
     def get_timer(self) -> int | None:
-        return self._digest_at if self._start_at is None else self._start_at
+        if self._start_at is not None:
+            return self._start_at
+        if self._digest_at is not None:
+            return self._digest_at
+        return self._steps[0][0] if self._steps else None
 
     def handle_timer(self, now: int) -> bool:
         """True: the iteration starts now."""
@@ -48,14 +80,23 @@ class Training:
             self._digest_at = None
             self._conclude(now)
             return False  # the next wake-up starts the next one, so that no event carries a time from before the work
-        if self._start_at is not None and self._start_at <= now:
+        starts = self._start_at is not None and self._start_at <= now
+        if starts:
             self._start_at = None
-            return True
-        return False
+        if starts or self._steps:
+            self._grow(now)
+        return starts
+
+    def deliver(self, first: int, elements: int, now: int) -> None:
+        """The result of these elements is there, once each."""
+        if self._compute is not None:
+            self._compute.deliver(first, elements, now)
 
     def complete(self, now: int) -> None:
         """The result is whole."""
         last = self.iteration == self._source.iterations - 1
+        if self._compute is not None:
+            self._compute.deliver_rest(now)
         self._completed_at = now
         self._digest_at = now + (_LAST_DIGEST_DELAY_NS if last else 0)
 
@@ -63,7 +104,28 @@ class Training:
         if not self.failed and not self.finished:
             self.failed = True
             self._start_at = self._digest_at = None
+            self._steps.clear()
             self.events.append(WorkerFailed(reason, detail))
+
+    def _begin(self, now: int) -> None:
+        """Plan the next iteration."""
+        self.ready = 0
+        if self._compute is None:
+            self._start_at = now + self._straggle_ns
+            return
+        self._passes = self._compute.passes(self.iteration, self._straggle_ns)
+        self._steps = deque(self._passes.ready)
+        self._start_at = self._steps[0][0]
+
+    def _grow(self, now: int) -> None:
+        if self._passes is None:
+            self.ready = self._source.elements
+            return
+        while self._steps and self._steps[0][0] <= now:
+            ready_at, self.ready = self._steps.popleft()
+            if not self._steps:
+                passes = self._passes
+                self.events.append(GradientComputed(self.iteration, passes.forward_at, passes.backward_at, ready_at))
 
     def _conclude(self, now: int) -> None:
         data = self.result.data.cast("B")
@@ -75,7 +137,7 @@ class Training:
         self.iteration += 1
         if self.iteration < self._source.iterations:
             self.gradient = self._source.gradient(self.iteration)
-            self._start_at = now + self._straggle_ns
+            self._begin(now)
         else:
             self.finished = True
             self.events.append(WorkerFinished(self._source.iterations))

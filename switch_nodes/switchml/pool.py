@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import JobConfig
 from switch_nodes.switchml.tables import SlotState
-from workloads.errors import ScenarioError
-from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["VERSIONS", "Pool", "check_jobs"]
 
 VERSIONS = 2
-MAX_WORKERS = 32
+_DTYPES = ("float32", "int32")
 _NONE = -1
 
 
@@ -70,34 +69,13 @@ def check_jobs(switch: SwitchConfig) -> None:
     """Raises ScenarioError for jobs that cannot be served."""
     taken: list[tuple[int, int, int]] = []
     for number, config in enumerate(switch.jobs):
-        where = f"switch {switch.name}: job {config.job}: "
-        members, last = config.members, config.first_slot + config.slots
-
-        def refuse(problem: str, found: object, allowed: str, where: str = where) -> ScenarioError:
-            return ScenarioError(where + problem, found=str(found), allowed=allowed)
-
-        if not 0 <= config.job < 1 << 16:
-            raise refuse("job id", config.job, "0 .. 65535")
-        if config.job in {other.job for other in switch.jobs[:number]}:
-            raise refuse("two jobs with one id", config.job, "an id of its own")
-        if not 1 <= len(members) <= MAX_WORKERS:
-            raise refuse("number of workers", len(members), f"1 .. {MAX_WORKERS}, the width of the bitmap")
-        if [member.rank for member in members] != list(range(len(members))):
-            raise refuse("members are not in rank order", [member.rank for member in members], "0, 1, 2, ...")
-        if len({member.ip for member in members}) != len(members):
-            raise refuse("two members have the same address", [member.ip.hex() for member in members], "one each")
-        for member in members:
-            if not 0 <= member.port < switch.ports:
-                raise refuse(f"port of rank {member.rank}", member.port, f"0 .. {switch.ports - 1}")
+        check_job(switch, number, _DTYPES)
+        last = config.first_slot + config.slots
         if config.slots < 1 or config.first_slot < 0 or VERSIONS * last > switch.memory:
             memory = f"1 or more, within the {switch.memory // VERSIONS} that {switch.memory} values of memory make"
-            raise refuse("slot indices", f"{config.first_slot} .. {last - 1}", memory)
+            raise job_refused(switch, config, "slot indices", f"{config.first_slot} .. {last - 1}", memory)
         for other, first, end in taken:
             if config.first_slot < end and first < last:
-                raise refuse("its slots are also those of another job", f"job {other}", "a part of the pool of its own")
-        if not 2 <= config.elements <= MAX_ELEMENTS:
-            raise refuse("elements of a block", config.elements, f"2 .. {MAX_ELEMENTS}")
-        if (config.arithmetic.op, config.arithmetic.dtype) not in (("sum", "float32"), ("sum", "int32")):
-            found = f"{config.arithmetic.op} of {config.arithmetic.dtype}"
-            raise refuse("arithmetic", found, "sum of float32 or int32")
+                problem, allowed = "its slots are also those of another job", "a part of the pool of its own"
+                raise job_refused(switch, config, problem, f"job {other}", allowed)
         taken.append((config.job, config.first_slot, last))

@@ -35,8 +35,9 @@ __all__ = [
 
 
 def _served(context: CheckContext) -> bool:
-    """Whether switches serve jobs by the contract of `switch_nodes.jobs`. NetReduce does not: it tells of messages."""
-    return any(switch.jobs for switch in context.plan.switches)
+    """Whether switches or servers serve jobs by the contract of `switch_nodes.jobs`. NetReduce does not: it tells of
+    messages."""
+    return bool(context.plan.servers) or any(switch.jobs for switch in context.plan.switches)
 
 
 def _by_contract(messages: Check, jobs: Check) -> Check:

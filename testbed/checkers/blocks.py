@@ -1,7 +1,7 @@
-"""The blocks of a job that a switch aggregates by itself, worked out from the plan and the number of elements alone.
+"""The blocks of a job that travels in datagrams, worked out from the plan and the number of elements alone.
 
-A block is what one packet of a worker carries. SwitchML (docs/switchml.md): K = ceil(elements / s) blocks of an iteration;
-float32 needs W packets more than max(K, W), which carry exponents ahead of the integers, int32 needs K.
+A block is what one packet of a worker carries. SwitchML, ATP, ESA (docs/switchml.md): K = ceil(elements / s) blocks of an
+iteration; float32 needs W packets more than max(K, W), which carry exponents ahead of the integers, int32 needs K.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from dataclasses import dataclass
 
 from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext
+from workloads.atp import AtpConfig
 from workloads.switchml import SwitchMlConfig
 
-__all__ = ["BlockLayout", "block_layout", "served_jobs"]
+__all__ = ["IN_BLOCKS", "BlockLayout", "block_layout", "served_jobs", "summing_nodes"]
+
+IN_BLOCKS = (SwitchMlConfig, AtpConfig)
+"""configurations of workers that send blocks; floats as integers"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     """Of one job in `context`. The gradient's size is what its first worker told, else what the scenario asks for. Raises
     ValueError for workers whose blocks follow no rule that is known here."""
     worker = context.plan.groups[job][0]
-    if not isinstance(worker, SwitchMlConfig):
+    if not isinstance(worker, IN_BLOCKS):
         raise ValueError(f"nothing is known of the blocks of {worker.collective.kind}")
     started = context.events("CollectiveStarted")
     told = [int(record["bytes"]) // 4 for record in started if record["node"] == worker.name]
@@ -49,3 +53,9 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
 def served_jobs(context: CheckContext) -> Mapping[tuple[str, int], JobConfig]:
     """By (switch, job id): what switches were told to aggregate."""
     return {(switch.name, job.job): job for switch in context.plan.switches for job in switch.jobs}
+
+
+def summing_nodes(context: CheckContext) -> frozenset[tuple[str, int]]:
+    """(switch or parameter server, job id): who may complete blocks of which job."""
+    servers = {(server.name, job.job) for server in context.plan.servers for job in server.jobs}
+    return frozenset(served_jobs(context)) | servers

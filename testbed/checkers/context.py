@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -96,8 +96,16 @@ class CheckContext:
     @property
     def restarted_switches(self) -> tuple[str, ...]:
         """Switches that started more than once: what they summed before that, none of their lives tells."""
+        return self._restarted(switch.name for switch in self.plan.switches)
+
+    @property
+    def restarted_servers(self) -> tuple[str, ...]:
+        """Parameter servers that started more than once, likewise."""
+        return self._restarted(server.name for server in self.plan.servers)
+
+    def _restarted(self, names: Iterable[str]) -> tuple[str, ...]:
         started = Counter(record["node"] for record in self.events("NodeStarted"))
-        return tuple(switch.name for switch in self.plan.switches if started[switch.name] > 1)
+        return tuple(name for name in names if started[name] > 1)
 
     @property
     def all_finished(self) -> bool:

@@ -24,14 +24,26 @@ def job_liveness(context: CheckContext) -> CheckResult:
         return CheckResult(name, Verdict.FAIL, detail, (*found, *stories))
     told = context.events("MemoryAtEnd")
     left = [f"{record['node']}, job {record['job']}: {record['open']} slots" for record in told if record["open"]]
+    left += _open_at_servers(context)
     if left:
         detail = f"every worker finished, but contributions without a sum are left: {'; '.join(left)}"
-        verdict = Verdict.UNKNOWN if context.restarted_switches else Verdict.FAIL
+        verdict = Verdict.UNKNOWN if context.restarted_switches or context.restarted_servers else Verdict.FAIL
         return CheckResult(name, verdict, detail, tuple(left))
     if {(record["node"], record["job"]) for record in told} < set(served_jobs(context)):
         detail = "every worker finished, but a switch did not tell what is left in its slots"
         return CheckResult(name, Verdict.UNKNOWN, detail)
     return CheckResult(name, Verdict.PASS, f"all {len(context.workers)} workers finished; no slot holds a leftover")
+
+
+def _open_at_servers(context: CheckContext) -> list[str]:
+    """Where a server completes every block. With ESA a switch does, and what comes late may wait at the server for a copy
+    that nobody needs."""
+    kinds = {group: workers[0].collective.kind for group, workers in context.plan.groups.items()}
+    return [
+        f"{record['node']}, job {record['job']}: {record['open']} blocks"
+        for record in context.events("ServerStatistics")
+        if record["open"] and kinds.get(record["job"]) == "atp"
+    ]
 
 
 def _story(context: CheckContext, worker: str) -> str:
@@ -42,5 +54,6 @@ def _story(context: CheckContext, worker: str) -> str:
     (job, block), times = Counter((record["job"], record["block"]) for record in resent).most_common(1)[0]
     summed = any((record["job"], record["block"]) == (job, block) for record in context.events("BlockSummed"))
     layout = block_layout(context, job)
-    what = "the switch had summed it, the result did not arrive" if summed else "the switch never summed it"
+    who = "a switch or the server" if context.plan.servers else "the switch"
+    what = f"{who} had summed it, the result did not arrive" if summed else f"{who} never summed it"
     return f"{worker} sent {layout.name(block)} {times + 1} times: {what}"

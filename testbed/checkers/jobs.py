@@ -1,12 +1,12 @@
-"""Judges of programs that keep the contract of `switch_nodes.jobs`, whatever their protocol: every contribution once, no
-slot for two jobs, nobody ahead of the results that free slots."""
+"""Judges of programs and parameter servers that keep the contract of `switch_nodes.jobs`, whatever their protocol: every
+contribution once, no slot for two jobs, nobody ahead of the results that free slots."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
 
-from testbed.checkers.blocks import block_layout, served_jobs
+from testbed.checkers.blocks import block_layout, served_jobs, summing_nodes
 from testbed.checkers.context import CheckContext
 from testbed.verdict import CheckResult, Verdict
 
@@ -16,9 +16,9 @@ _SHOWN = 8
 
 
 def blocks_once(context: CheckContext) -> CheckResult:
-    """By what the switches tell: each block is summed once in the life of a switch, each rank is inside once, none is
-    missing."""
-    name, jobs = "exactly_once", served_jobs(context)
+    """By what switches and servers tell: each block is summed once in the life of a node, each rank is inside once, none is
+    missing; and what leaves a switch on its way to a server holds each rank of its bitmap once, and no other."""
+    name, jobs = "exactly_once", summing_nodes(context)
     layouts = {job: block_layout(context, job) for job in context.plan.groups}
     seen: set[tuple[str, int, int]] = set()
     summed: set[tuple[int, int]] = set()
@@ -48,6 +48,7 @@ def blocks_once(context: CheckContext) -> CheckResult:
             if count != 1:
                 rank = worker.collective.rank
                 wrong.append(f"{title}: the packet of rank {rank} ({worker.name}) entered its sum {count} times")
+    wrong += list(_miscounted(context))
     if wrong:
         return _fail(name, wrong)
     total = sum(layout.total for layout in layouts.values())
@@ -66,8 +67,20 @@ def blocks_once(context: CheckContext) -> CheckResult:
     return CheckResult(name, Verdict.PASS, detail)
 
 
+def _miscounted(context: CheckContext) -> Iterable[str]:
+    """Sums on their way to a server that are not what their bitmap says."""
+    for record in context.events("PartialSent"):
+        counts, bitmap = list(record["contributions"]), record["bitmap"]
+        if counts != [bitmap >> rank & 1 for rank in range(len(counts))]:
+            yield (
+                f"{record['node']} sent a sum of block {record['block']} of job {record['job']} ({record['reason']}) whose "
+                f"bitmap is {bitmap:#x}, and in which the ranks are {counts} times"
+            )
+
+
 def memory_private(context: CheckContext) -> CheckResult:
-    """Each job keeps to its own part of the memory, and the parts do not overlap."""
+    """Each job keeps to its own part of the memory, and the parts do not overlap. Where a server takes what finds no slot,
+    all slots are everybody's: then a slot serves one block at a time, and no job's sum has ranks of another."""
     name, jobs = "slots_private", served_jobs(context)
     wrong = list(_overlaps(context))
     told: dict[tuple[str, int], str] = {}
@@ -91,21 +104,28 @@ def memory_private(context: CheckContext) -> CheckResult:
     if set(jobs) - set(told):
         missing = ", ".join(f"job {job} on {switch}" for switch, job in sorted(set(jobs) - set(told)))
         return CheckResult(name, Verdict.UNKNOWN, f"nothing is told about the slots of {missing}")
-    detail = f"every job kept to its own slots; most values in use: {', '.join(told.values())}"
+    if not told:
+        return CheckResult(name, Verdict.PASS, "no switch has slots: everything is summed at parameter servers")
+    used = ", ".join(told.values())
+    detail = f"every job kept to its own slots; most values in use: {used}"
+    if context.plan.servers:
+        met = len(context.events("Collided"))
+        evicted = sum(record["reason"] == "evicted" for record in context.events("PartialSent"))
+        detail = f"all slots are everybody's, one block in each: {met} collisions, {evicted} evictions; most values in use: {used}"
     return CheckResult(name, Verdict.PASS, detail)
 
 
 def _overlaps(context: CheckContext) -> Iterable[str]:
     for switch in context.plan.switches:
-        ordered = sorted(switch.jobs, key=lambda job: job.first_slot)
+        ordered = sorted((job for job in switch.jobs if job.server is None), key=lambda job: job.first_slot)
         for one, other in pairwise(ordered):
             if one.first_slot + one.slots > other.first_slot:
                 yield f"jobs {one.job} and {other.job} share slots of {switch.name}"
 
 
 def job_credit(context: CheckContext) -> CheckResult:
-    """The switch's opinion: no packet was an `overrun`, unless it started anew without memory."""
-    name, reborn = "credit_bound", set(context.restarted_switches)
+    """The opinion of switches and servers: no packet was an `overrun`, unless they started anew without memory."""
+    name, reborn = "credit_bound", {*context.restarted_switches, *context.restarted_servers}
     wrong = [
         f"{record['node']} got block {record['block']} of rank {record['rank']} of job {record['job']} before that worker "
         f"could know that slot {record['slot']} is free"
@@ -116,7 +136,7 @@ def job_credit(context: CheckContext) -> CheckResult:
         return _fail(name, wrong)
     summed = len(context.events("BlockSummed"))
     if not summed:
-        return CheckResult(name, Verdict.UNKNOWN, "no switch told that it summed a block")
+        return CheckResult(name, Verdict.UNKNOWN, "nobody told that a block was summed")
     return CheckResult(name, Verdict.PASS, f"{summed} blocks summed, no packet came before its slot was free")
 
 

@@ -6,7 +6,7 @@ becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is 
 Over machines of several workers: inside a machine first, then the machines' partial sums in the order of the machines.
 Parallel NetReduce folds piece c of n in the order c, c+1, ..., c-1 (mod n) of each machine's workers; Tencent's all-reduce the whole
 gradient from the last worker of a machine to its first, and the machines' partial sums as a ring.
-SwitchML sums integers that the workers agreed on by exponents (`switchml_sum`).
+SwitchML, ATP and ESA sum integers that the workers agreed on by exponents (`quantised_sum`).
 A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp) per step.
 """
 
@@ -20,11 +20,11 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checkers.reference_switchml import switchml_sum
+from testbed.checkers.blocks import IN_BLOCKS
+from testbed.checkers.reference_quantised import quantised_sum
 from testbed.plan import Plan
 from topologies import machine_groups
 from workloads.config import ArithmeticSpec, HostConfig, WorkerConfig, WorkloadConfig
-from workloads.switchml import SwitchMlConfig
 
 __all__ = [
     "Array",
@@ -166,8 +166,8 @@ def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFa
             totals = [gradients[rank - 1] for rank in range(size)]
         elif collective.kind == "ring":
             totals = [ring_fold(gradients, collective.arithmetic)] * size
-        elif isinstance(first, SwitchMlConfig):
-            totals = [switchml_sum(gradients, first.elements // 2)] * size
+        elif isinstance(first, IN_BLOCKS):
+            totals = [quantised_sum(gradients, first.elements // 2)] * size
         elif isinstance(first, WorkerConfig) and first.phases:
             totals = [machines_fold(collective.kind, groups, gradients, collective.arithmetic)] * size
         else:

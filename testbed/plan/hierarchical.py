@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from switch_nodes.config import RingConfig, RingMember, SwitchConfig
+from testbed.plan.connections import plan_connections
+from testbed.plan.jobs import plan_jobs
+from testbed.plan.model import Plan
 from testbed.plan.pairs import BASE_VA, queue_pair
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
@@ -19,7 +22,7 @@ from workloads.collectives.schedules import chunk_bounds
 from workloads.config import ArithmeticSpec, CollectiveConfig, PhaseConfig, WorkerConfig, WorkloadConfig
 from workloads.wire import PSN_MODULUS
 
-__all__ = ["PHASED", "phased_switches", "phased_workers"]
+__all__ = ["PHASED", "plan_phased"]
 
 PHASED = ("parallel_netreduce", "tencent")
 """values of `job.collective` that run in phases"""
@@ -39,7 +42,14 @@ class _Ring:
     elements: int
 
 
-def phased_workers(scenario: Scenario, workloads: Sequence[WorkloadConfig]) -> tuple[WorkerConfig, ...]:
+def plan_phased(scenario: Scenario) -> Plan:
+    """The rings of all phases, drawn from the seed."""
+    (only,) = plan_jobs(scenario)
+    workers = _workers(scenario, only.workloads)
+    return Plan(scenario, workers, _switches(scenario, workers), plan_connections(workers))
+
+
+def _workers(scenario: Scenario, workloads: Sequence[WorkloadConfig]) -> tuple[WorkerConfig, ...]:
     """Workers in rank order with the queue pairs of all their phases, drawn from the seed. `workloads`: of each rank."""
     hosts, job = scenario.topology.hosts, scenario.job
     rings = _rings(scenario, workloads[0].elements)
@@ -77,7 +87,7 @@ def phased_workers(scenario: Scenario, workloads: Sequence[WorkloadConfig]) -> t
     )
 
 
-def phased_switches(scenario: Scenario, workers: Sequence[WorkerConfig]) -> tuple[SwitchConfig, ...]:
+def _switches(scenario: Scenario, workers: Sequence[WorkerConfig]) -> tuple[SwitchConfig, ...]:
     """Plain switches in the machines. The rack's switch runs the scenario's program, with one ring for each place in a
     machine where that is parallel NetReduce; the members of a ring are behind the machines' uplinks."""
     plain = replace(scenario, switch=replace(scenario.switch, program="forward"))

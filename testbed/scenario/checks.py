@@ -26,8 +26,14 @@ __all__ = [
 ]
 
 _SWITCH_MEMORY = 1 << 30
-_PROGRAM_OF = {"netreduce": "netreduce", "parallel_netreduce": "netreduce", "switchml": "switchml"}
-"""of collectives that a switch sums for"""
+_PROGRAMS_OF = {
+    "netreduce": ("netreduce",),
+    "parallel_netreduce": ("netreduce",),
+    "switchml": ("switchml",),
+    "atp": ("atp", "forward"),
+    "esa": ("esa", "forward"),
+}
+"""of collectives that a switch sums for; with forward a parameter server does it alone"""
 
 
 def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
@@ -86,13 +92,13 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
         return
-    wanted = _PROGRAM_OF.get(job.collective, "forward")
-    if switch.program != wanted:
+    wanted = _PROGRAMS_OF.get(job.collective, ("forward",))
+    if switch.program not in wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(
             here,
             f"collective {job.collective} does not run over program {switch.program}",
-            allowed=f"switch.program: {wanted}",
+            allowed=f"switch.program: {', '.join(wanted)}",
             hint="or another job.collective",
         )
 
@@ -153,33 +159,33 @@ def check_machines(problems: Problems, topology: Topology, job: Job) -> None:
         )
 
 
-def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) -> None:
-    """`given`: keys of `job` that the file holds."""
+def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], path: KeyPath = ("job",)) -> None:
+    """`given`: keys that the file holds at `path`."""
     if job.size_bytes % 4:
         found = f"{job.size_bytes} bytes"
-        problems.add(("job", "size"), "not a whole number of elements", found=found, allowed="a multiple of 4 bytes")
+        problems.add((*path, "size"), "not a whole number of elements", found=found, allowed="a multiple of 4 bytes")
     if job.workload == "digits":
         allowed = {"dtype": (job.dtype, "float32"), "op": (job.op, "sum")}
         for key, (found, only) in allowed.items():
             if found != only:
-                problems.add(("job", key), "workload digits trains with float32 sums", found=f"'{found}'", allowed=only)
+                problems.add((*path, key), "workload digits trains with float32 sums", found=f"'{found}'", allowed=only)
         if "size" in given:
-            problems.add(("job", "size"), "workload digits has the size of its model", allowed="leave the key out")
+            problems.add((*path, "size"), "workload digits has the size of its model", allowed="leave the key out")
         if job.collective == "shift":
             problems.add(
-                ("job", "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"
+                (*path, "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"
             )
     if job.fallback == "ring" and job.collective != "netreduce":
         problems.add(
-            ("job", "fallback"),
+            (*path, "fallback"),
             f"collective {job.collective} asks nothing of the network that could fail alone",
             found="'ring'",
             allowed="with job.collective: netreduce",
         )
-    partly_by_hosts = job.collective not in ("netreduce", "shift") or job.fallback == "ring"
+    partly_by_hosts = job.collective not in ("netreduce", "shift", "atp", "esa") or job.fallback == "ring"
     if partly_by_hosts and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
-            ("job", "dtype"),
+            (*path, "dtype"),
             "a ring adds step by step and would clamp early"
             if job.collective == "ring"
             else "what machines sum for themselves would clamp early",
@@ -188,7 +194,7 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str]) 
         )
     if hosts is not None and job.straggle_rank is not None and job.straggle_rank >= hosts:
         problems.add(
-            ("job", "straggler", "rank"),
+            (*path, "straggler", "rank"),
             "no such rank",
             found=str(job.straggle_rank),
             allowed=f"0 to {hosts - 1} ({hosts} hosts)",

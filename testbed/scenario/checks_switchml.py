@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from testbed.faults.model import PacketFault
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
-from testbed.scenario.problems import Problems
+from testbed.scenario.names import DATAGRAM_COLLECTIVES
+from testbed.scenario.problems import KeyPath, Problems
 from topologies import LinkShape, Topology
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 
@@ -20,16 +21,23 @@ _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 
 
 def check_switchml(
-    problems: Problems, topology: Topology, shape: LinkShape, switch: SwitchOptions, transport: Transport, job: Job
+    problems: Problems,
+    topology: Topology,
+    shape: LinkShape,
+    switch: SwitchOptions,
+    transport: Transport,
+    job: Job,
+    entries: Sequence[tuple[KeyPath, Job]] = (),
 ) -> None:
-    """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed."""
+    """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed. `entries`: of
+    `jobs`, each with its place."""
     if job.collective != "switchml":
-        if job.copies > 1:
+        if job.copies > 1 and job.collective not in DATAGRAM_COLLECTIVES:
             problems.add(
                 ("job", "copies"),
-                "only switchml runs several jobs side by side",
+                f"collective {job.collective} runs one job",
                 found=str(job.copies),
-                allowed="1, or job.collective: switchml",
+                allowed=f"1, or job.collective: {', '.join(DATAGRAM_COLLECTIVES)}",
             )
         return
     switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
@@ -55,22 +63,25 @@ def check_switchml(
             found=f"{switches} switches in the {topology.kind} topology",
             allowed="a topology with one switch (kind: rack)",
         )
-    if hosts // job.copies > _MOST_WORKERS:
-        problems.add(
-            ("job", "collective"),
-            "more workers than bits",
-            found=f"{hosts // job.copies} hosts",
-            allowed=f"at most {_MOST_WORKERS} in a job",
-        )
+    sizes = [(path, len(each.hosts)) for path, each in entries] or [(("job",), hosts // job.copies)]
+    for path, workers in sizes:
+        if workers > _MOST_WORKERS:
+            problems.add(
+                (*path, "hosts" if entries else "collective"),
+                "more workers than bits",
+                found=f"{workers} hosts",
+                allowed=f"at most {_MOST_WORKERS} in a job",
+            )
     if job.op != "sum":
         problems.add(("job", "op"), "switchml only sums", found=f"'{job.op}'", allowed="sum")
-    if job.dtype not in ("float32", "int32"):
-        problems.add(
-            ("job", "dtype"),
-            "switchml sums 32-bit integers that wrap",
-            found=f"'{job.dtype}'",
-            allowed="float32, int32",
-        )
+    for path, each in entries or [(("job",), job)]:
+        if each.dtype not in ("float32", "int32"):
+            problems.add(
+                (*path, "dtype"),
+                "switchml sums 32-bit integers that wrap",
+                found=f"'{each.dtype}'",
+                allowed="float32, int32",
+            )
     payload = transport.path_mtu
     if payload > 4 * MAX_ELEMENTS:
         problems.add(
@@ -80,12 +91,13 @@ def check_switchml(
             allowed="256, 512, 1024",
         )
         return
-    if switch.memory < _VERSIONS * job.copies:
+    count = len(entries) or job.copies
+    if switch.memory < _VERSIONS * count:
         problems.add(
             ("switch", "memory"),
             "no slot for every job: each has a shadow copy",
-            found=f"{switch.memory} for {job.copies} job{'s' if job.copies > 1 else ''}",
-            allowed=f"{_VERSIONS * job.copies} or more",
+            found=f"{switch.memory} for {count} job{'s' if count > 1 else ''}",
+            allowed=f"{_VERSIONS * count} or more",
         )
     if transport.rto_ns == 0:
         problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")

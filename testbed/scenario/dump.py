@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Any
 
 import yaml
@@ -27,10 +28,11 @@ from testbed.faults.model import (
 from testbed.scenario.background import dump_background
 from testbed.scenario.congestion import dump_dcqcn
 from testbed.scenario.fault_schema import OPCODE_GROUPS
-from testbed.scenario.model import DcqcnOptions, Job, Scenario, Transport
+from testbed.scenario.job_dump import dump_entry, dump_job
+from testbed.scenario.model import DcqcnOptions, Scenario, Transport
 from testbed.scenario.nics import dump_nics
 from testbed.scenario.topology_kinds import dump_topology
-from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate, format_size
+from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.wire import opcode_name
 
@@ -51,9 +53,11 @@ def dump_scenario(scenario: Scenario) -> str:
             "gate": scenario.switch.gate,
             "commodity": scenario.switch.commodity,
             "memory": scenario.switch.memory,
+            "knobs": asdict(scenario.switch.knobs),
         },
         "transport": _dump_transport(scenario.transport),
-        "job": _dump_job(scenario.job),
+        "job": dump_job(scenario.job),
+        **({"jobs": [dump_entry(job) for job in scenario.jobs]} if scenario.jobs else {}),
         "clocks": {
             "offset": format_duration(scenario.clocks.offset_ns),
             "drift": format_drift(scenario.clocks.drift_ppb),
@@ -105,6 +109,7 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
         "start_psn": "random" if transport.start_psn is None else transport.start_psn,
         "receive_late": format_duration(transport.receive_late_ns),
         "rto": format_duration(transport.rto_ns),
+        "aimd": transport.aimd,
         "congestion_control": transport.congestion_control,
         **(
             {"dcqcn": dump_dcqcn(transport.dcqcn)}
@@ -112,30 +117,6 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
             else {}
         ),
     }
-
-
-def _dump_job(job: Job) -> dict[str, Any]:
-    result: dict[str, Any] = {"collective": job.collective, "workload": job.workload}
-    if job.workload != "digits":
-        result["size"] = format_size(job.size_bytes)
-    result |= {
-        "dtype": job.dtype,
-        "op": job.op,
-        "iterations": job.iterations,
-        "message_packets": job.message_packets,
-        "window_messages": job.window_messages,
-        "copies": job.copies,
-        "window_packets": job.window_packets,
-        "credit": job.credit,
-        "hello": job.hello,
-        "fallback": job.fallback,
-        "pipelined": job.pipelined,
-    }
-    if job.straggle_rank is not None:
-        result["straggler"] = {"rank": job.straggle_rank, "delay": format_duration(job.straggle_ns)}
-    if job.hosts:
-        result["hosts"] = list(job.hosts)
-    return result
 
 
 def _dump_fault(fault: Fault, topology: Topology) -> dict[str, Any]:

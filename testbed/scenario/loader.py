@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from switch_nodes.jobs import AggregatorKnobs
 from testbed.faults.model import PacketFault
 from testbed.scenario.background import load_background
 from testbed.scenario.builtin import find_scenario
@@ -20,17 +21,27 @@ from testbed.scenario.checks import (
     check_program,
     check_switch_memory,
 )
+from testbed.scenario.checks_atp import (
+    WITH_SERVER,
+    check_atp,
+    check_atp_fault,
+    check_atp_keys,
+    check_atp_nics,
+    with_server,
+)
+from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
+from testbed.scenario.job_loader import load_job, load_jobs, with_size
 from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
-from testbed.scenario.schema import ClockKeys, JobKeys, ScenarioKeys, StragglerKeys, SwitchKeys, TransportKeys
+from testbed.scenario.schema import ClockKeys, KnobKeys, ScenarioKeys, SwitchKeys, TransportKeys
 from testbed.scenario.topology_kinds import load_topology
 from testbed.scenario.validate import key_names, validate_section
 from testbed.scenario.yamlfile import parse_yaml, read_text
@@ -47,13 +58,19 @@ def load_scenario(
     Raises ScenarioError (InvalidScenario when the text is YAML): all problems, in file order.
     """
     path, shown = find_scenario(name_or_path)
-    return parse_scenario(read_text(path, shown), shown, overrides, seed, world)
+    return parse_scenario(read_text(path, shown), shown, overrides, seed, world, path.parent)
 
 
 def parse_scenario(
-    text: str, source: str, overrides: Sequence[str] = (), seed: int | None = None, world: str | None = None
+    text: str,
+    source: str,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    world: str | None = None,
+    folder: Path | None = None,
 ) -> Scenario:
-    """As `load_scenario`, from text; `source` is the file name that messages show."""
+    """As `load_scenario`, from text; `source` is the file name that messages show, `folder` where other files are named from
+    (None: where `source` is)."""
     data, places = parse_yaml(text, source)
     if not isinstance(data, dict):
         problem = "the file is empty" if data is None else "the file is not a mapping"
@@ -65,7 +82,7 @@ def parse_scenario(
         if value is not None:
             data[key], places[key,] = value, Place(f"--{key}")
     problems = Problems(source, places)
-    scenario = _Build(problems, data).scenario(source)
+    scenario = _Build(problems, data, folder or Path(source).parent).scenario(source)
     problems.raise_if_any()
     assert scenario is not None
     return scenario
@@ -74,15 +91,22 @@ def parse_scenario(
 class _Build:
     """Sections first, each for itself; then what must hold between those that are good."""
 
-    def __init__(self, problems: Problems, data: dict[str, Any]) -> None:
-        self.problems, self.data = problems, data
+    def __init__(self, problems: Problems, data: dict[str, Any], folder: Path) -> None:
+        self.problems, self.data, self.folder = problems, data, folder
 
     def scenario(self, source: str) -> Scenario | None:
         top = validate_section(self.problems, (), self.data, ScenarioKeys, "the file")
         topology = (
             load_topology(self.problems, self.data["topology"]) if self.data.get("topology") is not None else None
         )
-        switch, transport, job = self._switch(), self._transport(), self._job()
+        switch, transport = self._switch(), self._transport()
+        job = load_job(self.problems, self.data.get("job"), self.folder)
+        job = job and with_server(self.problems, topology[0] if topology else None, job)
+        jobs = load_jobs(self.problems, self.data.get("jobs"), job, topology[0] if topology else None, self.folder)
+        if job and transport:
+            job = with_size(job, transport)
+            jobs = jobs and tuple(with_size(each, transport) for each in jobs)
+        entries: list[tuple[KeyPath, Job]] = [(("jobs", index), each) for index, each in enumerate(jobs or ())]
         clocks = self._clocks()
         controlled = (
             switch is not None and switch.commodity == "openflow" and top is not None and top.world == "emulated"
@@ -90,7 +114,7 @@ class _Build:
         more_nodes = (CONTROLLER,) if controlled else ()
         faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None, more_nodes)
         nics = load_nics(self.problems, self.data.get("nics"), topology[0] if topology else None)
-        hosts = len(topology[0].hosts) if topology else None
+        hosts = len(topology[0].hosts) - bool(job and job.server) if topology else None
         if job and job.hosts:
             hosts = len(job.hosts)
             if topology:
@@ -99,8 +123,16 @@ class _Build:
         if topology and transport:
             check_mtu(self.problems, *topology, transport)
         if job:
-            given = self.data.get("job") or {}
-            check_job(self.problems, hosts, job, set(given))
+            given = set(self.data.get("job") or ())
+            check_layered(self.problems, job, given)
+            check_atp_keys(self.problems, job, given)
+            check_job(self.problems, hosts, job, given)
+            for path, each in entries:
+                check_job(self.problems, len(each.hosts), each, set(self.data["jobs"][path[1]]), path)
+            if top and top.time_limit:
+                check_arrivals(self.problems, entries or [(("job",), job)], top.time_limit)
+        if topology and job:
+            check_rack(self.problems, topology[0], job)
         if topology and job:
             check_fabric(self.problems, topology[0], job)
             check_machines(self.problems, topology[0], job)
@@ -109,7 +141,8 @@ class _Build:
         if switch and topology:
             check_commodity(self.problems, switch, topology[0])
         if topology and switch and transport and job:
-            check_switchml(self.problems, *topology, switch, transport, job)
+            check_switchml(self.problems, *topology, switch, transport, job, entries)
+            check_atp(self.problems, *topology, switch, transport, job, entries)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
@@ -119,13 +152,14 @@ class _Build:
             check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
         if job and nics:
             check_switchml_nics(self.problems, job, nics)
+            check_atp_nics(self.problems, job, nics)
         if top and clocks:
             check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:
             self.problems.add(("time_limit",), "out of range", found="0", allowed="more than 0, at most 60min")
         if top is None or topology is None or switch is None or transport is None or job is None:
             return None
-        if clocks is None:
+        if clocks is None or jobs is None:
             return None
         return Scenario(
             name=top.name,
@@ -137,6 +171,7 @@ class _Build:
             transport=transport,
             switch=switch,
             job=job,
+            jobs=jobs,
             clocks=clocks,
             nics=nics,
             faults=tuple(fault for _, _, fault in faults),
@@ -155,7 +190,13 @@ class _Build:
         keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
         if keys is None:
             return None
-        return SwitchOptions(keys.program, keys.release, keys.gate, keys.commodity, keys.memory)
+        given = value.get("knobs") if isinstance(value, dict) else None
+        knobs = validate_section(self.problems, ("switch", "knobs"), given or {}, KnobKeys, "knobs")
+        if knobs is None:
+            return None
+        return SwitchOptions(
+            keys.program, keys.release, keys.gate, keys.commodity, keys.memory, AggregatorKnobs(**knobs.model_dump())
+        )
 
     def _transport(self) -> Transport | None:
         value = self.data.get("transport")
@@ -177,6 +218,7 @@ class _Build:
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
             rto_ns=keys.rto,
+            aimd=keys.aimd,
             congestion_control=keys.congestion_control,
             dcqcn=dcqcn,
         )
@@ -188,35 +230,6 @@ class _Build:
         keys = validate_section(self.problems, ("clocks",), value, ClockKeys, "clocks")
         return None if keys is None else Clocks(keys.offset, keys.drift)
 
-    def _job(self) -> Job | None:
-        value = self.data.get("job")
-        if value is None:
-            return Job()
-        path: KeyPath = ("job", "straggler")
-        keys = validate_section(self.problems, ("job",), value, JobKeys, "job")
-        straggler = value.get("straggler") if isinstance(value, dict) else None
-        late = straggler and validate_section(self.problems, path, straggler, StragglerKeys, "the straggler")
-        if keys is None or (straggler is not None and not late):
-            return None
-        job = Job(
-            collective=keys.collective,
-            workload=keys.workload,
-            size_bytes=keys.size,
-            dtype=keys.dtype,
-            op=keys.op,
-            iterations=keys.iterations,
-            message_packets=keys.message_packets,
-            window_messages=keys.window_messages,
-            copies=keys.copies,
-            window_packets=keys.window_packets,
-            credit=keys.credit,
-            hello=keys.hello,
-            fallback=keys.fallback,
-            hosts=keys.hosts,
-            pipelined=keys.pipelined,
-        )
-        return replace(job, straggle_rank=late.rank, straggle_ns=late.delay) if late else job
-
     def _check_faults(
         self, faults: list[Placed], hosts: int | None, job: Job | None, transport: Transport | None, limit: int | None
     ) -> None:
@@ -226,6 +239,8 @@ class _Build:
                 check_window(self.problems, path, fault, limit)
             if job and job.collective == "switchml":
                 check_switchml_fault(self.problems, placed)
+            elif job and job.collective in WITH_SERVER:
+                check_atp_fault(self.problems, placed, job.collective)
             elif job and transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
                 check_match(self.problems, (*path, "match"), fault.match, hosts, job, transport, sizes)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from switch_nodes.jobs import AggregatorKnobs
 from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import LinkShape, Node, Topology
+from workloads.models import Model
 
-__all__ = ["CONTROLLER", "BackgroundFlow", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+__all__ = ["CONTROLLER", "BackgroundFlow", "Compute", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
 
 CONTROLLER = "controller"
 """the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
@@ -53,6 +55,8 @@ class Transport:
     """a worker posts each receive buffer that late (to provoke RNR NAKs)"""
     rto_ns: int = 10_000_000
     """of datagram protocols: a packet without a result is sent again after that, or after four round trips"""
+    aimd: bool = True
+    """of atp and esa: marks halve a worker's window, rounds without one add a packet"""
     congestion_control: str = "none"
     """none, dcqcn"""
     dcqcn: DcqcnOptions = DcqcnOptions()
@@ -61,7 +65,7 @@ class Transport:
 @dataclass(frozen=True, slots=True)
 class SwitchOptions:
     program: str = "netreduce"
-    """netreduce, switchml, forward (plain)"""
+    """netreduce, switchml, atp, esa, forward (plain)"""
     release: str = "order"
     """order: rule A of the protocol; asap"""
     gate: str = "window"
@@ -70,6 +74,20 @@ class SwitchOptions:
     """what the switches without aggregation are: soft, openflow"""
     memory: int = 256
     """values (of one packet's elements) that the switch stores for aggregation"""
+    knobs: AggregatorKnobs = AggregatorKnobs()
+    """of programs atp (reclaim only) and esa"""
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """How long an iteration computes. All None: as long as the layers of the model were measured to take."""
+
+    ratio: float | None = None
+    """to the time that the gradient takes on the slowest link of the job's hosts"""
+    forward_ns: int | None = None
+    backward_ns: int | None = None
+    jitter: float = 0.0
+    """each layer takes up to that share longer or shorter"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +95,7 @@ class Job:
     """What the workers do."""
 
     collective: str = "netreduce"
-    """netreduce, switchml, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
+    """netreduce, switchml, atp, esa, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
     workload: str = "synthetic"
     """synthetic, digits"""
     size_bytes: int = 1_000_000
@@ -107,6 +125,28 @@ class Job:
     """rings pass on each message as soon as it is there; false: step by step, as closed forms count"""
     hosts: tuple[str, ...] = ()
     """that run it, in rank order; empty: all, in the order of the topology"""
+    name: str = ""
+    """of one of several jobs"""
+    number: int | None = None
+    """its id; None: by its place among the jobs"""
+    model: Model | None = None
+    """None: a gradient of `size_bytes` of which no layers are known; otherwise `size_bytes` follows from it"""
+    scale: int = 1000
+    """by which the tensors of the model are divided"""
+    compute: Compute | None = None
+    """None: nothing is computed, unless the model's layers were measured"""
+    server: str = ""
+    """host of its parameter server, where the protocol has one"""
+    priority: str = "esa-default"
+    """esa: rule of its packets' priority (`workloads.atp.priority`)"""
+    priority_x0: float | None = None
+    """where the scale of the rule begins; None: the rule's own"""
+    arrival_ns: int = 0
+    """since the start of the traffic: when the job starts"""
+    seed_offset: int = 0
+    """jobs with different offsets have different gradients"""
+    straggle_factor: float = 1.0
+    """by which the rank that starts late computes slower"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +183,9 @@ class Scenario:
     transport: Transport = Transport()
     switch: SwitchOptions = SwitchOptions()
     job: Job = Job()
+    """the one job, or what several have in common"""
+    jobs: tuple[Job, ...] = ()
+    """several side by side, each with its hosts; empty: `job` alone, or its copies"""
     clocks: Clocks = TRUE_CLOCKS
     """of the nodes; only the simulated world can set them"""
     nics: tuple[tuple[str, str], ...] = ()
@@ -161,8 +204,29 @@ class Scenario:
 
     @property
     def ranks(self) -> tuple[Node, ...]:
-        """The hosts that run the job, in rank order."""
-        return tuple(map(self.topology.node, self.job.hosts)) or self.topology.hosts
+        """The hosts that run a job, job by job, in rank order."""
+        if self.jobs:
+            return tuple(self.topology.node(name) for job in self.jobs for name in job.hosts)
+        named = tuple(map(self.topology.node, self.job.hosts))
+        return named or tuple(host for host in self.topology.hosts if host.name != self.job.server)
+
+    @property
+    def all_jobs(self) -> tuple[Job, ...]:
+        """Those that run side by side: `jobs`, or `job` once for each of its copies, each on its share of the hosts."""
+        job, names = self.job, [host.name for host in self.ranks]
+        if self.jobs or job.copies == 1:
+            return self.jobs or (job,)
+        size = len(names) // job.copies
+        return tuple(
+            replace(
+                job,
+                copies=1,
+                hosts=tuple(names[index * size : (index + 1) * size]),
+                straggle_rank=None if job.straggle_rank is None else job.straggle_rank - index * size,
+                seed_offset=index,
+            )
+            for index in range(job.copies)
+        )
 
     @property
     def worlds(self) -> tuple[str, ...]:

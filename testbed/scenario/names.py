@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 __all__ = [
+    "AGES",
     "BACKGROUND_KINDS",
     "COLLECTIVES",
     "COMMODITY_KINDS",
     "CONGESTION_CONTROLS",
     "CREDITS",
+    "DATAGRAM_COLLECTIVES",
     "DTYPES",
     "EXPECTATIONS",
     "FALLBACKS",
+    "FREES",
     "GATES",
+    "MOST_JOBS",
     "NODE_ROLES",
     "OPS",
     "PATH_MTUS",
+    "PRIORITIES",
     "PROGRAMS",
     "RELEASES",
     "VERBS",
@@ -29,11 +34,15 @@ WORLDS = {
 PROGRAMS = {
     "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
     "switchml": "adds workers' packets in a pool of slots, each with a shadow copy, and sends the sum to all",
+    "atp": "adds workers' packets in slots that a hash chooses, first come first served; what meets a taken one goes on to the server",
+    "esa": "as atp, but a packet of higher priority takes the slot, and a complete sum leaves it at once",
     "forward": "plain L2 forwarding: what a switch without aggregation does",
 }
 COLLECTIVES = {
     "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
     "switchml": "each host streams its gradient through slots of the switch, over UDP (program switchml)",
+    "atp": "each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or forward)",
+    "esa": "as atp, with priorities, in slots that can be taken away (program esa, or forward)",
     "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
     "shift": "NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
     "parallel_netreduce": "reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, "
@@ -41,6 +50,8 @@ COLLECTIVES = {
     "tencent": "reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
 }
+DATAGRAM_COLLECTIVES = ("switchml", "atp", "esa")
+"""those whose switch serves several jobs, and whose workers send what is computed layer by layer"""
 WORKLOADS = {
     "synthetic": "gradients drawn from the seed, of any size",
     "digits": "a real model trained on real data: its size follows from the model, float32, sum",
@@ -98,4 +109,24 @@ EXPECTATIONS = {
     "fail": "the scenario breaks something on purpose",
     "unknown": "nothing can be said",
 }
+MOST_JOBS = 1024
+"""ids of jobs are 1 to this"""
+AGES = {
+    "none": "a collision changes nothing",
+    "minus1": "each collision takes one off the occupant's priority",
+    "shift1": "each collision halves the occupant's priority",
+}
+FREES = {
+    "early": "the switch sends a complete sum to the workers, and its slot is free",
+    "ack": "the server sends it, and its result frees the slot",
+}
+PRIORITIES = {
+    "equal": "none is before another",
+    "layer": "earlier layers first: the next forward pass needs them first",
+    "comm": "jobs first that communicate long for each time unit of computation",
+    "srpt": "jobs first that have the least left to sum",
+    "las": "jobs first that have had the least summed",
+    "esa-default": "comm, and layer where that is equal",
+}
+"""rules of `workloads.atp.priority`"""
 PATH_MTUS = (256, 512, 1024, 2048, 4096)

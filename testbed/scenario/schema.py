@@ -15,6 +15,7 @@ from testbed.scenario.fields import (
     DurationKey,
     NamesKey,
     NodeNameKey,
+    ProbabilityKey,
     ScaledDurationKey,
     ScaledRateKey,
     ScaledSizeKey,
@@ -31,7 +32,7 @@ from testbed.scenario.fields import (
     whole_or,
     whole_or_list,
 )
-from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS
+from topologies import MAX_HOSTS, MAX_PORTS, MAX_RACK_HOSTS, MAX_RANKS
 from workloads.wire import PSN_MASK
 
 __all__ = [
@@ -41,10 +42,14 @@ __all__ = [
     "BackgroundKeys",
     "CableKeys",
     "ClockKeys",
+    "ComputeKeys",
     "CustomKeys",
     "DcqcnKeys",
     "FatTreeKeys",
+    "JobEntryKeys",
     "JobKeys",
+    "KnobKeys",
+    "LayerKeys",
     "LinkKeys",
     "LinkOverrideKeys",
     "MachinesKeys",
@@ -52,6 +57,7 @@ __all__ = [
     "RackAcceleratorKeys",
     "RackKeys",
     "ScenarioKeys",
+    "SharedJobKeys",
     "SpineLeafKeys",
     "StragglerKeys",
     "SwitchKeys",
@@ -81,6 +87,7 @@ class ScenarioKeys(Section):
     switch: Any = None
     transport: Any = None
     job: Any = None
+    jobs: Any = None
     clocks: Any = None
     nics: Any = None
     faults: Any = None
@@ -115,7 +122,7 @@ class LinkOverrideKeys(Section):
 
 class RackKeys(Section):
     kind: Annotated[str, choice(["rack"])]
-    hosts: Annotated[int, whole(2, MAX_HOSTS)]
+    hosts: Annotated[int, whole(2, MAX_RACK_HOSTS)]
     link: Any = None
     links: Any = None
 
@@ -199,6 +206,18 @@ class SwitchKeys(Section):
     gate: Annotated[str, choice(names.GATES)] = "window"
     commodity: Annotated[str, choice(names.COMMODITY_KINDS)] = "soft"
     memory: Annotated[int, whole(1, 1 << 16, " (values)")] = 256
+    knobs: Any = None
+
+
+class KnobKeys(Section):
+    """`switch.knobs`: of programs atp and esa."""
+
+    preempt: BoolKey = True
+    age: Annotated[str, choice(names.AGES)] = "none"
+    free: Annotated[str, choice(names.FREES)] = "early"
+    ps_copy: BoolKey = True
+    reminder: BoolKey = True
+    reclaim: BoolKey = True
 
 
 class TransportKeys(Section):
@@ -212,6 +231,7 @@ class TransportKeys(Section):
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
     rto: DurationKey = 10_000_000
+    aimd: BoolKey = True
     congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
     dcqcn: Any = None
 
@@ -250,23 +270,64 @@ class BackgroundKeys(Section):
 
 class StragglerKeys(Section):
     rank: Annotated[int, whole(0, MAX_RANKS - 1)]
-    delay: DurationKey
+    delay: DurationKey | None = None
+    slowdown: Annotated[float | None, number_above_zero(1000)] = None
 
 
-class JobKeys(Section):
-    collective: Annotated[str, choice(names.COLLECTIVES)] = "netreduce"
+class ComputeKeys(Section):
+    """`compute` of a job. Either a ratio or both times; neither where the layers bring times of their own."""
+
+    ratio: Annotated[float | None, number_above_zero(1000)] = None
+    forward: DurationKey | None = None
+    backward: DurationKey | None = None
+    jitter: ProbabilityKey = 0.0
+
+
+class LayerKeys(Section):
+    """`layers[n]` of a job: a row of its CSV."""
+
+    layer: TextKey
+    elements: Annotated[int | tuple[int, ...], whole_or_list(1, 1 << 32)]
+    forward: DurationKey = 0
+    backward: DurationKey = 0
+
+
+class SharedJobKeys(Section):
+    """What one job and each of several have."""
+
     workload: Annotated[str, choice(names.WORKLOADS)] = "synthetic"
     size: SizeKey = 1_000_000
+    model: TextKey | None = None
+    layers: Any = None
+    scale: Annotated[int, whole(1, 1_000_000)] = 1000
+    compute: Any = None
     dtype: Annotated[str, choice(names.DTYPES)] = "float32"
-    op: Annotated[str, choice(names.OPS)] = "sum"
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
+    window_packets: Annotated[int, whole(1, 1 << 15)] = 64
+    straggler: Any = None
+    hosts: NamesKey = ()
+    arrival: DurationKey = 0
+    server: TextKey = ""
+    priority: TextKey = "esa-default"
+    priority_x0: Annotated[float | None, number_or_auto(1_000_000)] = None
+
+
+class JobEntryKeys(SharedJobKeys):
+    """`jobs[n]`. What is not given is as in `job`."""
+
+    name: WordKey | None = None
+    id: Annotated[int, whole(1, names.MOST_JOBS)] = 0
+    workers: Annotated[int | None, whole(2, MAX_RACK_HOSTS)] = None
+    seed_offset: Annotated[int, whole(0, 1 << 20)] = 0
+
+
+class JobKeys(SharedJobKeys):
+    collective: Annotated[str, choice(names.COLLECTIVES)] = "netreduce"
+    op: Annotated[str, choice(names.OPS)] = "sum"
     message_packets: Annotated[int, whole(1, 1024)] = 170
     window_messages: Annotated[int, whole(1, 16384)] = 2
     copies: Annotated[int, whole(1, MAX_RANKS)] = 1
-    window_packets: Annotated[int, whole(1, 1 << 15)] = 64
     credit: Annotated[str, choice(names.CREDITS)] = "both"
     hello: BoolKey = True
     fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
     pipelined: BoolKey = True
-    straggler: Any = None
-    hosts: NamesKey = ()

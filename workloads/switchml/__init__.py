@@ -1,6 +1,6 @@
 """The worker side of SwitchML over UDP."""
 
-from workloads.switchml.config import JobShare, SwitchMlConfig
+from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.worker import SwitchMlWorker
 
-__all__ = ["JobShare", "SwitchMlConfig", "SwitchMlWorker"]
+__all__ = ["SwitchMlConfig", "SwitchMlWorker"]

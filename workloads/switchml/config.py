@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.config import ArithmeticSpec, Framing, WorkloadConfig
+from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["JobShare", "SwitchMlConfig"]
-
-
-@dataclass(frozen=True, slots=True)
-class JobShare:
-    """A worker's place in its job."""
-
-    kind: str
-    """switchml"""
-    job: int
-    rank: int
-    size: int
-    arithmetic: ArithmeticSpec = ArithmeticSpec()
+__all__ = ["SwitchMlConfig"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,24 +10,20 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Callable
+
+from workloads.retransmission import RetransmissionTimer
 
 __all__ = ["SlotWindow"]
 
 _NOTHING = -1
-_TIMEOUTS_PER_DOUBLING = 100
-_MOST_DOUBLINGS = 6
-_ROUND_TRIPS = 4
-_MOST_WAITS = 16
-"""when most packets are lost somewhere, the typical round trip holds a timer, which would grow for ever"""
-_STEPS = 16
-"""of the typical round trip"""
 
 
 class SlotWindow:
     """Packets are numbered from 0 over the whole life of the job. Times in ns."""
 
     def __init__(self, window: int, rto_ns: int) -> None:
-        self.window, self._rto_ns = window, rto_ns
+        self.window, self._timer = window, RetransmissionTimer(rto_ns)
         self.first = self.end = 0
         """packets of the running tensor: first .. end - 1"""
         self._missing = 0
@@ -37,9 +33,9 @@ class SlotWindow:
         self._tries = [0] * window
         """how often the outstanding packet of each index left"""
         self._ready: deque[int] = deque()
+        self._held: list[int] = []
         self._timers: list[tuple[int, int]] = []
         """(deadline, packet); those that are not valid any more are passed over"""
-        self._round_trip_ns = 0
 
     @property
     def complete(self) -> bool:
@@ -58,13 +54,22 @@ class SlotWindow:
         for packet in range(self.first, min(self.first + self.window, self.end)):
             self._let_go(packet)
 
-    def take_ready(self) -> int | None:
-        """The next packet that may leave; `left` follows. None: none."""
+    def take_ready(self, may_leave: Callable[[int], bool] | None = None) -> int | None:
+        """The next packet that leaves; `left` follows. None: none. A packet that may not leave is asked about again after
+        `release`."""
         while self._ready:
             packet = self._ready.popleft()
-            if self.is_outstanding(packet):  # its result may have come while a repetition waited
+            if not self.is_outstanding(packet):  # its result may have come while a repetition waited
+                continue
+            if may_leave is None or may_leave(packet):
                 return packet
+            self._held.append(packet)
         return None
+
+    def release(self) -> None:
+        """More packets may leave than before."""
+        self._ready.extend(self._held)
+        self._held.clear()
 
     def left(self, packet: int, now: int) -> int:
         """It leaves now; how often it did before."""
@@ -73,8 +78,7 @@ class SlotWindow:
         self._tries[index] = before + 1
         if not before:
             self._first_at[index] = now
-        wait = min(max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns), _MOST_WAITS * self._rto_ns)
-        deadline = now + (wait << min(before // _TIMEOUTS_PER_DOUBLING, _MOST_DOUBLINGS))
+        deadline = now + self._timer.wait(before)
         self._deadline[index] = deadline
         heapq.heappush(self._timers, (deadline, packet))
         return before
@@ -87,19 +91,9 @@ class SlotWindow:
         index = packet % self.window
         self._outstanding[index] = _NOTHING
         self._missing -= 1
-        self._measure(now - self._first_at[index])
+        self._timer.measure(now - self._first_at[index])
         if packet + self.window < self.end:
             self._let_go(packet + self.window)
-
-    def _measure(self, took_ns: int) -> None:
-        """Follow the median by small steps. Not the mean: a packet that any worker lost comes back late for all of them, and
-        a timer that grew with every loss would make the losses longer. All packets count, from when they first left: without
-        the repeated ones a timer that is too short would stay so."""
-        typical = self._round_trip_ns
-        if not typical:
-            self._round_trip_ns = took_ns
-        elif took_ns != typical:
-            self._round_trip_ns = max(1, typical + (typical // _STEPS if took_ns > typical else -(typical // _STEPS)))
 
     def get_timer(self) -> int | None:
         timers = self._timers

@@ -15,13 +15,14 @@ from workloads.errors import ScenarioError
 from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
 from workloads.gradients import GradientSource
 from workloads.machine import Buffer, Event
+from workloads.quantisation import Tensor, Unquantisable, create_tensor
 from workloads.switchml.config import SwitchMlConfig
-from workloads.switchml.tensors import Tensor, Unquantisable, create_tensor
 from workloads.switchml.window import SlotWindow
 from workloads.training import Training
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     MAX_ELEMENTS,
+    SEQUENCES,
     AggregationHeader,
     DatagramError,
     DatagramFlag,
@@ -29,11 +30,11 @@ from workloads.wire.aggregation import (
     Policy,
     decode_datagram,
     encode_datagram,
+    nearest_packet,
 )
 
 __all__ = ["SwitchMlWorker"]
 
-_SEQUENCES = 1 << 32
 _DTYPES = ("float32", "int32")
 
 
@@ -43,7 +44,7 @@ class SwitchMlWorker:
     def __init__(self, config: SwitchMlConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         _check(config)
         self._config, self._job, self._rank = config, config.collective.job, config.collective.rank
-        self._training = Training(source, start_ns=start_ns, straggle_ns=config.workload.straggle_ns)
+        self._training = Training.of(config.workload, source, self._rank, start_ns)
         self._window = SlotWindow(config.window, config.rto_ns)
         self._tensor: Tensor | None = None
         self._counts: Counter[str] = Counter()
@@ -71,7 +72,7 @@ class SwitchMlWorker:
         if (header.policy, header.kind, header.job) != (Policy.SWITCHML, DatagramKind.RESULT, self._job):
             self._reject("unexpected", f"kind {header.kind} of job {header.job}, policy {header.policy}")
             return
-        packet = self._packet_of(header.sequence)
+        packet = nearest_packet(header.sequence, self._window.first)
         tensor = self._tensor
         if tensor is None or self.failed or not self._window.is_outstanding(packet):
             self._counts["duplicates_received"] += 1
@@ -88,13 +89,14 @@ class SwitchMlWorker:
             return
         self._counts["results_received"] += 1
         tensor.put(own, exponents, found.payload)
+        self._training.deliver((own - tensor.ahead) * self._config.elements, header.nelem, now)
         self._window.settle(packet, now)
         if self._window.complete:
             self._tensor = None
             self._training.complete(now)
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
-        while not self.failed and (packet := self._window.take_ready()) is not None:
+        while not self.failed and (packet := self._window.take_ready(self._may_leave)) is not None:
             frame = self._encode(packet)
             before = self._window.left(packet, now)
             self._counts["packets_sent"] += 1
@@ -118,6 +120,7 @@ class SwitchMlWorker:
         self._counts["timeouts"] += self._window.expire(now)
         if self._training.handle_timer(now):
             self._start()
+        self._window.release()
 
     def next_event(self) -> Event | None:
         return self._events.popleft() if self._events else None
@@ -142,6 +145,13 @@ class SwitchMlWorker:
         self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, tensor.packets))
         self._window.start(tensor.packets)
 
+    def _may_leave(self, packet: int) -> bool:
+        """Whether the block of which it tells first is computed."""
+        training, end = self._training, (packet - self._window.first + 1) * self._config.elements
+        return (
+            training.ready >= min(end, len(training.gradient)) or end >= len(training.gradient) + self._config.elements
+        )
+
     def _encode(self, packet: int) -> bytes:
         """The same bytes each time: nothing in it depends on when it leaves."""
         config, tensor = self._config, self._tensor
@@ -152,7 +162,7 @@ class SwitchMlWorker:
             policy=Policy.SWITCHML,
             kind=DatagramKind.DATA if payload else DatagramKind.EXPONENTS,
             job=self._job,
-            sequence=(packet + 1) % _SEQUENCES,
+            sequence=(packet + 1) % SEQUENCES,
             slot=config.first_slot + slot,
             bitmap0=1 << self._rank,
             fan_in0=config.collective.size,
@@ -163,12 +173,6 @@ class SwitchMlWorker:
             tensor=self._training.iteration,
         )
         return encode_datagram(config.envelope, AGGREGATION_PORT, header, payload)
-
-    def _packet_of(self, sequence: int) -> int:
-        """The packet of that sequence number that is nearest to the running tensor."""
-        base = self._window.first
-        distance = (sequence - 1 - base) % _SEQUENCES
-        return base + (distance if distance < _SEQUENCES // 2 else distance - _SEQUENCES)
 
     def _is_placed(self, header: AggregationHeader, packet: int) -> bool:
         slot, version = self._window.place(packet)

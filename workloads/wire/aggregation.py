@@ -20,6 +20,7 @@ __all__ = [
     "AGGREGATION_OVERHEAD_BYTES",
     "AGGREGATION_PORT",
     "MAX_ELEMENTS",
+    "SEQUENCES",
     "AggregationHeader",
     "Datagram",
     "DatagramError",
@@ -28,11 +29,14 @@ __all__ = [
     "Policy",
     "decode_datagram",
     "encode_datagram",
+    "nearest_packet",
     "payload_sum",
 ]
 
 AGGREGATION_PORT = 0xACE0
 MAX_ELEMENTS = 256
+SEQUENCES = 1 << 32
+"""sequence numbers; packet k of a job (from 0) has number k + 1, modulo this"""
 _VERSION = 1
 
 AGGREGATION = Layout(
@@ -223,3 +227,10 @@ def decode_datagram(frame: Buffer) -> Datagram | None:
         new_slot, bitmap1, fan_in1, priority, server,
     )  # fmt: skip
     return Datagram(src_mac, src_ip, dst_ip, sport, header, payload)
+
+
+def nearest_packet(sequence: int, base: int) -> int:
+    """The packet (from 0 over the life of a job) of that sequence number that is nearest to packet `base`; below 0 where there
+    is none."""
+    distance = (sequence - 1 - base) % SEQUENCES
+    return base + (distance if distance < SEQUENCES // 2 else distance - SEQUENCES)

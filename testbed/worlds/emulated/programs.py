@@ -74,7 +74,7 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from workloads.hosts import create_host
 
     worker = None
-    for known in task.plan.workers:
+    for known in task.plan.hosts:
         if known.name == task.node.name:
             worker = create_host(known.reborn(task.lives))
     machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, patience_ns=_UDP_PATIENCE_NS))

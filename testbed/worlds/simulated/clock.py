@@ -9,7 +9,7 @@ from typing import Any
 
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.worlds.simulated.nodes import FinishingMachine
-from workloads.events import CollectiveCompleted, FlowReceived
+from workloads.events import CollectiveCompleted, FlowReceived, GradientComputed
 from workloads.machine import Buffer, Event
 
 __all__ = ["INSTANTS", "ClockedMachine", "NodeClock", "draw_clocks"]
@@ -18,6 +18,7 @@ _BILLION = 1_000_000_000
 
 INSTANTS: Mapping[type[Event], tuple[str, ...]] = {
     CollectiveCompleted: ("completed_ns",),
+    GradientComputed: ("forward_ns", "backward_ns", "ready_ns"),
     FlowReceived: ("first_ns", "last_ns"),
 }
 """Fields of a Machine's events that say when something was, by its clock; durations are no such fields."""

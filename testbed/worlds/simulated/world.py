@@ -21,12 +21,12 @@ from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.native import choose_parts
-from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, Node
+from testbed.worlds.simulated.nodes import FinishingMachine, Node
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.background import with_flows
-from workloads.config import HostConfig
+from workloads.config import NodeConfig
 from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.hosts import create_host
@@ -35,8 +35,8 @@ from workloads.machine import Event, event_record
 __all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_worker", "simulate"]
 
 ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
-WorkerFactory = Callable[[HostConfig, int], FinishingMachine]
-"""(configuration, when the worker starts by its own clock in ns)"""
+WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
+"""(configuration of a worker or server, when it starts by its own clock in ns)"""
 
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
@@ -64,12 +64,12 @@ class Simulation:
         scenario = plan.scenario
         parts = choose_parts(plan, native=native)
         self.agenda = parts.agenda
-        self._hosts: dict[str, HostNode] = {}
+        self._workers = {worker.name for worker in plan.workers}
         self.nodes: dict[str, Node] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
         self._actors = {node.name: index * _ACTOR_SPAN for index, node in enumerate(scenario.topology.nodes)}
         self._clocks = draw_clocks(scenario.clocks, scenario.seed, self._actors)
-        for worker in plan.workers:
+        for worker in plan.hosts:
             host = parts.host(
                 worker.name,
                 self._actors[worker.name],
@@ -77,7 +77,7 @@ class Simulation:
                 self._timed(worker.name, self._hire(employ, worker)),
                 self._tell,
             )
-            self._hosts[worker.name] = self.nodes[worker.name] = host
+            self.nodes[worker.name] = host
         for config in plan.switches:
             ingress, egress = make_filters(plan, config.name, backend=BACKEND)
             tap = (taps or {}).get(config.name)
@@ -86,7 +86,7 @@ class Simulation:
                 self._tell, ingress, egress, tap,
             )  # fmt: skip
         for bystander in scenario.topology.hosts:
-            if bystander.name not in self._hosts:
+            if bystander.name not in self.nodes:
                 self.nodes[bystander.name] = parts.host(
                     bystander.name, self._actors[bystander.name], self.agenda,
                     self._timed(bystander.name, partial(self._equip, bystander.name, None)), self._tell,
@@ -96,7 +96,7 @@ class Simulation:
         self._troubles = Troubles(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
         for number, fault in enumerate(scenario.faults):
             self._troubles.plan(fault, (len(self._actors) + 1) * _ACTOR_SPAN + number)
-        self._open = set(self._hosts)
+        self._open = set(self._workers)
         """workers that may still get somewhere"""
 
     @property
@@ -121,7 +121,7 @@ class Simulation:
         clock = self._clocks.get(node)
         return make if clock is None else lambda: ClockedMachine(make(), clock)
 
-    def _hire(self, employ: WorkerFactory, config: HostConfig) -> Callable[[], FinishingMachine]:
+    def _hire(self, employ: WorkerFactory, config: NodeConfig) -> Callable[[], FinishingMachine]:
         """`employ` for each life of a worker in turn; it starts with the traffic, by its node's clock."""
         lives, start_ns = count(), self._start_ns(config.name)
         return lambda: self._equip(config.name, employ(config.reborn(next(lives)), start_ns))
@@ -178,7 +178,7 @@ class Simulation:
                 self._open.add(node)
             case NodeExited(node=gone) if not self._troubles.revivals.get(gone):
                 self._open.discard(gone)
-            case NodeStarted(node=back) if back in self._hosts:
+            case NodeStarted(node=back) if back in self._workers:
                 self._open.add(back)
 
 

@@ -38,7 +38,7 @@ def test_the_text_is_as_agreed(name, monkeypatch):
 @pytest.mark.parametrize(
     ("override", "text"),
     [
-        ("topology.hosts=1", "--set: topology.hosts: out of range; found 1; allowed: a whole number from 2 to 32"),
+        ("topology.hosts=1", "--set: topology.hosts: out of range; found 1; allowed: a whole number from 2 to 512"),
         (
             "topology.hots=4",
             "--set: topology.hots: unknown key; allowed: kind, hosts, link, links; did you mean 'hosts'?",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workloads.config import ArithmeticSpec, WorkloadConfig
+from workloads.config import ArithmeticSpec, ComputeConfig, JobShare, LayerConfig, WorkloadConfig
 from workloads.errors import InternalError, ScenarioError
 from workloads.events import (
     CollectiveCompleted,
@@ -19,7 +19,7 @@ from workloads.events import (
 )
 from workloads.hosts import create_host, register_host
 from workloads.machine import Event
-from workloads.switchml import JobShare, SwitchMlConfig, SwitchMlWorker
+from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -87,6 +87,53 @@ def test_a_job_from_the_first_packet_to_the_last() -> None:
     assert kinds == [CollectiveStarted, CollectiveCompleted] * 2 + [WorkerFinished]
     worker.finish(now)
     assert events(worker) == [DatagramStatistics(9, 10, 0, 10, 0, 0, 0)]
+
+
+LAYERS = ComputeConfig((LayerConfig(4, 10, 100), LayerConfig(16, 20, 200)))
+"""the second layer fills two blocks, the first one the short third"""
+
+
+def test_no_packet_leaves_before_its_block_is_computed() -> None:
+    worker = start(replace(CONFIG, workload=replace(CONFIG.workload, compute=LAYERS), window=3, rto_ns=10_000))
+    assert worker.get_timer() == 30 + 200
+    assert not sent(worker, 229)
+    worker.handle_timer(230)
+    first, _ = sent(worker, 230)
+    worker.receive_frame(0, answer(first), 231)
+    assert [packet.header.sequence for packet in sent(worker, 231)] == [4]  # integers of block 0
+    assert worker.get_timer() == 330
+    worker.handle_timer(330)
+    assert [packet.header.sequence for packet in sent(worker, 330)] == [3]
+
+
+def test_a_repetition_does_not_wait_for_what_is_not_computed() -> None:
+    slow = replace(LAYERS, slowdown=1000.0)
+    worker = start(replace(CONFIG, workload=replace(CONFIG.workload, compute=slow), window=3, rto_ns=1000))
+    worker.handle_timer(230_000)
+    assert len(sent(worker, 230_000)) == 2
+    worker.handle_timer(231_000)
+    assert [packet.header.sequence for packet in sent(worker, 231_000)] == [1, 2]
+
+
+def test_integers_go_without_more_exponents() -> None:
+    int32 = replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "int32"))
+    worker = start(replace(CONFIG, collective=int32, workload=replace(CONFIG.workload, compute=LAYERS), window=3))
+    worker.handle_timer(230)
+    assert [packet.header.nelem for packet in sent(worker, 230)] == [8, 8]
+    worker.handle_timer(330)
+    assert [packet.header.nelem for packet in sent(worker, 330)] == [4]
+
+
+def test_results_of_single_blocks_let_the_next_forward_pass_go_on() -> None:
+    int32 = replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "int32"))
+    worker = start(replace(CONFIG, collective=int32, workload=replace(CONFIG.workload, compute=LAYERS), window=3))
+    worker.handle_timer(330)
+    first, second, third = sent(worker, 330)
+    for now, packet in ((400, third), (500, first), (600, second)):
+        worker.receive_frame(0, answer(packet), now)
+    worker.handle_timer(600)
+    worker.handle_timer(600 + 20 + 200)  # layer 1 was through before the rest came
+    assert [packet.header.sequence for packet in sent(worker, 820)] == [4, 5]
 
 
 def test_a_packet_without_a_result_is_sent_again_the_very_same() -> None:

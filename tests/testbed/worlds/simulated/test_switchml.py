@@ -215,7 +215,7 @@ def test_what_cannot_be_quantised_ends_the_job() -> None:
     history = simulate(plan, employ=employ)
     (told,) = of(history, "WorkerFailed")
     assert (told["node"], told["reason"]) == ("h1", "unquantisable")
-    assert told["detail"] == "element 17 is inf: SwitchML carries values below 2^127 only"
+    assert told["detail"] == "element 17 is inf: what travels as integers must be below 2^127"
 
 
 def test_the_trace_adds_steps_and_changes_nothing() -> None:

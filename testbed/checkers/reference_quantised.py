@@ -1,4 +1,4 @@
-"""The independent reference of SwitchML's arithmetic (docs/switchml.md, "Floats as integers"), without worker code.
+"""The independent reference of sums of floats that travel as integers (docs/switchml.md, "Floats as integers"), without worker code.
 
 Per half block of all n gradients: E is the least exponent from -126 on with |x| < 2^E for all elements of all ranks;
 every rank's share is round-half-even(x * (2^31 - 1) / n / 2^E) as an integer; the result is their sum / that scale.
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["switchml_sum"]
+__all__ = ["quantised_sum"]
 
 _LOWEST = -126
 
 
-def switchml_sum(gradients: Sequence[NDArray[Any]], half: int) -> NDArray[Any]:
+def quantised_sum(gradients: Sequence[NDArray[Any]], half: int) -> NDArray[Any]:
     """Of arrays of one shape, (n,), float32 or int32 (which wrap). `half`: elements that share an exponent."""
     if gradients[0].dtype.kind != "f":
         exact: NDArray[np.int64] = np.sum([gradient.astype(np.int64) for gradient in gradients], axis=0)

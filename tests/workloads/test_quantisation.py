@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from testbed.checkers.reference_switchml import switchml_sum
+from testbed.checkers.reference_quantised import quantised_sum
 from workloads.config import WorkloadConfig
 from workloads.gradients import create_source
-from workloads.switchml.tensors import Unquantisable, create_tensor
+from workloads.quantisation import Unquantisable, create_tensor
 
 
 def reduce(rows: list[np.ndarray], block: int, window: int) -> list[np.ndarray]:
@@ -46,7 +46,7 @@ def gradients(workers: int, elements: int, dtype: str = "float32") -> list[np.nd
 )
 def test_every_worker_gets_the_references_bits(dtype, workers, elements, block, window):
     rows = gradients(workers, elements, dtype)
-    expected = switchml_sum(rows, block // 2)
+    expected = quantised_sum(rows, block // 2)
     for result in reduce(rows, block, window):
         assert result.tobytes() == expected.tobytes()
 
@@ -75,7 +75,7 @@ def test_the_largest_values_do_not_overflow(workers):
     for value in (np.nextafter(np.float32(2.0**127), np.float32(0)), np.float32(1.9999999), np.float32(-(2.0**126))):
         rows = [np.full(8, value, np.float32) for _ in range(workers)]
         for result in reduce(rows, 4, 2):
-            assert result.tobytes() == switchml_sum(rows, 2).tobytes()
+            assert result.tobytes() == quantised_sum(rows, 2).tobytes()
 
 
 def test_zeros_are_exactly_zero_and_subnormals_survive_as_far_as_the_scale_goes():

@@ -1,8 +1,9 @@
-"""How SwitchML carries a tensor: blocks of elements, and for floats the exponents that turn them into integers.
+"""How datagram protocols carry a tensor: blocks of elements, and for floats the exponents that turn them into integers.
 
-Source: the public implementation's exponent quantisation (protocol text, section 2.3). A block is what one packet carries;
-each half of it has an exponent of its own. Packet k carries the exponents of block k and the integers of block k - W: when
-it leaves, the result of packet k - W is there, and with it the largest exponent that any worker has for that block.
+Source: the exponent quantisation of SwitchML's public implementation (protocol text, section 2.3); ATP and ESA use it too.
+A block is what one packet carries; each half of it has an exponent of its own. Packet k carries the exponents of block k and
+the integers of block k - W: when it leaves, the result of packet k - W is there, and with it the largest exponent that any
+worker has for that block.
 
 For a half block with |x| < 2^E in all of n workers:  scale = (2^31 - 1) / n * 2^-E,  q = round(x * scale) in binary64, to
 nearest, ties to even; the sum of n such q fits 32 bits.  result = sum / scale in binary64, rounded to binary32. Every step
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from workloads.gradients import Vector
 
-__all__ = ["LOWEST_EXPONENT", "FloatTensor", "Int32Tensor", "Tensor", "Unquantisable", "create_tensor"]
+__all__ = ["LOWEST_EXPONENT", "Exponents", "FloatTensor", "Int32Tensor", "Tensor", "Unquantisable", "create_tensor"]
 
 Exponents = tuple[int, int]
 LOWEST_EXPONENT = -126
@@ -38,6 +39,8 @@ class Tensor(Protocol):
     """One iteration's gradient on its way out, and the result on its way in."""
 
     packets: int
+    ahead: int
+    """the integers of block k go in packet k + ahead, what must be known of it before in packet k"""
 
     def payload(self, packet: int) -> tuple[Exponents, bytes]:
         """What packet `packet` of this tensor carries: exponents, and int32 in network byte order. The result of packet
@@ -59,6 +62,8 @@ class Tensor(Protocol):
 
 class Int32Tensor:
     """int32, whose sums wrap: nothing to agree on, block k goes in packet k."""
+
+    ahead = 0
 
     def __init__(self, gradient: Vector, result: Vector, block: int) -> None:
         self._gradient, self._result, self._block = gradient, result, block
@@ -85,6 +90,7 @@ class FloatTensor:
     def __init__(self, gradient: Vector, result: Vector, block: int, workers: int, window: int) -> None:
         self._gradient, self._result, self._block = gradient, result, block
         self._half, self._window = block // 2, window
+        self.ahead = window
         self._share = _LARGEST / workers
         self._blocks = -(-len(gradient) // block)
         self.packets = max(self._blocks, window) + window
@@ -137,7 +143,7 @@ def _exponents(gradient: Vector, half: int, blocks: int) -> list[Exponents]:
     biased = (bits.reshape(blocks, 2, half).max(axis=2) >> np.uint32(23)).astype(np.int64)
     if biased.max(initial=0) >= _TOO_LARGE:
         bad = int(np.flatnonzero(bits >> np.uint32(23) >= _TOO_LARGE)[0])
-        raise Unquantisable(f"element {bad} is {float(gradient[bad])!r}: SwitchML carries values below 2^127 only")
+        raise Unquantisable(f"element {bad} is {float(gradient[bad])!r}: what travels as integers must be below 2^127")
     pairs: list[list[int]] = (biased - _BIAS).tolist()
     return [(first, second) for first, second in pairs]
 

@@ -1,0 +1,301 @@
+"""The core of programs `atp` and `esa`: aggregators whose indices workers choose by a hash, first come first served.
+
+A packet goes from its worker towards the parameter server; on its way the switch adds it to the slot that it names, or, when
+the slot serves another block, lets it pass. What the switch does with a packet is decided by `tables`, what a packet is by
+`judge`, which ones are for it by `entrance`; here are the actions. See `docs/atp.md` and `docs/esa.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from switch_nodes.aggregators.checks import check_aggregator_jobs, check_knobs
+from switch_nodes.aggregators.entrance import CONTRIBUTIONS, ENTRANCE_REASONS, Entrance
+from switch_nodes.aggregators.judge import SlotJudge
+from switch_nodes.aggregators.memory import Aggregator, Memory
+from switch_nodes.aggregators.packets import Arrival, answer_empty, from_slot, redirected, remade, result_frames
+from switch_nodes.aggregators.served import ServedJob
+from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, aggregator_table
+from switch_nodes.config import SwitchConfig
+from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.jobs import AggregatorKnobs, JobMember
+from workloads.blocks import BlockSummed, Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged
+from workloads.machine import Buffer
+from workloads.wire.aggregation import (
+    AggregationHeader,
+    DatagramError,
+    DatagramFlag,
+    DatagramKind,
+    Policy,
+    decode_datagram,
+)
+
+__all__ = ["AggregatorProgram"]
+
+_AGES: dict[str, Callable[[int], int]] = {
+    "none": lambda priority: priority,
+    "minus1": lambda priority: max(0, priority - 1),
+    "shift1": lambda priority: priority >> 1,
+}
+_COUNTERS = (
+    "data_in", "results_in", "reminders_in", "results_out", "completed", "repeated", "passed", "collided", "evicted",
+    "flushed", "reminded", "answered_empty", "reclaimed", "freed", "bypassed", "unexpected", "ghosts_at_end",
+)  # fmt: skip
+
+
+class AggregatorProgram(ForwardProgram):
+    """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
+
+    policy = Policy.ATP
+    judge_class = SlotJudge
+    counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *ENTRANCE_REASONS, *DROP_REASONS.values())
+
+    def __init__(self, config: SwitchConfig, knobs: AggregatorKnobs) -> None:
+        """Raises ScenarioError for jobs and knobs that cannot be served."""
+        super().__init__(config)
+        check_knobs(config.name, knobs)
+        check_aggregator_jobs(config)
+        self.knobs, self._traced = knobs, config.trace
+        self.memory = Memory(config.memory)
+        self.judge = self.judge_class(self.memory, knobs)
+        self.served = {job.job: ServedJob(job) for job in config.jobs}
+        self._entrance = Entrance(self.served, self.policy)
+        self._table = aggregator_table(knobs)
+        self._age = _AGES[knobs.age]
+        self._now = 0
+        self._actions: dict[SlotAction, Callable[[Arrival], None]] = {
+            action: getattr(self, action.value) for action in SlotAction
+        }
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        self._now = now
+        try:
+            found = decode_datagram(frame)
+        except DatagramError as error:
+            self._ignore(ContributionIgnored(-1, -1, -1, -1, error.reason))
+            return
+        arrival = None if found is None else self._entrance.admit(port, frame, found)
+        if arrival is None:
+            self.count("bypassed")
+            self.forward(port, frame)
+        elif isinstance(arrival, ContributionIgnored):
+            self._ignore(arrival)
+        elif arrival.found.header.kind in CONTRIBUTIONS:
+            self.count("data_in")
+            self._step(arrival, self.judge.of_contribution(arrival))
+        elif arrival.found.header.kind == DatagramKind.RESULT:
+            self.count("results_in")
+            arrival.served.delivered.add(arrival.block)
+            self._step(arrival, self.judge.of_result(arrival))
+        elif self.knobs.reminder:
+            self.count("reminders_in")
+            self._step(arrival, self.judge.of_reminder(arrival))
+        else:
+            self._drop(arrival, "unexpected")
+
+    def _step(self, a: Arrival, event: SlotEvent) -> None:
+        index = a.found.header.slot
+        before = self.memory.state(index)
+        after, action = self._table[before, event]
+        if self._traced:
+            names = (item.name.lower() for item in (before, event, after))
+            self.tell(SlotChanged(a.served.job, index, 0, a.block, a.rank, *names))
+        self._actions[action](a)
+
+    def add(self, a: Arrival) -> Aggregator:
+        """Into its slot, which is empty or its own."""
+        index = a.found.header.slot
+        slot = self.memory.slots[index] or self.memory.take(index, a.served, a.found, self._now)
+        slot.add(a.found, a.congested)
+        return slot
+
+    def send_sum(self, a: Arrival) -> None:
+        """The last packet goes on with the sum; the slot keeps it until the server's result comes."""
+        slot = self.add(a)
+        self._complete(slot)
+        self._send_slot(a, slot, "complete")
+
+    def release(self, a: Arrival) -> None:
+        """As `send_sum`, but nobody is waited for: the slot is free, and a sum of the whole job goes to its workers."""
+        slot, served = self.add(a), a.served
+        self._complete(slot)
+        if not served.collects:
+            self._send_slot(a, slot, "complete")
+        else:
+            self._tell_sum(a, slot)
+            flags = (slot.congested and DatagramFlag.ECN) | (slot.overflow and DatagramFlag.OVERFLOW)
+            header = slot.header_of(a.found.header)._replace(
+                kind=DatagramKind.RESULT, flags=int(flags), new_slot=a.found.header.slot
+            )
+            self._send_result(a, header, slot.payload, from_service=True)
+        self.memory.free(a.found.header.slot, self._now)
+
+    def _tell_sum(self, a: Arrival, slot: Aggregator) -> None:
+        """Late copies of all contributions make the sum once more: it is the same, and nobody needs it."""
+        served, entered = a.served, tuple(slot.entered)
+        repeated = a.block in served.delivered
+        served.delivered.add(a.block)
+        if not repeated:
+            self.tell(BlockSummed(served.job, a.block, a.found.header.slot, entered))
+        if repeated or self.knobs.ps_copy:
+            self._tell_partial(slot, a.found.header.slot, "repeated" if repeated else "complete")
+
+    def repeat_sum(self, a: Arrival) -> None:
+        slot = self._note(a)
+        self.count("repeated")
+        self._send_slot(a, slot, "repeated")
+
+    def pass_on(self, a: Arrival) -> None:
+        self.count("passed")
+        self._send_on(a, 0)
+
+    def collide(self, a: Arrival) -> None:
+        header = a.found.header
+        slot = self._occupant(header.slot)
+        self.count("collided")
+        self.tell(Collided(a.served.job, a.block, a.rank, header.slot, slot.served.job, slot.block))
+        slot.priority = self._age(slot.priority)
+        self._send_on(a, DatagramFlag.COLLISION)
+
+    def evict(self, a: Arrival) -> None:
+        """One in, one out."""
+        self._send_occupant(a, "evicted")
+        self.add(a)
+
+    def reclaim(self, a: Arrival) -> None:
+        """What is inside belongs to a block that is complete; then the packet meets an empty slot."""
+        self.count("reclaimed")
+        self.memory.free(a.found.header.slot, self._now)
+        self._step(a, self.judge.of_contribution(a))
+
+    def flush(self, a: Arrival) -> None:
+        """What is inside leaves with the packet, as far as both can be in one sum."""
+        index, bitmap = a.found.header.slot, a.found.header.bitmap0
+        slot = self._occupant(index)
+        if slot.bitmap & ~bitmap == 0 and slot.bitmap != bitmap:
+            self.pass_on(a)  # it has all that the slot has, and more
+        else:
+            if not slot.bitmap & bitmap:
+                slot.add(a.found, a.congested)
+            self.count("flushed")
+            self._send_slot(a, slot, "flushed")
+        self.memory.free(index, self._now)
+
+    def free_and_deliver(self, a: Arrival) -> None:
+        self.count("freed")
+        self.memory.free(a.found.header.slot, self._now)
+        self.deliver(a)
+
+    def deliver(self, a: Arrival) -> None:
+        """A result to all goes to all; one that repairs a loss of one worker just passes."""
+        if a.found.dst_ip == a.served.config.service_ip:
+            header = a.found.header
+            self._send_result(a, header._replace(flags=a.flags()), a.found.payload, from_service=False)
+        else:
+            self.forward(a.port, a.frame)
+
+    def send_reminded(self, a: Arrival) -> None:
+        self._send_occupant(a, "reminded")
+        self._spread(a)
+
+    def answer_empty(self, a: Arrival) -> None:
+        self.count("answered_empty")
+        self._emit_to(a.served.server, answer_empty(a))
+        self._spread(a)
+
+    def drop_duplicate(self, a: Arrival) -> None:
+        self._note(a)
+        self._drop(a, "duplicate")
+
+    def drop_mismatch(self, a: Arrival) -> None:
+        self._drop(a, "mismatch")
+
+    def _note(self, a: Arrival) -> Aggregator:
+        """A copy counts nowhere, but its mark and its priority are news."""
+        slot = self._occupant(a.found.header.slot)
+        slot.congested |= a.congested
+        slot.priority = max(slot.priority, a.found.header.priority)
+        return slot
+
+    def _occupant(self, index: int) -> Aggregator:
+        slot = self.memory.slots[index]
+        assert slot is not None, "the table asks for this action only of an occupied slot"
+        return slot
+
+    def _complete(self, slot: Aggregator) -> None:
+        self.count("completed")
+        slot.served.useful_ns += self._now - slot.opened
+
+    def _send_slot(self, a: Arrival, slot: Aggregator, reason: str) -> None:
+        """The packet goes on with what is in the slot instead of what it brought."""
+        header, served = a.found.header, a.served
+        flags = header.flags & ~DatagramFlag.EDGE
+        if slot.congested or a.congested:
+            flags |= DatagramFlag.ECN
+        if slot.overflow:
+            flags |= DatagramFlag.OVERFLOW
+        if not served.collects and slot.bitmap == served.target:
+            flags |= DatagramFlag.EDGE
+        self._tell_partial(slot, header.slot, reason)
+        self._emit_to(served.server, remade(a, slot.header_of(header)._replace(flags=int(flags)), slot.payload))
+
+    def _send_occupant(self, a: Arrival, reason: str) -> None:
+        """What is in the slot goes to its own server, and the slot is empty."""
+        index = a.found.header.slot
+        slot = self._occupant(index)
+        self.count(reason)
+        self._tell_partial(slot, index, reason)
+        self._emit_to(slot.served.server, from_slot(slot, index))
+        self.memory.free(index, self._now)
+
+    def _send_on(self, a: Arrival, added: int) -> None:
+        header, flags = a.found.header, a.flags(added)
+        frame = bytes(a.frame) if flags == header.flags else remade(a, header._replace(flags=flags), a.found.payload)
+        self._emit_to(a.served.server, frame)
+
+    def _send_result(self, a: Arrival, header: AggregationHeader, payload: Buffer, *, from_service: bool) -> None:
+        copy = from_service and self.knobs.ps_copy
+        for member, frame in result_frames(a, header, payload, from_service=from_service, copy=copy):
+            self.count("results_out")
+            self._emit_to(member, frame)
+
+    def _spread(self, a: Arrival) -> None:
+        """Switches of other racks may have something, too."""
+        for member in a.served.heads:
+            self._emit_to(member, redirected(a, member))
+
+    def _emit_to(self, member: JobMember, frame: bytes) -> None:
+        """Also out of the port that a packet came in by: what leaves is the switch's own."""
+        port = self.macs.lookup(member.mac, frame)
+        self.emit(member.port if port is None else port, frame)
+
+    def finish(self, now: int) -> None:
+        """All jobs depart. What late copies opened after their block's result is no leftover of a job: the control plane
+        clears it."""
+        open_slots = dict.fromkeys(self.served, 0)
+        for slot in self.memory.slots:
+            if slot is not None and slot.bitmap != slot.served.target:
+                if slot.block in slot.served.delivered:
+                    self.count("ghosts_at_end")
+                else:
+                    open_slots[slot.served.job] += 1
+        for served in self.served.values():
+            served.occupy(0, now)
+            self.tell(
+                MemoryAtEnd(
+                    served.job, served.config.first_slot, served.config.slots, open_slots[served.job],
+                    served.config.slots, served.peak, served.busy_ns, served.useful_ns,
+                )
+            )  # fmt: skip
+        super().finish(now)
+
+    def _tell_partial(self, slot: Aggregator, index: int, reason: str) -> None:
+        entered = tuple(slot.entered)
+        self.tell(PartialSent(slot.served.job, slot.block, index, entered, slot.bitmap, reason))
+
+    def _drop(self, a: Arrival, reason: str) -> None:
+        self._ignore(ContributionIgnored(a.served.job, a.rank, a.block, a.found.header.slot, reason))
+
+    def _ignore(self, told: ContributionIgnored) -> None:
+        self.count(told.reason)
+        self.tell(told)

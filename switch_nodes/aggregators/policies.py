@@ -1,0 +1,33 @@
+"""The two programs: ATP, and ESA as reconstructed here (`docs/esa.md`), which is ATP and what its knobs add."""
+
+from __future__ import annotations
+
+from switch_nodes.aggregators.core import AggregatorProgram
+from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import AggregatorKnobs
+from workloads.wire.aggregation import Policy
+
+__all__ = ["AtpProgram", "EsaProgram", "atp_knobs"]
+
+
+def atp_knobs(reclaim: bool = True) -> AggregatorKnobs:
+    """With these, and equal priorities, `esa` does what `atp` does, byte for byte."""
+    return AggregatorKnobs(preempt=False, age="none", free="ack", ps_copy=False, reminder=False, reclaim=reclaim)
+
+
+class AtpProgram(AggregatorProgram):
+    """ATP (Lao et al., NSDI 2021), with `SwitchConfig.knobs.reclaim`."""
+
+    policy = Policy.ATP
+
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config, atp_knobs(config.knobs.reclaim))
+
+
+class EsaProgram(AggregatorProgram):
+    """ESA as reconstructed here, with `SwitchConfig.knobs`."""
+
+    policy = Policy.ESA
+
+    def __init__(self, config: SwitchConfig) -> None:
+        super().__init__(config, config.knobs)

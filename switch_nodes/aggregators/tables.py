@@ -1,0 +1,110 @@
+"""The automaton of an aggregator slot as a table, for every setting of the knobs that changes it.
+
+Sources: the branches of ATP are those of the released program (`in-ATP/ATP`; protocol text, section 3.1), which is written
+there as match-action stages; the states are ours: EMPTY is no owner, DONE a bitmap that is full. EVICT, RELEASE, REMIND and
+RECLAIM are ESA as reconstructed here (sections 4.1 and 4.3): decided, not sourced. OVERLAP, MISMATCH and RESEND_OVERLAP are
+ours, too: the released program has one level, where no packet holds more than one worker.
+
+Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
+Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from switch_nodes.jobs import AggregatorKnobs
+
+__all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "aggregator_table"]
+
+
+class SlotState(Enum):
+    EMPTY = "no owner"
+    FILLING = "some contributions to its owner's block"
+    DONE = "all contributions; the sum stays until the server's result comes (free: ack)"
+
+
+class SlotEvent(Enum):
+    """What a packet is to the slot that it names. Its own slot: one that serves its job and block."""
+
+    NEW = "contribution to its own slot or to an empty one; others are missing"
+    COMPLETING = "as NEW, and nothing is missing any more"
+    REPEAT = "contribution that is inside its own slot"
+    OVERLAP = "of the workers in it some are inside its own slot, some not"
+    MISMATCH = "another size than its own slot"
+    SUCCESSOR = "the slot serves an older block of its job (reclaim)"
+    OTHER = "the slot serves another block"
+    OTHER_LOWER = "as OTHER, and of lower priority than the packet, which needs a slot"
+    BYPASS = "not to be aggregated here: overflow, collided or evicted before, or a single worker of another rack"
+    RESEND_OWN = "sent again, to its own slot"
+    RESEND_OVERLAP = "as RESEND_OWN, and of the workers in it some are inside, some not, and others are inside"
+    RESEND_OTHER = "sent again; its slot is empty or serves another block"
+    RESULT_OWN = "the server's result of the slot's block"
+    RESULT_OVERFLOW = "as RESULT_OWN, with overflow and not sent again: the sum is not final"
+    RESULT_OTHER = "the server's result of another block"
+    REMINDER_OWN = "the server asks for the slot's block"
+    REMINDER_OTHER = "the server asks for a block that is not here"
+
+
+class SlotAction(Enum):
+    """Values are the names of the program's methods."""
+
+    ADD = "add"
+    SEND_SUM = "send_sum"
+    RELEASE = "release"
+    REPEAT_SUM = "repeat_sum"
+    PASS = "pass_on"
+    COLLIDE = "collide"
+    EVICT = "evict"
+    RECLAIM = "reclaim"
+    FLUSH = "flush"
+    FREE = "free_and_deliver"
+    DELIVER = "deliver"
+    REMIND = "send_reminded"
+    ANSWER_EMPTY = "answer_empty"
+    DROP_DUPLICATE = "drop_duplicate"
+    DROP_MISMATCH = "drop_mismatch"
+
+
+Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
+_S, _E, _A = SlotState, SlotEvent, SlotAction
+_OCCUPIED = (_S.FILLING, _S.DONE)
+_ATP: Table = {
+    (_S.EMPTY, _E.NEW): (_S.FILLING, _A.ADD),
+    (_S.EMPTY, _E.COMPLETING): (_S.DONE, _A.SEND_SUM),  # a job, or a rack, of one worker
+    (_S.FILLING, _E.NEW): (_S.FILLING, _A.ADD),
+    (_S.FILLING, _E.COMPLETING): (_S.DONE, _A.SEND_SUM),
+    (_S.FILLING, _E.REPEAT): (_S.FILLING, _A.DROP_DUPLICATE),
+    (_S.DONE, _E.REPEAT): (_S.DONE, _A.REPEAT_SUM),  # the sum was lost on its way to the server
+    (_S.FILLING, _E.OVERLAP): (_S.FILLING, _A.PASS),
+    **{(state, _E.MISMATCH): (state, _A.DROP_MISMATCH) for state in _OCCUPIED},
+    **{(state, _E.OTHER): (state, _A.COLLIDE) for state in _OCCUPIED},
+    **{(state, _E.OTHER_LOWER): (state, _A.COLLIDE) for state in _OCCUPIED},
+    **{(state, _E.BYPASS): (state, _A.PASS) for state in _S},
+    **{(state, _E.RESEND_OTHER): (state, _A.PASS) for state in _S},  # never allocates, and is no collision
+    **{(state, _E.RESEND_OWN): (_S.EMPTY, _A.FLUSH) for state in _OCCUPIED},
+    (_S.FILLING, _E.RESEND_OVERLAP): (_S.FILLING, _A.PASS),
+    **{(state, _E.RESULT_OWN): (_S.EMPTY, _A.FREE) for state in _OCCUPIED},
+    **{(state, _E.RESULT_OVERFLOW): (state, _A.DELIVER) for state in _OCCUPIED},
+    **{(state, _E.RESULT_OTHER): (state, _A.DELIVER) for state in _S},
+}
+
+
+def aggregator_table(knobs: AggregatorKnobs) -> Table:
+    """SUCCESSOR leaves the slot empty, and the packet then meets it again."""
+    table = dict(_ATP)
+    if knobs.reclaim:
+        table |= {(state, _E.SUCCESSOR): (_S.EMPTY, _A.RECLAIM) for state in _OCCUPIED}
+    if knobs.preempt:
+        table |= {(state, _E.OTHER_LOWER): (_S.FILLING, _A.EVICT) for state in _OCCUPIED}
+    if knobs.reminder:
+        table |= {(state, _E.REMINDER_OWN): (_S.EMPTY, _A.REMIND) for state in _OCCUPIED}
+        table |= {(state, _E.REMINDER_OTHER): (state, _A.ANSWER_EMPTY) for state in _S}
+    if knobs.free == "early":
+        table |= {(state, _E.COMPLETING): (_S.EMPTY, _A.RELEASE) for state in (_S.EMPTY, _S.FILLING)}
+        table = {pair: step for pair, step in table.items() if pair[0] is not _S.DONE}
+    return table
+
+
+DROP_REASONS: dict[SlotAction, str] = {SlotAction.DROP_DUPLICATE: "duplicate", SlotAction.DROP_MISMATCH: "mismatch"}
+"""`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""

@@ -1,0 +1,47 @@
+"""What every program that serves `SwitchConfig.jobs` asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import JobConfig
+from workloads.errors import ScenarioError
+from workloads.wire.aggregation import MAX_ELEMENTS
+
+__all__ = ["MAX_WORKERS", "check_job", "job_refused"]
+
+MAX_WORKERS = 32
+"""width of a bitmap"""
+
+
+def job_refused(switch: SwitchConfig, job: JobConfig, problem: str, found: object, allowed: str) -> ScenarioError:
+    return ScenarioError(f"switch {switch.name}: job {job.job}: {problem}", found=str(found), allowed=allowed)
+
+
+def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str]) -> None:
+    """Job `number` of the switch, but for its part of the memory. Raises ScenarioError when it cannot be served."""
+    config = switch.jobs[number]
+    members = config.members
+
+    def refuse(problem: str, found: object, allowed: str) -> ScenarioError:
+        return job_refused(switch, config, problem, found, allowed)
+
+    if not 0 <= config.job < 1 << 16:
+        raise refuse("job id", config.job, "0 .. 65535")
+    if config.job in {other.job for other in switch.jobs[:number]}:
+        raise refuse("two jobs with one id", config.job, "an id of its own")
+    if not 1 <= len(members) <= MAX_WORKERS:
+        raise refuse("number of workers", len(members), f"1 .. {MAX_WORKERS}, the width of the bitmap")
+    if [member.rank for member in members] != list(range(len(members))):
+        raise refuse("members are not in rank order", [member.rank for member in members], "0, 1, 2, ...")
+    if len({member.ip for member in members}) != len(members):
+        raise refuse("two members have the same address", [member.ip.hex() for member in members], "one each")
+    for member in members:
+        if not 0 <= member.port < switch.ports:
+            raise refuse(f"port of rank {member.rank}", member.port, f"0 .. {switch.ports - 1}")
+    if not 2 <= config.elements <= MAX_ELEMENTS:
+        raise refuse("elements of a block", config.elements, f"2 .. {MAX_ELEMENTS}")
+    if config.arithmetic.op != "sum" or config.arithmetic.dtype not in dtypes:
+        found, allowed = f"{config.arithmetic.op} of {config.arithmetic.dtype}", ", ".join(dtypes[:-1])
+        raise refuse("arithmetic", found, f"sum of {allowed} or {dtypes[-1]}")

@@ -1,0 +1,166 @@
+"""From a scenario to the workers, parameter servers and switches of ATP and ESA jobs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import JobConfig, JobMember, RackLevels
+from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, plan_jobs
+from testbed.plan.model import Plan
+from testbed.plan.switches import plan_switches
+from testbed.scenario.model import Scenario
+from topologies import Node, Topology
+from workloads.atp import AtpConfig
+from workloads.config import JobShare
+from workloads.errors import InternalError
+from workloads.server import ServedJob, ServedMember, ServerConfig
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_PORT
+
+__all__ = ["plan_atp"]
+
+_ELEMENT_BYTES = 4
+_ECT0 = 0x02
+
+
+def plan_atp(scenario: Scenario) -> Plan:
+    """Workers job by job, in rank order; UDP ports and the salt of slot tables are drawn from the seed. The memory of the
+    switches is everybody's."""
+    jobs = plan_jobs(scenario)
+    draw = random.Random(f"plan {scenario.seed}")
+    salt = draw.randrange(1 << 32)
+    racks = {job.number: _racks(scenario.topology, job) for job in jobs}
+    workers = tuple(worker for job in jobs for worker in _workers(scenario, job, racks[job.number], salt, draw))
+    switches = tuple(
+        replace(
+            switch, rings=(), memory=scenario.switch.memory, knobs=scenario.switch.knobs,
+            jobs=tuple(_configs(scenario, jobs, racks, switch)),
+        )
+        for switch in plan_switches(scenario, jobs[0].arithmetic)
+    )  # fmt: skip
+    return Plan(scenario, workers, switches, (), servers=tuple(_servers(scenario, jobs, salt)))
+
+
+def _elements(scenario: Scenario) -> int:
+    """Of a full packet."""
+    return scenario.transport.path_mtu // _ELEMENT_BYTES
+
+
+def _window(scenario: Scenario, job: PlannedJob) -> int:
+    """Never larger than the blocks of a gradient."""
+    return min(job.job.window_packets, -(-job.workloads[0].elements // _elements(scenario)))
+
+
+def _server(job: PlannedJob) -> Node:
+    if job.server is None:
+        raise InternalError(f"job {job.number} without a server was not refused")
+    return job.server
+
+
+def _workers(
+    scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], salt: int, draw: random.Random
+) -> Iterable[AtpConfig]:
+    server, options = _server(job), job.job
+    levels = len(racks) > 1 or _switch_of(scenario.topology, server) not in racks
+    sizes = {rank: len(rack) for rack in racks.values() for rank in rack}
+    for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
+        yield AtpConfig(
+            name=host.name,
+            collective=JobShare(options.collective, job.number, rank, len(job.hosts), job.arithmetic),
+            workload=workload,
+            envelope=Envelope(host.mac, server.mac, host.ip, server.ip, draw.randrange(0xC000, 0x10000), tos=_ECT0),
+            elements=_elements(scenario),
+            window=_window(scenario, job),
+            memory=scenario.switch.memory,
+            salt=salt,
+            rto_ns=scenario.transport.rto_ns,
+            aimd=scenario.transport.aimd,
+            fan_in=(sizes[rank], len(racks)) if levels else (0, 0),
+            priority=options.priority,
+            priority_x0=options.priority_x0,
+        )
+
+
+def _servers(scenario: Scenario, jobs: Sequence[PlannedJob], salt: int) -> Iterable[ServerConfig]:
+    """One for each host that is a server, with all of its jobs."""
+    for server in dict.fromkeys(map(_server, jobs)):
+        yield ServerConfig(
+            name=server.name,
+            envelope=Envelope(server.mac, SERVICE_MAC, server.ip, SERVICE_IP, AGGREGATION_PORT, tos=_ECT0),
+            jobs=tuple(_served(scenario, job, salt) for job in jobs if job.server == server),
+            trace=scenario.trace,
+        )
+
+
+def _served(scenario: Scenario, job: PlannedJob, salt: int) -> ServedJob:
+    return ServedJob(
+        job=job.number,
+        kind=job.job.collective,
+        members=tuple(ServedMember(rank, host.mac, host.ip) for rank, host in enumerate(job.hosts)),
+        window=_window(scenario, job),
+        memory=scenario.switch.memory,
+        salt=salt,
+        elements=_elements(scenario),
+        arithmetic=job.arithmetic,
+        rto_ns=scenario.transport.rto_ns,
+        remind=job.job.collective == "esa" and scenario.switch.knobs.reminder,
+        multicast=scenario.switch.program != "forward",
+    )
+
+
+def _configs(
+    scenario: Scenario,
+    jobs: Iterable[PlannedJob],
+    racks: Mapping[int, Mapping[str, tuple[int, ...]]],
+    switch: SwitchConfig,
+) -> Iterable[JobConfig]:
+    """What one switch is told: the jobs whose workers or server are at its ports, where it sums at all."""
+    if switch.program == "forward":
+        return
+    for job in jobs:
+        own, server = racks[job.number], _server(job)
+        collects = _switch_of(scenario.topology, server) == switch.name
+        if not collects and switch.name not in own:
+            continue
+        alone = collects and list(own) == [switch.name]
+        yield JobConfig(
+            job=job.number,
+            members=tuple(_member(switch, rank, host) for rank, host in enumerate(job.hosts)),
+            service_mac=SERVICE_MAC,
+            service_ip=SERVICE_IP,
+            first_slot=0,
+            slots=scenario.switch.memory,
+            elements=_elements(scenario),
+            arithmetic=job.arithmetic,
+            server=_member(switch, -1, server),
+            window=_window(scenario, job),
+            levels=None
+            if alone
+            else RackLevels(
+                racks=tuple(own.values()),
+                own=list(own).index(switch.name) if switch.name in own else None,
+                collects=collects,
+            ),
+        )
+
+
+def _member(switch: SwitchConfig, rank: int, host: Node) -> JobMember:
+    ports = dict(switch.macs)
+    port = ports[host.mac] if host.mac in ports else dict(switch.groups)[host.mac][0]
+    return JobMember(rank, host.mac, host.ip, port)
+
+
+def _racks(topology: Topology, job: PlannedJob) -> Mapping[str, tuple[int, ...]]:
+    """Ranks by the switch that their hosts are at, in the order of their first ranks."""
+    racks: dict[str, list[int]] = {}
+    for rank, host in enumerate(job.hosts):
+        racks.setdefault(_switch_of(topology, host), []).append(rank)
+    return {switch: tuple(ranks) for switch, ranks in racks.items()}
+
+
+def _switch_of(topology: Topology, host: Node) -> str:
+    (_, link, _), *_ = topology.ports(host.name)
+    return link.b if link.a == host.name else link.a

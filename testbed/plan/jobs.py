@@ -1,0 +1,117 @@
+"""The jobs of a scenario, with what every protocol needs of them: hosts, workloads, and the members that a switch knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import JobMember
+from testbed.scenario.model import Compute, Job, Scenario
+from topologies import Node
+from workloads.config import ArithmeticSpec, ComputeConfig, LayerConfig, WorkloadConfig
+from workloads.gradients import digits_elements
+from workloads.models import layer_times, scaled_layers, single_layer
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = ["FIRST_JOB", "SERVICE_IP", "SERVICE_MAC", "PlannedJob", "communication_ns", "job_members", "plan_jobs"]
+
+FIRST_JOB = 1
+SERVICE_IP = bytes((10, 77, 255, 1))
+SERVICE_MAC = bytes.fromhex("02494e41ff01")
+"""of the aggregation service of a switch: behind all addresses that hosts get"""
+_ELEMENT_BYTES = 4
+_PARTS_FORWARD = 3
+"""a backward pass computes two gradients where a forward pass computes one value: it takes two parts of three"""
+_SEEDS, _SEEDS_APART = 1 << 63, 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJob:
+    number: int
+    """its id on the wire"""
+    job: Job
+    hosts: tuple[Node, ...]
+    """rank order"""
+    workloads: tuple[WorkloadConfig, ...]
+    """rank order"""
+    server: Node | None
+    """the host of its parameter server, where the scenario names one"""
+
+    @property
+    def arithmetic(self) -> ArithmeticSpec:
+        return ArithmeticSpec(self.job.op, self.job.dtype)
+
+
+def plan_jobs(scenario: Scenario) -> tuple[PlannedJob, ...]:
+    """In the order of the scenario. Gradients of different jobs differ."""
+    topology = scenario.topology
+    planned = []
+    for index, job in enumerate(scenario.all_jobs):
+        hosts = tuple(map(topology.node, job.hosts)) or scenario.ranks
+        planned.append(
+            PlannedJob(
+                number=FIRST_JOB + index if job.number is None else job.number,
+                job=job,
+                hosts=hosts,
+                workloads=tuple(_workload(scenario, job, hosts, rank) for rank in range(len(hosts))),
+                server=topology.node(job.server) if job.server else None,
+            )
+        )
+    return tuple(planned)
+
+
+def _workload(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int) -> WorkloadConfig:
+    sizes = _layer_sizes(scenario, job)
+    return WorkloadConfig(
+        kind=job.workload,
+        seed=(scenario.seed + job.seed_offset * _SEEDS_APART) % _SEEDS,
+        elements=sum(sizes),
+        iterations=job.iterations,
+        straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
+        arrival_ns=job.arrival_ns,
+        compute=_compute(scenario, job, hosts, sizes, job.straggle_factor if rank == job.straggle_rank else 1.0),
+    )
+
+
+def _layer_sizes(scenario: Scenario, job: Job) -> tuple[int, ...]:
+    """Elements that are sent, forward order."""
+    if job.model is not None:
+        return scaled_layers(job.model, job.scale, scenario.transport.path_mtu // _ELEMENT_BYTES)
+    return (digits_elements() if job.workload == "digits" else job.size_bytes // _ELEMENT_BYTES,)
+
+
+def _compute(
+    scenario: Scenario, job: Job, hosts: Sequence[Node], sizes: Sequence[int], slowdown: float
+) -> ComputeConfig | None:
+    """None: nothing is computed, and the gradient has no layers."""
+    model, compute = job.model or single_layer(sum(sizes)), job.compute or Compute()
+    if job.model is None and job.compute is None:
+        return None
+    forward_ns, backward_ns = model.forward_ns, model.backward_ns
+    if compute.ratio is not None:
+        total = round(compute.ratio * communication_ns(scenario, hosts, sum(sizes)))
+        forward_ns = total // _PARTS_FORWARD
+        backward_ns = total - forward_ns
+    elif compute.forward_ns is not None and compute.backward_ns is not None:
+        forward_ns, backward_ns = compute.forward_ns, compute.backward_ns
+    times = layer_times(model, forward_ns, backward_ns)
+    layers = (LayerConfig(size, *both) for size, both in zip(sizes, times, strict=True))
+    return ComputeConfig(tuple(layers), compute.jitter, slowdown)
+
+
+def communication_ns(scenario: Scenario, hosts: Iterable[Node], elements: int) -> int:
+    """How long a gradient takes on the slowest link of these hosts when nothing else is on it: full datagrams, once."""
+    rate = min(link.shape.rate_bps for host in hosts for _, link, _ in scenario.topology.ports(host.name))
+    payload = scenario.transport.path_mtu
+    packets, rest = divmod(_ELEMENT_BYTES * elements, payload)
+    frame_bytes = packets * (AGGREGATION_OVERHEAD_BYTES + payload) + (AGGREGATION_OVERHEAD_BYTES + rest if rest else 0)
+    return 8 * frame_bytes * 1_000_000_000 // rate
+
+
+def job_members(switch: SwitchConfig, hosts: Iterable[Node]) -> tuple[JobMember, ...]:
+    """Those that the switch knows a single port to; ranks count in the order of `hosts`."""
+    ports = dict(switch.macs)
+    return tuple(
+        JobMember(rank, host.mac, host.ip, ports[host.mac]) for rank, host in enumerate(hosts) if host.mac in ports
+    )

@@ -1,0 +1,46 @@
+"""What a plan is: the configurations of all nodes of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from switch_nodes.config import SwitchConfig
+from testbed.faults.connections import Connection
+from testbed.plan.background import PlannedFlow
+from testbed.scenario.model import Scenario
+from workloads.config import HostConfig, NodeConfig, WorkerConfig
+from workloads.server import ServerConfig
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    scenario: Scenario
+    workers: tuple[HostConfig, ...]
+    """group by group, each in rank order; a worker's name is its host's"""
+    switches: tuple[SwitchConfig, ...]
+    connections: tuple[Connection, ...]
+    """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank 1, ..."""
+    racks: tuple[int, ...] = ()
+    """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
+    background: tuple[PlannedFlow, ...] = ()
+    servers: tuple[ServerConfig, ...] = ()
+    """parameter servers; a server's name is its host's, which is no worker's"""
+
+    @property
+    def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:
+        """By id of ring or job: the workers whose gradients are summed with each other."""
+        ids = dict.fromkeys(worker.group for worker in self.workers)
+        return {group: tuple(worker for worker in self.workers if worker.group == group) for group in ids}
+
+    @property
+    def ring_workers(self) -> tuple[WorkerConfig, ...]:
+        """The workers where they talk over RC connections; else none."""
+        return tuple(worker for worker in self.workers if isinstance(worker, WorkerConfig))
+
+    @property
+    def hosts(self) -> tuple[NodeConfig, ...]:
+        """Of all hosts that run something of ours: workers, then servers."""
+        return (*self.workers, *self.servers)

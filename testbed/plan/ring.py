@@ -1,0 +1,106 @@
+"""From a scenario to one ring of workers over RC connections: netreduce, ring, shift."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from switch_nodes.config import LeafLinks
+from testbed.plan.accelerated import DATA_DSCP
+from testbed.plan.connections import plan_connections
+from testbed.plan.jobs import plan_jobs
+from testbed.plan.model import Plan
+from testbed.plan.pairs import BASE_VA, ECT0, queue_pair
+from testbed.plan.switches import RING_ID, plan_switches
+from testbed.scenario.model import Scenario
+from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig
+from workloads.wire import PSN_MODULUS
+
+__all__ = ["plan_ring"]
+
+
+def plan_ring(scenario: Scenario) -> Plan:
+    """QPNs, PSNs, UDP source ports and keys of one ring over the hosts of the job, drawn from the seed."""
+    draw, (only,) = random.Random(f"plan {scenario.seed}"), plan_jobs(scenario)
+    transport, job = scenario.transport, scenario.job
+    hosts, workloads = only.hosts, only.workloads
+    size = len(hosts)
+    psns = [
+        draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS for _ in hosts
+    ]
+    qpns = draw.sample(range(0x100, 0x10000), 2 * size)
+    send_qpn, recv_qpn = qpns[:size], qpns[size:]
+    sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
+    rkeys = [draw.randrange(1 << 32) for _ in hosts]
+    arithmetic = ArithmeticSpec(job.op, job.dtype)
+    # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
+    data_dscp = DATA_DSCP if job.collective == "netreduce" else 0
+
+    def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
+        return queue_pair(
+            scenario, hosts[rank], hosts[peer],
+            qpn=send_qpn[rank] if to_successor else recv_qpn[rank],
+            peer_qpn=recv_qpn[peer] if to_successor else send_qpn[peer],
+            sport=sports[rank if to_successor else size + rank],
+            first_psn=psns[rank] if to_successor else 0,
+            peer_first_psn=0 if to_successor else psns[peer],
+            dscp=data_dscp if to_successor else 0,
+        )  # fmt: skip
+
+    workers: list[WorkerConfig] = []
+    for rank, host in enumerate(hosts):
+        successor, predecessor = (rank + 1) % size, (rank - 1) % size
+        workers.append(
+            WorkerConfig(
+                name=host.name,
+                to_successor=qp(rank, successor, to_successor=True),
+                from_predecessor=qp(rank, predecessor, to_successor=False),
+                collective=CollectiveConfig(
+                    kind=job.collective,
+                    ring_id=RING_ID,
+                    rank=rank,
+                    size=size,
+                    arithmetic=arithmetic,
+                    message_packets=job.message_packets,
+                    window_messages=job.window_messages,
+                    verb=transport.verb,
+                    credit=job.credit,
+                    hello=job.hello,
+                    peer_base_va=BASE_VA * (successor + 1),
+                    peer_rkey=rkeys[successor],
+                    base_va=BASE_VA * (rank + 1),
+                    rkey=rkeys[rank],
+                    receive_late_ns=transport.receive_late_ns,
+                    pipelined=job.pipelined,
+                ),
+                workload=workloads[rank],
+            )
+        )
+    if job.fallback == "ring":
+        workers = [replace(worker, fallback=_as_ring(worker)) for worker in workers]
+    switches = plan_switches(scenario, arithmetic)
+    racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
+    return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks))
+
+
+_SECOND_LIFE = 1 << 23
+"""between the queue pair numbers of a worker and those of its fallback; a plan takes QPNs below 2^16"""
+
+
+def _as_ring(worker: WorkerConfig) -> WorkerConfig:
+    """The same job as plain ring, on queue pairs of their own, whose data no switch leads through an accelerator."""
+
+    def qp(config: QpConfig) -> QpConfig:
+        return replace(
+            config,
+            qpn=config.qpn | _SECOND_LIFE,
+            peer_qpn=config.peer_qpn | _SECOND_LIFE,
+            envelope=replace(config.envelope, tos=ECT0),
+        )
+
+    return replace(
+        worker,
+        to_successor=qp(worker.to_successor),
+        from_predecessor=qp(worker.from_predecessor),
+        collective=replace(worker.collective, kind="ring"),
+    )

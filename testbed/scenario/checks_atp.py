@@ -1,0 +1,167 @@
+"""What must hold between the keys of a scenario whose collective is ATP or ESA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from testbed.faults.model import PacketFault
+from testbed.scenario.fault_loader import Placed
+from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.names import PRIORITIES
+from testbed.scenario.problems import KeyPath, Problems, closest, show
+from topologies import LinkShape, Topology
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
+
+__all__ = ["WITH_SERVER", "check_atp", "check_atp_fault", "check_atp_keys", "check_atp_nics", "with_server"]
+
+WITH_SERVER = ("atp", "esa")
+"""collectives with a parameter server"""
+_MOST_WORKERS = 32
+_ETHERNET = 14
+_ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
+_ESA_ONLY = ("priority", "priority_x0")
+
+
+def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
+    """The last host is the parameter server unless the file names another one. A server must be there, and be no worker."""
+    if job.collective not in WITH_SERVER or topology is None:
+        return job
+    known = [host.name for host in topology.hosts]
+    if not job.server:
+        job = replace(job, server=known[-1])
+    path: KeyPath = ("job", "server")
+    if job.server not in known:
+        problems.add(
+            path, "the parameter server is not on the topology", found=show(job.server), allowed=", ".join(known),
+            hint=closest(job.server, known),
+        )  # fmt: skip
+    elif job.server in job.hosts:
+        place = path if path in problems.places else ("job", "hosts")
+        problems.add(
+            place, "the parameter server is a worker", found=job.server,
+            allowed="a host of its own: leave it out of job.hosts, or name another job.server",
+        )  # fmt: skip
+    return job
+
+
+def check_atp_keys(problems: Problems, job: Job, given: set[str]) -> None:
+    """`given`: keys of `job` that the file holds. Priorities are ESA's."""
+    if job.collective == "esa":
+        if job.priority not in PRIORITIES:
+            problems.add(
+                ("job", "priority"), "no such policy", found=show(job.priority), allowed=", ".join(PRIORITIES),
+                hint=closest(job.priority, list(PRIORITIES)),
+            )  # fmt: skip
+        return
+    for key in _ESA_ONLY:
+        if key in given:
+            problems.add(
+                ("job", key), f"collective {job.collective} has no priorities", allowed="with job.collective: esa"
+            )
+
+
+def check_atp(
+    problems: Problems,
+    topology: Topology,
+    shape: LinkShape,
+    switch: SwitchOptions,
+    transport: Transport,
+    job: Job,
+    entries: Sequence[tuple[KeyPath, Job]] = (),
+) -> None:
+    """The bitmap has 32 bits, a packet 256 elements at most, and integers are summed. `entries`: of `jobs`, each with its
+    place."""
+    name = job.collective
+    if name not in WITH_SERVER:
+        return
+    hosts = len(job.hosts) or len(topology.hosts) - 1
+    if transport.congestion_control != "none":
+        problems.add(
+            ("transport", "congestion_control"),
+            f"{name} has no RoCE connections to slow down",
+            found=transport.congestion_control,
+            allowed="none; its own is transport.aimd",
+        )
+    if hosts % job.copies or hosts < job.copies:
+        problems.add(
+            ("job", "copies"),
+            "every job has as many hosts",
+            found=f"{job.copies} jobs on {hosts} hosts beside the server",
+            allowed=f"a divisor of {hosts}",
+        )
+        return
+    for path, workers in [(path, len(each.hosts)) for path, each in entries] or [(("job",), hosts // job.copies)]:
+        if workers > _MOST_WORKERS:
+            problems.add(
+                (*path, "hosts" if entries else "collective"),
+                "more workers than bits",
+                found=f"{workers} hosts",
+                allowed=f"at most {_MOST_WORKERS} in a job",
+            )
+    if job.op != "sum":
+        problems.add(("job", "op"), f"{name} only sums", found=f"'{job.op}'", allowed="sum")
+    payload = transport.path_mtu
+    if payload > 4 * MAX_ELEMENTS:
+        problems.add(
+            ("transport", "path_mtu"),
+            f"a packet of {name} has at most 256 elements",
+            found=str(payload),
+            allowed="256, 512, 1024",
+        )
+        return
+    if transport.rto_ns == 0:
+        problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")
+    _check_links(problems, topology, payload)
+
+
+def _check_links(problems: Problems, topology: Topology, payload: int) -> None:
+    need = AGGREGATION_OVERHEAD_BYTES - _ETHERNET + payload
+    for link in topology.links:
+        if link.shape.mtu < need:
+            problems.add(
+                ("topology", "link", "mtu"),
+                f"one packet of path_mtu {payload} does not fit on {link.name}",
+                found=str(link.shape.mtu),
+                allowed=f"{need} or more",
+            )
+            return
+
+
+def check_atp_fault(problems: Problems, placed: Placed, collective: str) -> None:
+    """Faults tell datagrams apart by their bytes alone, so that only how often one came can be asked for; and what is made of
+    RoCE packets cannot be made of them."""
+    path, kind, fault = placed
+    if not isinstance(fault, PacketFault):
+        return
+    if kind in _ROCE_ONLY:
+        problems.add(
+            (*path, "kind"),
+            f"the fault can never strike: it is made for RoCE packets, and {collective} sends none",
+            found=kind,
+            allowed="loss, burst, drop, duplicate, reorder, delay, link_down, rate_change, kill, pause",
+        )
+    match = fault.match
+    given = {
+        "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
+        "packet": match.packet, "rank": match.source_rank,
+    }  # fmt: skip
+    for key, value in given.items():
+        if value is not None:
+            problems.add(
+                (*path, "match", key),
+                f"the fault can never strike: {collective} sends no RoCE packets",
+                allowed="attempt, on the links and directions of the fault",
+            )
+
+
+def check_atp_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:
+    """A device does the RC protocol; ATP is datagrams of our own."""
+    if job.collective in WITH_SERVER:
+        for host, device in nics:
+            problems.add(
+                ("nics", host),
+                f"{job.collective} does not run on RDMA devices",
+                found=f"verbs:{device}",
+                allowed="soft",
+            )

@@ -1,0 +1,131 @@
+"""What must hold between several jobs on one network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from testbed.scenario.model import Job
+from testbed.scenario.names import DATAGRAM_COLLECTIVES, MOST_JOBS
+from testbed.scenario.problems import KeyPath, Problems, closest, show
+from testbed.scenario.units import format_duration
+from topologies import MAX_HOSTS, Topology
+
+__all__ = ["check_arrivals", "check_entries", "check_layered", "check_rack"]
+
+_SERVERLESS = ("switchml",)
+"""collectives without a parameter server"""
+
+
+def check_rack(problems: Problems, topology: Topology, job: Job) -> None:
+    """More hosts than one job of RoCE connections is known to work with."""
+    hosts = len(topology.hosts)
+    if topology.kind == "rack" and hosts > MAX_HOSTS and job.collective not in DATAGRAM_COLLECTIVES:
+        problems.add(
+            ("topology", "hosts"),
+            f"too many hosts for collective {job.collective}",
+            found=str(hosts),
+            allowed=f"at most {MAX_HOSTS}; more with {', '.join(DATAGRAM_COLLECTIVES)} and several jobs",
+        )
+
+
+def check_layered(problems: Problems, job: Job, given: set[str]) -> None:
+    """`given`: keys of `job` that the file holds. Only some workers send what is computed layer by layer."""
+    if job.collective in DATAGRAM_COLLECTIVES:
+        return
+    for key in ("model", "layers", "scale", "compute", "arrival", "server"):
+        if key in given:
+            problems.add(
+                ("job", key),
+                f"collective {job.collective} knows nothing of it",
+                allowed=f"with job.collective: {', '.join(DATAGRAM_COLLECTIVES)}",
+            )
+
+
+def check_arrivals(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]], time_limit_ns: int) -> None:
+    for path, job in jobs:
+        if job.arrival_ns >= time_limit_ns:
+            problems.add(
+                (*path, "arrival"),
+                "the run is over before",
+                found=format_duration(job.arrival_ns),
+                allowed=f"before time_limit ({format_duration(time_limit_ns)})",
+            )
+
+
+def check_entries(problems: Problems, jobs: Sequence[Job], base: Job | None, topology: Topology | None) -> None:
+    """Of `jobs`: ids and names are unique, every host has one role, every server is there."""
+    if len(jobs) > MOST_JOBS:
+        found, allowed = f"{len(jobs)} jobs", f"at most {MOST_JOBS}, whose ids are 1 to {MOST_JOBS}"
+        problems.add(("jobs",), "more jobs than ids", found=found, allowed=allowed)
+        return
+    if base is not None:
+        _check_base(problems, base)
+    names: dict[str, int] = {}
+    numbers: dict[int | None, int] = {}
+    workers: dict[str, str] = {}
+    for index, job in enumerate(jobs):
+        if job.name in names:
+            found = f"'{job.name}', as jobs[{names[job.name]}]"
+            problems.add(("jobs", index, "name"), "two jobs with one name", found=found, allowed="a name of its own")
+        if job.number in numbers:
+            found = f"{job.number}, as jobs[{numbers[job.number]}]"
+            allowed = "an id of its own; without one, the place in the list, from 1"
+            problems.add(("jobs", index, "id"), "two jobs with one id", found=found, allowed=allowed)
+        names.setdefault(job.name, index)
+        numbers.setdefault(job.number, index)
+        for host in job.hosts:
+            if host in workers:
+                found = f"{host}, which is in {workers[host]}"
+                problems.add(
+                    ("jobs", index, "hosts"), "a host in two jobs", found=found, allowed="each host in one job"
+                )
+            workers.setdefault(host, job.name)
+    if topology is not None:
+        _check_nodes(problems, jobs, workers, topology)
+
+
+def _check_base(problems: Problems, base: Job) -> None:
+    if base.collective not in DATAGRAM_COLLECTIVES:
+        problems.add(
+            ("jobs",),
+            f"collective {base.collective} runs one job",
+            allowed=f"job.collective: {', '.join(DATAGRAM_COLLECTIVES)}; or `job` alone",
+        )
+    if base.copies > 1:
+        problems.add(
+            ("job", "copies"),
+            "stands beside jobs",
+            found=str(base.copies),
+            allowed="leave it out, or list every job in `jobs`",
+        )
+    if base.hosts:
+        problems.add(
+            ("job", "hosts"), "stands beside jobs", found=show(list(base.hosts)), allowed="hosts of each of the jobs"
+        )
+
+
+def _check_nodes(problems: Problems, jobs: Sequence[Job], workers: dict[str, str], topology: Topology) -> None:
+    known = [host.name for host in topology.hosts]
+    some = ", ".join(known) if len(known) <= MAX_HOSTS else f"{known[0]} to {known[-1]}"
+    for index, job in enumerate(jobs):
+        for host in job.hosts:
+            if host not in known:
+                problems.add(
+                    ("jobs", index, "hosts"), "no such host", found=show(host), allowed=f"some of {some}",
+                    hint=closest(host, known),
+                )  # fmt: skip
+        if not job.server:
+            continue
+        path = ("jobs", index, "server")
+        if job.collective in _SERVERLESS:
+            problems.add(
+                path, f"{job.collective} has no parameter server", found=show(job.server), allowed="leave it out"
+            )
+        elif job.server not in known:
+            problems.add(
+                path, "the parameter server is not on the topology", found=show(job.server), allowed=some,
+                hint=closest(job.server, known),
+            )  # fmt: skip
+        elif job.server in workers:
+            found = f"{job.server}, which works in {workers[job.server]}"
+            problems.add(path, "the parameter server is a worker", found=found, allowed="a host of its own")

@@ -1,0 +1,125 @@
+"""Workers and their server where no switch sums: everything is merged at the server, whatever the network does."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import sha256
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from testbed.checkers.reference_quantised import quantised_sum
+from tests.support.atp_star import HOP_NS, Fate, Star, aggregating, atp_workers
+from workloads.atp import AtpConfig
+from workloads.blocks import BlockSummed, ContributionIgnored
+from workloads.events import CollectiveCompleted, DatagramResent, WorkerFailed, WorkerFinished
+from workloads.gradients import create_source
+from workloads.wire.aggregation import Datagram
+
+
+def expected(job: tuple[AtpConfig, ...], iteration: int) -> str:
+    first = job[0]
+    arithmetic = first.collective.arithmetic
+    gradients = [
+        create_source(w.workload, w.collective.rank, len(job), arithmetic.dtype).gradient(iteration).copy() for w in job
+    ]
+    return sha256(quantised_sum(gradients, first.elements // 2).data.cast("B")).hexdigest()
+
+
+def assert_right(star: Star, *jobs: tuple[AtpConfig, ...]) -> None:
+    """Every worker finished with the right bits; every block was summed once, of every rank once."""
+    assert not star.told(WorkerFailed)
+    for job in jobs:
+        for worker in job:
+            assert star.told(WorkerFinished, worker.name)
+            digests = {event.iteration: event.sha256 for event in star.told(CollectiveCompleted, worker.name)}
+            assert digests == {number: expected(job, number) for number in range(worker.workload.iterations)}
+        own = [event for event in star.told(BlockSummed, "ps") if event.job == job[0].group]
+        assert Counter(event.block for event in own).most_common(1)[0][1] == 1
+        assert {event.contributions for event in own} == {(1,) * len(job)}
+
+
+def hostile(seed: int, loss: float, duplicate: float, reorder: int) -> Fate:
+    draw = random.Random(seed)
+
+    def fate(sender: str, receiver: str, found: Datagram) -> Iterable[int]:
+        copies = 1 + (draw.random() < duplicate)
+        return [draw.randrange(reorder + 1) * HOP_NS for _ in range(copies) if draw.random() >= loss]
+
+    return fate
+
+
+@pytest.mark.parametrize("kind", ["atp", "esa"])
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_without_faults_every_packet_leaves_once(kind: str, dtype: str) -> None:
+    job = atp_workers(kind=kind, dtype=dtype, iterations=3, elements=70)
+    star = Star(job).run()
+    assert_right(star, job)
+    assert not star.told(DatagramResent)
+    assert not star.told(ContributionIgnored)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 1 << 30),
+    kind=st.sampled_from(["atp", "esa"]),
+    workers=st.integers(1, 5),
+    window=st.integers(1, 6),
+    dtype=st.sampled_from(["int32", "float32"]),
+    loss=st.sampled_from([0.0, 0.05, 0.3]),
+    duplicate=st.sampled_from([0.0, 0.1]),
+    reorder=st.integers(0, 8),
+    aimd=st.booleans(),
+)
+def test_any_loss_duplication_and_order(seed, kind, workers, window, dtype, loss, duplicate, reorder, aimd) -> None:
+    job = atp_workers(
+        workers, kind=kind, window=window, dtype=dtype, iterations=2, elements=8 * (seed % 9) + 5, aimd=aimd
+    )
+    star = Star(job, fate=hostile(seed, loss, duplicate, reorder)).run()
+    assert_right(star, job)
+
+
+def test_two_jobs_of_one_server_do_not_meet() -> None:
+    one = atp_workers(2, job=1, iterations=2)
+    other = atp_workers(3, job=2, kind="esa", first_host=2, dtype="float32", elements=77)
+    star = Star(one, other, fate=hostile(4, 0.1, 0.05, 4)).run()
+    assert_right(star, one, other)
+    assert {job for job, _, _ in star.sums()} == {1, 2}
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    seed=st.integers(0, 1 << 30),
+    kind=st.sampled_from(["atp", "esa"]),
+    workers=st.integers(1, 5),
+    window=st.integers(1, 6),
+    memory=st.integers(1, 12),
+    dtype=st.sampled_from(["int32", "float32"]),
+    loss=st.sampled_from([0.0, 0.05, 0.3]),
+    duplicate=st.sampled_from([0.0, 0.1]),
+    reorder=st.integers(0, 8),
+    free=st.sampled_from(["early", "ack"]),
+    ps_copy=st.booleans(),
+    reminder=st.booleans(),
+)
+def test_with_a_switch_that_sums(
+    seed, kind, workers, window, memory, dtype, loss, duplicate, reorder, free, ps_copy, reminder
+) -> None:
+    more = {"window": window, "memory": memory, "dtype": dtype, "iterations": 2, "kind": kind}
+    one = atp_workers(workers, job=1, elements=8 * (seed % 9) + 5, priority="comm", **more)
+    other = atp_workers(2, job=2, elements=8 * (seed % 7) + 3, first_host=workers, priority="las", **more)
+    # without reminders somebody may wait for a result that only a worker has: the server must have copies, and get them all
+    safe = kind == "atp" or free == "ack" or reminder
+    knobs = {"free": free, "ps_copy": ps_copy, "reminder": reminder} if kind == "esa" and safe else {}
+    remind = kind == "esa" and knobs.get("reminder", True)
+    star = Star(
+        one, other, fate=hostile(seed, loss, duplicate, reorder), program=aggregating(kind, **knobs), remind=remind
+    ).run()
+    assert not star.told(WorkerFailed)
+    for job in (one, other):
+        for worker in job:
+            digests = {event.iteration: event.sha256 for event in star.told(CollectiveCompleted, worker.name)}
+            assert digests == {number: expected(job, number) for number in range(2)}

@@ -1,0 +1,97 @@
+"""The life of a worker: what is due when, with and without layers."""
+
+import numpy as np
+import pytest
+
+from workloads.compute import LayerCompute
+from workloads.config import ComputeConfig, LayerConfig, WorkloadConfig
+from workloads.events import CollectiveCompleted, GradientComputed, WorkerFinished
+from workloads.gradients import create_source
+from workloads.training import Training
+
+COMPUTE = ComputeConfig((LayerConfig(10, 1, 100), LayerConfig(20, 2, 200), LayerConfig(30, 4, 400)))
+WORKLOAD = WorkloadConfig("synthetic", 5, 60, 2, compute=COMPUTE)
+
+
+def training(workload: WorkloadConfig = WORKLOAD, start_ns: int = 0) -> Training:
+    return Training.of(workload, create_source(workload, 0, 2), 0, start_ns)
+
+
+def due(life: Training) -> tuple[int, bool, int]:
+    """(when, whether it starts the iteration, elements that are ready then)"""
+    at = life.get_timer()
+    assert at is not None
+    life.handle_timer(at - 1)
+    assert life.get_timer() == at, "too early does nothing"
+    return at, life.handle_timer(at), life.ready
+
+
+def test_without_layers_all_is_ready_at_once():
+    life = training(WorkloadConfig("synthetic", 5, 60, 1, straggle_ns=7, arrival_ns=1000), start_ns=50)
+    assert life.ready == 0
+    assert due(life) == (1057, True, 60)
+    assert life.get_timer() is None
+
+
+def test_gradients_become_ready_from_the_last_layer_to_the_first():
+    life = training()
+    assert [due(life) for _ in range(3)] == [(407, True, 30), (607, False, 50), (707, False, 60)]
+    assert life.get_timer() is None
+    assert life.events.pop() == GradientComputed(0, 0, 7, 707)
+
+
+def test_a_late_wake_up_changes_no_time():
+    life = training()
+    assert life.handle_timer(650)
+    assert life.ready == 50
+    assert due(life) == (707, False, 60)
+
+
+def test_the_next_forward_pass_waits_for_results_layer_by_layer():
+    life = training()
+    while life.get_timer() is not None:
+        due(life)
+    life.deliver(30, 30, 1000)
+    life.deliver(0, 30, 3000)
+    life.complete(3000)
+    assert life.ready == 60
+    assert due(life) == (3000, False, 0)  # the digest
+    assert due(life) == (3000 + 4 + 400, True, 30)
+    assert [due(life)[0], due(life)[0]] == [3604, 3704]
+    assert life.events.pop() == GradientComputed(1, 1000, 3004, 3704)
+
+
+def test_it_ends_with_the_last_result_whatever_is_computed():
+    life = training(WorkloadConfig("synthetic", 5, 60, 1, compute=COMPUTE))
+    while life.get_timer() is not None:
+        due(life)
+    life.result[:] = np.arange(60)
+    life.complete(900)
+    assert due(life)[0] > 900
+    completed, finished = list(life.events)[-2:]
+    assert isinstance(completed, CollectiveCompleted)
+    assert completed.completed_ns == 900
+    assert finished == WorkerFinished(1)
+    assert life.get_timer() is None
+
+
+def test_a_failed_job_computes_no_more():
+    life = training()
+    due(life)
+    life.fail("bad_result", "")
+    assert life.get_timer() is None
+
+
+def test_layers_are_those_of_the_gradient():
+    with pytest.raises(ValueError, match="layers of 60 elements, a gradient of 61"):
+        training(WorkloadConfig("synthetic", 5, 61, 1, compute=COMPUTE))
+
+
+def test_a_worker_that_tells_no_single_results():
+    source = create_source(WORKLOAD, 0, 2)
+    life = Training(source, start_ns=0, straggle_ns=0, compute=LayerCompute(COMPUTE, 5, 0))
+    while life.get_timer() is not None:
+        due(life)
+    life.complete(3000)
+    due(life)
+    assert due(life)[0] == 3000 + 7 + 400

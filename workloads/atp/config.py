@@ -1,0 +1,61 @@
+"""What one worker of ATP or ESA is told before it starts. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.config import Framing, JobShare, WorkloadConfig
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, Policy
+
+__all__ = ["POLICIES", "AtpConfig"]
+
+POLICIES = {"atp": Policy.ATP, "esa": Policy.ESA}
+"""by `JobShare.kind`"""
+
+
+@dataclass(frozen=True, slots=True)
+class AtpConfig:
+    """A HostConfig (`workloads.config`)."""
+
+    name: str
+    collective: JobShare
+    workload: WorkloadConfig
+    envelope: Envelope
+    """of what it sends: to the parameter server, whose address and MAC are the destination"""
+    elements: int = 256
+    """of a full packet: a block; even"""
+    window: int = 32
+    """W: entries of the slot table, and packets outstanding at most; the same for all workers of the job"""
+    memory: int = 256
+    """aggregators of the switch"""
+    salt: int = 0
+    """of the slot table; the same for all workers of the job and its server"""
+    rto_ns: int = 10_000_000
+    """a packet without a result is sent again after that, or after four times the measured round trip if that is more"""
+    aimd: bool = True
+    """the window follows the marks of congestion"""
+    fan_in: tuple[int, int] = (0, 0)
+    """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""
+    priority: str = "equal"
+    """a name in `workloads.atp.priority`; ESA only"""
+    priority_x0: float | None = None
+    """where its scale begins; None: the rule's own"""
+
+    @property
+    def group(self) -> int:
+        return self.collective.job
+
+    @property
+    def sends(self) -> tuple[Envelope, ...]:
+        return (self.envelope,)
+
+    @property
+    def framing(self) -> Framing:
+        payload = 4 * self.elements
+        return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
+
+    def reborn(self, lives: int) -> AtpConfig:
+        """The same: a worker that starts anew asks for the sums from the beginning; while the server has them all it catches
+        up, else it learns that they are gone, and fails."""
+        return self

@@ -1,0 +1,123 @@
+"""Which packets of an ATP worker are outstanding, when they are sent again, and how many may be.
+
+Source: the worker of ATP's public implementation (`in-ATP/ATP`), reconstructed in the protocol text, section 3.3: a sliding
+window behind the oldest packet without a result; a result that leaves a gap lets what is missing leave again, once per gap;
+and per packet a timer that never gives up. Once per window of results its size is halved when one of them was marked, else
+one packet is added (AIMD; compiled off in the release). Decided here: it begins at its largest, and never exceeds the W
+entries of the slot table, so that no two outstanding packets share an entry.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+
+from workloads.retransmission import RetransmissionTimer
+
+__all__ = ["SendWindow"]
+
+_NEVER = -1
+
+
+class SendWindow:
+    """Packets are numbered from 0 over the whole life of the job. Times in ns. `aimd=False`: W packets, always."""
+
+    def __init__(self, window: int, rto_ns: int, *, aimd: bool = True) -> None:
+        self.window, self._aimd = window, aimd
+        self.size = window
+        """packets that may be outstanding now"""
+        self.first = self.end = 0
+        """packets of the running tensor: first .. end - 1"""
+        self.base = self.next = 0
+        """oldest packet without a result; first that never left"""
+        self._top = -1
+        """last packet with a result"""
+        self._settled = [False] * window
+        self._deadline = [_NEVER] * window
+        self._first_at = [0] * window
+        self._tries = [0] * window
+        self._again: deque[tuple[int, str]] = deque()
+        self._timers: list[tuple[int, int]] = []
+        """(deadline, packet); those that are not valid any more are passed over"""
+        self._timer = RetransmissionTimer(rto_ns)
+        self._round_end = window
+        self._marked = False
+
+    @property
+    def complete(self) -> bool:
+        """Every packet of the tensor has its result."""
+        return self.base == self.end
+
+    def start(self, packets: int) -> None:
+        """The next tensor, when the last one is complete."""
+        self.first, self.end = self.end, self.end + packets
+
+    def take(self, may_leave: Callable[[int], bool]) -> tuple[int, str] | None:
+        """The next packet that leaves, and why it does so again (empty: for the first time); `left` follows. None: none.
+        `may_leave`: whether the data of a packet is there."""
+        while self._again:
+            packet, cause = self._again.popleft()
+            if self.is_outstanding(packet):  # its result may have come while it waited
+                return packet, cause
+        packet = self.next
+        if packet < min(self.end, self.base + self.size) and may_leave(packet):
+            return packet, ""
+        return None
+
+    def left(self, packet: int, now: int) -> int:
+        """It leaves now; how often it did before."""
+        index = packet % self.window
+        if packet == self.next:
+            self.next += 1
+            self._first_at[index], self._tries[index], self._settled[index] = now, 0, False
+        before = self._tries[index]
+        self._tries[index] = before + 1
+        deadline = self._deadline[index] = now + self._timer.wait(before)
+        heapq.heappush(self._timers, (deadline, packet))
+        return before
+
+    def is_outstanding(self, packet: int) -> bool:
+        return self.base <= packet < self.next and not self._settled[packet % self.window]
+
+    def ask_again(self, packet: int, cause: str) -> None:
+        """Let an outstanding packet leave once more."""
+        if all(packet != waiting for waiting, _ in self._again):
+            self._again.append((packet, cause))
+
+    def settle(self, packet: int, now: int, *, marked: bool) -> None:
+        """The result of an outstanding packet came. `marked`: with the news of congestion."""
+        self._settled[packet % self.window] = True
+        self._timer.measure(now - self._first_at[packet % self.window])
+        for missing in range(max(self._top + 1, self.base), packet):
+            self.ask_again(missing, "gap")
+        self._top = max(self._top, packet)
+        while self.base < self.next and self._settled[self.base % self.window]:
+            self.base += 1
+        self._adapt(marked)
+
+    def _adapt(self, marked: bool) -> None:
+        self._marked |= marked
+        if not self._aimd or self.base < self._round_end:
+            return
+        self.size = max(1, self.size // 2) if self._marked else min(self.window, self.size + 1)
+        self._marked, self._round_end = False, self.base + self.size
+
+    def get_timer(self) -> int | None:
+        timers = self._timers
+        while timers and not self._is_armed(*timers[0]):
+            heapq.heappop(timers)
+        return timers[0][0] if timers else None
+
+    def expire(self, now: int) -> int:
+        """Let what waited too long leave again; how many packets that are."""
+        expired = 0
+        while (due := self.get_timer()) is not None and due <= now:
+            _, packet = heapq.heappop(self._timers)
+            self.ask_again(packet, "timeout")
+            self._deadline[packet % self.window] = _NEVER
+            expired += 1
+        return expired
+
+    def _is_armed(self, deadline: int, packet: int) -> bool:
+        return self.is_outstanding(packet) and self._deadline[packet % self.window] == deadline

@@ -1,0 +1,244 @@
+"""A worker of ATP or ESA as a Machine (Lao et al., NSDI 2021; ESA as reconstructed here: see `docs/atp.md`, `docs/esa.md`).
+
+It sends each block of its gradient towards the parameter server, through whatever aggregates on the way, and takes the sum out
+of the result. What has no result in time is asked for by a RESEND, which flushes what a switch holds of that block and never
+opens a slot. An ESA worker is the same with a priority in every packet; both answer the NACK of a server that misses a block:
+with a RESEND, or with the result itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+
+from workloads.atp.checks import check_config
+from workloads.atp.config import POLICIES, AtpConfig
+from workloads.atp.pressure import Pressure
+from workloads.atp.results import KeptResult, KeptResults
+from workloads.atp.slots import SlotTable
+from workloads.atp.window import SendWindow
+from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
+from workloads.gradients import GradientSource
+from workloads.machine import Buffer, Event
+from workloads.quantisation import Exponents, Tensor, Unquantisable, create_tensor
+from workloads.training import Training
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    SEQUENCES,
+    AggregationHeader,
+    Datagram,
+    DatagramError,
+    DatagramFlag,
+    DatagramKind,
+    decode_datagram,
+    encode_datagram,
+    nearest_packet,
+)
+from workloads.wire.ecn import is_ce
+
+__all__ = ["AtpWorker"]
+
+_FOR_US = frozenset((DatagramKind.RESULT, DatagramKind.NACK, DatagramKind.REMINDER_EMPTY))
+_COUNTERS = (
+    "packets_sent", "packets_retransmitted", "results_received", "duplicates_received", "timeouts", "rejected",
+)  # fmt: skip
+
+
+class AtpWorker:
+    """Raises ScenarioError for a configuration that cannot be served."""
+
+    def __init__(self, config: AtpConfig, source: GradientSource, *, start_ns: int = 0) -> None:
+        check_config(config)
+        share = config.collective
+        self._config, self._job, self._rank = config, share.job, share.rank
+        self._policy, self._everybody = POLICIES[share.kind], (1 << share.size) - 1
+        self._training = Training.of(config.workload, source, self._rank, start_ns)
+        self._window = SendWindow(config.window, config.rto_ns, aimd=config.aimd)
+        self._slots = SlotTable(share.job, config.window, config.memory, config.salt)
+        self._kept = KeptResults(config.window)
+        self._pressure = Pressure(config, source)
+        self._tensor: Tensor | None = None
+        self._answers: deque[bytes] = deque()
+        """to NACKs: frames that leave before anything else"""
+        self._counts: Counter[str] = Counter()
+        self._events = self._training.events
+
+    @property
+    def finished(self) -> bool:
+        """All iterations are complete."""
+        return self._training.finished
+
+    @property
+    def failed(self) -> bool:
+        """The job cannot go on."""
+        return self._training.failed
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        try:
+            found = decode_datagram(frame)
+        except DatagramError as error:
+            self._reject(error.reason, str(error))
+            return
+        if found is None or found.dst_ip != self._config.envelope.src_ip:
+            return
+        header = found.header
+        if header.kind not in _FOR_US or (header.policy, header.job) != (self._policy, self._job):
+            self._reject("unexpected", f"kind {header.kind} of job {header.job}, policy {header.policy}")
+            return
+        packet = nearest_packet(header.sequence, self._window.base)
+        if header.kind == DatagramKind.RESULT:
+            self._take_result(found, packet, is_ce(frame) or bool(header.flags & DatagramFlag.ECN), now)
+        elif header.kind == DatagramKind.NACK:
+            self._answer_nack(packet)
+        elif self._window.is_outstanding(packet):
+            self._training.fail(
+                "lost", f"packet {packet + 1} of job {self._job}: the parameter server no longer has its sum, others do"
+            )
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
+        while not self.failed:
+            if self._answers:
+                yield 0, self._answers.popleft()
+                continue
+            taken = self._window.take(self._may_leave)
+            if taken is None:
+                return
+            packet, cause = taken
+            frame = self._encode(packet, again=bool(cause))
+            before = self._window.left(packet, now)
+            self._counts["packets_sent"] += 1
+            if cause:
+                self._counts["packets_retransmitted"] += 1
+                self._events.append(DatagramResent(self._job, packet, self._slot_of(packet), cause, before))
+            yield 0, frame
+
+    def get_timer(self) -> int | None:
+        if self.failed:
+            return None
+        first, timer = self._training.get_timer(), self._window.get_timer()
+        return first if timer is None or (first is not None and first < timer) else timer
+
+    def handle_timer(self, now: int) -> None:
+        if self.failed:
+            return
+        self._counts["timeouts"] += self._window.expire(now)
+        if self._training.handle_timer(now):
+            self._start(now)
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def finish(self, now: int) -> None:
+        self._events.append(DatagramStatistics(self._job, *(self._counts[name] for name in _COUNTERS)))
+
+    def _start(self, now: int) -> None:
+        config, training = self._config, self._training
+        try:
+            tensor = create_tensor(
+                training.gradient, training.result, block=config.elements, workers=config.collective.size,
+                window=config.window,
+            )  # fmt: skip
+        except Unquantisable as error:
+            training.fail("unquantisable", str(error))
+            return
+        self._tensor = tensor
+        self._pressure.start(now)
+        self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, tensor.packets))
+        self._window.start(tensor.packets)
+
+    def _take_result(self, found: Datagram, packet: int, marked: bool, now: int) -> None:
+        header, tensor, window = found.header, self._tensor, self._window
+        if tensor is None or self.failed or not window.is_outstanding(packet):
+            self._counts["duplicates_received"] += 1
+            return
+        own, exponents = packet - window.first, (header.exponent0, header.exponent1)
+        moves = bool(header.flags & DatagramFlag.COLLISION)
+        if (
+            header.nelem != tensor.elements_in(own)
+            or header.tensor != self._training.iteration
+            or not tensor.can_be(own, exponents)
+            or (moves and header.new_slot >= self._config.memory)
+        ):
+            what = f"{header.nelem} elements and exponents {exponents} of tensor {header.tensor}"
+            self._reject("bad_result", f"packet {packet + 1} with {what}")
+            return
+        if header.flags & DatagramFlag.OVERFLOW:
+            detail = f"packet {packet + 1} of job {self._job}: a sum left the range of int32"
+            self._training.fail("overflow", detail)
+            return
+        self._counts["results_received"] += 1
+        tensor.put(own, exponents, found.payload)
+        self._training.deliver((own - tensor.ahead) * self._config.elements, header.nelem, now)
+        self._kept.keep(KeptResult(packet, header.slot, header.tensor, exponents, bytes(found.payload)))
+        if moves:
+            self._slots.move(packet % window.window, header.new_slot)
+        window.settle(packet, now, marked=marked)
+        if window.complete:
+            self._tensor = None
+            self._pressure.complete(now)
+            self._training.complete(now)
+
+    def _answer_nack(self, packet: int) -> None:
+        """The server misses a block: it gets our part once more, or the sum where we have it, or learns that we lost it. What
+        has not left yet is none of its business."""
+        if self._window.is_outstanding(packet):
+            self._window.ask_again(packet, "nack")
+            return
+        if packet >= self._window.next or self.failed:
+            return
+        kept = self._kept.find(packet)
+        if kept is None:
+            kind, kept = DatagramKind.REMINDER_EMPTY, KeptResult(packet, 0, 0, (0, 0), b"")
+        else:
+            kind = DatagramKind.DATA if kept.payload else DatagramKind.EXPONENTS
+        empty = kind == DatagramKind.REMINDER_EMPTY
+        workers = 1 << self._rank if empty else self._everybody
+        header = self._header(packet, kind, kept.slot, workers, kept.exponents, kept.payload)._replace(
+            flags=0 if empty else DatagramFlag.RESEND, tensor=kept.tensor
+        )
+        self._answers.append(encode_datagram(self._config.envelope, AGGREGATION_PORT, header, kept.payload))
+
+    def _may_leave(self, packet: int) -> bool:
+        """Whether the block of which it tells first is computed; the last packets of floats tell of none."""
+        training, own = self._training, packet - self._window.first
+        end, total = (own + 1) * self._config.elements, len(training.gradient)
+        return training.ready >= min(end, total) or end >= total + self._config.elements
+
+    def _encode(self, packet: int, *, again: bool) -> bytes:
+        assert self._tensor is not None, "a packet is outstanding"
+        exponents, payload = self._tensor.payload(packet - self._window.first)
+        kind = DatagramKind.DATA if payload else DatagramKind.EXPONENTS
+        header = self._header(packet, kind, self._slot_of(packet), 1 << self._rank, exponents, payload)
+        if again:
+            header = header._replace(flags=DatagramFlag.RESEND)
+        return encode_datagram(self._config.envelope, AGGREGATION_PORT, header, payload)
+
+    def _header(
+        self, packet: int, kind: int, slot: int, workers: int, exponents: Exponents, payload: bytes
+    ) -> AggregationHeader:
+        config = self._config
+        fan_in0, fan_in1 = config.fan_in
+        return AggregationHeader(
+            policy=self._policy,
+            kind=kind,
+            job=self._job,
+            sequence=(packet + 1) % SEQUENCES,
+            slot=slot,
+            bitmap0=workers,
+            fan_in0=fan_in0 or config.collective.size,
+            fan_in1=fan_in1,
+            nelem=len(payload) // 4,
+            exponent0=exponents[0],
+            exponent1=exponents[1],
+            tensor=self._training.iteration,
+            op=int(config.collective.arithmetic.dtype == "int32sat"),
+            priority=self._pressure.priority(packet - self._window.first),
+            server=int.from_bytes(config.envelope.dst_ip, "big"),
+        )
+
+    def _slot_of(self, packet: int) -> int:
+        return self._slots[packet % self._config.window]
+
+    def _reject(self, reason: str, detail: str) -> None:
+        self._counts["rejected"] += 1
+        self._events.append(FrameRejected(reason, detail))

@@ -1,0 +1,6 @@
+"""The parameter server behind switches that aggregate: merging rules, result cache, reminders."""
+
+from workloads.server.config import ServedJob, ServedMember, ServerConfig
+from workloads.server.machine import ParameterServer
+
+__all__ = ["ParameterServer", "ServedJob", "ServedMember", "ServerConfig"]

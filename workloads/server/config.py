@@ -1,0 +1,64 @@
+"""What a parameter server is told before it starts. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from workloads.config import ArithmeticSpec
+from workloads.wire import Envelope
+
+__all__ = ["ServedJob", "ServedMember", "ServerConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedMember:
+    """A worker, as its server knows it."""
+
+    rank: int
+    mac: bytes
+    ip: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ServedJob:
+    """One job of a server; `window`, `memory`, `salt` and `elements` are those of its workers (`workloads.atp.config`)."""
+
+    job: int
+    kind: str
+    """atp, esa"""
+    members: tuple[ServedMember, ...]
+    """rank order"""
+    window: int
+    memory: int
+    salt: int
+    elements: int = 256
+    """most of a block"""
+    arithmetic: ArithmeticSpec = ArithmeticSpec()
+    rto_ns: int = 10_000_000
+    """a sum that is not complete that long after its first part is asked for, where `remind`"""
+    remind: bool = False
+    """ask the switch for what it holds of such a sum, and the workers for what is missing then (ESA)"""
+    multicast: bool = True
+    """results go to the switch, which frees the slot and copies them to the workers; false: to each worker by itself, since
+    nothing on the way knows the job"""
+    cached_windows: int = 2
+    """results that are kept, in windows; with fewer than 2 a worker may ask for one that is gone"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """Of one host. Several jobs may have the same server."""
+
+    name: str
+    """its host's"""
+    envelope: Envelope
+    """of results for all: from this host to the aggregation service of the switches"""
+    jobs: tuple[ServedJob, ...]
+    trace: bool = False
+    """tell every step of the table (SlotChanged)"""
+    lives: int = 0
+    """how often the process was started anew, with nothing of what it knew"""
+
+    def reborn(self, lives: int) -> ServerConfig:
+        """A server that starts anew asks workers for what it lost, whatever the protocol: those that have a result give it."""
+        return replace(self, lives=lives)

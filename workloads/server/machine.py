@@ -1,0 +1,94 @@
+"""A parameter server as a Machine: it merges what switches could not, sends results, and keeps them for those that ask."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workloads.errors import ScenarioError
+from workloads.events import FrameRejected
+from workloads.machine import Buffer, Event
+from workloads.server.config import ServerConfig
+from workloads.server.job import Departure, JobServer
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    DatagramError,
+    DatagramFlag,
+    DatagramKind,
+    decode_datagram,
+    encode_datagram,
+    nearest_packet,
+)
+from workloads.wire.ecn import is_ce
+
+__all__ = ["ParameterServer"]
+
+_FOR_US = frozenset((DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT, DatagramKind.REMINDER_EMPTY))
+
+
+class ParameterServer:
+    """Raises ScenarioError for two jobs with one id."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        ids = Counter(job.job for job in config.jobs)
+        if twice := [job for job, times in ids.items() if times > 1]:
+            raise ScenarioError(f"server {config.name} has two jobs with one id", found=str(twice[0]))
+        envelope = self._envelope = config.envelope
+        self._jobs = {
+            job.job: JobServer(job, envelope.src_ip, asks_again=config.lives > 0, trace=config.trace)
+            for job in config.jobs
+        }
+        self._to_members = {
+            job.job: [replace(envelope, dst_mac=member.mac, dst_ip=member.ip) for member in job.members]
+            for job in config.jobs
+        }
+        self._departures: deque[Departure] = deque()
+        self._events: deque[Event] = deque()
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        try:
+            found = decode_datagram(frame)
+        except DatagramError as error:
+            self._events.append(FrameRejected(error.reason, str(error)))
+            return
+        if found is None or found.dst_ip != self._envelope.src_ip:
+            return
+        header = found.header
+        job = self._jobs.get(header.job)
+        if job is None or header.kind not in _FOR_US or not job.fits(header):
+            if job is not None:
+                job.counts["rejected"] += 1
+            self._events.append(FrameRejected("unexpected", f"kind {header.kind} of job {header.job}"))
+            return
+        job.counts["bytes"] += len(frame)
+        marked = is_ce(frame) or bool(header.flags & DatagramFlag.ECN)
+        job.receive(nearest_packet(header.sequence, job.newest), header, found.payload, marked=marked, now=now)
+        self._collect(job)
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
+        while self._departures:
+            rank, header, payload = self._departures.popleft()
+            envelope = self._envelope if rank is None else self._to_members[header.job][rank]
+            yield 0, encode_datagram(envelope, AGGREGATION_PORT, header, payload)
+
+    def get_timer(self) -> int | None:
+        timers = [due for job in self._jobs.values() if (due := job.get_timer()) is not None]
+        return min(timers, default=None)
+
+    def handle_timer(self, now: int) -> None:
+        for job in self._jobs.values():
+            job.handle_timer(now)
+            self._collect(job)
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def finish(self, now: int) -> None:
+        self._events.extend(job.statistics() for job in self._jobs.values())
+
+    def _collect(self, job: JobServer) -> None:
+        self._departures.extend(job.departures)
+        self._events.extend(job.events)
+        job.departures.clear()
+        job.events.clear()

@@ -1,0 +1,106 @@
+"""What a parameter server does with one block of a job, as a table.
+
+Source: the merging rules of ATP's parameter server (`in-ATP/ATP`; protocol text, section 3.4): whole packets overwrite, disjoint
+ones are added, overlapping ones are discarded because a sum cannot be taken apart: every worker that is missing asks by a
+RESEND of its own, which never allocates and so arrives alone in the end. Reminders and NACKs are of our ESA (section 4.3).
+
+Rule 1: what becomes of a packet is decided by this table alone; the server computes the event and does the action.
+Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["BLOCK_TABLE", "DROP_REASONS", "BlockAction", "BlockEvent", "BlockState"]
+
+
+class BlockState(Enum):
+    UNKNOWN = "nothing came of it in this life of the server"
+    OPEN = "some workers are inside its sum"
+    DONE = "the sum is complete, and kept for those that have not got it"
+    LOST = "a worker has neither its part nor the sum any more"
+    GONE = "two windows old: every worker has its sum"
+
+
+class BlockEvent(Enum):
+    """What a packet, or the time, is to its block."""
+
+    NEW = "workers that are not inside yet; others are still missing"
+    COMPLETING = "workers that are not inside yet, the last ones missing"
+    WHOLE = "all workers at once"
+    OVERLAP = "some of its workers are inside already"
+    MISMATCH = "another size or tensor than what is inside"
+    OVERRUN = "the block one window before is not complete: its sender went on without a result"
+    COPY = "a result that a switch completed and sent itself"
+    ASKED = "a RESEND, or all workers once more: somebody has not got the sum"
+    STRAY = "a copy of what is inside, that nobody asks with"
+    DUE = "open for too long, or left behind by three others"
+    NOTHING_THERE = "a switch holds nothing of it"
+    REFUSED = "a worker that was asked for it has nothing of it"
+
+
+class BlockAction(Enum):
+    """Values are the names of the server's methods."""
+
+    STORE = "store"
+    ADD = "add"
+    ADD_AND_SEND = "add_and_send"
+    REPLACE_AND_SEND = "replace_and_send"
+    KEEP = "keep"
+    REPLAY = "replay"
+    REMIND = "remind"
+    ASK_MISSING = "ask_missing"
+    GIVE_UP = "give_up"
+    TELL_LOST = "tell_lost"
+    PASS = "pass_over"
+    DROP_OVERLAP = "drop_overlap"
+    DROP_MISMATCH = "drop_mismatch"
+    DROP_OVERRUN = "drop_overrun"
+    DROP_DUPLICATE = "drop_duplicate"
+    DROP_STALE = "drop_stale"
+
+
+_S, _E, _A = BlockState, BlockEvent, BlockAction
+BLOCK_TABLE: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]] = {
+    (_S.UNKNOWN, _E.NEW): (_S.OPEN, _A.STORE),
+    (_S.UNKNOWN, _E.WHOLE): (_S.DONE, _A.REPLACE_AND_SEND),
+    (_S.UNKNOWN, _E.COPY): (_S.DONE, _A.KEEP),
+    (_S.UNKNOWN, _E.OVERRUN): (_S.UNKNOWN, _A.DROP_OVERRUN),
+    (_S.UNKNOWN, _E.NOTHING_THERE): (_S.UNKNOWN, _A.PASS),
+    (_S.UNKNOWN, _E.REFUSED): (_S.UNKNOWN, _A.PASS),
+    (_S.OPEN, _E.NEW): (_S.OPEN, _A.ADD),
+    (_S.OPEN, _E.COMPLETING): (_S.DONE, _A.ADD_AND_SEND),
+    (_S.OPEN, _E.WHOLE): (_S.DONE, _A.REPLACE_AND_SEND),
+    (_S.OPEN, _E.COPY): (_S.DONE, _A.KEEP),
+    (_S.OPEN, _E.OVERLAP): (_S.OPEN, _A.DROP_OVERLAP),
+    (_S.OPEN, _E.MISMATCH): (_S.OPEN, _A.DROP_MISMATCH),
+    (_S.OPEN, _E.DUE): (_S.OPEN, _A.REMIND),
+    (_S.OPEN, _E.NOTHING_THERE): (_S.OPEN, _A.ASK_MISSING),
+    (_S.OPEN, _E.REFUSED): (_S.LOST, _A.GIVE_UP),
+    (_S.DONE, _E.ASKED): (_S.DONE, _A.REPLAY),  # the result was lost on its way
+    (_S.DONE, _E.STRAY): (_S.DONE, _A.DROP_DUPLICATE),
+    (_S.DONE, _E.COPY): (_S.DONE, _A.PASS),
+    (_S.DONE, _E.NOTHING_THERE): (_S.DONE, _A.PASS),
+    (_S.DONE, _E.REFUSED): (_S.DONE, _A.PASS),
+    (_S.LOST, _E.WHOLE): (_S.DONE, _A.REPLACE_AND_SEND),  # somebody has the sum after all
+    (_S.LOST, _E.COPY): (_S.DONE, _A.KEEP),
+    (_S.LOST, _E.ASKED): (_S.LOST, _A.TELL_LOST),
+    (_S.LOST, _E.STRAY): (_S.LOST, _A.DROP_DUPLICATE),
+    (_S.LOST, _E.NOTHING_THERE): (_S.LOST, _A.PASS),
+    (_S.LOST, _E.REFUSED): (_S.LOST, _A.PASS),
+    (_S.GONE, _E.ASKED): (_S.GONE, _A.TELL_LOST),  # a worker that started anew; others do not wait for it
+    (_S.GONE, _E.STRAY): (_S.GONE, _A.DROP_STALE),
+    (_S.GONE, _E.COPY): (_S.GONE, _A.PASS),
+    (_S.GONE, _E.NOTHING_THERE): (_S.GONE, _A.PASS),
+    (_S.GONE, _E.REFUSED): (_S.GONE, _A.PASS),
+}
+
+DROP_REASONS: dict[BlockAction, str] = {
+    BlockAction.DROP_OVERLAP: "overlap",
+    BlockAction.DROP_MISMATCH: "mismatch",
+    BlockAction.DROP_OVERRUN: "overrun",
+    BlockAction.DROP_DUPLICATE: "duplicate",
+    BlockAction.DROP_STALE: "stale",
+}
+"""`ContributionIgnored.reason` of every action that keeps a packet out of the sums"""
