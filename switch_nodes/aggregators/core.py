@@ -169,7 +169,8 @@ class AggregatorProgram(ForwardProgram):
         self._step(a, self.judge.of_contribution(a))
 
     def flush(self, a: Arrival) -> None:
-        """What is inside leaves with the packet, as far as both can be in one sum."""
+        """What is inside leaves with the packet. Of the two bitmaps one is in the other, or they have nothing in common:
+        packets bring one worker, or some of another rack, whose workers are inside together, or the whole sum."""
         index, bitmap = a.found.header.slot, a.found.header.bitmap0
         slot = self._occupant(index)
         if slot.bitmap & ~bitmap == 0 and slot.bitmap != bitmap:

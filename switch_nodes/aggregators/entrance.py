@@ -52,7 +52,8 @@ class Entrance:
 
 
 def _contribution(port: int, found: Datagram, served: ServedJob, member: JobMember | None, local: bool) -> str | None:
-    """What is wrong with it. Of a worker here there is itself inside, or, as an answer to a NACK, the whole sum."""
+    """What is wrong with it. Inside is its worker, or workers of one other rack; all of that rack, if it says so (EDGE);
+    or, as an answer to a NACK, the whole sum."""
     header, config = found.header, served.config
     if member is None and found.src_ip != config.service_ip:
         return "malformed"
@@ -70,10 +71,12 @@ def _contribution(port: int, found: Datagram, served: ServedJob, member: JobMemb
         or (member is not None and header.fan_in0 != served.fan_in0[member.rank])
     ):
         return "malformed"
-    if member is None or not local:
-        return "malformed" if edge and bitmap not in served.rack_masks else None
-    whole = header.flags & _RESEND and bitmap == served.everyone
-    return None if not edge and (bitmap == 1 << member.rank or whole) else "malformed"
+    if header.flags & _RESEND and bitmap == served.everyone and not edge:
+        return None
+    if member is not None and local:
+        return None if bitmap == 1 << member.rank and not edge else "malformed"
+    within = [mask for mask in served.other_racks if not bitmap & ~mask]
+    return None if within and (not edge or bitmap == within[0]) else "malformed"
 
 
 def _is_from_above(found: Datagram, served: ServedJob) -> bool:

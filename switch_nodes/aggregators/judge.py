@@ -33,9 +33,8 @@ class SlotJudge:
         if slot.owner == (header.job, header.sequence, header.tensor):
             if slot.header.nelem != header.nelem:
                 return SlotEvent.MISMATCH
-            inside = slot.bitmap & header.bitmap0
-            if inside:
-                return SlotEvent.REPEAT if inside == header.bitmap0 else SlotEvent.OVERLAP
+            if slot.bitmap & header.bitmap0:  # then all of it: racks are added as a whole
+                return SlotEvent.REPEAT
             return SlotEvent.COMPLETING if self.completes(slot, a) else SlotEvent.NEW
         if self.knobs.reclaim and slot.served is a.served and self.is_successor(slot, a):
             return SlotEvent.SUCCESSOR
@@ -49,9 +48,7 @@ class SlotJudge:
             return SlotEvent.RESEND_OTHER
         if slot.header.nelem != header.nelem:
             return SlotEvent.MISMATCH
-        inside = slot.bitmap & header.bitmap0
-        nested = inside in (0, slot.bitmap, header.bitmap0)
-        return SlotEvent.RESEND_OWN if nested else SlotEvent.RESEND_OVERLAP
+        return SlotEvent.RESEND_OWN
 
     def of_result(self, a: Arrival) -> SlotEvent:
         flags = a.found.header.flags

@@ -24,12 +24,13 @@ class ServedJob:
         self.by_ip = {member.ip: member for member in members}
         racks = (tuple(range(self.size)),) if levels is None else levels.racks
         self.rack_masks = tuple(sum(1 << rank for rank in rack) for rack in racks)
+        own = racks[0] if levels is None else () if levels.own is None else racks[levels.own]
+        self.other_racks = tuple(mask for mask, rack in zip(self.rack_masks, racks, strict=True) if rack != own)
         self.fan_in0 = {rank: len(rack) for rack in racks for rank in rack}
         """workers of a rank's rack"""
         self.fan_in1 = 0 if levels is None else len(racks)
         self.collects = levels is None or levels.collects
         """sums of the whole job are completed here"""
-        own = racks[0] if levels is None else () if levels.own is None else racks[levels.own]
         self.own_rack = None if levels is None else levels.own
         self.here = tuple(members[rank] for rank in own)
         self.ranks_here = frozenset(own)

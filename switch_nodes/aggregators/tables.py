@@ -2,8 +2,7 @@
 
 Sources: the branches of ATP are those of the released program (`in-ATP/ATP`; protocol text, section 3.1), which is written
 there as match-action stages; the states are ours: EMPTY is no owner, DONE a bitmap that is full. EVICT, RELEASE, REMIND and
-RECLAIM are ESA as reconstructed here (sections 4.1 and 4.3): decided, not sourced. OVERLAP, MISMATCH and RESEND_OVERLAP are
-ours, too: the released program has one level, where no packet holds more than one worker.
+RECLAIM are ESA as reconstructed here (sections 4.1 and 4.3): decided, not sourced. MISMATCH is ours, too.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
 Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
@@ -30,14 +29,12 @@ class SlotEvent(Enum):
     NEW = "contribution to its own slot or to an empty one; others are missing"
     COMPLETING = "as NEW, and nothing is missing any more"
     REPEAT = "contribution that is inside its own slot"
-    OVERLAP = "of the workers in it some are inside its own slot, some not"
     MISMATCH = "another size than its own slot"
     SUCCESSOR = "the slot serves an older block of its job (reclaim)"
     OTHER = "the slot serves another block"
     OTHER_LOWER = "as OTHER, and of lower priority than the packet, which needs a slot"
     BYPASS = "not to be aggregated here: overflow, collided or evicted before, or a single worker of another rack"
     RESEND_OWN = "sent again, to its own slot"
-    RESEND_OVERLAP = "as RESEND_OWN, and of the workers in it some are inside, some not, and others are inside"
     RESEND_OTHER = "sent again; its slot is empty or serves another block"
     RESULT_OWN = "the server's result of the slot's block"
     RESULT_OVERFLOW = "as RESULT_OWN, with overflow and not sent again: the sum is not final"
@@ -76,14 +73,12 @@ _ATP: Table = {
     (_S.FILLING, _E.COMPLETING): (_S.DONE, _A.SEND_SUM),
     (_S.FILLING, _E.REPEAT): (_S.FILLING, _A.DROP_DUPLICATE),
     (_S.DONE, _E.REPEAT): (_S.DONE, _A.REPEAT_SUM),  # the sum was lost on its way to the server
-    (_S.FILLING, _E.OVERLAP): (_S.FILLING, _A.PASS),
     **{(state, _E.MISMATCH): (state, _A.DROP_MISMATCH) for state in _OCCUPIED},
     **{(state, _E.OTHER): (state, _A.COLLIDE) for state in _OCCUPIED},
     **{(state, _E.OTHER_LOWER): (state, _A.COLLIDE) for state in _OCCUPIED},
     **{(state, _E.BYPASS): (state, _A.PASS) for state in _S},
     **{(state, _E.RESEND_OTHER): (state, _A.PASS) for state in _S},  # never allocates, and is no collision
     **{(state, _E.RESEND_OWN): (_S.EMPTY, _A.FLUSH) for state in _OCCUPIED},
-    (_S.FILLING, _E.RESEND_OVERLAP): (_S.FILLING, _A.PASS),
     **{(state, _E.RESULT_OWN): (_S.EMPTY, _A.FREE) for state in _OCCUPIED},
     **{(state, _E.RESULT_OVERFLOW): (state, _A.DELIVER) for state in _OCCUPIED},
     **{(state, _E.RESULT_OTHER): (state, _A.DELIVER) for state in _S},

@@ -43,7 +43,7 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    assert program_names() == ("forward", "netreduce", "steer", "switchml")
+    assert program_names() == ("atp", "esa", "forward", "netreduce", "steer", "switchml")
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
     steering = replace(config("steer"), steering=SteeringConfig(()))
@@ -66,10 +66,10 @@ def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_list_the_known_ones_closest_first() -> None:
     assert refusal("netreduse") == (
         "scenario: switch.program: unknown switch program; found 'netreduse'; "
-        "allowed: netreduce, forward, steer, switchml or path.py:Class"
+        "allowed: netreduce, atp, esa, forward, steer, switchml or path.py:Class"
     )
-    assert refusal("foreward").endswith("allowed: forward, netreduce, steer, switchml or path.py:Class")
-    assert refusal("zzz").endswith("allowed: forward, netreduce, steer, switchml or path.py:Class")
+    assert refusal("foreward").endswith("allowed: forward, atp, esa, netreduce, steer, switchml or path.py:Class")
+    assert refusal("zzz").endswith("allowed: atp, esa, forward, netreduce, steer, switchml or path.py:Class")
 
 
 def test_a_program_of_the_users_own(tmp_path: Path) -> None:

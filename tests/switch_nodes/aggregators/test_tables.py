@@ -1,0 +1,79 @@
+"""The table is what the programs do, all of it, with every setting of the knobs that changes it."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+from switch_nodes.aggregators import AtpProgram, EsaProgram
+from switch_nodes.aggregators.policies import atp_knobs
+from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, aggregator_table
+from switch_nodes.jobs import AggregatorKnobs
+from tests.support.aggregator_bench import Bench, MakeProgram, job_config
+from workloads.blocks import SlotChanged
+from workloads.wire.aggregation import DatagramFlag
+
+Step = tuple[SlotState, SlotEvent, SlotState]
+KNOBS = [
+    AggregatorKnobs(preempt=preempt, free=free, reminder=reminder, reclaim=reclaim)
+    for preempt, free, reminder, reclaim in product((True, False), ("early", "ack"), (True, False), (True, False))
+]
+
+
+def walk(make: MakeProgram, knobs: AggregatorKnobs, seed: int) -> set[Step]:
+    """Packets of all kinds, most of them fit. After each step the slot is in the state that was told."""
+    draw, steps = random.Random(seed), set()
+    jobs = job_config(3, memory=2), job_config(4, first=4, memory=2), job_config(5, first=8, workers=1, memory=2)
+    bench = Bench(make, *jobs, knobs=knobs, trace=True)
+    for _ in range(400):
+        job = draw.choice(jobs)
+        block, priority = draw.randrange(6), draw.randrange(3)
+        kind, rank = draw.randrange(12), draw.randrange(len(job.members))
+        if kind < 7:
+            bench.send(rank, block, job=job, priority=priority)
+        elif kind == 7:
+            flags = draw.choice((DatagramFlag.OVERFLOW, DatagramFlag.COLLISION, DatagramFlag.EVICTED))
+            bench.send(rank, block, job=job, flags=flags)
+        elif kind == 8:
+            whole = (1 << len(job.members)) - 1
+            bench.resend(rank, block, job=job, bitmap0=draw.choice((whole, 1 << rank, 1 << rank)))
+        elif kind == 9:
+            bench.send(rank, block, [1, 2, 3], job=job, flags=draw.choice((0, 1)))
+        elif kind == 10:
+            bench.result(block, job=job, to=draw.choice((None, rank)), flags=draw.choice((0, 16, 17)))
+        else:
+            bench.remind(block, job=job)
+        told = [event for event in bench.told(SlotChanged) if isinstance(event, SlotChanged)]
+        bench.events.clear()
+        steps |= {
+            (SlotState[e.state.upper()], SlotEvent[e.cause.upper()], SlotState[e.next.upper()]) for e in told
+        }
+        if told:
+            assert bench.program.memory.state(told[-1].slot).name.lower() == told[-1].next
+    return steps
+
+
+def programs() -> list[tuple[MakeProgram, AggregatorKnobs, AggregatorKnobs]]:
+    """Program, what it is told, and what it goes by."""
+    return [(EsaProgram, knobs, knobs) for knobs in KNOBS] + [
+        (AtpProgram, AggregatorKnobs(reclaim=reclaim), atp_knobs(reclaim)) for reclaim in (True, False)
+    ]
+
+
+@pytest.mark.parametrize(("make", "told", "knobs"), programs())
+def test_packets_reach_every_pair_and_no_other(make: MakeProgram, told: AggregatorKnobs, knobs: AggregatorKnobs) -> None:
+    wanted = {(state, event, after) for (state, event), (after, _) in aggregator_table(knobs).items()}
+    steps: set[Step] = set()
+    for seed in range(20):
+        steps |= walk(make, told, seed)
+        if steps == wanted:
+            break
+    assert steps == wanted
+
+
+def test_every_drop_has_a_reason_and_a_counter() -> None:
+    drops = {action for action in SlotAction if action.name.startswith("DROP_")}
+    assert drops == set(DROP_REASONS)
+    assert set(DROP_REASONS.values()) <= set(AtpProgram.counter_names)
