@@ -11,7 +11,7 @@ from testbed.faults.healing import kind_of
 from testbed.history import Record
 from testbed.hunt.fate import may_fail
 from testbed.hunt.protocols import protocol_of
-from testbed.hunt.survival_datagrams import window_of
+from testbed.hunt.survival_datagrams import blocks_of, window_of
 from testbed.hunt.transitions import step_of
 from testbed.scenario.model import Scenario
 
@@ -95,19 +95,17 @@ def _sorted(counts: Counter[str]) -> dict[str, int]:
 
 
 def _workers(scenario: Scenario) -> int:
-    return scenario.job.copies * (len(scenario.ranks) // scenario.job.copies)
+    return sum(len(job.hosts) or len(scenario.ranks) for job in scenario.all_jobs)
 
 
 def _values(scenario: Scenario) -> dict[str, object]:
     own = _values_of_connections(scenario) if protocol_of(scenario) is None else _values_of_datagrams(scenario)
-    job, transport, link = scenario.job, scenario.transport, scenario.link
+    transport, link = scenario.transport, scenario.link
     return {
         "hosts": len(scenario.topology.hosts),
-        "arithmetic": f"{job.op} of {job.dtype}",
-        "iterations": job.iterations,
         "path MTU": transport.path_mtu,
         **own,
-        "straggler": "none" if job.straggle_rank is None else "one",
+        "straggler": "none" if all(each.straggle_rank is None for each in scenario.all_jobs) else "one",
         "link rate (Mbit/s)": link.rate_bps // 1_000_000,
         "link delay (us)": link.delay_ns / 1000,
         "queue": link.queue_packets,
@@ -118,19 +116,37 @@ def _values(scenario: Scenario) -> dict[str, object]:
 
 
 def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
-    job = scenario.job
-    return {
-        "jobs": job.copies,
-        "workers of a job": len(scenario.ranks) // job.copies,
-        "window": window_of(scenario),
-        "blocks": -(-job.size_bytes // scenario.transport.path_mtu),
+    """Of the jobs: the first one's."""
+    jobs, knobs, protocol = scenario.all_jobs, scenario.switch.knobs, protocol_of(scenario)
+    job = jobs[0]
+    told: dict[str, object] = {
+        "arithmetic": f"{job.op} of {job.dtype}",
+        "iterations": job.iterations,
+        "jobs": len(jobs),
+        "workers of a job": len(job.hosts) or len(scenario.ranks),
+        "window": window_of(scenario, job),
+        "blocks": blocks_of(scenario, job),
         "memory": scenario.switch.memory,
+        "arrivals": "one by one" if any(each.arrival_ns for each in jobs) else "at once",
     }
+    if protocol is not None and protocol.server:
+        told |= {
+            "servers": len({each.server for each in jobs}),
+            "levels": "one" if len(scenario.topology.switches) == 1 else "two",
+            "AIMD": scenario.transport.aimd,
+            "reclaim": knobs.reclaim,
+        }
+    if protocol is not None and protocol.knobs:
+        told |= {name: getattr(knobs, name) for name in ("preempt", "age", "free", "ps_copy", "reminder")}
+        told["priority"] = job.priority
+    return told
 
 
 def _values_of_connections(scenario: Scenario) -> dict[str, object]:
     job, transport = scenario.job, scenario.transport
     return {
+        "arithmetic": f"{job.op} of {job.dtype}",
+        "iterations": job.iterations,
         "message packets": job.message_packets,
         "window": job.window_messages,
         "credit": job.credit,

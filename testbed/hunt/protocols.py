@@ -1,19 +1,25 @@
-"""What is hunted in: racks and fabrics of NetReduce, and the protocols whose workers send datagrams to slots of a switch.
+"""What is hunted in beside NetReduce: the protocols whose workers send datagrams to slots of a switch.
 
-To hunt in one more datagram protocol, add an entry to `PROTOCOLS`.
+To hunt in one more, add an entry to `PROTOCOLS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import product
 
+from switch_nodes.aggregators.checks import AGES, FREES
+from switch_nodes.aggregators.policies import atp_knobs
+from switch_nodes.aggregators.tables import aggregator_table
+from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.scenario.model import Scenario
+from workloads.server.tables import BLOCK_TABLE
 
-__all__ = ["PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of", "with_stock_program"]
+__all__ = ["BLOCK_STEPS", "PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of", "with_stock_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +33,37 @@ class Protocol:
     """values of memory that an index takes"""
     steps: tuple[str, ...]
     """names of the steps that `SlotChanged` may tell"""
-    impossible: Mapping[str, str]
+    server: bool = False
+    """jobs have parameter servers, share all slots, and may span racks"""
+    knobs: bool = False
+    """those of AggregatorKnobs, and rules of priority"""
+    impossible: Mapping[str, str] = field(default_factory=dict)
     """steps that no run takes, with reasons"""
 
 
-def _steps(pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str, ...]:
+def _names(table: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str, ...]:
     """By (state, event)."""
-    return tuple(f"slot {state.name}/{event.name}".lower() for state, event in pairs)
+    return tuple(dict.fromkeys(f"{table} {state.name}/{event.name}".lower() for state, event in pairs))
 
+
+def _esa_pairs() -> Iterable[tuple[Enum, Enum]]:
+    """Under any setting of the knobs."""
+    for preempt, free, reclaim in product((True, False), FREES, (True, False)):
+        knobs = AggregatorKnobs(preempt, AGES[0], free, ps_copy=True, reminder=True, reclaim=reclaim)
+        yield from aggregator_table(knobs)
+
+
+BLOCK_STEPS = frozenset((state.name.lower(), event.name.lower()) for state, event in BLOCK_TABLE)
+"""(state, event) of the steps of parameter servers; no slot of a switch takes any of these"""
+_BLOCKS = _names("block", BLOCK_TABLE)
+_INTEGERS = {"float32": 42, "int32": 53, "int32sat": 5}
 
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
-        Protocol("switchml", {"float32": 45, "int32": 55}, values_per_index=2, steps=_steps(SLOT_TABLE), impossible={}),
+        Protocol("switchml", {"float32": 45, "int32": 55}, 2, _names("slot", SLOT_TABLE)),
+        Protocol("atp", _INTEGERS, 1, (*_names("slot", aggregator_table(atp_knobs())), *_BLOCKS), server=True),
+        Protocol("esa", _INTEGERS, 1, (*_names("slot", _esa_pairs()), *_BLOCKS), server=True, knobs=True),
     )
 }
 

@@ -1,7 +1,7 @@
 """The steps that the tables hold, by name, and those that cannot happen, with the reason.
 
 A name is `table state/event`, as `requester sending/ack_some`; of the frame table `frame kind`. Slots of datagram protocols
-have tables of their own (`protocols`).
+have tables of their own (`protocols`), and so have blocks of parameter servers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
 from testbed.history import Record
 from testbed.hunt.draw_fabric import FABRIC
-from testbed.hunt.protocols import PROTOCOLS
+from testbed.hunt.protocols import BLOCK_STEPS, PROTOCOLS
 from workloads.rc.requester_table import REQUESTER_TABLE
 from workloads.rc.responder_table import RESPONDER_TABLE
 
@@ -44,7 +44,8 @@ def step_of(record: Record) -> str | None:
     if event == "SlotStepped":
         return f"{record['table']} {record['state']}/{record['cause']}"
     if event == "SlotChanged":
-        return f"slot {record['state']}/{record['cause']}"
+        step = record["state"], record["cause"]
+        return f"{'block' if step in BLOCK_STEPS else 'slot'} {'/'.join(step)}"
     return None
 
 

@@ -21,6 +21,7 @@ from testbed.scenario.fields import (
     ScaledSizeKey,
     Section,
     SizeKey,
+    SomeNamesKey,
     TextKey,
     WordKey,
     choice,
@@ -317,6 +318,7 @@ class JobEntryKeys(SharedJobKeys):
 
     name: WordKey | None = None
     id: Annotated[int, whole(1, names.MOST_JOBS)] = 0
+    hosts: SomeNamesKey = ()
     workers: Annotated[int | None, whole(2, MAX_RACK_HOSTS)] = None
     seed_offset: Annotated[int, whole(0, 1 << 20)] = 0
 
