@@ -6,9 +6,11 @@ from collections import Counter
 from typing import Any
 
 from testbed.checkers.context import CheckContext
+from testbed.checkers.reference import workers_in
 from testbed.congestion import background_metrics, congestion_metrics
 from testbed.faults.model import Corrupt
 from testbed.history import Record
+from testbed.job_metrics import job_metrics, without_performance
 from testbed.paths import data_flows
 from testbed.verdict import CheckResult, Verdict
 from topologies import Topology, format_ip, machine_groups
@@ -62,7 +64,8 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     iterations = _iteration_times(context)
     size_bytes = max((int(record["bytes"]) for record in context.events("CollectiveStarted")), default=0)
     times = [duration for duration in iterations if duration is not None]
-    known = len(times) == len(iterations) and sum(times) > 0
+    # Over jobs that differ there is no one size per iteration: each of them has a goodput of its own.
+    known = len(times) == len(iterations) and sum(times) > 0 and not context.plan.scenario.jobs
     goodput = 8 * size_bytes * len(times) / sum(times) if known else None
     values: dict[str, Any] = {
         "jct_s": _jct(context),
@@ -87,11 +90,15 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "unreliable": None,
     }
     # Only where the scenario asks for them.
-    extra = {"congestion": congestion_metrics(context), "background": background_metrics(context)}
+    jobs = job_metrics(context)
+    extra = {"congestion": congestion_metrics(context), "background": background_metrics(context), "jobs": jobs}
     values |= {name: found for name, found in extra.items() if found is not None}
     if fidelity is not None and fidelity.verdict is not Verdict.PASS:
         values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}
         values.update(dict.fromkeys(PERFORMANCE))
+        if jobs is not None:
+            values["unreliable"]["jobs"] = jobs
+            values["jobs"] = without_performance(jobs)
     return values
 
 
@@ -135,12 +142,12 @@ def _iteration_times(context: CheckContext) -> list[float | None]:
         starts.setdefault(record["iteration"], []).append(record["t"])
     for record in context.events("CollectiveCompleted"):
         ends.setdefault(record["iteration"], []).append(record["completed_ns"])
-    workers = len(context.workers)
+    plan = context.plan
     return [
         (max(ends[number]) - min(starts[number])) / 1e9
-        if number in starts and len(ends.get(number, ())) >= workers
+        if number in starts and len(ends.get(number, ())) >= len(workers_in(plan, number))
         else None
-        for number in range(context.plan.workers[0].workload.iterations)
+        for number in range(max(worker.workload.iterations for worker in plan.workers))
     ]
 
 

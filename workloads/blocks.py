@@ -121,9 +121,10 @@ class MemoryAtEnd(Event):
     peak_occupied: int
     """most values in use at once"""
     busy_ns: int
-    """occupied values, summed over time"""
-    useful_ns: int = unless_default(0)
-    """of these, between the first and the last contribution of sums that were completed here (SwitchML does not tell)"""
+    """occupied values, summed over time, until the job's last packet came"""
+    useful_ns: int = unless_default(-1)
+    """the same, but of each value only from the first to the last contribution to a sum that became complete here; -1: not
+    known"""
 
 
 @dataclass(frozen=True, slots=True)

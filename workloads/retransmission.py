@@ -1,12 +1,16 @@
 """How long a sender of datagrams waits for a result before it asks again.
 
-Source: the worker of SwitchML's public implementation (protocol text, section 2.2): a fixed wait that doubles after 100
-attempts in vain, and every further 100. Decided here: never less than four round trips, as they were measured.
+`RetransmissionTimer`, where a repetition goes the way of the first attempt. Source: the worker of SwitchML's public
+implementation (protocol text, section 2.2): a fixed wait that doubles after 100 attempts in vain, and every further 100. Decided
+here: never less than four round trips, as they were measured.
+
+`BackoffTimer`, where it goes another one: all of ATP's go to one server, whose queue too many of them make longer. Source: RFC
+6298 for the doubling, Karn's rule and the mean; the factor of four and the least wait as above.
 """
 
 from __future__ import annotations
 
-__all__ = ["RetransmissionTimer"]
+__all__ = ["BackoffTimer", "RetransmissionTimer"]
 
 _TIMEOUTS_PER_DOUBLING = 100
 _MOST_DOUBLINGS = 6
@@ -38,3 +42,31 @@ class RetransmissionTimer:
             self._round_trip_ns = took_ns
         elif took_ns != typical:
             self._round_trip_ns = max(1, typical + (typical // _STEPS if took_ns > typical else -(typical // _STEPS)))
+
+
+_SMOOTHING = 8
+_MOST_BACKOFF = 4
+
+
+class BackoffTimer:
+    """Of one sender. Times in ns."""
+
+    def __init__(self, rto_ns: int) -> None:
+        self._rto_ns = rto_ns
+        self._round_trip_ns = self._backoff = self._hold_until = 0
+
+    def wait(self) -> int:
+        """For any packet that leaves now."""
+        return min(max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns), _MOST_WAITS * self._rto_ns) << self._backoff
+
+    def expired(self, now: int) -> None:
+        """Packets waited in vain: twice as long from now on, but once for all that left before."""
+        if now >= self._hold_until:
+            self._backoff = min(self._backoff + 1, _MOST_BACKOFF)
+            self._hold_until = now + self.wait()
+
+    def measure(self, took_ns: int) -> None:
+        """Of a packet that left once only: of others nobody knows which copy was answered (Karn and Partridge, 1987)."""
+        self._backoff = 0
+        typical = self._round_trip_ns
+        self._round_trip_ns = typical + (took_ns - typical) // _SMOOTHING if typical else took_ns

@@ -44,7 +44,11 @@ class Pool:
         """per rank, how often its contribution was added: what is told, and decides nothing"""
         self.newest = [[_NONE] * self.slots for _ in range(self.size)]
         """[rank][index]: the newest block that it sent for this index, in either version"""
-        self.occupied = self.peak = self.busy_ns = 0
+        self.opened = table(0)
+        """when the first contribution to the sum came"""
+        self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
+        self.touched = 0
+        """when the last packet of the job came"""
         self._since = 0
 
     def state(self, version: int, index: int) -> SlotState:

@@ -120,6 +120,7 @@ class SwitchMlProgram(ForwardProgram):
         return 1 if header.flags & DatagramFlag.VERSION else 0
 
     def _aggregate(self, c: Contribution) -> None:
+        c.pool.touched = self._now
         event = self.slot_event(c)
         before = c.pool.state(c.version, c.cell)
         after, action = SLOT_TABLE[before, event]
@@ -177,7 +178,7 @@ class SwitchMlProgram(ForwardProgram):
         value = pool.values[version, index, : header.nelem]
         if self.is_first(c):
             pool.block[version][index], pool.length[version][index] = c.block, header.nelem
-            pool.inside[version][index] = 0
+            pool.inside[version][index], pool.opened[version][index] = 0, self._now
             entered[:] = [0] * pool.size
             pool.exponents[version][index] = exponents
             value[:] = elements
@@ -196,6 +197,7 @@ class SwitchMlProgram(ForwardProgram):
     def store_and_answer(self, c: Contribution) -> None:
         self.store(c)
         entered = tuple(c.pool.entered[c.version][c.cell])
+        c.pool.useful_ns += self._now - c.pool.opened[c.version][c.cell]
         self.tell(BlockSummed(c.pool.job, c.block, c.datagram.header.slot, entered))
         self.send_result(c, c.pool.config.members)
 
@@ -221,7 +223,7 @@ class SwitchMlProgram(ForwardProgram):
 
     def finish(self, now: int) -> None:
         for pool in self.pools.values():
-            pool.occupy(0, now)
+            pool.occupy(0, pool.touched)
             config = pool.config
             self.tell(
                 MemoryAtEnd(
@@ -232,6 +234,7 @@ class SwitchMlProgram(ForwardProgram):
                     VERSIONS * pool.slots,
                     pool.peak,
                     pool.busy_ns,
+                    pool.useful_ns,
                 )
             )
         super().finish(now)

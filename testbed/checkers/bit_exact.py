@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import message_layout
-from testbed.checkers.reference import Array, SourceFactory, expected_results
+from testbed.checkers.reference import Array, SourceFactory, expected_results, workers_in
 from testbed.plan import Plan, with_workers
 from testbed.verdict import CheckResult, Verdict
 
@@ -72,10 +72,11 @@ def _compare(context: CheckContext, plan: Plan, told: Told, findings: _Findings,
     findings.iterations = 0
     for iteration, results in enumerate(expected_results(plan, create)):
         findings.iterations += 1
-        if not any((iteration, worker) in told for worker in context.workers):
-            findings.missing += [f"{worker} told no result of iteration {iteration}" for worker in context.workers]
+        workers = workers_in(plan, iteration)
+        if not any((iteration, worker) in told for worker in workers):
+            findings.missing += [f"{worker} told no result of iteration {iteration}" for worker in workers]
             continue
-        for worker, expected in zip(context.workers, results, strict=True):
+        for worker, expected in zip(workers, results, strict=True):
             digests = told.get((iteration, worker))
             if digests is None:
                 findings.missing.append(f"{worker} told no result of iteration {iteration}")
@@ -101,8 +102,10 @@ def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckRes
     if missing:
         detail = f"the {compared} results that were told are right, {len(missing)} are missing; first: {missing[0]}"
         return CheckResult("bit_exact", Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
+    alike = len({worker.workload.iterations for worker in context.plan.workers}) == 1
+    each = f"each of {iterations} iterations" if alike else f"each iteration of their jobs (up to {iterations})"
     detail = f"all {len(context.workers)} workers hold the reference's bits after " + (
-        f"each of {iterations} iterations" if iterations > 1 else "the iteration"
+        each if iterations > 1 else "the iteration"
     )
     if context.fell_back:
         detail += (

@@ -64,7 +64,7 @@ class CheckContext:
     def rings(self) -> tuple[PlannedRing, ...]:
         return planned_rings(self.plan.ring_workers)
 
-    @property
+    @cached_property
     def finished(self) -> frozenset[str]:
         """Workers that told that they finished, and did not fall back after it."""
         done: set[str] = set()

@@ -19,7 +19,8 @@ def blocks_once(context: CheckContext) -> CheckResult:
     """By what switches and servers tell: each block is summed once in the life of a node, each rank is inside once, none is
     missing; and what leaves a switch on its way to a server holds each rank of its bitmap once, and no other."""
     name, jobs = "exactly_once", summing_nodes(context)
-    layouts = {job: block_layout(context, job) for job in context.plan.groups}
+    groups = context.plan.groups
+    layouts = {job: block_layout(context, job) for job in groups}
     seen: set[tuple[str, int, int]] = set()
     summed: set[tuple[int, int]] = set()
     wrong = []
@@ -33,7 +34,7 @@ def blocks_once(context: CheckContext) -> CheckResult:
         if (node, job) not in jobs or job not in layouts:
             wrong.append(f"block {block} of job {job} was summed by {node}, which does not serve that job")
             continue
-        layout, members = layouts[job], context.plan.groups[job]
+        layout, members = layouts[job], groups[job]
         title = f"{layout.name(block)} of job {job}"
         summed.add((job, block))
         if (node, job, block) in seen:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -35,6 +35,7 @@ __all__ = [
     "fold",
     "machines_fold",
     "ring_fold",
+    "workers_in",
 ]
 
 Array: TypeAlias = NDArray[Any]
@@ -142,11 +143,16 @@ def _canonical(total: Array) -> Array:
 
 
 def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterator[list[Array]]:
-    """Per iteration, what each worker must hold, in the order of the plan. A worker that trains gets the result before its
-    next gradient, so the reference trains along."""
+    """Per iteration, what each worker must hold, in the order of the plan: of the workers whose job has that iteration
+    (`workers_in`). A worker that trains gets the result before its next gradient, so the reference trains along."""
     groups = [_expected_of_group(plan, workers, create or default_sources()) for workers in plan.groups.values()]
-    for totals in zip(*groups, strict=True):
+    for totals in zip_longest(*groups, fillvalue=()):
         yield [total for group in totals for total in group]
+
+
+def workers_in(plan: Plan, iteration: int) -> tuple[str, ...]:
+    """Names of those whose job has that iteration, in the order of the plan."""
+    return tuple(worker.name for worker in plan.workers if worker.workload.iterations > iteration)
 
 
 def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFactory) -> Iterator[list[Array]]:

@@ -32,8 +32,10 @@ class Plan:
     @property
     def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:
         """By id of ring or job: the workers whose gradients are summed with each other."""
-        ids = dict.fromkeys(worker.group for worker in self.workers)
-        return {group: tuple(worker for worker in self.workers if worker.group == group) for group in ids}
+        groups: dict[int, list[HostConfig]] = {}
+        for worker in self.workers:
+            groups.setdefault(worker.group, []).append(worker)
+        return {group: tuple(workers) for group, workers in groups.items()}
 
     @property
     def ring_workers(self) -> tuple[WorkerConfig, ...]:

@@ -2,40 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from testbed.report.jobs import job_lines
+from testbed.report.lines import Line, amount, bits_per_second, byte_size
+
 __all__ = ["Line", "amount", "bits_per_second", "byte_size", "summary_lines"]
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    text: str
-    style: str = ""
-    """title, head, pass, fail, unknown, skipped, dim or nothing"""
-    indent: int = 0
-    label: str = ""
-    """stands before the text, in the style; the text then goes on behind `label_width`"""
-    label_width: int = 0
-
-
-def amount(count: int, noun: str, plural: str = "") -> str:
-    """`1 packet`, `2 packets`, `12,345 packets`."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
-def bits_per_second(rate: float) -> str:
-    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
-        if rate >= size:
-            return f"{rate / size:.1f} {unit}"
-    return f"{rate:.0f} bit/s"
-
-
-def byte_size(size: int) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.2f} {unit}"
-    return amount(size, "byte")
 
 
 def summary_lines(result: dict[str, Any]) -> list[Line]:
@@ -45,6 +17,7 @@ def summary_lines(result: dict[str, Any]) -> list[Line]:
         *_faults(result),
         *_recovery(result),
         *_speed(result),
+        *job_lines(result["metrics"]),
         *_tenants(result),
         *_checks(result),
         *_verdict(result),
@@ -141,8 +114,11 @@ def _speed(result: dict[str, Any]) -> list[Line]:
     lines = [Line(""), Line("Speed", "head")]
     measured = metrics if metrics["unreliable"] is None else metrics["unreliable"]
     bound = metrics["bound_bps"]
+    several = (metrics.get("jobs") or {"each": ()})["each"]
     if measured["jct_s"] is None:
-        lines.append(Line("the job did not complete", "", 2))
+        lines.append(Line("not every job completed" if len(several) > 1 else "the job did not complete", "", 2))
+    elif measured["goodput_bps"] is None and len(several) > 1:
+        lines.append(Line(f"the last job completed after {measured['jct_s']:.3f} s", "", 2))
     elif measured["goodput_bps"] is not None and bound:
         lines.append(
             Line(

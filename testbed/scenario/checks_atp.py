@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from testbed.faults.model import PacketFault
@@ -45,20 +45,27 @@ def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
     return job
 
 
-def check_atp_keys(problems: Problems, job: Job, given: set[str]) -> None:
-    """`given`: keys of `job` that the file holds. Priorities are ESA's."""
-    if job.collective == "esa":
-        if job.priority not in PRIORITIES:
+def check_atp_keys(
+    problems: Problems, job: Job, given: Mapping[KeyPath, Collection[str]], entries: Sequence[tuple[KeyPath, Job]]
+) -> None:
+    """`given`: keys that the file holds at `job` and at each of the `entries` of `jobs`. Servers are ATP's and ESA's, priorities
+    ESA's alone."""
+    for path, each in ((("job",), job), *entries):
+        keys, name = given.get(path, ()), job.collective
+        if "server" in keys and name not in WITH_SERVER and path == ("job",):
             problems.add(
-                ("job", "priority"), "no such policy", found=show(job.priority), allowed=", ".join(PRIORITIES),
-                hint=closest(job.priority, list(PRIORITIES)),
-            )  # fmt: skip
-        return
-    for key in _ESA_ONLY:
-        if key in given:
-            problems.add(
-                ("job", key), f"collective {job.collective} has no priorities", allowed="with job.collective: esa"
+                (*path, "server"),
+                f"collective {name} has no parameter server",
+                allowed=f"with job.collective: {', '.join(WITH_SERVER)}",
             )
+        for key in _ESA_ONLY:
+            if key in keys and name != "esa":
+                problems.add((*path, key), f"collective {name} has no priorities", allowed="with job.collective: esa")
+        if "priority" in keys and name == "esa" and each.priority not in PRIORITIES:
+            problems.add(
+                (*path, "priority"), "no such policy", found=show(each.priority), allowed=", ".join(PRIORITIES),
+                hint=closest(each.priority, list(PRIORITIES)),
+            )  # fmt: skip
 
 
 def check_atp(

@@ -32,7 +32,7 @@ def check_layered(problems: Problems, job: Job, given: set[str]) -> None:
     """`given`: keys of `job` that the file holds. Only some workers send what is computed layer by layer."""
     if job.collective in DATAGRAM_COLLECTIVES:
         return
-    for key in ("model", "layers", "scale", "compute", "arrival", "server"):
+    for key in ("model", "layers", "scale", "compute", "arrival"):
         if key in given:
             problems.add(
                 ("job", key),

@@ -125,7 +125,8 @@ class _Build:
         if job:
             given = set(self.data.get("job") or ())
             check_layered(self.problems, job, given)
-            check_atp_keys(self.problems, job, given)
+            held = {path: set(self.data["jobs"][path[1]]) for path, _ in entries}
+            check_atp_keys(self.problems, job, {("job",): given, **held}, entries)
             check_job(self.problems, hosts, job, given)
             for path, each in entries:
                 check_job(self.problems, len(each.hosts), each, set(self.data["jobs"][path[1]]), path)

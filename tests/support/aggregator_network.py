@@ -191,7 +191,9 @@ class Network:
         for sent in left:
             job = self.jobs[sent.header.job]
             if sent.kind in (DatagramKind.DATA, DatagramKind.RESULT):
-                assert sent.values == job.total(sent.header.sequence - 1, sent.bitmap), "what is inside is not what it says"
+                assert sent.values == job.total(sent.header.sequence - 1, sent.bitmap), (
+                    "what is inside is not what it says"
+                )
         program = self.switches[name]
         if not isinstance(program, AggregatorProgram):
             return

@@ -13,7 +13,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
-from workloads.retransmission import RetransmissionTimer
+from workloads.retransmission import BackoffTimer
 
 __all__ = ["SendWindow"]
 
@@ -40,7 +40,7 @@ class SendWindow:
         self._again: deque[tuple[int, str]] = deque()
         self._timers: list[tuple[int, int]] = []
         """(deadline, packet); those that are not valid any more are passed over"""
-        self._timer = RetransmissionTimer(rto_ns)
+        self._timer = BackoffTimer(rto_ns)
         self._round_end = window
         self._marked = False
 
@@ -73,7 +73,7 @@ class SendWindow:
             self._first_at[index], self._tries[index], self._settled[index] = now, 0, False
         before = self._tries[index]
         self._tries[index] = before + 1
-        deadline = self._deadline[index] = now + self._timer.wait(before)
+        deadline = self._deadline[index] = now + self._timer.wait()
         heapq.heappush(self._timers, (deadline, packet))
         return before
 
@@ -88,7 +88,8 @@ class SendWindow:
     def settle(self, packet: int, now: int, *, marked: bool) -> None:
         """The result of an outstanding packet came. `marked`: with the news of congestion."""
         self._settled[packet % self.window] = True
-        self._timer.measure(now - self._first_at[packet % self.window])
+        if self._tries[packet % self.window] == 1:
+            self._timer.measure(now - self._first_at[packet % self.window])
         for missing in range(max(self._top + 1, self.base), packet):
             self.ask_again(missing, "gap")
         self._top = max(self._top, packet)
@@ -117,6 +118,8 @@ class SendWindow:
             self.ask_again(packet, "timeout")
             self._deadline[packet % self.window] = _NEVER
             expired += 1
+        if expired:
+            self._timer.expired(now)
         return expired
 
     def _is_armed(self, deadline: int, packet: int) -> bool:

@@ -51,7 +51,10 @@ def test_the_registry_knows_them() -> None:
         (replace(JOB, server=None), "switch s1: job 7: it has no parameter server; found none; allowed: a host of the"),
         (replace(JOB, server=replace(JOB.server, port=5)), "port of the server; found 5; allowed: 0 .. 4"),
         (replace(JOB, server=replace(JOB.server, ip=JOB.members[1].ip)), "the server is a worker, too; found 0a000002"),
-        (replace(JOB, levels=RackLevels(((0, 1),), 0, True)), "ranks by rack; found [(0, 1)]; allowed: each rank in one"),
+        (
+            replace(JOB, levels=RackLevels(((0, 1),), 0, True)),
+            "ranks by rack; found [(0, 1)]; allowed: each rank in one",
+        ),
         (replace(JOB, levels=RackLevels(((0, 1, 2), ()), 0, True)), "each rank in one rack, none empty"),
         (replace(JOB, levels=RackLevels(((0, 1, 2),), 1, True)), "its own rack; found 1; allowed: 0 .. 0, or none"),
         (replace(JOB, levels=RackLevels(((0, 1, 2),), None, False)), "neither workers nor the server are here"),

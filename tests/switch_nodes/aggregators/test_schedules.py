@@ -11,7 +11,9 @@ from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_network import FIRST_JOB, Layout, Network
 from workloads.wire.ecn import mark_ce
 
-ONE_LEVEL = st.lists(st.builds(Layout, st.tuples(st.integers(1, 3)), st.just(0), st.integers(0, 2)), min_size=1, max_size=3)
+ONE_LEVEL = st.lists(
+    st.builds(Layout, st.tuples(st.integers(1, 3)), st.just(0), st.integers(0, 2)), min_size=1, max_size=3
+)
 TWO_LEVELS = st.lists(
     st.builds(
         Layout,

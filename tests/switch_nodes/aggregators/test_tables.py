@@ -47,9 +47,7 @@ def walk(make: MakeProgram, knobs: AggregatorKnobs, seed: int) -> set[Step]:
             bench.remind(block, job=job)
         told = [event for event in bench.told(SlotChanged) if isinstance(event, SlotChanged)]
         bench.events.clear()
-        steps |= {
-            (SlotState[e.state.upper()], SlotEvent[e.cause.upper()], SlotState[e.next.upper()]) for e in told
-        }
+        steps |= {(SlotState[e.state.upper()], SlotEvent[e.cause.upper()], SlotState[e.next.upper()]) for e in told}
         if told:
             assert bench.program.memory.state(told[-1].slot).name.lower() == told[-1].next
     return steps
@@ -63,7 +61,9 @@ def programs() -> list[tuple[MakeProgram, AggregatorKnobs, AggregatorKnobs]]:
 
 
 @pytest.mark.parametrize(("make", "told", "knobs"), programs())
-def test_packets_reach_every_pair_and_no_other(make: MakeProgram, told: AggregatorKnobs, knobs: AggregatorKnobs) -> None:
+def test_packets_reach_every_pair_and_no_other(
+    make: MakeProgram, told: AggregatorKnobs, knobs: AggregatorKnobs
+) -> None:
     wanted = {(state, event, after) for (state, event), (after, _) in aggregator_table(knobs).items()}
     steps: set[Step] = set()
     for seed in range(20):

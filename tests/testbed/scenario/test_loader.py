@@ -37,9 +37,10 @@ topology:
     h2-s1: {rate: 50Mbps}
     h3-s1: {ecn_threshold: none}
     h4-s1: {ecn_threshold: 20}
-switch: {program: netreduce, release: asap, gate: epsn, memory: 99}
+switch: {program: netreduce, release: asap, gate: epsn, memory: 99,
+         knobs: {preempt: false, age: minus1, free: ack, ps_copy: false, reminder: false, reclaim: false}}
 transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9, ack_every: 4,
-            start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms, congestion_control: dcqcn,
+            start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms, aimd: false, congestion_control: dcqcn,
             dcqcn: {time_scale: 40, gain: 0.01, recovery_steps: 3, alpha_timer: 1ms, increase_timer: 2ms,
                     byte_counter: 3MB, cnp_interval: 4ms, cut_period: 5ms, additive_increase: 6Mbps,
                     hyper_increase: 7Mbps, min_rate: 8Mbps, burst: 9us}}
@@ -81,9 +82,11 @@ def test_every_key_arrives_where_it_belongs():
     thresholds = [scenario.topology.link(name).shape.ecn_threshold_packets for name in ("h2-s1", "h3-s1", "h4-s1")]
     assert thresholds == [65, None, 20]
     assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
-    assert dataclasses.astuple(scenario.switch) == ("netreduce", "asap", "epsn", "soft", 99)
+    assert dataclasses.astuple(scenario.switch) == (
+        "netreduce", "asap", "epsn", "soft", 99, (False, "minus1", "ack", False, False, False)
+    )  # fmt: skip
     assert dataclasses.astuple(transport) == (
-        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "dcqcn",
+        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, False, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert dataclasses.astuple(job)[:17] == (
@@ -198,9 +201,10 @@ def test_built_ins_load_plan_and_survive_being_written(name):
     assert len(scenario.description) > 100
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
     hosts, tenants = len(scenario.topology.hosts), bool(scenario.background)
-    assert tenants or scenario.ranks == scenario.topology.hosts
+    server = [scenario.job.server] if scenario.job.server else []
+    assert tenants or [host.name for host in scenario.ranks] + server == [host.name for host in scenario.topology.hosts]
     assert [worker.name for worker in make_plan(scenario).workers] == [host.name for host in scenario.ranks]
-    assert hosts == 4 or len(scenario.topology.switches) > 1 or tenants or name == "rack-32"
+    assert hosts == 4 + len(server) or len(scenario.topology.switches) > 1 or tenants or name == "rack-32"
     serial_ns = scenario.job.iterations * scenario.job.size_bytes * 8 * 10**9 // scenario.link.rate_bps
     assert serial_ns < 10**9 or name in ("demo", "accelerator-openflow"), (
         "a built-in takes about two seconds, recovery included"

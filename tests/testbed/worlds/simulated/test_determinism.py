@@ -79,6 +79,10 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "spine-leaf-ring",
         "fat-tree-ring",
         "switchml",
+        "atp",
+        "atp-two-jobs",
+        "esa",
+        "esa-scarce",
         "congested",
         "hierarchical",
         "hierarchical-ring",
@@ -86,7 +90,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
     }
     assert set(IN_VIRTUAL_TIME) - struck == quiet
     marking = [case.scenario for case, text in zip(cases, texts, strict=True) if re.search(r'"marks":[1-9]', text)]
-    assert marking == ["congested", "shift", "shift"]
+    assert marking == ["atp-two-jobs", "congested", "esa-scarce", "shift", "shift"]
 
 
 HASH_ORDER = """

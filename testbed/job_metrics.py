@@ -1,0 +1,147 @@
+"""Figures of the jobs of a run whose switches serve jobs: when each was done, and what the memory of the switches was used for.
+
+Definitions (docs/jobs.md). JCT: from a job's arrival until its slowest worker holds the last result. Busy: occupied values,
+summed over time, over all values of all switches and the time until the last job was done; useful: the same, of each value
+only from the first to the last contribution to a sum that the switch completed. What nobody told is None.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from testbed.checkers.blocks import block_layout
+from testbed.checkers.context import CheckContext
+from testbed.history import Record
+from workloads.config import HostConfig
+
+__all__ = ["JOB_PERFORMANCE", "job_metrics", "without_performance"]
+
+JOB_PERFORMANCE = ("average_jct_s", "p95_jct_s", "makespan_s", "busy", "useful")
+"""figures that mean nothing when the machine did not keep up; of each job those of `_PERFORMANCE`"""
+_PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "busy", "useful")
+
+
+def job_metrics(context: CheckContext) -> dict[str, Any] | None:
+    """The `jobs` of the metrics; None where no switch serves jobs."""
+    serving = [switch for switch in context.plan.switches if switch.jobs]
+    if not serving:
+        return None
+    memory = sum(switch.memory for switch in serving)
+    groups = context.plan.groups
+    started = [int(record["t"]) for record in context.events("TrafficStarted")]
+    start_ns = started[0] if started else 0
+    ends = {group: _ends(context, workers) for group, workers in groups.items()}
+    last = [times[-1] for times in ends.values()]
+    makespan_ns = None if None in last else max(time for time in last if time is not None) - start_ns
+    capacity = memory * makespan_ns if makespan_ns else None
+    names = [job.name or f"job{place}" for place, job in enumerate(context.plan.scenario.all_jobs, 1)]
+    each = [
+        {"job": group, "name": name, **_job(context, group, workers, ends[group], start_ns, capacity)}
+        for name, (group, workers) in zip(names, groups.items(), strict=True)
+    ]
+    jcts = [job["jct_s"] for job in each]
+    done = None not in jcts
+    return {
+        "average_jct_s": sum(jcts) / len(jcts) if done else None,
+        "p95_jct_s": _nearest_rank(jcts, 0.95) if done else None,
+        "makespan_s": None if makespan_ns is None else makespan_ns / 1e9,
+        "memory_values": memory,
+        "busy": _sum(job["busy"] for job in each),
+        "useful": _sum(job["useful"] for job in each),
+        "each": each,
+    }
+
+
+def without_performance(jobs: dict[str, Any]) -> dict[str, Any]:
+    """The same, without the figures that a machine which did not keep up makes worthless."""
+    each = [{**job, **dict.fromkeys(_PERFORMANCE)} for job in jobs["each"]]
+    return {**jobs, **dict.fromkeys(JOB_PERFORMANCE), "each": each}
+
+
+def _job(
+    context: CheckContext,
+    group: int,
+    workers: Sequence[HostConfig],
+    ends: Sequence[int | None],
+    start_ns: int,
+    capacity: int | None,
+) -> dict[str, Any]:
+    workload = workers[0].workload
+    arrival_ns = start_ns + workload.arrival_ns
+    jct_s = None if ends[-1] is None else (ends[-1] - arrival_ns) / 1e9
+    size_bytes = 4 * workload.elements
+    told = [record for record in context.events("MemoryAtEnd") if record["job"] == group]
+    partial = Counter(str(record["reason"]) for record in _of(context, group, "PartialSent"))
+    servers = _of(context, group, "ServerStatistics")
+    collisions = _of(context, group, "Collided")
+    serverless = not servers
+    return {
+        "workers": len(workers),
+        "arrival_s": workload.arrival_ns / 1e9,
+        "jct_s": jct_s,
+        "iterations_s": _differences([arrival_ns, *ends]),
+        "goodput_bps": 8 * size_bytes * workload.iterations / jct_s if jct_s else None,
+        "gradient_bytes": size_bytes,
+        "resends": len(_of(context, group, "DatagramResent")),
+        "collisions": None if serverless else len(collisions),
+        "evictions": None if serverless else partial["evicted"],
+        "reminders": None if serverless else sum(record["reminders"] for record in servers),
+        "server_bytes": None if serverless else sum(record["bytes_in"] for record in servers),
+        "switch_completed": None if ends[-1] is None else _completed_share(context, group),
+        "busy": _share((record["busy_ns"] for record in told), capacity),
+        "useful": _share((record.get("useful_ns") for record in told), capacity),
+    }
+
+
+def _of(context: CheckContext, group: int, *events: str) -> list[Record]:
+    return [record for record in context.events(*events) if record["job"] == group]
+
+
+def _ends(context: CheckContext, workers: Sequence[HostConfig]) -> list[int | None]:
+    """Of each iteration of a job, when its slowest worker held the result."""
+    names = {worker.name for worker in workers}
+    found: dict[int, dict[str, int]] = {}
+    for record in context.events("CollectiveCompleted"):
+        if record["node"] in names:
+            found.setdefault(int(record["iteration"]), {})[str(record["node"])] = int(record["completed_ns"])
+    iterations = range(workers[0].workload.iterations)
+    return [max(found[k].values()) if len(found.get(k, ())) == len(names) else None for k in iterations]
+
+
+def _differences(times: Sequence[int | None]) -> list[float | None]:
+    return [None if start is None or end is None else (end - start) / 1e9 for start, end in pairwise(times)]
+
+
+def _completed_share(context: CheckContext, group: int) -> float | None:
+    """Of all blocks of the job, those of which one switch had all contributions; None where no blocks are known."""
+    switches = {switch.name for switch in context.plan.switches}
+    whole: set[int] = set()
+    for record in _of(context, group, "BlockSummed", "PartialSent"):
+        if record["node"] in switches and all(record["contributions"]):
+            whole.add(record["block"])
+    try:
+        total = block_layout(context, group).total
+    except ValueError:  # blocks of a protocol of somebody's own
+        return None
+    return len(whole) / total
+
+
+def _share(parts: Iterable[int | None], capacity: int | None) -> float | None:
+    found = list(parts)
+    if not found or capacity is None or None in found:
+        return None
+    return sum(part for part in found if part is not None) / capacity
+
+
+def _sum(parts: Iterable[float | None]) -> float | None:
+    found = list(parts)
+    return None if None in found else sum(part for part in found if part is not None)
+
+
+def _nearest_rank(values: Sequence[float], share: float) -> float:
+    """The least value that at least `share` of all do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]

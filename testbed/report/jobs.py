@@ -1,0 +1,53 @@
+"""Jobs and the memory of switches, as lines of the summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.report.lines import Line, amount, bits_per_second, byte_size
+
+__all__ = ["job_lines"]
+
+
+def job_lines(metrics: dict[str, Any]) -> list[Line]:
+    """`metrics`: of result.json. Empty where no switch serves jobs."""
+    found = metrics.get("jobs")
+    if found is None:
+        return []
+    measured = found if metrics["unreliable"] is None else metrics["unreliable"]["jobs"]
+    lines = [Line(""), Line("Jobs", "head")]
+    if measured["average_jct_s"] is not None and len(measured["each"]) > 1:
+        text = (
+            f"average completion time {measured['average_jct_s']:.3f} s, 95th percentile {measured['p95_jct_s']:.3f} s, last "
+            f"job done after {measured['makespan_s']:.3f} s"
+        )
+        lines.append(Line(text, "", 2))
+    memory = f"switch memory of {amount(measured['memory_values'], 'value')}"
+    if measured["busy"] is None:
+        lines.append(Line(f"{memory}: nobody told how long it was in use", "", 2))
+    else:
+        useful = "" if measured["useful"] is None else f", usefully {measured['useful']:.1%}"
+        lines.append(Line(f"{memory}: busy {measured['busy']:.1%} of the time{useful}", "", 2))
+    width = max(len(job["name"]) for job in measured["each"]) + 2
+    lines += [Line(_job(job), "", 2, job["name"], width) for job in measured["each"]]
+    if metrics["unreliable"] is not None:
+        lines.append(Line("times and shares are not to be trusted, as above", "unknown", 2))
+    return lines
+
+
+def _job(job: dict[str, Any]) -> str:
+    parts = ["did not complete"]
+    if job["jct_s"] is not None:
+        parts = [f"{job['jct_s']:.3f} s", f"{job['jct_s'] / len(job['iterations_s']):.3f} s per iteration"]
+        if job["goodput_bps"] is not None:
+            parts.append(f"{bits_per_second(job['goodput_bps'])} of gradient per worker")
+    if job["arrival_s"]:
+        parts.append(f"from {job['arrival_s']:.3f} s on")
+    for key, noun in (("collisions", "collision"), ("evictions", "eviction"), ("reminders", "reminder")):
+        if job[key]:
+            parts.append(amount(job[key], noun))
+    if job["resends"]:
+        parts.append(f"{amount(job['resends'], 'packet')} sent again")
+    if job["server_bytes"] is not None:
+        parts.append(f"{byte_size(job['server_bytes'])} into its server")
+    return ", ".join(parts)
