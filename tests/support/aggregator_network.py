@@ -85,6 +85,12 @@ class Network:
         self.blocks, self.window, self.memory = blocks, window, memory
         self.flights: list[Flight] = []
         self.events: list[tuple[str, Event]] = []
+        self.left: list[tuple[str, Sent]] = []
+        """what left which switch"""
+        self.arrived: list[tuple[int, Sent]] = []
+        """what came to which host"""
+        self.answering = True
+        """servers do something with what comes"""
         self.now = 0
         self._place(layouts)
         self.switches = {name: self._switch(make, name, knobs) for name in self._hosts_at}
@@ -166,6 +172,7 @@ class Network:
         self._listen(name)
         out = [(where, bytes(sent)) for where, sent in program.frames_to_send(self.now)]
         sent = [seen(*one) for one in out]
+        self.left += [(name, each) for each in sent]
         self._check(name, seen(port, frame), sent, before)
         for where, each in out:
             self.flights.append(self._flight(name, where, each))
@@ -217,9 +224,11 @@ class Network:
 
     def _host_receives(self, host: int, got: Sent) -> None:
         job, rank = self._owner[host]
+        self.arrived.append((host, got))
         assert got.header.job == job, "a job's bytes came to another job"
         if rank < 0:
-            self._server_receives(self.jobs[job], got)
+            if self.answering:
+                self._server_receives(self.jobs[job], got)
         elif got.kind == DatagramKind.RESULT:
             self._worker_receives(self.jobs[job], rank, got)
         else:
