@@ -22,7 +22,7 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.hunt.draw_faults import is_sensible
-from testbed.hunt.survival_datagrams import LOSES, must_end_ns, travel_ns
+from testbed.hunt.survival_datagrams import LOSES, copies_of, must_end_ns, travel_ns
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction
 
@@ -37,6 +37,8 @@ _ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
 """two of them could contradict each other"""
 _MOST_ATTEMPTS = 2
 """faults that name attempts: each makes every round longer"""
+_MOST_COPIES = 10
+"""that duplicates make of a packet and its answer"""
 
 
 def draw_datagram_faults(draw: Random, scenario: Scenario) -> Scenario:
@@ -59,6 +61,8 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
     others = scenario.faults
     if isinstance(fault, Pause | Kill):
         return not any(isinstance(other, Pause | Kill) for other in others)
+    if copies_of(replace(scenario, faults=(*others, fault))) > _MOST_COPIES:
+        return False
     named = [other for other in (*others, fault) if isinstance(other, LOSES) and other.match.attempt is not None]
     return len(named) <= _MOST_ATTEMPTS
 

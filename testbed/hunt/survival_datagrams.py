@@ -60,6 +60,7 @@ from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 __all__ = [
     "LOSES",
     "blocks_of",
+    "copies_of",
     "excused",
     "may_fail",
     "must_end_ns",
@@ -156,11 +157,24 @@ def travel_ns(scenario: Scenario) -> int:
     slowest = min([slowest, *(fault.rate_bps for fault in faults if isinstance(fault, RateChange))])
     frame = scenario.transport.path_mtu + AGGREGATION_OVERHEAD_BYTES
     serial = hops // 2 * _outstanding(scenario) * frame * 8 * _SECOND // slowest
-    for fault in faults:
-        if isinstance(fault, Duplicate):  # of a packet, and of the answer to each copy
-            serial = round(serial * (1 + fault.rate) ** len(fault.directions))
+    serial = round(serial * copies_of(scenario))
     line = hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
     return serial + line + hops * sum(map(_hold_ns, faults))
+
+
+def copies_of(scenario: Scenario) -> float:
+    """How many frames one may become on its way and its answer's: a copy is doubled again on each tier of links."""
+    copies = 1.0
+    for fault in scenario.faults:
+        if isinstance(fault, Duplicate):
+            copies *= (1 + fault.rate) ** (len(fault.directions) * _tiers(scenario, fault))
+    return copies
+
+
+def _tiers(scenario: Scenario, fault: PacketFault) -> int:
+    """1 or 2: links of hosts, links between switches."""
+    hosts = {host.name for host in scenario.topology.hosts}
+    return len({scenario.topology.link(link).a in hosts for link in fault.links})
 
 
 def _hold_ns(fault: Fault) -> int:
@@ -171,9 +185,8 @@ def _hold_ns(fault: Fault) -> int:
 
 def _attempts(scenario: Scenario) -> int:
     """Rounds that each round may take more."""
-    hosts = {host.name for host in scenario.topology.hosts}
     return sum(
-        len(fault.directions) * len({scenario.topology.link(link).a in hosts for link in fault.links})
+        len(fault.directions) * _tiers(scenario, fault)
         for fault in scenario.faults
         if isinstance(fault, PacketFault) and isinstance(fault, LOSES) and fault.match.attempt is not None
     )
