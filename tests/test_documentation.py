@@ -18,6 +18,7 @@ from testbed.scenario.schema import (
     CableKeys,
     ClockKeys,
     DcqcnKeys,
+    JobEntryKeys,
     JobKeys,
     LinkKeys,
     NodeKeys,
@@ -30,6 +31,7 @@ from testbed.scenario.validate import key_names
 
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")
+_JOBS = (_TOP / "docs" / "jobs.md").read_text(encoding="utf-8")
 _CONGESTION = (_TOP / "docs" / "congestion.md").read_text(encoding="utf-8")
 _EXTENDING = (_TOP / "docs" / "extending.md").read_text(encoding="utf-8")
 _README = (_TOP / "README.md").read_text(encoding="utf-8")
@@ -49,6 +51,7 @@ def _section(heading: str) -> str:
         ("switch", key_names(SwitchKeys)),
         ("transport", key_names(TransportKeys)),
         ("job", key_names(JobKeys)),
+        ("jobs", key_names(JobEntryKeys)),
         ("clocks", key_names(ClockKeys)),
         ("background", key_names(BackgroundKeys)),
         ("faults", [*FAULT_KINDS, *key_names(MatchKeys), *OPCODE_GROUPS]),
@@ -64,7 +67,7 @@ def test_every_key_of_congestion_control_is_explained():
 
 
 def test_the_examples_of_scenario_files_load():
-    texts = re.findall(r"```yaml\n(name: .*?)```", _SCENARIO + _README + _CONGESTION, re.DOTALL)
+    texts = re.findall(r"```yaml\n(name: .*?)```", _SCENARIO + _README + _CONGESTION + _JOBS, re.DOTALL)
     assert len(texts) >= 4
     for text in texts:
         parse_scenario(text, "example.yaml")

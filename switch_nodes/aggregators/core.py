@@ -2,7 +2,7 @@
 
 A packet goes from its worker towards the parameter server; on its way the switch adds it to the slot that it names, or, when
 the slot serves another block, lets it pass. What the switch does with a packet is decided by `tables`, what a packet is by
-`judge`, which ones are for it by `entrance`; here are the actions. See `docs/atp.md` and `docs/esa.md`.
+`judge`, which ones are for it by `entrance`; here are the actions, and in `sender` what leaves. See `docs/atp.md` and `docs/esa.md`.
 """
 
 from __future__ import annotations
@@ -12,26 +12,21 @@ from collections.abc import Callable
 from switch_nodes.aggregators.checks import check_aggregator_jobs, check_knobs
 from switch_nodes.aggregators.entrance import CONTRIBUTIONS, ENTRANCE_REASONS, Entrance
 from switch_nodes.aggregators.judge import SlotJudge
-from switch_nodes.aggregators.memory import Aggregator, Memory
-from switch_nodes.aggregators.packets import Arrival, answer_empty, from_slot, redirected, remade, result_frames
+from switch_nodes.aggregators.memory import Aggregator
+from switch_nodes.aggregators.packets import Arrival, answer_empty
+from switch_nodes.aggregators.sender import AggregatorSender
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, aggregator_table
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding import ForwardProgram
-from switch_nodes.jobs import AggregatorKnobs, JobMember
-from workloads.blocks import BlockSummed, Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged
+from switch_nodes.jobs import AggregatorKnobs
+from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, SlotChanged
 from workloads.machine import Buffer
-from workloads.wire.aggregation import (
-    AggregationHeader,
-    DatagramError,
-    DatagramFlag,
-    DatagramKind,
-    Policy,
-    decode_datagram,
-)
+from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
 
 __all__ = ["AggregatorProgram"]
 
+_ECN, _OVERFLOW = int(DatagramFlag.ECN), int(DatagramFlag.OVERFLOW)
+_COLLISION = int(DatagramFlag.COLLISION)
 _AGES: dict[str, Callable[[int], int]] = {
     "none": lambda priority: priority,
     "minus1": lambda priority: max(0, priority - 1),
@@ -43,26 +38,24 @@ _COUNTERS = (
 )  # fmt: skip
 
 
-class AggregatorProgram(ForwardProgram):
+class AggregatorProgram(AggregatorSender):
     """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
 
     policy = Policy.ATP
     judge_class = SlotJudge
-    counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *ENTRANCE_REASONS, *DROP_REASONS.values())
+    counter_names = (*AggregatorSender.counter_names, *_COUNTERS, *ENTRANCE_REASONS, *DROP_REASONS.values())
 
     def __init__(self, config: SwitchConfig, knobs: AggregatorKnobs) -> None:
         """Raises ScenarioError for jobs and knobs that cannot be served."""
-        super().__init__(config)
         check_knobs(config.name, knobs)
         check_aggregator_jobs(config)
-        self.knobs, self._traced = knobs, config.trace
-        self.memory = Memory(config.memory)
+        super().__init__(config, knobs)
+        self._traced = config.trace
         self.judge = self.judge_class(self.memory, knobs)
         self.served = {job.job: ServedJob(job) for job in config.jobs}
         self._entrance = Entrance(self.served, self.policy)
         self._table = aggregator_table(knobs)
         self._age = _AGES[knobs.age]
-        self._now = 0
         self._actions: dict[SlotAction, Callable[[Arrival], None]] = {
             action: getattr(self, action.value) for action in SlotAction
         }
@@ -80,18 +73,24 @@ class AggregatorProgram(ForwardProgram):
             self.forward(port, frame)
         elif isinstance(arrival, ContributionIgnored):
             self._ignore(arrival)
-        elif arrival.found.header.kind in CONTRIBUTIONS:
+        else:
+            self._handle(arrival)
+
+    def _handle(self, a: Arrival) -> None:
+        a.served.touched = self._now
+        kind = a.found.header.kind
+        if kind in CONTRIBUTIONS:
             self.count("data_in")
-            self._step(arrival, self.judge.of_contribution(arrival))
-        elif arrival.found.header.kind == DatagramKind.RESULT:
+            self._step(a, self.judge.of_contribution(a))
+        elif kind == DatagramKind.RESULT:
             self.count("results_in")
-            arrival.served.delivered.add(arrival.block)
-            self._step(arrival, self.judge.of_result(arrival))
+            a.served.delivered.add(a.block)
+            self._step(a, self.judge.of_result(a))
         elif self.knobs.reminder:
             self.count("reminders_in")
-            self._step(arrival, self.judge.of_reminder(arrival))
+            self._step(a, self.judge.of_reminder(a))
         else:
-            self._drop(arrival, "unexpected")
+            self._drop(a, "unexpected")
 
     def _step(self, a: Arrival, event: SlotEvent) -> None:
         index = a.found.header.slot
@@ -123,22 +122,12 @@ class AggregatorProgram(ForwardProgram):
             self._send_slot(a, slot, "complete")
         else:
             self._tell_sum(a, slot)
-            flags = (slot.congested and DatagramFlag.ECN) | (slot.overflow and DatagramFlag.OVERFLOW)
+            flags = (_ECN if slot.congested else 0) | (_OVERFLOW if slot.overflow else 0)
             header = slot.header_of(a.found.header)._replace(
-                kind=DatagramKind.RESULT, flags=int(flags), new_slot=a.found.header.slot
+                kind=DatagramKind.RESULT, flags=flags, new_slot=a.found.header.slot
             )
             self._send_result(a, header, slot.payload, from_service=True)
         self.memory.free(a.found.header.slot, self._now)
-
-    def _tell_sum(self, a: Arrival, slot: Aggregator) -> None:
-        """Late copies of all contributions make the sum once more: it is the same, and nobody needs it."""
-        served, entered = a.served, tuple(slot.entered)
-        repeated = a.block in served.delivered
-        served.delivered.add(a.block)
-        if not repeated:
-            self.tell(BlockSummed(served.job, a.block, a.found.header.slot, entered))
-        if repeated or self.knobs.ps_copy:
-            self._tell_partial(slot, a.found.header.slot, "repeated" if repeated else "complete")
 
     def repeat_sum(self, a: Arrival) -> None:
         slot = self._note(a)
@@ -155,7 +144,7 @@ class AggregatorProgram(ForwardProgram):
         self.count("collided")
         self.tell(Collided(a.served.job, a.block, a.rank, header.slot, slot.served.job, slot.block))
         slot.priority = self._age(slot.priority)
-        self._send_on(a, DatagramFlag.COLLISION)
+        self._send_on(a, _COLLISION)
 
     def evict(self, a: Arrival) -> None:
         """One in, one out."""
@@ -218,57 +207,9 @@ class AggregatorProgram(ForwardProgram):
         slot.priority = max(slot.priority, a.found.header.priority)
         return slot
 
-    def _occupant(self, index: int) -> Aggregator:
-        slot = self.memory.slots[index]
-        assert slot is not None, "the table asks for this action only of an occupied slot"
-        return slot
-
     def _complete(self, slot: Aggregator) -> None:
         self.count("completed")
         slot.served.useful_ns += self._now - slot.opened
-
-    def _send_slot(self, a: Arrival, slot: Aggregator, reason: str) -> None:
-        """The packet goes on with what is in the slot instead of what it brought."""
-        header, served = a.found.header, a.served
-        flags = header.flags & ~DatagramFlag.EDGE
-        if slot.congested or a.congested:
-            flags |= DatagramFlag.ECN
-        if slot.overflow:
-            flags |= DatagramFlag.OVERFLOW
-        if not served.collects and slot.bitmap == served.target:
-            flags |= DatagramFlag.EDGE
-        self._tell_partial(slot, header.slot, reason)
-        self._emit_to(served.server, remade(a, slot.header_of(header)._replace(flags=int(flags)), slot.payload))
-
-    def _send_occupant(self, a: Arrival, reason: str) -> None:
-        """What is in the slot goes to its own server, and the slot is empty."""
-        index = a.found.header.slot
-        slot = self._occupant(index)
-        self.count(reason)
-        self._tell_partial(slot, index, reason)
-        self._emit_to(slot.served.server, from_slot(slot, index))
-        self.memory.free(index, self._now)
-
-    def _send_on(self, a: Arrival, added: int) -> None:
-        header, flags = a.found.header, a.flags(added)
-        frame = bytes(a.frame) if flags == header.flags else remade(a, header._replace(flags=flags), a.found.payload)
-        self._emit_to(a.served.server, frame)
-
-    def _send_result(self, a: Arrival, header: AggregationHeader, payload: Buffer, *, from_service: bool) -> None:
-        copy = from_service and self.knobs.ps_copy
-        for member, frame in result_frames(a, header, payload, from_service=from_service, copy=copy):
-            self.count("results_out")
-            self._emit_to(member, frame)
-
-    def _spread(self, a: Arrival) -> None:
-        """Switches of other racks may have something, too."""
-        for member in a.served.heads:
-            self._emit_to(member, redirected(a, member))
-
-    def _emit_to(self, member: JobMember, frame: bytes) -> None:
-        """Also out of the port that a packet came in by: what leaves is the switch's own."""
-        port = self.macs.lookup(member.mac, frame)
-        self.emit(member.port if port is None else port, frame)
 
     def finish(self, now: int) -> None:
         """All jobs depart. What late copies opened after their block's result is no leftover of a job: the control plane
@@ -281,7 +222,7 @@ class AggregatorProgram(ForwardProgram):
                 else:
                     open_slots[slot.served.job] += 1
         for served in self.served.values():
-            served.occupy(0, now)
+            served.depart()
             self.tell(
                 MemoryAtEnd(
                     served.job, served.config.first_slot, served.config.slots, open_slots[served.job],
@@ -289,10 +230,6 @@ class AggregatorProgram(ForwardProgram):
                 )
             )  # fmt: skip
         super().finish(now)
-
-    def _tell_partial(self, slot: Aggregator, index: int, reason: str) -> None:
-        entered = tuple(slot.entered)
-        self.tell(PartialSent(slot.served.job, slot.block, index, entered, slot.bitmap, reason))
 
     def _drop(self, a: Arrival, reason: str) -> None:
         self._ignore(ContributionIgnored(a.served.job, a.rank, a.block, a.found.header.slot, reason))

@@ -24,6 +24,7 @@ __all__ = ["Arrival", "answer_empty", "from_slot", "redirected", "remade", "resu
 _ECT = 0x02
 """traffic class of what the switch sends by itself: ECN-capable"""
 _TOS, _TTL = 15, 22
+_ECN = int(DatagramFlag.ECN)
 
 
 class Arrival(NamedTuple):
@@ -45,7 +46,7 @@ class Arrival(NamedTuple):
     def flags(self, added: int = 0) -> int:
         """Of what it becomes."""
         flags = self.found.header.flags | added
-        return int(flags | DatagramFlag.ECN if self.congested else flags)
+        return flags | _ECN if self.congested else flags
 
 
 def _remade(a: Arrival, dst_mac: bytes, dst_ip: bytes) -> Envelope:

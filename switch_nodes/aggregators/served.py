@@ -42,6 +42,8 @@ class ServedJob:
         self.delivered: set[int] = set()
         """blocks whose results have passed: what is told, and decides nothing"""
         self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
+        self.touched = 0
+        """when the last packet of the job came"""
         self._since = 0
 
     def racks_in(self, bitmap: int) -> int:
@@ -57,3 +59,7 @@ class ServedJob:
         self.occupied += amount
         if self.occupied > self.peak:
             self.peak = self.occupied
+
+    def depart(self) -> None:
+        """What is still in use counts until the job's last packet."""
+        self.occupy(0, max(self.touched, self._since))

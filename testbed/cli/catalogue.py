@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 
 from testbed.faults.healing import kind_of
+from testbed.plan.jobs import plan_jobs
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
@@ -85,7 +86,10 @@ def _summary(scenario: Scenario) -> Iterator[str]:
     above = f" and {switches} switches" if switches > 1 else ""
     yield f"  network   {scenario.topology.kind} of {hosts} hosts{idle}{above}, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
     size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
-    yield f"  job       {job.collective}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
+    if scenario.jobs:
+        yield from _jobs(scenario)
+    else:
+        yield f"  job       {job.collective}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
     sizes = geometry_of(job, transport)
     if sizes is not None:
         yield (
@@ -100,3 +104,23 @@ def _summary(scenario: Scenario) -> Iterator[str]:
         rate = "" if flow.rate_bps is None else f", {format_rate(flow.rate_bps)}"
         yield f"  tenant    {flow.name} ({flow.kind}, {flow.source} to {flow.target}{rate})"
     yield f"  expect    {scenario.expect}"
+
+
+_SHOWN_JOBS = 16
+
+
+def _jobs(scenario: Scenario) -> Iterator[str]:
+    """One line for each."""
+    yield f"  jobs      {len(scenario.jobs)} of {scenario.job.collective}"
+    for planned in plan_jobs(scenario)[:_SHOWN_JOBS]:
+        job, compute = planned.job, planned.workloads[0].compute
+        model = "" if job.model is None else f"{job.model.name or 'layers'} / {job.scale}, "
+        takes_ns = 0 if compute is None else sum(layer.forward_ns + layer.backward_ns for layer in compute.layers)
+        computes = f", {takes_ns / 1e6:.1f} ms of computing each" if takes_ns else ""
+        start = f", from {format_duration(job.arrival_ns)} on" if job.arrival_ns else ""
+        yield (
+            f"    {planned.number:4} {job.name}: {len(job.hosts)} workers ({job.hosts[0]} to {job.hosts[-1]}), {job.iterations} x "
+            f"{model}{4 * planned.workloads[0].elements:,} bytes of {job.dtype}{computes}{start}"
+        )
+    if len(scenario.jobs) > _SHOWN_JOBS:
+        yield f"         and {len(scenario.jobs) - _SHOWN_JOBS} more"

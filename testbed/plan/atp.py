@@ -34,12 +34,13 @@ def plan_atp(scenario: Scenario) -> Plan:
     salt = draw.randrange(1 << 32)
     racks = {job.number: _racks(scenario.topology, job) for job in jobs}
     workers = tuple(worker for job in jobs for worker in _workers(scenario, job, racks[job.number], salt, draw))
+    plain = replace(scenario, switch=replace(scenario.switch, program="forward"))
     switches = tuple(
         replace(
-            switch, rings=(), memory=scenario.switch.memory, knobs=scenario.switch.knobs,
+            switch, program=scenario.switch.program, memory=scenario.switch.memory, knobs=scenario.switch.knobs,
             jobs=tuple(_configs(scenario, jobs, racks, switch)),
         )
-        for switch in plan_switches(scenario, jobs[0].arithmetic)
+        for switch in plan_switches(plain, jobs[0].arithmetic)
     )  # fmt: skip
     return Plan(scenario, workers, switches, (), servers=tuple(_servers(scenario, jobs, salt)))
 
@@ -118,7 +119,7 @@ def _configs(
     switch: SwitchConfig,
 ) -> Iterable[JobConfig]:
     """What one switch is told: the jobs whose workers or server are at its ports, where it sums at all."""
-    if switch.program == "forward":
+    if scenario.switch.program == "forward":
         return
     for job in jobs:
         own, server = racks[job.number], _server(job)

@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import message_layout
+from testbed.checkers.reference import workers_in
 from testbed.history import Record
 from testbed.plan import Plan
 from testbed.report.terminal import wants_color
@@ -24,7 +25,7 @@ class Progress:
 
     def __init__(self, plan: Plan, stream: TextIO, *, no_color: bool = False) -> None:
         self._stream, self._plan = stream, plan
-        self._iterations = plan.workers[0].workload.iterations
+        self._iterations = max(worker.workload.iterations for worker in plan.workers)
         self._results = message_layout(CheckContext(plan, ())).total if plan.ring_workers else 0
         """per worker"""
         self._workers = len(plan.workers)
@@ -83,7 +84,7 @@ class Progress:
         elif event == "CollectiveCompleted":
             number = record["iteration"]
             self._completed[number] = self._completed.get(number, 0) + 1
-            if self._completed[number] == self._workers and self._worth_a_line(number):
+            if self._completed[number] == len(workers_in(self._plan, number)) and self._worth_a_line(number):
                 return f"{at}iteration {number + 1} of {self._iterations} complete{self._quality()}"
         elif event == "QpFailed":
             return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
@@ -109,7 +110,7 @@ class Progress:
         return "" if self._accuracy is None else f", accuracy {self._accuracy:.1%}"
 
     def _state(self) -> str:
-        done = sum(count == self._workers for count in self._completed.values())
+        done = sum(count == len(workers_in(self._plan, number)) for number, count in self._completed.items())
         text = f"iteration {min(done + 1, self._iterations)} of {self._iterations}"
         if self._counts_messages:
             text += f", {self._received:,} of {self._results * self._workers:,} results"
@@ -140,7 +141,8 @@ class Progress:
 
     def _draw(self) -> None:
         results = sum(self._completed.values())
-        total, done = self._iterations * self._workers, float(results)
+        total = sum(worker.workload.iterations for worker in self._plan.workers)
+        done = float(results)
         if self._counts_messages:
             total, done = self._results * self._workers, float(self._received)
         self._bar.update(self._task, completed=done / max(1, total), description=self._state())

@@ -40,7 +40,7 @@ def _what(result: dict[str, Any]) -> list[Line]:
     if metrics["gradient_bytes"]:
         lines.append(
             Line(
-                f"each worker's gradient has {byte_size(metrics['gradient_bytes'])}; {done} of "
+                f"{_whose(metrics)} {byte_size(metrics['gradient_bytes'])}; {done} of "
                 f"{amount(len(iterations), 'iteration')} done",
                 "",
                 2,
@@ -52,6 +52,11 @@ def _what(result: dict[str, Any]) -> list[Line]:
             Line(f"the model classifies {training['accuracy']:.1%} of the images that it never saw correctly", "", 2)
         )
     return lines
+
+
+def _whose(metrics: dict[str, Any]) -> str:
+    sizes = {job["gradient_bytes"] for job in (metrics.get("jobs") or {"each": ()})["each"]}
+    return "each worker's gradient has" if len(sizes) < 2 else "gradients have up to"
 
 
 def _faults(result: dict[str, Any]) -> list[Line]:

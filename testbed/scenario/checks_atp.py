@@ -10,7 +10,7 @@ from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PRIORITIES
 from testbed.scenario.problems import KeyPath, Problems, closest, show
-from topologies import LinkShape, Topology
+from topologies import LinkShape, Topology, attachment
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 
 __all__ = ["WITH_SERVER", "check_atp", "check_atp_fault", "check_atp_keys", "check_atp_nics", "with_server"]
@@ -82,6 +82,11 @@ def check_atp(
     name = job.collective
     if name not in WITH_SERVER:
         return
+    if attachment(topology) is not None:
+        problems.add(
+            ("job", "collective"), f"{name} knows no accelerator", found=f"the {topology.kind} topology",
+            allowed="any other topology.kind",
+        )  # fmt: skip
     hosts = len(job.hosts) or len(topology.hosts) - 1
     if transport.congestion_control != "none":
         problems.add(

@@ -8,7 +8,7 @@ from testbed.scenario.model import Job
 from testbed.scenario.names import DATAGRAM_COLLECTIVES, MOST_JOBS
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.units import format_duration
-from topologies import MAX_HOSTS, Topology
+from topologies import MAX_HOSTS, MAX_PORTS, Topology
 
 __all__ = ["check_arrivals", "check_entries", "check_layered", "check_rack"]
 
@@ -16,9 +16,16 @@ _SERVERLESS = ("switchml",)
 """collectives without a parameter server"""
 
 
-def check_rack(problems: Problems, topology: Topology, job: Job) -> None:
-    """More hosts than one job of RoCE connections is known to work with."""
+def check_rack(problems: Problems, topology: Topology, job: Job, world: str | None) -> None:
+    """More hosts than one job of RoCE connections, or a switch of this machine, is known to work with."""
     hosts = len(topology.hosts)
+    if topology.kind == "rack" and hosts > MAX_PORTS and world == "emulated":
+        problems.add(
+            ("topology", "hosts"),
+            "too many hosts for the emulated world",
+            found=str(hosts),
+            allowed=f"at most {MAX_PORTS}, the ports of a switch; or world: simulated",
+        )
     if topology.kind == "rack" and hosts > MAX_HOSTS and job.collective not in DATAGRAM_COLLECTIVES:
         problems.add(
             ("topology", "hosts"),

@@ -40,6 +40,8 @@ def dump_entry(job: Job) -> dict[str, Any]:
         "iterations": job.iterations,
         "window_packets": job.window_packets,
         "seed_offset": job.seed_offset,
+        "scale": job.scale,
+        "arrival": format_duration(job.arrival_ns),
     }
     return result | _when(job)
 
@@ -53,6 +55,7 @@ def _gradient(job: Job) -> dict[str, Any]:
     else:
         known = job.model.name in model_names() and job.model == create_model(job.model.name)
         result |= {"model": job.model.name} if known else {"layers": [_layer(layer) for layer in job.model.layers]}
+    if job.model is not None or job.scale != Job().scale:
         result["scale"] = job.scale
     if job.compute is not None:
         result["compute"] = _compute(job.compute)

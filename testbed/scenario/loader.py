@@ -133,7 +133,7 @@ class _Build:
             if top and top.time_limit:
                 check_arrivals(self.problems, entries or [(("job",), job)], top.time_limit)
         if topology and job:
-            check_rack(self.problems, topology[0], job)
+            check_rack(self.problems, topology[0], job, top.world if top else None)
         if topology and job:
             check_fabric(self.problems, topology[0], job)
             check_machines(self.problems, topology[0], job)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.faults.model import Fault
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
-from topologies import LinkShape, Node, Topology
+from topologies import MAX_PORTS, LinkShape, Node, Topology
 from workloads.models import Model
 
 __all__ = ["CONTROLLER", "BackgroundFlow", "Compute", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
@@ -230,9 +230,10 @@ class Scenario:
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """Where it can run: clocks of their own exist in virtual time only, TCP in the kernel only, and a controller only
-        where Open vSwitch is."""
+        """Where it can run: clocks of their own exist in virtual time only, as switches with more than `MAX_PORTS` ports do, TCP
+        in the kernel only, and a controller only where Open vSwitch is."""
         controller = any(getattr(fault, "node", "") == CONTROLLER for fault in self.faults)
         if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)
-        return ("simulated",) if self.clocks != TRUE_CLOCKS else ("emulated", "simulated")
+        virtual = self.clocks != TRUE_CLOCKS or len(self.topology.hosts) > MAX_PORTS
+        return ("simulated",) if virtual else ("emulated", "simulated")

@@ -79,13 +79,13 @@ def seen(port: int, frame: bytes) -> Sent:
 
 
 def job_config(
-    job: int = 7, *, first: int = 0, workers: int = 3, memory: int = MEMORY, dtype: str = "int32"
+    job: int = 7, *, first: int = 0, workers: int = 3, memory: int = MEMORY, dtype: str = "int32", window: int = 1
 ) -> JobConfig:
     """Workers behind ports first .. first + workers - 1, the server behind the next."""
     hosts = [JobMember(n - first, member_mac(n), member_ip(n), n) for n in range(first, first + workers + 1)]
     return JobConfig(
         job, tuple(hosts[:-1]), SERVICE_MAC, SERVICE_IP, 0, memory, elements=8, arithmetic=ArithmeticSpec("sum", dtype),
-        server=replace(hosts[-1], rank=-1),
+        server=replace(hosts[-1], rank=-1), window=window,
     )  # fmt: skip
 
 

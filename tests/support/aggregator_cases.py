@@ -377,6 +377,17 @@ def reclaim_follows_the_count(programs: Programs) -> None:
         assert bench.collided == [(7, last, 7, 0)] * 2
 
 
+def reclaim_needs_a_window(programs: Programs) -> None:
+    """Blocks that may be outstanding together are no successors of one another."""
+    for make in programs:
+        bench = Bench(make, job_config(window=9))
+        bench.send(0, 0)
+        assert only(bench.send(0, 8)).flags == COLLISION
+        bench = Bench(make, job_config(window=8))
+        bench.send(0, 0)
+        assert bench.send(0, 8) == []
+
+
 def no_reclaim_without_the_knob(programs: Programs) -> None:
     for make in programs:
         bench = Bench(make, knobs=replace(EARLY, reclaim=False))
@@ -583,8 +594,20 @@ def memory_is_told(programs: Programs) -> None:
     bench.send(0, 2, job=two)
     first, second = bench.at_end()
     assert (first.first_slot, first.slots, first.values, first.open, first.peak_occupied) == (0, 8, 8, 1, 2)
-    assert (first.busy_ns, first.useful_ns) == (5000, 2000)
+    assert (first.busy_ns, first.useful_ns) == (3000, 2000)
     assert (second.job, second.open, second.peak_occupied, second.busy_ns, second.useful_ns) == (4, 1, 1, 0, 0)
+
+
+def memory_is_told_until_the_last_packet(programs: Programs) -> None:
+    """What is left counts no longer than its job; what was evicted after that, until then."""
+    one, two = job_config(3), job_config(4, first=4)
+    for evicted in (False, True):
+        bench = Bench(programs.esa, one, two)
+        bench.send(0, 0, job=one)
+        bench.send(0, 1, job=one)
+        bench.send(0, 2, job=two)
+        bench.send(0, 1 if evicted else 3, job=two, priority=5)
+        assert bench.at_end()[0].busy_ns == (1000 + 2 * 2000 if evicted else 1000)
 
 
 CASES: dict[str, Callable[[Programs], None]] = {
@@ -595,10 +618,10 @@ CASES: dict[str, Callable[[Programs], None]] = {
         different_ports_reduction, collision, a_marked_packet_is_not_aggregated, resend_never_allocates, resend_flushes,
         resent_result, results_free_their_own_slot, a_result_frees_what_is_incomplete, a_repair_frees_and_passes,
         an_overflow_is_not_final, results_keep_their_header, congestion_is_carried, sums_wrap, sums_saturate,
-        largest_exponents, exponents_alone, ghosts_are_reclaimed, reclaim_follows_the_count, no_reclaim_without_the_knob,
+        largest_exponents, exponents_alone, ghosts_are_reclaimed, reclaim_follows_the_count, reclaim_needs_a_window, no_reclaim_without_the_knob,
         reclaim_is_of_one_job, a_ghost_is_no_leftover, copies_of_all_are_the_same_sum_again, preemption,
         a_tie_keeps_the_occupant, a_slot_has_its_highest_priority, atp_knows_no_priority, who_is_alone_preempts_nobody,
         ageing, early_release, a_kept_sum_can_be_evicted, reminders, no_reminders_without_the_knob, contradictions,
-        bad_packets, results_come_from_the_server, memory_is_told,
+        bad_packets, results_come_from_the_server, memory_is_told, memory_is_told_until_the_last_packet,
     )
 }  # fmt: skip

@@ -161,6 +161,11 @@ class ReclaimsWithoutModulus(SlotJudge):
         return (header.tensor, header.sequence) > (slot.tensor, slot.sequence)
 
 
+class ReclaimsWithinTheWindow(SlotJudge):
+    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+        return a.found.header.sequence > slot.sequence
+
+
 class ReclaimAddsToTheGhost(AggregatorProgram):
     """The slot changes its owner and keeps its value."""
 
@@ -343,6 +348,7 @@ MUTANTS: dict[Mutant, str] = {
     ReclaimsNothing: "ghosts_are_reclaimed",
     ReclaimsTheNewer: "reclaim_follows_the_count",
     ReclaimsWithoutModulus: "reclaim_follows_the_count",
+    ReclaimsWithinTheWindow: "reclaim_needs_a_window",
     ReclaimAddsToTheGhost: "ghosts_are_reclaimed",
     ReclaimEvicts: "ghosts_are_reclaimed",
     CollisionUnmarked: "collision",

@@ -138,7 +138,7 @@ class Network:
             levels = RackLevels(racks, used.index(here) if here in used else None, layout.server_rack == here)
         return JobConfig(
             job, tuple(hosts[:-1]), SERVICE_MAC, SERVICE_IP, 0, self.memory, elements=8,
-            arithmetic=ArithmeticSpec("sum", "int32"), server=replace(hosts[-1], rank=-1), levels=levels,
+            arithmetic=ArithmeticSpec("sum", "int32"), server=replace(hosts[-1], rank=-1), window=self.window, levels=levels,
         )  # fmt: skip
 
     def _switch(self, make: MakeProgram, leaf: str, knobs: AggregatorKnobs) -> ForwardProgram:
@@ -218,7 +218,9 @@ class Network:
             own = slot.served.job == came.header.job
             here = came.header.job in program.served and came.src_ip in program.served[came.header.job].by_ip
             local = here and any(m.ip == came.src_ip for m in program.served[came.header.job].here)
-            assert not (own and local and slot.sequence < came.header.sequence), "an old block keeps the slot"
+            assert not (own and local and slot.sequence + self.window <= came.header.sequence), (
+                "an old block keeps the slot"
+            )
 
     # Hosts
 

@@ -105,5 +105,5 @@ class Schedules(RuleBasedStateMachine):
             self.network.check_end()
 
 
-Schedules.TestCase.settings = settings(max_examples=80, stateful_step_count=50, deadline=None)
+Schedules.TestCase.settings = settings(max_examples=50, stateful_step_count=50, deadline=None)
 TestSchedules = Schedules.TestCase

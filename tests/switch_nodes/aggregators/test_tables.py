@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
+from switch_nodes.aggregators.checks import AGES, FREES
+from switch_nodes.aggregators.diagrams import slot_diagram
 from switch_nodes.aggregators.policies import atp_knobs
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, aggregator_table
 from switch_nodes.jobs import AggregatorKnobs
@@ -15,6 +19,7 @@ from tests.support.aggregator_bench import Bench, MakeProgram, job_config
 from workloads.blocks import SlotChanged
 from workloads.wire.aggregation import DatagramFlag
 
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 Step = tuple[SlotState, SlotEvent, SlotState]
 KNOBS = [
     AggregatorKnobs(preempt=preempt, free=free, reminder=reminder, reclaim=reclaim)
@@ -77,3 +82,16 @@ def test_every_drop_has_a_reason_and_a_counter() -> None:
     drops = {action for action in SlotAction if action.name.startswith("DROP_")}
     assert drops == set(DROP_REASONS)
     assert set(DROP_REASONS.values()) <= set(AtpProgram.counter_names)
+
+
+@pytest.mark.parametrize(("page", "knobs"), [("atp.md", atp_knobs()), ("esa.md", AggregatorKnobs())])
+def test_documentation_shows_the_table(page: str, knobs: AggregatorKnobs) -> None:
+    assert f"```mermaid\n{slot_diagram(knobs)}```\n" in (DOCS / page).read_text(encoding="utf-8")
+
+
+def test_documentation_names_every_knob_and_counter() -> None:
+    esa, atp = ((DOCS / page).read_text(encoding="utf-8") for page in ("esa.md", "atp.md"))
+    knobs = [field.name for field in dataclasses.fields(AggregatorKnobs)]
+    assert [name for name in (*knobs, *AGES, *FREES) if f"`{name}`" not in esa] == []
+    own = set(AtpProgram.counter_names) - {"forwarded", "flooded", "filtered", "runt"}
+    assert [name for name in sorted(own) if name not in atp] == []

@@ -60,6 +60,15 @@ def test_written_out_it_loads_back(tmp_path):
     assert make_plan(again).switches == make_plan(scenario).switches
 
 
+def test_what_all_have_is_not_taken_over_again_when_it_loads_back():
+    base = "job: {collective: switchml, scale: 500, arrival: 5ms, size: 8kB, window_packets: 3}\n"
+    scenario = parse(
+        "  - {workers: 2}\n  - {workers: 2, arrival: 0ms, scale: 1000, size: 4kB, window_packets: 64}\n", base
+    )
+    assert [(job.scale, job.arrival_ns) for job in scenario.jobs] == [(500, 5_000_000), (1000, 0)]
+    assert parse_scenario(dump_scenario(scenario), "again.yaml") == scenario
+
+
 def test_the_model_of_the_command_line_is_found_from_here(tmp_path, monkeypatch):
     (tmp_path / "net.csv").write_text("layer,elements\na,1000\n")
     monkeypatch.chdir(tmp_path)

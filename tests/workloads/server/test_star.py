@@ -62,7 +62,7 @@ def test_without_faults_every_packet_leaves_once(kind: str, dtype: str) -> None:
     assert not star.told(ContributionIgnored)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30),
     kind=st.sampled_from(["atp", "esa"]),
@@ -90,7 +90,7 @@ def test_two_jobs_of_one_server_do_not_meet() -> None:
     assert {job for job, _, _ in star.sums()} == {1, 2}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30),
     kind=st.sampled_from(["atp", "esa"]),

@@ -1,0 +1,103 @@
+"""ATP and ESA in virtual time: scenarios as a user runs them."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.checkers import CheckContext, run_checks
+from testbed.history import sort_history
+from testbed.plan import make_plan
+from testbed.scenario import load_scenario
+from testbed.verdict import Verdict
+from testbed.worlds.simulated import simulate
+from testbed.worlds.simulated.world import Simulation
+
+SMALL = ["job.size=40kB", "job.iterations=2"]
+FABRIC = ["topology={kind: spine_leaf, leaves: 3, spines: 2, hosts_per_leaf: 3, link: {rate: 20Mbps}}"]
+LOSS = ["faults=[{kind: loss, name: loss, links: all, direction: both, rate: 3%}]"]
+
+
+def judged(name: str, overrides: list[str], seed: int = 1) -> CheckContext:
+    plan = make_plan(load_scenario(name, overrides, seed=seed, world="simulated"))
+    return CheckContext(plan, sort_history(simulate(plan)))
+
+
+def assert_passes(context: CheckContext) -> None:
+    assert {
+        found.name: found.detail for found in run_checks(context).results if found.verdict is not Verdict.PASS
+    } == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides"),
+    [
+        ("atp", ["job.dtype=int32"]),
+        ("atp", ["switch.program=forward"]),
+        ("esa", ["switch.program=forward", *LOSS]),
+        ("atp", ["switch.memory=3"]),
+        ("atp-lossy", []),
+        ("atp-two-jobs", LOSS),
+        ("esa-lossy", ["switch.knobs={free: ack}"]),
+        ("esa-lossy", ["switch.knobs={ps_copy: false}", "switch.memory=5"]),
+        ("esa-scarce", [*LOSS, "switch.knobs={age: shift1}"]),
+        ("atp", [*FABRIC, *LOSS]),
+        ("esa", [*FABRIC, *LOSS]),
+    ],
+)
+def test_the_sums_are_right(name: str, overrides: list[str]) -> None:
+    assert_passes(judged(name, [*SMALL, *overrides]))
+
+
+def test_a_real_model_trains() -> None:
+    assert_passes(judged("atp", ["job={collective: atp, workload: digits, iterations: 2}"]))
+
+
+def test_collisions_go_to_the_server_and_move() -> None:
+    context = judged("atp-two-jobs", SMALL)
+    assert_passes(context)
+    assert context.events("Collided")
+    assert sum(told["moved"] for told in context.events("ServerStatistics")) > 0
+
+
+def test_priority_takes_slots_away() -> None:
+    context = judged("esa-scarce", [])
+    assert any(record["reason"] == "evicted" for record in context.events("PartialSent"))
+    ends = {record["node"]: record["t"] for record in context.events("WorkerFinished")}
+    assert max(ends["h3"], ends["h4"]) < min(ends["h1"], ends["h2"]), "the small job first"
+
+
+def test_a_server_that_comes_back_knows_nothing_and_the_job_goes_on() -> None:
+    context = judged("atp-server-restarted", [])
+    assert_passes(context)
+    assert context.restarted_servers == ("h5",)
+
+
+def test_a_server_that_stays_away_ends_the_job_by_its_time_limit() -> None:
+    context = judged("atp", [*SMALL, "faults=[{kind: kill, name: crash, node: h5, from: 5ms}]", "time_limit=2s"])
+    (liveness,) = [found for found in run_checks(context).results if found.name == "liveness"]
+    assert liveness.verdict is Verdict.FAIL
+    assert "the time limit of 2 s was reached, unfinished: h1, h2, h3, h4" in liveness.detail
+    assert "a switch or the server never summed it" in str(liveness.evidence)
+
+
+def test_a_sum_that_overflows_ends_the_job() -> None:
+    context = judged("atp", [*SMALL, "job.dtype=int32sat"])
+    (liveness,) = [found for found in run_checks(context).results if found.name == "liveness"]
+    assert liveness.verdict is Verdict.FAIL
+    assert "gave up with overflow: packet 1 of job 1: a sum left the range of int32" in liveness.detail
+
+
+def test_a_run_waits_for_workers_only() -> None:
+    context = judged("atp", SMALL)
+    last = max(record["t"] for record in context.events("WorkerFinished"))
+    assert max(record["t"] for record in context.events("NodeExited")) == last
+
+
+def test_the_compiled_loop_makes_the_same_history() -> None:
+    histories = []
+    for native in (True, False):
+        records: list[dict[str, object]] = []
+        plan = make_plan(load_scenario("esa-lossy", SMALL, world="simulated"))
+        Simulation(plan, records.append, native=native).run()
+        histories.append(records)
+    assert histories[0] == histories[1]

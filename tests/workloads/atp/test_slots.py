@@ -1,0 +1,59 @@
+"""The slot table of a job: free of collisions inside it, the same at everybody, different between jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from workloads.atp.slots import SlotTable
+
+
+def slots(table: SlotTable, window: int) -> list[int]:
+    return [table[entry] for entry in range(window)]
+
+
+@pytest.mark.parametrize(("window", "memory"), [(1, 1), (16, 16), (16, 64), (100, 101), (1, 65536), (64, 65536)])
+def test_no_two_entries_share_an_index(window: int, memory: int) -> None:
+    found = slots(SlotTable(3, window, memory, 7), window)
+    assert len(set(found)) == window
+    assert all(0 <= slot < memory for slot in found)
+
+
+@pytest.mark.parametrize(("window", "memory"), [(24, 8), (25, 8), (5, 1)])
+def test_where_there_are_too_few_they_are_shared_evenly(window: int, memory: int) -> None:
+    uses = Counter(slots(SlotTable(3, window, memory, 7), window))
+    assert max(uses.values()) <= -(-window // memory)
+    assert sum(uses.values()) == window
+
+
+def test_it_follows_from_job_and_salt_alone() -> None:
+    one = slots(SlotTable(1, 20, 1000, 5), 20)
+    assert slots(SlotTable(1, 20, 1000, 5), 20) == one
+    others = [slots(SlotTable(2, 20, 1000, 5), 20), slots(SlotTable(1, 20, 1000, 6), 20)]
+    assert all(sum(mine == theirs for mine, theirs in zip(one, other, strict=True)) < 3 for other in others)
+
+
+def test_a_proposal_is_free_and_another_one_each_time() -> None:
+    table = SlotTable(1, 20, 1000, 5)
+    seen = {table[4]}
+    for _ in range(10):
+        proposed = table.propose(4)
+        assert proposed not in seen
+        assert proposed not in slots(table, 20)
+        seen.add(proposed)
+        table.move(4, proposed)
+        assert table[4] == proposed
+
+
+def test_where_no_index_is_free_an_entry_stays() -> None:
+    table = SlotTable(1, 8, 8, 5)
+    assert table.propose(3) == table[3]
+    assert SlotTable(1, 3, 1, 5).propose(0) == 0
+
+
+def test_what_an_entry_left_is_free_for_others() -> None:
+    table = SlotTable(1, 2, 3, 5)
+    left, (free,) = table[0], {0, 1, 2} - {table[0], table[1]}
+    table.move(0, free)
+    assert table.propose(1) == left

@@ -1,0 +1,140 @@
+"""Sliding window, gaps, timers and AIMD of an ATP worker."""
+
+from __future__ import annotations
+
+from workloads.atp.window import SendWindow
+
+
+def ready(_: int) -> bool:
+    return True
+
+
+def take_all(window: SendWindow, now: int = 0) -> list[tuple[int, str]]:
+    taken = []
+    while (found := window.take(ready)) is not None:
+        window.left(found[0], now)
+        taken.append(found)
+    return taken
+
+
+def settle(window: SendWindow, packets: list[int], now: int = 10, marked: bool = False) -> None:
+    for packet in packets:
+        window.settle(packet, now, marked=marked)
+
+
+def started(size: int = 4, packets: int = 20, **more: bool) -> SendWindow:
+    window = SendWindow(size, 1000, **more)
+    window.start(packets)
+    return window
+
+
+def test_it_slides_behind_the_oldest_packet_without_a_result() -> None:
+    window = started()
+    assert take_all(window) == [(packet, "") for packet in range(4)]
+    settle(window, [0, 1])
+    assert take_all(window) == [(4, ""), (5, "")]
+    settle(window, [3, 4])
+    assert take_all(window) == [(2, "gap")]
+    settle(window, [2])
+    assert take_all(window) == [(packet, "") for packet in range(6, 9)]
+
+
+def test_a_gap_lets_what_is_missing_leave_again_once() -> None:
+    window = started(6)
+    take_all(window)
+    settle(window, [3])
+    assert take_all(window) == [(0, "gap"), (1, "gap"), (2, "gap")]
+    settle(window, [5, 1])
+    assert take_all(window) == [(4, "gap")]
+    settle(window, [4])
+    assert not take_all(window)
+
+
+def test_a_result_that_comes_while_a_repetition_waits_ends_it() -> None:
+    window = started()
+    take_all(window)
+    settle(window, [2, 0, 1])
+    assert take_all(window) == [(4, ""), (5, ""), (6, "")]
+
+
+def test_timers_never_give_up_and_back_off() -> None:
+    window = started(1, 3)
+    now, waits = 0, []
+    take_all(window, now)
+    for _ in range(12):
+        due = window.get_timer()
+        assert due is not None
+        assert window.expire(due - 1) == 0
+        waits.append(due - now)
+        now = due
+        assert window.expire(now) == 1
+        assert take_all(window, now) == [(0, "timeout")]
+    assert waits[:5] == [1000, 2000, 4000, 8000, 16000]
+    assert waits[5:] == [16000] * 7
+    window.settle(0, now + 5, marked=False)
+    take_all(window, now + 5)
+    assert window.get_timer() == now + 5 + 16000, "what was repeated says nothing about the way"
+    window.settle(1, now + 105, marked=False)
+    take_all(window, now + 105)
+    assert window.get_timer() == now + 105 + 1000
+
+
+def test_the_wait_is_four_round_trips_at_least() -> None:
+    window = started(1, 3)
+    take_all(window, 0)
+    window.settle(0, 700, marked=False)
+    take_all(window, 700)
+    assert window.get_timer() == 700 + 2800
+
+
+def test_marks_halve_the_window_once_per_window_and_rounds_without_add_one() -> None:
+    window = started(8, 200)
+    sizes = []
+    for number in range(30):
+        (packet,) = [p for p, _ in take_all(window)][:1] if number == 0 else [window.base]
+        settle(window, [window.base], marked=number < 8)
+        take_all(window)
+        sizes.append(window.size)
+    assert sizes[:7] == [8] * 7
+    assert sizes[7] == 4, "eight marks in one window count once"
+    assert sizes[11] == 5
+    assert sizes[16] == 6
+    assert packet >= 0
+
+
+def test_the_window_stays_between_one_packet_and_all() -> None:
+    window = started(4, 1000)
+    take_all(window)
+    for _ in range(20):
+        settle(window, [window.base], marked=True)
+        take_all(window)
+    assert window.size == 1
+    for _ in range(100):
+        settle(window, [window.base])
+        take_all(window)
+    assert window.size == 4
+
+
+def test_without_aimd_marks_mean_nothing() -> None:
+    window = started(4, 100, aimd=False)
+    take_all(window)
+    for _ in range(20):
+        settle(window, [window.base], marked=True)
+        take_all(window)
+    assert window.size == 4
+
+
+def test_tensors_follow_each_other_without_a_gap_in_the_count() -> None:
+    window = started(4, 2)
+    assert take_all(window) == [(0, ""), (1, "")]
+    settle(window, [0, 1])
+    assert window.complete
+    window.start(3)
+    assert (window.first, window.end) == (2, 5)
+    assert take_all(window) == [(2, ""), (3, ""), (4, "")]
+
+
+def test_what_is_not_ready_does_not_leave() -> None:
+    window = started(4, 10)
+    assert window.take(lambda packet: packet < 0) is None
+    assert window.take(ready) == (0, "")
