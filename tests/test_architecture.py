@@ -20,7 +20,7 @@ SANS_IO_FORBIDDEN = {
     "socket", "time", "random", "threading", "asyncio", "mininet", "pyroute2", "logging", "select", "selectors",
     "subprocess", "secrets", "uuid", "datetime",
 }  # fmt: skip
-IO_EDGES = ("workloads/native/", "switch_nodes/dataplane/", "workloads/verbs/")
+IO_EDGES = ("workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "workloads/verbs/")
 
 
 def python_files(folder: str) -> list[Path]:

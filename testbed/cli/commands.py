@@ -43,6 +43,9 @@ COMMANDS = {
     "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair and per slot"),
     "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
     "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
+    "card": Command(
+        "testbed.cli.cards", "aggregation cards: program, configure, check, prove frame by frame, or emulate one"
+    ),
     "interop": Command(
         "testbed.cli.interop", "stock Linux RoCE endpoints in a virtual machine all-reduce through our switch"
     ),

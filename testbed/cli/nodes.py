@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 from switch_nodes.config import SwitchConfig
@@ -26,7 +27,7 @@ from workloads.config import WorkerConfig
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event, event_record
 
-__all__ = ["configure_switch", "configure_worker", "run_switch", "run_worker"]
+__all__ = ["configure_switch", "configure_worker", "drive", "run_switch", "run_worker"]
 
 
 def configure_switch(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +60,7 @@ def run_switch(args: argparse.Namespace) -> int:
 
     program = create_program(config)
     rings = tuple(ring.ring_id for ring in config.rings)
-    _drive(
+    drive(
         program,
         args.ports,
         backpressure=False,
@@ -186,7 +187,7 @@ def run_worker(args: argparse.Namespace) -> int:
         done_at.append(now)
         return now - done_at[0] >= int(args.linger)
 
-    _drive(machine, [args.port], backpressure=True, until=over)
+    drive(machine, [args.port], backpressure=True, until=over)
     return 1 if machine.failed or not machine.finished else 0
 
 
@@ -196,7 +197,7 @@ def _tell(now: int, event: Event) -> None:
     sys.stdout.flush()
 
 
-def _drive(
+def drive(
     machine: Any,
     interfaces: list[str],
     *,
@@ -204,9 +205,11 @@ def _drive(
     until: Callable[[int], bool],
     started: Event | None = None,
     on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
+    control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
 ) -> None:
     """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
-    are received; `on_signal` happens between two turns of the loop, and its event is told."""
+    are received; `on_signal` happens between two turns of the loop, and its event is told. `control`: given the machine's
+    clock, a socket that the loop watches and what to do when it can be read, as of a DataPlane."""
     from switch_nodes.dataplane import DataPlane
 
     origin = time.monotonic_ns()
@@ -225,8 +228,11 @@ def _drive(
                     _tell(now, event)
             return until(now)
 
+        more: dict[str, Any] = {}
+        if control is not None:
+            more["control"], more["on_control"] = control(lambda: time.monotonic_ns() - origin)
         try:
-            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=_tell)
+            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=_tell, **more)
         except OSError as error:
             raise HostCapabilityError(
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",

@@ -27,8 +27,8 @@ __all__ = [
 
 _SWITCH_MEMORY = 1 << 30
 _PROGRAMS_OF = {
-    "netreduce": ("netreduce",),
-    "parallel_netreduce": ("netreduce",),
+    "netreduce": ("netreduce", "fpga"),
+    "parallel_netreduce": ("netreduce", "fpga"),
     "switchml": ("switchml",),
     "atp": ("atp", "forward"),
     "esa": ("esa", "forward"),
@@ -224,7 +224,7 @@ def check_switch_memory(
             found=product,
             allowed=f"at most {PSN_MODULUS // 4} packets (old and new messages must stay apart)",
         )
-    elif switch.program == "netreduce" and hosts is not None:
+    elif switch.program in ("netreduce", "fpga") and hosts is not None:
         size = 2 * window * (hosts + 1) * transport.path_mtu
         if size > _SWITCH_MEMORY:
             problems.add(

@@ -33,6 +33,7 @@ WORLDS = {
 }
 PROGRAMS = {
     "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
+    "fpga": "netreduce on an aggregation card, which is configured through its registers (docs/bring-your-own-fpga.md)",
     "switchml": "adds workers' packets in a pool of slots, each with a shadow copy, and sends the sum to all",
     "atp": "adds workers' packets in slots that a hash chooses, first come first served; what meets a taken one goes on to the server",
     "esa": "as atp, but a packet of higher priority takes the slot, and a complete sum leaves it at once",

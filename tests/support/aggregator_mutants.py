@@ -1,4 +1,4 @@
-"""ATP and ESA programs that are wrong in one way each, and the case that finds it (`aggregator_cases`)."""
+"""ATP and ESA programs that are wrong in one way each, and the case that finds each (`aggregator_cases` and others)."""
 
 from __future__ import annotations
 

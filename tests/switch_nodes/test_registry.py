@@ -6,6 +6,7 @@ import pytest
 from switch_nodes import registry
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.fpga.card import EmulatedCard
 from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.program import SwitchProgram
 from switch_nodes.registry import create_program, program_names, register_program
@@ -43,12 +44,17 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    assert program_names() == ("atp", "esa", "forward", "netreduce", "steer", "switchml")
+    assert program_names() == ("atp", "esa", "forward", "fpga", "netreduce", "steer", "switchml")
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
     steering = replace(config("steer"), steering=SteeringConfig(()))
     assert isinstance(create_program(steering), SteerProgram)
-    assert all(isinstance(create_program(replace(steering, program=name)), SwitchProgram) for name in program_names())
+    others = [name for name in program_names() if name != "fpga"]
+    assert all(isinstance(create_program(replace(steering, program=name)), SwitchProgram) for name in others)
+    card = create_program(config("fpga"))
+    assert isinstance(card, EmulatedCard)
+    assert isinstance(card, SwitchProgram)
+    assert isinstance(card.program, NetReduceProgram)
 
 
 def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,10 +72,10 @@ def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_list_the_known_ones_closest_first() -> None:
     assert refusal("netreduse") == (
         "scenario: switch.program: unknown switch program; found 'netreduse'; "
-        "allowed: netreduce, atp, esa, forward, steer, switchml or path.py:Class"
+        "allowed: netreduce, atp, esa, forward, fpga, steer, switchml or path.py:Class"
     )
-    assert refusal("foreward").endswith("allowed: forward, atp, esa, netreduce, steer, switchml or path.py:Class")
-    assert refusal("zzz").endswith("allowed: atp, esa, forward, netreduce, steer, switchml or path.py:Class")
+    assert refusal("foreward").endswith("allowed: forward, atp, esa, fpga, netreduce, steer, switchml or path.py:Class")
+    assert refusal("zzz").endswith("allowed: atp, esa, forward, fpga, netreduce, steer, switchml or path.py:Class")
 
 
 def test_a_program_of_the_users_own(tmp_path: Path) -> None:

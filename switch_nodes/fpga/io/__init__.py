@@ -1,0 +1,1 @@
+"""Sockets and files that lead to the registers of cards."""

@@ -1,0 +1,251 @@
+"""`tb card`: aggregation cards, real and emulated ones (`docs/bring-your-own-fpga.md`)."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from switch_nodes.config import SwitchConfig
+
+__all__ = ["configure_card", "run_card"]
+
+_ADDRESS = "udp:HOST:PORT, unix:PATH (an agent), or bar:FILE (a PCIe BAR, as /sys/bus/pci/devices/.../resource0)"
+
+
+def configure_card(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb card bitstream --out netreduce.bit
+  sudo ip netns exec c1 ./tb card serve --port c1-eth1 --port c1-eth2 --listen unix:/run/c1.sock
+  ./tb card check --card unix:/run/c1.sock
+  ./tb card program --card unix:/run/c1.sock netreduce.bit
+  ./tb card configure --card unix:/run/c1.sock --config rings.yaml
+  ./tb card golden rack-lossy                     the emulated card, in memory
+  sudo ./tb card golden trace.pcapng --config rings.yaml --card unix:/run/c1.sock --port t1 --port t2
+  ./tb card registers --format markdown
+"""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+
+    def add(name: str, help_text: str, *, card: bool = True) -> argparse.ArgumentParser:
+        child = actions.add_parser(name, help=help_text, description=help_text)
+        if card:
+            child.add_argument("--card", required=True, metavar="ADDRESS", help=_ADDRESS)
+        return child
+
+    registers = add("registers", "the register map; with --card, what is in it now", card=False)
+    registers.add_argument("--card", metavar="ADDRESS", help=_ADDRESS)
+    registers.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
+    check = add("check", "who the card is, what it does, whether its registers can be trusted")
+    check.add_argument("--json", action="store_true", help="as JSON")
+    program = add("program", "load a bitstream, unless it is loaded, and prove that it is")
+    program.add_argument("bitstream", type=Path, metavar="FILE")
+    program.add_argument("--limit", type=_duration, default=60_000_000_000, metavar="TIME", help="default: 60s")
+    configure = add("configure", "apply a configuration in one step, prove it, and let frames pass")
+    _config_option(configure, required=True)
+    configure.add_argument("--no-start", action="store_true", help="frames do not pass yet")
+    add("stop", "let no frame pass")
+    add("reset", "as after power-on; the bitstream stays")
+    _configure_golden(add("golden", "play a trace, and compare every byte with the reference program", card=False))
+    serve = add("serve", "an emulated card on interfaces of this network namespace", card=False)
+    serve.add_argument(
+        "--port", dest="ports", action="append", required=True, metavar="IFACE", help="first: data port 0"
+    )
+    serve.add_argument("--listen", required=True, metavar="ADDRESS", help="udp:127.0.0.1:PORT, unix:PATH")
+    serve.add_argument("--serial", default="emulated-0", metavar="TEXT", help="register SERIAL, up to 16 bytes")
+    serve.add_argument("--load-time", type=_duration, default=0, metavar="TIME", help="of a bitstream (0s)")
+    serve.add_argument(
+        "--fault",
+        dest="faults",
+        action="append",
+        default=[],
+        metavar="FAULT",
+        help="what is wrong with it: wrong-bitstream, programming-fails:N, agent-dies:N, stops-passing:N, garbage-reads:N, noisy-reads:N",
+    )
+    bitstream = add("bitstream", "write the reference bitstream of the emulated card", card=False)
+    bitstream.add_argument("--out", type=Path, required=True, metavar="FILE")
+
+
+def _configure_golden(child: argparse.ArgumentParser) -> None:
+    child.add_argument(
+        "trace",
+        metavar="TRACE",
+        help="a scenario (what its switch gets in a simulated run), or a .pcapng or .pcap file with --config",
+    )
+    child.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="of the scenario"
+    )
+    child.add_argument("--seed", type=int, metavar="N", help="of the scenario")
+    _config_option(child, required=False)
+    child.add_argument(
+        "--ports",
+        dest="port_count",
+        type=int,
+        metavar="N",
+        help="of the switch in the file of --config (default: as many as it names)",
+    )
+    child.add_argument("--card", metavar="ADDRESS", help=f"{_ADDRESS}; default: the emulated card, in memory")
+    child.add_argument(
+        "--port",
+        dest="interfaces",
+        action="append",
+        default=[],
+        metavar="IFACE",
+        help="interface here that leads to data port 0, then 1, ...; with --card",
+    )
+    child.add_argument("--frames", type=int, metavar="N", help="only the first N")
+    child.add_argument(
+        "--patience", type=_duration, default=1_000_000_000, metavar="TIME", help="for a frame that must come out (1s)"
+    )
+    child.add_argument(
+        "--settle", type=_duration, default=2_000_000, metavar="TIME", help="after a frame that must cause none (2ms)"
+    )
+    child.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write in.pcapng, expected.pcapng, found.pcapng, switch.json, registers.txt: vectors for a simulation of your hardware",
+    )
+    child.add_argument("--json", action="store_true", help="the result as JSON")
+
+
+def _config_option(child: argparse.ArgumentParser, *, required: bool) -> None:
+    child.add_argument(
+        "--config", type=Path, required=required, metavar="FILE", help="as of tb switch (docs/switch-node.md)"
+    )
+
+
+def run_card(args: argparse.Namespace) -> int:
+    action = {
+        "registers": _registers, "check": _check, "program": _program, "configure": _configure, "stop": _stop,
+        "reset": _reset, "golden": _golden, "serve": _serve, "bitstream": _bitstream,
+    }[args.action]  # fmt: skip
+    return action(args)
+
+
+def _registers(args: argparse.Namespace) -> int:
+    from testbed.cards.driving import driver_at
+    from testbed.cards.listing import map_json, map_markdown, map_text, values_json, values_text
+
+    if args.card is None:
+        print({"text": map_text, "markdown": map_markdown, "json": map_json}[args.format](), end="")
+        return 0
+    values = driver_at(args.card).dump()
+    print(values_json(values) if args.format == "json" else values_text(values), end="")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from switch_nodes.fpga.regmap import Status
+    from testbed.cards.driving import driver_at
+
+    driver = driver_at(args.card)
+    identity, state = driver.identity(), driver.state()
+    facts: dict[str, Any] = {
+        "card": args.card, **dataclasses.asdict(identity), **dataclasses.asdict(state),
+        "features": identity.features.name, "status": state.status.name or "nothing",
+        "load_state": state.load_state.name, "failure": state.failure.name,
+        "counters": driver.counters(),
+    }  # fmt: skip
+    if state.status & Status.CONFIGURED:
+        config = driver.configuration()
+        facts["label"], facts["rings"] = config.name, [ring.ring_id for ring in config.rings]
+    if args.json:
+        print(json.dumps(facts, indent=2))
+        return 0
+    counters = facts.pop("counters")
+    facts["operations"] = ", ".join(f"{op} of {dtype}" for op, dtype in facts["operations"])
+    for name, value in facts.items():
+        print(f"{name:<18} {value if value != '' else '-'}")
+    print(
+        "counters           " + (", ".join(f"{name} {count}" for name, count in counters.items() if count) or "all 0")
+    )
+    return 0
+
+
+def _program(args: argparse.Namespace) -> int:
+    from testbed.cards.driving import driver_at
+
+    driver = driver_at(args.card)
+    loaded = driver.program(_bytes(args.bitstream), limit_ns=args.limit)
+    print(f"{'loaded' if loaded else 'was loaded already'}: {driver.state().bitstream}")
+    return 0
+
+
+def _configure(args: argparse.Namespace) -> int:
+    from testbed.cards.driving import driver_at
+
+    driver = driver_at(args.card)
+    config = _read_config(args.config, driver.identity().ports)
+    driver.configure(config)
+    if not args.no_start:
+        driver.start()
+    rings = ", ".join(str(ring.ring_id) for ring in config.rings) or "none"
+    print(f"{'configured' if args.no_start else 'runs'}: {config.name}, rings: {rings}")
+    return 0
+
+
+def _stop(args: argparse.Namespace) -> int:
+    from testbed.cards.driving import driver_at
+
+    driver_at(args.card).stop()
+    return 0
+
+
+def _reset(args: argparse.Namespace) -> int:
+    from testbed.cards.driving import driver_at
+
+    driver_at(args.card).reset()
+    return 0
+
+
+def _golden(args: argparse.Namespace) -> int:
+    from testbed.cards.harness import run_golden
+
+    return run_golden(args)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    from testbed.cli.cardserver import serve_card
+
+    return serve_card(args)
+
+
+def _bitstream(args: argparse.Namespace) -> int:
+    from switch_nodes.fpga.bitstream import bitstream_hash, reference_bitstream
+
+    data = reference_bitstream()
+    try:
+        args.out.write_bytes(data)
+    except OSError as error:
+        raise ScenarioError("cannot be written", file=str(args.out), key="--out", found=str(error.strerror)) from error
+    print(bitstream_hash(data).hex())
+    return 0
+
+
+def _read_config(path: Path, ports: int) -> SwitchConfig:
+    from switch_nodes.config import SwitchConfig
+    from testbed.cli.nodeconfig import read_node_config
+
+    return read_node_config(path, SwitchConfig, {"program": "fpga", "ports": ports})
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ScenarioError("cannot be read", file=str(path), found=str(error.strerror)) from error
+
+
+def _duration(text: str) -> int:
+    from testbed.scenario.units import UnitError, parse_duration
+
+    try:
+        return parse_duration(text)
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None

@@ -1,0 +1,155 @@
+"""More broken ATP and ESA programs, and the cases that find them (`aggregator_cases`, `aggregator_esa_cases`)."""
+
+from __future__ import annotations
+
+from switch_nodes.aggregators.core import AggregatorProgram
+from switch_nodes.aggregators.entrance import Entrance
+from switch_nodes.aggregators.judge import SlotJudge
+from switch_nodes.aggregators.memory import Aggregator
+from switch_nodes.aggregators.packets import Arrival
+from switch_nodes.aggregators.tables import SlotEvent, SlotState
+from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import AggregatorKnobs
+from tests.support.aggregator_mutants import Mutant
+from workloads.blocks import ContributionIgnored
+from workloads.machine import Buffer
+from workloads.wire.aggregation import Datagram
+
+__all__ = ["MORE_MUTANTS"]
+
+
+class AlonePreempts(SlotJudge):
+    """A packet that is a whole sum by itself evicts, too."""
+
+    def of_contribution(self, a: Arrival) -> SlotEvent:
+        event, slot = super().of_contribution(a), self.memory.slots[a.found.header.slot]
+        preferred = slot is not None and self.is_preferred(slot, a)
+        return SlotEvent.OTHER_LOWER if event is SlotEvent.OTHER and preferred else event
+
+
+class ReclaimsFromOthers(SlotJudge):
+    """A later number is enough, whoever owns the slot."""
+
+    def of_contribution(self, a: Arrival) -> SlotEvent:
+        event, slot = super().of_contribution(a), self.memory.slots[a.found.header.slot]
+        if event is SlotEvent.OTHER and slot is not None and self.is_successor(slot, a):
+            return SlotEvent.SUCCESSOR
+        return event
+
+
+class SlotBeforeTheSum(AggregatorProgram):
+    """Who brings the whole sum is sent on with the part that is in the slot."""
+
+    def flush(self, a: Arrival) -> None:
+        index = a.found.header.slot
+        self._send_slot(a, self._occupant(index), "flushed")
+        self.memory.free(index, self._now)
+
+
+class FreesWhatIsComplete(SlotJudge):
+    """A result of an incomplete block frees nothing."""
+
+    def is_owner(self, a: Arrival) -> bool:
+        index = a.found.header.slot
+        return super().is_owner(a) and self.memory.state(index) is SlotState.DONE
+
+
+class KeptSumsStay(AggregatorProgram):
+    """A complete sum is not evicted."""
+
+    def evict(self, a: Arrival) -> None:
+        if self.memory.state(a.found.header.slot) is SlotState.DONE:
+            self.collide(a)
+        else:
+            super().evict(a)
+
+
+class OverflowsInSilence(AggregatorProgram):
+    def add(self, a: Arrival) -> Aggregator:
+        slot = super().add(a)
+        slot.overflow = False
+        return slot
+
+
+class BelievesAnybody(AggregatorProgram):
+    """Whoever sends a result."""
+
+    def __init__(self, config: SwitchConfig, *more: AggregatorKnobs) -> None:
+        super().__init__(config, *more)
+        self._entrance = _OpenEntrance(self.served, self.policy)
+
+
+class _OpenEntrance(Entrance):
+    reasons = ("malformed", "wrong_port")
+
+    def admit(self, port: int, frame: Buffer, found: Datagram) -> Arrival | ContributionIgnored | None:
+        admitted = super().admit(port, frame, found)
+        if isinstance(admitted, ContributionIgnored) and admitted.reason in self.reasons:
+            return Arrival(self.served[found.header.job], admitted.rank, port, frame, found, False)
+        return admitted
+
+
+class FromAnyPort(AggregatorProgram):
+    """A packet may come in where its sender is not."""
+
+    def __init__(self, config: SwitchConfig, *more: AggregatorKnobs) -> None:
+        super().__init__(config, *more)
+        self._entrance = _AnyPort(self.served, self.policy)
+
+
+class _AnyPort(_OpenEntrance):
+    reasons = ("wrong_port",)
+
+
+class OtherSizesPass(SlotJudge):
+    """A packet of another size than what is inside goes on to the server."""
+
+    def of_contribution(self, a: Arrival) -> SlotEvent:
+        event = super().of_contribution(a)
+        return SlotEvent.BYPASS if event is SlotEvent.MISMATCH else event
+
+
+class OwnHeader(AggregatorProgram):
+    """What the server said besides the sum is not passed on."""
+
+    def deliver(self, a: Arrival) -> None:
+        header = a.found.header._replace(flags=0, new_slot=0)
+        super().deliver(a._replace(found=a.found._replace(header=header)))
+
+
+class AnyPolicy(AggregatorProgram):
+    """Policies make no difference."""
+
+    def __init__(self, config: SwitchConfig, *more: AggregatorKnobs) -> None:
+        super().__init__(config, *more)
+        self._entrance = _AnyPolicy(self.served, self.policy)
+
+
+class _AnyPolicy(Entrance):
+    def admit(self, port: int, frame: Buffer, found: Datagram) -> Arrival | ContributionIgnored | None:
+        return super().admit(port, frame, found._replace(header=found.header._replace(policy=self.policy)))
+
+
+class BusyUntilTheEnd(AggregatorProgram):
+    """A leftover counts until the switch stops."""
+
+    def finish(self, now: int) -> None:
+        for served in self.served.values():
+            served.touched = now
+        super().finish(now)
+
+
+MORE_MUTANTS: dict[Mutant, str] = {
+    AlonePreempts: "who_is_alone_preempts_nobody",
+    ReclaimsFromOthers: "reclaim_is_of_one_job",
+    SlotBeforeTheSum: "resent_result",
+    FreesWhatIsComplete: "a_result_frees_what_is_incomplete",
+    KeptSumsStay: "a_kept_sum_can_be_evicted",
+    OverflowsInSilence: "sums_saturate",
+    BelievesAnybody: "results_come_from_the_server",
+    FromAnyPort: "bad_packets",
+    OtherSizesPass: "contradictions",
+    OwnHeader: "results_keep_their_header",
+    AnyPolicy: "other_traffic",
+    BusyUntilTheEnd: "memory_is_told_until_the_last_packet",
+}
