@@ -23,6 +23,8 @@ _WINDOWS = {1: 14, 2: 22, 3: 16, 4: 16, 6: 10, 8: 10, 12: 5, 16: 7}
 _ITERATIONS = {1: 58, 2: 30, 3: 12}
 _SHARED_SERVER = 0.4
 _ALIKE = 0.5
+_EQUAL = 0.15
+"""share of those with priorities in which all are equal"""
 _MOST_CONTRIBUTIONS = 64
 """of all workers together, unless the dice want a large one; a parameter server makes each worth two"""
 
@@ -35,6 +37,7 @@ def draw_jobs(draw: Random, protocol: Protocol, mtu: int) -> tuple[tuple[Job, ..
     """(jobs without stragglers, hosts h1 .. hN that they need). Roles are dealt out to hosts at random: workers of one job may be
     in several racks, and its server in any."""
     count = _weighted(draw, _JOBS)
+    equal = draw.random() < _EQUAL
     alike, each = draw.random() < _ALIKE, _weighted(draw, _WORKERS)
     sizes = [each if alike else _weighted(draw, _WORKERS) for _ in range(count)]
     servers = 0 if not protocol.server else 1 if draw.random() < _SHARED_SERVER else count
@@ -59,7 +62,7 @@ def draw_jobs(draw: Random, protocol: Protocol, mtu: int) -> tuple[tuple[Job, ..
                 seed_offset=index,
                 hosts=tuple(places[start : start + size]),
                 server=homes[index % servers] if servers else "",
-                priority=draw.choice(list(PRIORITIES)) if protocol.knobs else base.priority,
+                priority=base.priority if not protocol.knobs else "equal" if equal else draw.choice(list(PRIORITIES)),
             )
         )
     return tuple(jobs), hosts

@@ -11,6 +11,7 @@ from testbed.history import Record, sort_history
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.fate import excused, may_fail
 from testbed.hunt.schedule import Schedule
+from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.plan import Plan, make_plan
 from testbed.report.capture import MemoryTap
 from testbed.scenario.model import Scenario
@@ -62,7 +63,10 @@ def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failur
     among = [checker for checker in checkers() if checker.name != _PASSED_OVER]
     bad = [result for result in run_checks(context, among).results if not _is_good(result, context)]
     bad.sort(key=lambda result: result.verdict is not Verdict.FAIL)  # what is unknown follows from what failed
-    return (Failure(bad[0].name, bad[0].detail) if bad else None), history
+    if bad:
+        return Failure(bad[0].name, bad[0].detail), history
+    broken = next(broken_slot_rules(context), None)
+    return (None if broken is None else Failure(*broken)), history
 
 
 def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[Failure | None, Coverage]:

@@ -7,8 +7,13 @@ from typing import Any
 
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
+from tests.support import aggregator_mutants as aggregators
 from tests.support import switchml_mutants as switchml
+from tests.support.aggregator_levels import LEVEL_MUTANTS
+from tests.support.aggregator_more_mutants import MORE_MUTANTS
+from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
 from workloads.config import HostConfig
+from workloads.server import ServerConfig
 from workloads.switchml import SwitchMlWorker
 
 __all__ = ["DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED"]
@@ -91,6 +96,35 @@ def runs_ahead(worker: SwitchMlWorker) -> None:
             window._outstanding[window.first % window.window] = window.first + window.window
 
     window.start = started
+
+
+def _server(make: Callable[..., Any]) -> Machines:
+    """A parameter server whose jobs are served by what `make` makes."""
+
+    def employ(config: Any, start_ns: int) -> Any:
+        machine: Any = make_worker(config, start_ns)
+        if isinstance(config, ServerConfig):
+            machine._jobs = {
+                job.job: make(job, config.envelope.src_ip, asks_again=config.lives > 0, trace=config.trace)
+                for job in config.jobs
+            }
+        return machine
+
+    return Machines(employ=employ)
+
+
+def _aggregator(mutant: aggregators.Mutant, program: str) -> Machines:
+    return Machines(create=getattr(aggregators.programs_of(mutant), program))
+
+
+_AGGREGATORS = (*aggregators.MUTANTS, *LEVEL_MUTANTS, *MORE_MUTANTS)
+
+
+def _with_server(program: str) -> dict[str, Machines]:
+    left_out = DATAGRAM_NOT_HUNTED[program]
+    planted = {mutant.__name__: _aggregator(mutant, program) for mutant in _AGGREGATORS}
+    planted |= {name.replace(" ", "_"): _server(mutant.make) for name, mutant in SERVER_MUTANTS.items()}
+    return {name: machines for name, machines in planted.items() if name not in left_out}
 
 
 DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[type, str]] = {
