@@ -2,6 +2,7 @@
 
 - `slots_follow_table` (traced schedules): a slot is where its last step left it, and a result frees the slot of its own block.
 - `equals_stay`: where all packets are equally urgent, or preemption is off, nobody is evicted.
+- `right_server`: no server gets what is another server's.
 - `ghosts_go`: with `reclaim`, a packet never meets an older block of its own job, a window or more before it, in its slot.
 """
 
@@ -16,7 +17,7 @@ from testbed.plan.jobs import FIRST_JOB
 
 __all__ = ["SLOT_RULES", "broken_slot_rules"]
 
-SLOT_RULES = ("slots_follow_table", "equals_stay", "ghosts_go")
+SLOT_RULES = ("slots_follow_table", "equals_stay", "ghosts_go", "right_server")
 _FREED = ("result_own", "result_overflow")
 _TAKEN = "other_lower"
 """with which another block takes a slot that is occupied, where it may"""
@@ -28,6 +29,7 @@ def broken_slot_rules(context: CheckContext) -> Iterator[tuple[str, str]]:
         yield from _steps(context)
         yield from _evictions(context)
         yield from _ghosts(context)
+        yield from _strangers(context)
 
 
 def _steps(context: CheckContext) -> Iterator[tuple[str, str]]:
@@ -53,6 +55,11 @@ def _steps(context: CheckContext) -> Iterator[tuple[str, str]]:
             yield (
                 "slots_follow_table",
                 f"the result of block {now[1]} of job {now[0]} freed {place}, which serves {owners[slot]}",
+            )
+        if shared and record["cause"] == "result_other" and owners.get(slot) == now:
+            yield (
+                "slots_follow_table",
+                f"the result of block {now[1]} of job {now[0]} did not free {place}, which serves it",
             )
         states[slot] = record["next"]
         if record["next"] == "empty":
@@ -85,3 +92,10 @@ def _ghosts(context: CheckContext) -> Iterator[tuple[str, str]]:
                 "ghosts_go",
                 f"{record['node']} kept {ghost}, in slot {record['slot']} when block {record['block']} came",
             )
+
+
+def _strangers(context: CheckContext) -> Iterator[tuple[str, str]]:
+    servers = {server.name for server in context.plan.servers}
+    for record in context.events("FrameRejected"):
+        if record["node"] in servers and record["reason"] == "unexpected":
+            yield "right_server", f"server {record['node']} got {record['detail']}"

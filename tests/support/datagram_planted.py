@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from testbed.hunt.judge import Machines
@@ -117,22 +117,32 @@ def _aggregator(mutant: aggregators.Mutant, program: str) -> Machines:
     return Machines(create=getattr(aggregators.programs_of(mutant), program))
 
 
-_AGGREGATORS = (*aggregators.MUTANTS, *LEVEL_MUTANTS, *MORE_MUTANTS)
+_AGGREGATORS = {mutant.__name__: mutant for mutant in (*aggregators.MUTANTS, *LEVEL_MUTANTS, *MORE_MUTANTS)}
+_BOTH = (
+    "ResendAllocates", "ResendAddsTwice", "ResendKeepsTheSlot", "FreesOnEveryResult", "FreesForAnyJob", "NeverFrees",
+    "CountsPackets", "FreesBeforeTheResult", "ReclaimsNothing", "OneSlotForAll", "LastExponents", "partial merged twice",
+    "overlapping partial added", "whole sum added", "results not kept", "blocks mixed",
+)  # fmt: skip
+"""names of broken programs, and of broken servers, of either protocol"""
+_OF_ESA = (
+    "PreemptsOnATie", "EvictsToTheWrongServer", "EvictsAndCollides", "ReclaimAddsToTheGhost", "ReclaimEvicts",
+    "RemindsAndKeeps", "workers never asked",
+)  # fmt: skip
 
 
-def _with_server(program: str) -> dict[str, Machines]:
-    left_out = DATAGRAM_NOT_HUNTED[program]
-    planted = {mutant.__name__: _aggregator(mutant, program) for mutant in _AGGREGATORS}
-    planted |= {name.replace(" ", "_"): _server(mutant.make) for name, mutant in SERVER_MUTANTS.items()}
-    return {name: machines for name, machines in planted.items() if name not in left_out}
+def _with_server(program: str, names: Iterable[str]) -> dict[str, Machines]:
+    return {
+        name: _server(SERVER_MUTANTS[name].make) if name in SERVER_MUTANTS else _aggregator(_AGGREGATORS[name], program)
+        for name in names
+    }
 
 
-DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[type, str]] = {
+DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
     "switchml": {
-        switchml.CountsWithoutModulus: "a drawn job does not send 2^32 packets",
-        switchml.ReplayToAll: "costs time: who did not ask drops the copy",
-        switchml.AnswersTheLastOnly: "costs time: the others ask again, and are answered from the slot",
-        switchml.BelievesEverybody: "our workers never send ahead of the result that frees a slot",
+        "CountsWithoutModulus": "a drawn job does not send 2^32 packets",
+        "ReplayToAll": "costs time: who did not ask drops the copy",
+        "AnswersTheLastOnly": "costs time: the others ask again, and are answered from the slot",
+        "BelievesEverybody": "our workers never send ahead of the result that frees a slot",
     },
 }
 """broken programs that break no rule of a run, and why"""
@@ -142,12 +152,14 @@ DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
         **{
             program.__name__: Machines(create=program)
             for program in (*switchml.MUTANTS, AnswersOnce, FirstByCount)
-            if program not in DATAGRAM_NOT_HUNTED["switchml"]
+            if program.__name__ not in DATAGRAM_NOT_HUNTED["switchml"]
         },
         **{
             change.__name__: _worker(change)
             for change in (versions_begin_anew, takes_any_result, sends_again_once, runs_ahead)
         },
     },
+    "atp": _with_server("atp", _BOTH),
+    "esa": _with_server("esa", (*_BOTH, *_OF_ESA)),
 }
 """by protocol: planted bug -> the Machines that hold it"""
