@@ -56,7 +56,7 @@ def moved_together(scenario: Scenario) -> Scenario:
     """Without the hosts that no job needs: the others move to their places, and what is about them with them."""
     needed = {name for job in scenario.jobs for name in (*job.hosts, job.server)}
     names = [host.name for host in scenario.topology.hosts if host.name in needed]
-    names += [host.name for host in scenario.topology.hosts if host.name not in needed][: 2 - len(names)]
+    names += [host.name for host in scenario.topology.hosts if host.name not in needed][: max(0, 2 - len(names))]
     return on_hosts(scenario, names)
 
 
@@ -70,6 +70,8 @@ def on_hosts(scenario: Scenario, kept: Collection[str]) -> Scenario:
         shapes = {new: topology.link(old).shape for old, new in links.items()}
         fewer = rack(len(hosts), scenario.link, shapes)
         return _renamed(scenario, fewer, moved, links, {"s1": "s1"})
+    if len({link.b for link in topology.links if link.a in moved}) < 2:
+        return on_hosts(in_one_rack(scenario), kept)
     homes = {link.a: link.b for link in topology.links if link.a in moved}
     counts = [sum(homes[name] == f"leaf{leaf}" for name in hosts) for leaf in range(1, _leaves(topology) + 1)]
     leaves = {f"leaf{old}": f"leaf{new}" for new, old in enumerate((at for at, n in enumerate(counts, 1) if n), 1)}

@@ -8,10 +8,10 @@ import pytest
 
 from testbed.faults.model import Delay, Drop, Duplicate, Kill, Loss, Match, Pause, RateChange, Reorder, Window
 from testbed.hunt.fate import excused, may_fail, unsurvivable
-from testbed.hunt.survival_datagrams import must_end_ns, rounds, travel_ns, window_of
+from testbed.hunt.survival_datagrams import copies_of, must_end_ns, rounds, travel_ns, window_of
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from topologies import DIRECTIONS, Direction, LinkShape, rack
+from topologies import DIRECTIONS, Direction, LinkShape, rack, spine_leaf
 
 MS = 1_000_000
 SHAPE = LinkShape(rate_bps=1_000_000_000, delay_ns=1000)
@@ -27,26 +27,49 @@ def calm(*faults, hosts=4, copies=2, **job) -> Scenario:
     )  # fmt: skip
 
 
+def window(scenario) -> int:
+    return window_of(scenario, scenario.all_jobs[0])
+
+
+def rounds_of(scenario) -> int:
+    return rounds(scenario, scenario.all_jobs[0])
+
+
 def end(*faults, **job) -> int:
     found = must_end_ns(calm(*faults, **job))
     assert found is not None
     return found
 
 
+def atp(*faults, kind="atp", leaves=False, aimd=False, **job) -> Scenario:
+    """Two workers and a server, for each of two jobs."""
+    told = {"size_bytes": 256 * 8, "dtype": "int32", "window_packets": 4, **job}
+    base = Job(collective=kind, server="h6")
+    jobs = tuple(
+        replace(base, name=f"job{n + 1}", number=n + 1, seed_offset=n, hosts=hosts, server=server, **told)
+        for n, (hosts, server) in enumerate(((("h1", "h2"), "h3"), (("h4", "h5"), "h6")))
+    )
+    return Scenario(
+        name="x", topology=spine_leaf([3, 3], 1, SHAPE) if leaves else rack(6, SHAPE), link=SHAPE, faults=faults,
+        transport=Transport(path_mtu=256, rto_ns=10 * MS, aimd=aimd), switch=SwitchOptions(program=kind, memory=64),
+        job=base, jobs=jobs, capture=False,
+    )  # fmt: skip
+
+
 def test_rounds_are_blocks_by_window_and_floats_take_a_window_more():
-    assert window_of(calm()) == 4
-    assert window_of(replace(calm(), switch=SwitchOptions(program="switchml", memory=8))) == 2
-    assert window_of(calm(size_bytes=300)) == 2
-    assert rounds(calm()) == 2
-    assert rounds(calm(iterations=3)) == 6
-    assert rounds(calm(dtype="float32")) == 3
-    assert rounds(calm(size_bytes=300, dtype="float32")) == 2
+    assert window(calm()) == 4
+    assert window(replace(calm(), switch=SwitchOptions(program="switchml", memory=8))) == 2
+    assert window(calm(size_bytes=300)) == 2
+    assert rounds_of(calm()) == 2
+    assert rounds_of(calm(iterations=3)) == 6
+    assert rounds_of(calm(dtype="float32")) == 3
+    assert rounds_of(calm(size_bytes=300, dtype="float32")) == 2
 
 
 def test_what_takes_packets_away_counts_until_it_ends():
     loss = Loss("l", ("h1-s1",), window=Window(0, 50 * MS), rate=0.5)
-    assert end(loss) == end() + 50 * MS
-    assert end(Pause("p", "s1", Window(0, 7 * MS))) == end() + 7 * MS
+    assert end() + 50 * MS <= end(loss) <= end() + 52 * MS
+    assert end() + 7 * MS <= end(Pause("p", "s1", Window(0, 7 * MS))) <= end() + 8 * MS
     assert must_end_ns(calm(replace(loss, window=Window()))) is None
     assert unsurvivable(calm(replace(loss, window=Window()))) == "a fault that takes packets away has no end"
 
@@ -54,19 +77,53 @@ def test_what_takes_packets_away_counts_until_it_ends():
 def test_attempts_make_every_round_longer_for_each_direction():
     drop = Drop("d", ("h1-s1", "h2-s1"), UP, match=Match(attempt=2))
     one, both = end(drop) - end(), end(replace(drop, directions=DIRECTIONS)) - end()
-    assert one == 2 * (16 * 10 * MS + travel_ns(calm()))  # two rounds
-    assert both == 2 * one
+    assert one > 2 * 16 * 10 * MS  # two rounds
+    assert both > 2 * one
 
 
 def test_queues_that_drop_take_more_rounds():
     short = replace(SHAPE, queue_packets=1)
     scenario = replace(calm(), topology=rack(4, short), link=short)
-    assert (must_end_ns(scenario) or 0) - end() == 2 * (16 * 10 * MS + travel_ns(calm()))
+    assert (must_end_ns(scenario) or 0) - end() > 2 * 16 * 10 * MS
 
 
-def test_long_trouble_doubles_the_waits():
-    near, far = (Loss("l", ("h1-s1",), window=Window(0, stop), rate=0.5) for stop in (100 * MS, 800 * MS))
-    assert end(far) - end(near) > 64 * 16 * 10 * MS
+def test_trouble_makes_waits_longer_by_a_hundredth_of_it():
+    near, far = (Loss("l", ("h1-s1",), window=Window(0, stop), rate=0.5) for stop in (100 * MS, 1100 * MS))
+    more = end(far) - end(near) - 1000 * MS
+    assert 2 * 10 * MS <= more <= 2.2 * 10 * MS  # in each of two rounds
+
+
+def test_servers_take_more_waits_a_round_and_reminders_more_again():
+    one, two, esa = (must_end_ns(atp(**how)) or 0 for how in ({}, {"leaves": True}, {"kind": "esa"}))
+    assert end() < one < two < esa
+
+
+def test_aimd_may_take_a_round_for_every_packet():
+    assert rounds_of(atp()) == 2
+    assert rounds_of(atp(aimd=True)) == 8
+    assert rounds_of(calm()) == 2
+
+
+def test_a_server_dies_with_its_jobs_alone():
+    scenario = atp(Kill("k", "h3", Window(MS)))
+    assert may_fail(scenario) == "a node is killed"
+    assert excused(make_plan(scenario)) == {"h1", "h2"}
+    leaf = atp(Kill("k", "leaf1", Window(MS)), leaves=True)
+    assert excused(make_plan(leaf)) == {"h1", "h2", "h4", "h5"}
+
+
+def test_sums_that_may_overflow_are_excused_where_they_may():
+    scenario = atp()
+    scenario = replace(scenario, jobs=(scenario.jobs[0], replace(scenario.jobs[1], dtype="int32sat")))
+    assert may_fail(scenario) == "a sum may leave int32, which is told"
+    assert excused(make_plan(scenario)) == {"h4", "h5"}
+
+
+def test_copies_are_doubled_again_on_each_tier():
+    both = Duplicate("d", ("h1-leaf1", "leaf1-spine1"), UP, rate=1.0)
+    assert copies_of(atp(both, leaves=True)) == 4
+    assert copies_of(atp(replace(both, links=("h1-leaf1",)), leaves=True)) == 2
+    assert copies_of(calm(Duplicate("d", ("h1-s1",), DIRECTIONS, rate=0.5))) == 2.25
 
 
 @pytest.mark.parametrize(
@@ -88,7 +145,7 @@ def test_copies_and_slow_links_make_the_way_longer():
 
 def test_a_straggler_holds_up_every_iteration():
     late = {"straggle_rank": 1, "straggle_ns": 5 * MS}
-    assert end(iterations=3, **late) - end(iterations=3) == 4 * 5 * MS  # one to spare
+    assert 4 * 5 * MS <= end(iterations=3, **late) - end(iterations=3) <= 21 * MS  # one to spare
 
 
 def test_a_time_limit_before_the_end_is_none():
