@@ -25,7 +25,7 @@ exit codes: 0 no schedule broke a rule, 1 one did, 64 usage, 130 interrupted (th
 examples:
   ./tb hunt --schedules 100000 --jobs 2
   ./tb hunt --fabric --schedules 100000 --jobs 2
-  ./tb hunt --program switchml --schedules 100000 --jobs 2
+  ./tb hunt --program esa --schedules 100000 --jobs 2
   ./tb hunt rack --schedules 200 --seed 7
   ./tb hunt --schedules 2000 --set switch.program=my.py:MyProgram
 """
@@ -36,7 +36,7 @@ examples:
     parser.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
     parser.add_argument(
         "--program", metavar="NAME", default="netreduce",
-        help="what is hunted in, where no SCENARIO says it: netreduce (default), switchml",
+        help="what is hunted in, where no SCENARIO says it: netreduce (default), switchml, atp, esa",
     )  # fmt: skip
     parser.add_argument("--schedules", type=_whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=_whole(0, (1 << 63) - 1), default=1, metavar="S", help="default: 1")
