@@ -209,9 +209,10 @@ class _Run:
                 self._tell(TimeLimitReached(int(limit_s * 1e9), unfinished), int(limit_s * 1e9))
                 break
             time.sleep(_POLL_S if running else 0)
-        for host, ended in self._lab.do("stop", steps.asked(self._lab, "stop", run=self._id), self._workers).items():
-            found = self._exits.setdefault(host, {"state": "", "errors": ""})
-            found["exit"] = ended[self._role[host]]
+        statuses = self._lab.do("stop", steps.asked(self._lab, "stop", run=self._id), self._workers)
+        for name, ended in statuses.items():
+            exited = self._exits.setdefault(name, {"state": "", "errors": ""})
+            exited["exit"] = ended[self._role[name]]
 
     def _grace_s(self) -> float:
         """How long the others may take to notice a failure: all their attempts, twice."""
