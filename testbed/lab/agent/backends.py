@@ -14,6 +14,10 @@ from testbed.lab.agent.protocol import Message, Refused
 __all__ = ["DriverBackend", "backends", "process_argv"]
 
 
+_LINGER = ("--linger", "60min")
+"""until it is stopped: who has finished answers peers that have not"""
+
+
 class DriverBackend:
     """A card behind a byte transport; the way is opened anew after an error."""
 
@@ -92,4 +96,4 @@ def process_argv(message: Message) -> list[str]:
     device = message["device"]
     if not isinstance(device, str) or device.startswith("-"):
         raise Refused("not an interface")
-    return [sys.executable, "-P", "-m", "testbed", "worker", "--barrier", "--port", device, "--config"]
+    return [sys.executable, "-P", "-m", "testbed", "worker", "--barrier", *_LINGER, "--port", device, "--config"]

@@ -25,7 +25,11 @@ __all__ = ["Runs", "checked_name"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z", re.ASCII)
 _MAX_FILE = 256 << 20
 """bytes of events that one process may write"""
-_PATIENCE_S = 3.0
+_PATIENCE_S = 8.0
+_STATES = {b'WorkerFinished"': "finished", b'WorkerFailed"': "failed", b'WorkerFellBack"': ""}
+"""by event; one that fell back begins anew"""
+_LONGEST = 20
+"""less than the pattern of the shortest one, so that none is seen twice"""
 
 
 def checked_name(name: object) -> str:
@@ -43,6 +47,25 @@ class _Process:
     output: Path
     errors: Path
     started: bool = False
+    seen: int = 0
+    """bytes of the output that were looked at"""
+    rest: bytes = b""
+    state: str = ""
+    """finished, failed; empty: neither"""
+
+    def look(self) -> str:
+        """What the newest events say. A worker that has finished goes on to answer peers that have not."""
+        with contextlib.suppress(OSError), self.output.open("rb") as file:
+            file.seek(self.seen)
+            data = file.read()
+            self.seen += len(data)
+            text = self.rest + data
+            ends = {text.rfind(b'"event":"' + word): state for word, state in _STATES.items()}
+            last = max(ends)
+            if last >= 0:
+                self.state = ends[last]
+            self.rest = text[-_LONGEST:]
+        return self.state
 
 
 @dataclass
@@ -106,9 +129,13 @@ class Runs:
                     process.popen.stdin.flush()
 
     def status(self, run: str) -> dict[str, Any]:
-        """By process: its exit status (None: it runs) and the end of what it complained about."""
+        """By process: whether it finished or failed, its exit status (None: it runs) and the end of what it complained about."""
         return {
-            name: {"exit": process.popen.poll(), "errors": _end_of(process.errors) if process.popen.poll() else ""}
+            name: {
+                "state": process.look(),
+                "exit": process.popen.poll(),
+                "errors": _end_of(process.errors) if process.popen.poll() else "",
+            }
             for name, process in self._of(run)
         }
 

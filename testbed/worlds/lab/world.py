@@ -36,6 +36,7 @@ __all__ = ["LabWorld"]
 
 _READY_PATIENCE_S = 60.0
 _POLL_S = 0.2
+_GRACE_S = 5.0
 _LEASE_MARGIN_S = 300.0
 
 
@@ -190,21 +191,34 @@ class _Run:
     def _drive(self, limit_s: float) -> None:
         self._lab.do("go", steps.asked(self._lab, "go", run=self._id), self._workers)
         deadline = time.monotonic() + limit_s
-        running = list(self._workers)
+        running, give_up = list(self._workers), deadline
         self._exits: dict[str, dict[str, Any]] = {}
         while running:
             self._check()
             for host in list(running):
                 found = self._lab.agent(host).ask("status", run=self._id)[self._role[host.name]]
-                if found["exit"] is not None:
+                if found["exit"] is not None or found["state"]:
                     self._exits[host.name] = found
                     running.remove(host)
+                if found["exit"] or found["state"] == "failed":
+                    give_up = min(give_up, time.monotonic() + self._grace_s())
+            if running and give_up < deadline and time.monotonic() > give_up:
+                break
             if running and time.monotonic() > deadline:
                 unfinished = tuple(sorted(self._role[host.name] for host in running))
                 self._tell(TimeLimitReached(int(limit_s * 1e9), unfinished), int(limit_s * 1e9))
                 break
             time.sleep(_POLL_S if running else 0)
-        self._lab.do("stop", steps.asked(self._lab, "stop", run=self._id), self._workers)
+        statuses = self._lab.do("stop", steps.asked(self._lab, "stop", run=self._id), self._workers)
+        for name, ended in statuses.items():
+            exited = self._exits.setdefault(name, {"state": "", "errors": ""})
+            exited["exit"] = ended[self._role[name]]
+
+    def _grace_s(self) -> float:
+        """How long the others may take to notice a failure: all their attempts, twice."""
+        transport = self._plan.scenario.transport
+        rto_s = 4.096e-6 * (1 << transport.timeout_code) if transport.timeout_code else 0.0
+        return max(_GRACE_S, 2 * rto_s * (transport.retry_count + 1))
 
     def _tell(self, event: Event, t: int = 0) -> None:
         self._on_record(make_record(t, "world", event))

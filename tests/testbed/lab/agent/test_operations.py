@@ -194,6 +194,22 @@ def test_a_process_that_fails_says_why(agent: _Agent) -> None:
     assert agent("stop", run="r1", token=_ANN) == {"h1": 1}
 
 
+def test_workers_that_finished_or_failed_are_noticed_while_they_run(agent: _Agent, tmp_path: Path) -> None:
+    agent.lease("host")
+    agent("prepare", run="r1", name="h1", token=_ANN, config="", kind="x", program="input()")
+    output = tmp_path / "runs" / "r1" / "h1.jsonl"
+    line = '{"t":1,"event":"%s"}\n'
+    states = []
+    for name in ("Other", "WorkerFinished", "Other", "WorkerFellBack", "WorkerFailed"):
+        for part in (line[:15], line[15:] % name):
+            with output.open("a") as file:
+                file.write(part)
+            found = agent("status", run="r1")["h1"]
+        states.append((found["state"], found["exit"]))
+    assert states == [("", None), ("finished", None), ("finished", None), ("", None), ("failed", None)]
+    agent("stop", run="r1", token=_ANN)
+
+
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a..b", ".hidden", "x" * 101, "a\n", None, "-rf/"])
 def test_names_lead_nowhere_else(name: str) -> None:
     with pytest.raises(Refused):
