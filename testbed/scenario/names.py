@@ -32,6 +32,7 @@ __all__ = [
 WORLDS = {
     "emulated": "real packets between network namespaces of this machine (needs root)",
     "simulated": "the same nodes in virtual time, in one process",
+    "lab": "workers on the hosts of a lab and an aggregation card, over SSH (docs/lab.md)",
 }
 PROGRAMS = {
     "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",

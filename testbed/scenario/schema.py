@@ -23,6 +23,7 @@ from testbed.scenario.fields import (
     Section,
     ServersKey,
     SizeKey,
+    SomeNamesKey,
     TextKey,
     WordKey,
     choice,
@@ -345,6 +346,7 @@ class JobEntryKeys(SharedJobKeys):
 
     name: WordKey | None = None
     id: Annotated[int, whole(1, names.MOST_JOBS)] = 0
+    hosts: SomeNamesKey = ()
     workers: Annotated[int | None, whole(2, MAX_RACK_HOSTS)] = None
     seed_offset: Annotated[int, whole(0, 1 << 20)] = 0
 
