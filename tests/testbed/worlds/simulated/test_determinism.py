@@ -87,6 +87,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "atp-two-jobs",
         "esa",
         "esa-scarce",
+        "grid-triangle",
         "congested",
         "hierarchical",
         "hierarchical-ring",
