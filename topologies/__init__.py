@@ -15,6 +15,7 @@ from topologies.addressing import (
 from topologies.assembly import Cable, assemble, host, switch
 from topologies.fat_tree import fat_tree
 from topologies.graph import DIRECTIONS, Direction, Link, LinkShape, Node, Role, Topology
+from topologies.grid_triangle import grid_triangle
 from topologies.machines import machine_groups, machines
 from topologies.rack import rack
 from topologies.rack_accelerator import Attachment, attachment, rack_accelerator
@@ -41,6 +42,7 @@ __all__ = [
     "fat_tree",
     "format_ip",
     "format_mac",
+    "grid_triangle",
     "host",
     "host_ip",
     "host_mac",

@@ -35,7 +35,7 @@ class Node:
     """4 bytes; of a switch: empty"""
     part: str = ""
     """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core, commodity, accelerator, machine, rack; empty:
-    just a switch"""
+    just a switch. Of a host: server, where it is no worker"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,11 +114,8 @@ def _through_ports(
             found=str(len(args.interfaces)), allowed=str(config.ports),
         )  # fmt: skip
     driver = driver_at(args.card)
-    fitted = replace(config, program="fpga", ports=driver.identity().ports)
-    driver.stop()
-    # Another generation: what an earlier trace left in the slots must not enter this one.
-    generation = int(time.time())
-    driver.configure(replace(fitted, rings=tuple(replace(ring, generation=generation) for ring in fitted.rings)))
+    driver.reset()  # what was in slots and tables before must not enter this trace
+    driver.configure(replace(config, program="fpga", ports=driver.identity().ports))
     driver.start()
     try:
         io = open_io(args.interfaces, backpressure=False)

@@ -10,7 +10,7 @@ from testbed.plan.jobs import plan_jobs
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
-from testbed.scenario.names import COLLECTIVES, PROGRAMS
+from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.units import format_duration, format_rate, format_size
 from testbed.scenario.validate import key_names
@@ -37,6 +37,7 @@ _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "topologies": _topologies,
     "programs": lambda: iter(PROGRAMS.items()),
     "collectives": lambda: iter(COLLECTIVES.items()),
+    "planners": lambda: iter(PLANNERS.items()),
     "sweeps": lambda: ((name, load_sweep(name).description.partition("\n")[0]) for name in builtin_sweeps()),
     "faults": lambda: ((name, kind.meaning) for name, kind in FAULT_KINDS.items()),
 }

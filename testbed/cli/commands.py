@@ -35,6 +35,7 @@ COMMANDS = {
     ),
     "validate": Command("testbed.cli.catalogue", "check a scenario and show what it means; touches nothing"),
     "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid"),
+    "route": Command("testbed.cli.routing", "plan gradient routes: which switch aggregates what, along which links"),
     "steering": Command("testbed.cli.steering", "flow tables of commodity switches: planned, or as a run counted them"),
     "doctor": Command("testbed.cli.host", "what this machine can do, and what will be used instead"),
     "shell": Command("testbed.cli.shell", "a scenario's network, up, with Mininet's command line on it"),
@@ -48,6 +49,9 @@ COMMANDS = {
     ),
     "interop": Command(
         "testbed.cli.interop", "stock Linux RoCE endpoints in a virtual machine all-reduce through our switch"
+    ),
+    "lab": Command(
+        "testbed.cli.lab", "hosts and cards reached by SSH, or an emulated lab: up, check, lease, program ..."
     ),
     "sweep": Command("testbed.cli.sweeping", "a grid of models and algorithms, in parallel; goes on where it stopped"),
     "bench": Command("testbed.cli.running", "measure against a peer"),

@@ -24,7 +24,7 @@ def job_lines(metrics: dict[str, Any]) -> list[Line]:
         lines.append(Line(text, "", 2))
     memory = f"switch memory of {amount(measured['memory_values'], 'value')}"
     if measured["busy"] is None:
-        lines.append(Line(f"{memory}: nobody told how long it was in use", "", 2))
+        lines.append(Line(f"{memory}: how long it was in use is not known", "", 2))
     else:
         useful = "" if measured["useful"] is None else f", usefully {measured['useful']:.1%}"
         lines.append(Line(f"{memory}: busy {measured['busy']:.1%} of the time{useful}", "", 2))
@@ -50,4 +50,6 @@ def _job(job: dict[str, Any]) -> str:
         parts.append(f"{amount(job['resends'], 'packet')} sent again")
     if job["server_bytes"] is not None:
         parts.append(f"{byte_size(job['server_bytes'])} into its server")
+        if job["switch_completed"] is not None:
+            parts.append(f"{job['switch_completed']:.1%} of its blocks complete in a switch")
     return ", ".join(parts)

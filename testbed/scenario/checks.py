@@ -169,8 +169,9 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
         for key, (found, only) in allowed.items():
             if found != only:
                 problems.add((*path, key), "workload digits trains with float32 sums", found=f"'{found}'", allowed=only)
-        if "size" in given:
-            problems.add((*path, "size"), "workload digits has the size of its model", allowed="leave the key out")
+        for key in ("size", "model", "layers"):
+            if key in given or (key == "model" and job.model is not None and "layers" not in given):
+                problems.add((*path, key), "workload digits has the size of its model", allowed="leave the key out")
         if job.collective == "shift":
             problems.add(
                 (*path, "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"

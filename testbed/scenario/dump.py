@@ -31,6 +31,7 @@ from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.job_dump import dump_entry, dump_job
 from testbed.scenario.model import DcqcnOptions, Scenario, Transport
 from testbed.scenario.nics import dump_nics
+from testbed.scenario.routing import dump_routing
 from testbed.scenario.topology_kinds import dump_topology
 from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate
 from topologies import DIRECTIONS, Direction, Topology
@@ -58,6 +59,7 @@ def dump_scenario(scenario: Scenario) -> str:
         "transport": _dump_transport(scenario.transport),
         "job": dump_job(scenario.job),
         **({"jobs": [dump_entry(job) for job in scenario.jobs]} if scenario.jobs else {}),
+        **({} if scenario.routing is None else {"routing": dump_routing(scenario.routing)}),
         "clocks": {
             "offset": format_duration(scenario.clocks.offset_ns),
             "drift": format_drift(scenario.clocks.drift_ppb),
@@ -109,6 +111,8 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
         "start_psn": "random" if transport.start_psn is None else transport.start_psn,
         "receive_late": format_duration(transport.receive_late_ns),
         "rto": format_duration(transport.rto_ns),
+        "framing": transport.framing,
+        "uc_packets": transport.uc_packets,
         "aimd": transport.aimd,
         "congestion_control": transport.congestion_control,
         **(

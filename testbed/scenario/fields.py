@@ -14,6 +14,7 @@ from testbed.scenario.units import UnitError, parse_drift, parse_duration, parse
 from topologies import DIRECTIONS, Direction
 
 __all__ = [
+    "AggregationKey",
     "BandwidthKey",
     "BoolKey",
     "DirectionsKey",
@@ -27,6 +28,7 @@ __all__ = [
     "ScaledRateKey",
     "ScaledSizeKey",
     "Section",
+    "ServersKey",
     "SizeKey",
     "TextKey",
     "WordKey",
@@ -91,6 +93,7 @@ DurationKey: TypeAlias = Annotated[int, _unit(parse_duration, most=_HOUR, bound=
 BandwidthKey: TypeAlias = Annotated[
     int, _unit(parse_rate, above_zero=True, most=400_000_000_000, bound="more than 0, at most 400Gbps")
 ]
+AggregationKey: TypeAlias = Annotated[int, _unit(parse_rate, most=10**13, bound="at most 10000Gbps")]
 DriftKey: TypeAlias = Annotated[int, _unit(parse_drift, most=100_000_000, bound="at most 10%")]
 SizeKey: TypeAlias = Annotated[int, _unit(parse_size, above_zero=True, most=1 << 32, bound="4 bytes to 4GiB")]
 ScaledDurationKey: TypeAlias = Annotated[int | None, _scaled_or(parse_duration, _HOUR, "more than 0, at most 60min")]
@@ -288,6 +291,18 @@ def _names(value: object) -> tuple[str, ...]:
     if len(set(value)) != len(value):
         raise refuse("a host is named twice", "each host once")
     return tuple(value)
+
+
+def _servers(value: object) -> tuple[str, ...]:
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list) or not found or not all(isinstance(item, str) for item in found):
+        raise refuse("not a list of hosts", "a host, or a list of hosts, as [ps1, ps2]")
+    if len(set(found)) != len(found):
+        raise refuse("a host is named twice", "each host once")
+    return tuple(found)
+
+
+ServersKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_servers)]
 
 
 def _some_names(value: object) -> tuple[str, ...]:

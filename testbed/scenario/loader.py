@@ -29,6 +29,7 @@ from testbed.scenario.checks_atp import (
     check_atp_nics,
     with_server,
 )
+from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
@@ -41,6 +42,7 @@ from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Tra
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.problems import KeyPath, Place, Problems, show
+from testbed.scenario.routing import load_routing
 from testbed.scenario.schema import ClockKeys, KnobKeys, ScenarioKeys, SwitchKeys, TransportKeys
 from testbed.scenario.topology_kinds import load_topology
 from testbed.scenario.validate import key_names, validate_section
@@ -119,6 +121,7 @@ class _Build:
             hosts = len(job.hosts)
             if topology:
                 check_job_hosts(self.problems, topology[0], job)
+        routing = load_routing(self.problems, self.data.get("routing"), topology[0] if topology else None, job)
         background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
         if topology and transport:
             check_mtu(self.problems, *topology, transport)
@@ -141,12 +144,16 @@ class _Build:
             check_program(self.problems, switch, job)
         if switch and topology:
             check_commodity(self.problems, switch, topology[0])
+            check_card(self.problems, topology[0], switch, bool(top and top.trace))
         if topology and switch and transport and job:
             check_switchml(self.problems, *topology, switch, transport, job, entries)
             check_atp(self.problems, *topology, switch, transport, job, entries)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
-        self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
+        ranks = hosts // job.copies if hosts is not None and job else hosts
+        if entries:
+            ranks = max(len(each.hosts) for _, each in entries)
+        self._check_faults(faults, ranks, job, transport, top.time_limit if top else None)
         if topology:
             check_conflicts(self.problems, faults, topology[0])
         if top:
@@ -173,6 +180,7 @@ class _Build:
             switch=switch,
             job=job,
             jobs=jobs,
+            routing=routing,
             clocks=clocks,
             nics=nics,
             faults=tuple(fault for _, _, fault in faults),
@@ -219,6 +227,8 @@ class _Build:
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
             rto_ns=keys.rto,
+            framing=keys.framing,
+            uc_packets=keys.uc_packets,
             aimd=keys.aimd,
             congestion_control=keys.congestion_control,
             dcqcn=dcqcn,
@@ -232,16 +242,16 @@ class _Build:
         return None if keys is None else Clocks(keys.offset, keys.drift)
 
     def _check_faults(
-        self, faults: list[Placed], hosts: int | None, job: Job | None, transport: Transport | None, limit: int | None
+        self, faults: list[Placed], ranks: int | None, job: Job | None, transport: Transport | None, limit: int | None
     ) -> None:
         for placed in faults:
             path, _, fault = placed
             if limit:
                 check_window(self.problems, path, fault, limit)
             if job and job.collective == "switchml":
-                check_switchml_fault(self.problems, placed)
+                check_switchml_fault(self.problems, placed, transport, ranks)
             elif job and job.collective in WITH_SERVER:
                 check_atp_fault(self.problems, placed, job.collective)
             elif job and transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
-                check_match(self.problems, (*path, "match"), fault.match, hosts, job, transport, sizes)
+                check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)

@@ -10,7 +10,17 @@ from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from topologies import MAX_PORTS, LinkShape, Node, Topology
 from workloads.models import Model
 
-__all__ = ["CONTROLLER", "BackgroundFlow", "Compute", "DcqcnOptions", "Job", "Scenario", "SwitchOptions", "Transport"]
+__all__ = [
+    "CONTROLLER",
+    "BackgroundFlow",
+    "Compute",
+    "DcqcnOptions",
+    "Job",
+    "Routing",
+    "Scenario",
+    "SwitchOptions",
+    "Transport",
+]
 
 CONTROLLER = "controller"
 """the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
@@ -55,6 +65,10 @@ class Transport:
     """a worker posts each receive buffer that late (to provoke RNR NAKs)"""
     rto_ns: int = 10_000_000
     """of datagram protocols: a packet without a result is sent again after that, or after four round trips"""
+    framing: str = "udp"
+    """of switchml: udp, uc (RoCE v2 unreliable connections)"""
+    uc_packets: int = 1
+    """packets of a full message over uc"""
     aimd: bool = True
     """of atp and esa: marks halve a worker's window, rounds without one add a packet"""
     congestion_control: str = "none"
@@ -150,6 +164,23 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Routing:
+    """Gradient routes to be planned (`tb route`)."""
+
+    servers: tuple[str, ...]
+    """hosts that are parameter servers"""
+    planner: str = "grid"
+    workers: tuple[str, ...] = ()
+    """empty: the job's hosts that are no servers"""
+    capacity_bps: int = 0
+    """that every switch can aggregate, of its input; 0: nothing"""
+    capacities: tuple[tuple[str, int], ...] = ()
+    """(switch, bits per second) of those that differ"""
+    demand_bps: int = 0
+    """that every worker must reach; 0: as fast as it goes"""
+
+
+@dataclass(frozen=True, slots=True)
 class BackgroundFlow:
     """Traffic of another tenant, from host to host."""
 
@@ -186,6 +217,7 @@ class Scenario:
     """the one job, or what several have in common"""
     jobs: tuple[Job, ...] = ()
     """several side by side, each with its hosts; empty: `job` alone, or its copies"""
+    routing: Routing | None = None
     clocks: Clocks = TRUE_CLOCKS
     """of the nodes; only the simulated world can set them"""
     nics: tuple[tuple[str, str], ...] = ()

@@ -13,12 +13,14 @@ __all__ = [
     "DTYPES",
     "EXPECTATIONS",
     "FALLBACKS",
+    "FRAMINGS",
     "FREES",
     "GATES",
     "MOST_JOBS",
     "NODE_ROLES",
     "OPS",
     "PATH_MTUS",
+    "PLANNERS",
     "PRIORITIES",
     "PROGRAMS",
     "RELEASES",
@@ -30,6 +32,7 @@ __all__ = [
 WORLDS = {
     "emulated": "real packets between network namespaces of this machine (needs root)",
     "simulated": "the same nodes in virtual time, in one process",
+    "lab": "workers on the hosts of a lab and an aggregation card, over SSH (docs/lab.md)",
 }
 PROGRAMS = {
     "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
@@ -41,7 +44,7 @@ PROGRAMS = {
 }
 COLLECTIVES = {
     "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
-    "switchml": "each host streams its gradient through slots of the switch, over UDP (program switchml)",
+    "switchml": "each host streams its gradient through slots of the switch, over UDP or RoCE UC (program switchml)",
     "atp": "each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or forward)",
     "esa": "as atp, with priorities, in slots that can be taken away (program esa, or forward)",
     "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
@@ -71,6 +74,11 @@ FALLBACKS = {
     "none": "the job fails when its connections die",
     "ring": "each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce only)",
 }
+FRAMINGS = {
+    "udp": "datagrams of our own format",
+    "uc": "RoCE v2: RDMA WRITE with immediate over unreliable connections",
+}
+"""of SwitchML packets"""
 NODE_ROLES = {
     "host": "a worker; its rank is its place among the hosts",
     "switch": "a switch",
@@ -130,4 +138,20 @@ PRIORITIES = {
     "esa-default": "comm, and layer where that is equal",
 }
 """rules of `workloads.atp.priority`"""
+PLANNERS = {
+    "shortest": "one shortest way each, aggregated nowhere",
+    "geryon": "one way each, chosen together, aggregated nowhere (Geryon-like)",
+    "multipath": "split over all ways, aggregated nowhere: the most that is possible without aggregation",
+    "switchml": "all at the nearest switch (SwitchML-like)",
+    "atp": "at the nearest switch; what it cannot take is merged at the last switch before the server (ATP-like)",
+    "atp-unmerged": "at the nearest switch; what it cannot take reaches the server worker by worker",
+    "atp-whole": "at the nearest switch or straight to the server, nobody split",
+    "grid": "one node and one way each, links in view: exact where small, else rounded and repaired",
+    "grid-lp": "split between nodes and ways: the linear program, the bound of all that aggregate once",
+    "grid-exact": "one node and one way each: the mixed-integer program",
+    "grid-rounded": "one node and one way each: the linear program, rounded at random and repaired",
+    "grid-eq1": "GRID's Eq. 1, which sees no links, rounded and repaired; then what the links leave of it",
+    "inart": "one node per worker and server; the servers' shares are chosen too (InArt)",
+}
+"""of gradient routes (`tb route`)"""
 PATH_MTUS = (256, 512, 1024, 2048, 4096)

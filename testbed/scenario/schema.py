@@ -9,6 +9,7 @@ from pydantic import Field
 
 from testbed.scenario import names
 from testbed.scenario.fields import (
+    AggregationKey,
     BandwidthKey,
     BoolKey,
     DriftKey,
@@ -20,6 +21,7 @@ from testbed.scenario.fields import (
     ScaledRateKey,
     ScaledSizeKey,
     Section,
+    ServersKey,
     SizeKey,
     SomeNamesKey,
     TextKey,
@@ -34,6 +36,7 @@ from testbed.scenario.fields import (
     whole_or_list,
 )
 from topologies import MAX_HOSTS, MAX_PORTS, MAX_RACK_HOSTS, MAX_RANKS
+from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire import PSN_MASK
 
 __all__ = [
@@ -47,6 +50,7 @@ __all__ = [
     "CustomKeys",
     "DcqcnKeys",
     "FatTreeKeys",
+    "GridTriangleKeys",
     "JobEntryKeys",
     "JobKeys",
     "KnobKeys",
@@ -57,6 +61,7 @@ __all__ = [
     "NodeKeys",
     "RackAcceleratorKeys",
     "RackKeys",
+    "RoutingKeys",
     "ScenarioKeys",
     "SharedJobKeys",
     "SpineLeafKeys",
@@ -89,6 +94,7 @@ class ScenarioKeys(Section):
     transport: Any = None
     job: Any = None
     jobs: Any = None
+    routing: Any = None
     clocks: Any = None
     nics: Any = None
     faults: Any = None
@@ -179,6 +185,15 @@ class MachinesKeys(Section):
     links: Any = None
 
 
+class GridTriangleKeys(Section):
+    """`server_link`: what is different on the parameter server's link."""
+
+    kind: Annotated[str, choice(["grid_triangle"])]
+    link: Any = None
+    server_link: Any = None
+    links: Any = None
+
+
 class CustomKeys(Section):
     """Node by node, link by link; `link` holds what the links have in common."""
 
@@ -232,6 +247,8 @@ class TransportKeys(Section):
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
     rto: DurationKey = 10_000_000
+    framing: Annotated[str, choice(names.FRAMINGS)] = "udp"
+    uc_packets: Annotated[int, whole(1, MOST_UC_PACKETS, " (packets of a message)")] = 1
     aimd: BoolKey = True
     congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
     dcqcn: Any = None
@@ -267,6 +284,17 @@ class BackgroundKeys(Section):
     size: SizeKey | None = None
     payload: Annotated[int, whole(18, 8900, " (bytes of a datagram)")] = 1000
     ecn: BoolKey = False
+
+
+class RoutingKeys(Section):
+    """`routing`: what `tb route` plans. `capacity`: of every switch; `capacities`: of single ones, by name."""
+
+    servers: ServersKey
+    planner: Annotated[str, choice(names.PLANNERS)] = "grid"
+    workers: NamesKey = ()
+    capacity: AggregationKey = 0
+    capacities: Any = None
+    demand: AggregationKey = 0
 
 
 class StragglerKeys(Section):

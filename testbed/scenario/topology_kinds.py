@@ -13,6 +13,7 @@ from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.schema import (
     CustomKeys,
     FatTreeKeys,
+    GridTriangleKeys,
     LinkKeys,
     LinkOverrideKeys,
     MachinesKeys,
@@ -23,7 +24,17 @@ from testbed.scenario.schema import (
 from testbed.scenario.topology_checks import check_machines, check_spine_leaf
 from testbed.scenario.units import format_duration, format_rate
 from testbed.scenario.validate import validate_mapping, validate_section
-from topologies import LinkShape, Topology, fat_tree, machine_groups, machines, rack, rack_accelerator, spine_leaf
+from topologies import (
+    LinkShape,
+    Topology,
+    fat_tree,
+    grid_triangle,
+    machine_groups,
+    machines,
+    rack,
+    rack_accelerator,
+    spine_leaf,
+)
 
 __all__ = ["TOPOLOGY_KINDS", "TopologyKind", "dump_topology", "load_topology"]
 
@@ -121,6 +132,13 @@ TOPOLOGY_KINDS: dict[str, TopologyKind] = {
         _dump_machines,
         (("uplink", "machine"),),
         check_machines,
+    ),
+    "grid_triangle": TopologyKind(
+        "GRID's example: workers w1..w8 and server ps on a triangle of switches s1..s3; links w1-s1, ps-s3, s1-s3",
+        GridTriangleKeys,
+        lambda keys, tiers, links: grid_triangle(tiers["link"], tiers["server_link"], links),
+        lambda topology: {},
+        (("server_link", "server"),),
     ),
     "custom": TopologyKind(
         "node by node: names and roles, links with their ends and shapes",

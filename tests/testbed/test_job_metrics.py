@@ -174,3 +174,24 @@ def test_the_summary_names_each_job():
         "late 0.000 s, 0.000 s per iteration, 2.6 Gbit/s of gradient per worker, from 0.000 s on",
     ]
     assert summary.job_lines({"unreliable": None}) == []
+
+
+def test_the_summary_of_a_job_with_a_server():
+    records = history()
+    records.append(event("ServerStatistics", "h5", job=9, bytes_in=1700, reminders=2))
+    records += [event("Collided", job=9, block=0, rank=1, slot=0, owner_job=4, owner_block=1)] * 2
+    records.append(event("DatagramResent", "h3", job=9, block=0, slot=0, cause="timeout", attempt=1))
+    assert summary.job_lines(metrics(CheckContext(PLAN, records)))[-1].text == (
+        "0.000 s, 0.000 s per iteration, 2.6 Gbit/s of gradient per worker, from 0.000 s on, 2 collisions, 2 reminders, "
+        "1 packet sent again, 1.70 kB into its server, 100.0% of its blocks complete in a switch"
+    )
+
+
+def test_the_summary_of_a_run_that_did_not_end():
+    records = [record for record in history() if record["node"] != "h4"]
+    text = [f"{line.label} {line.text}".strip() for line in summary.job_lines(metrics(CheckContext(PLAN, records)))]
+    assert text[2:] == [
+        "switch memory of 8 values: how long it was in use is not known",
+        "early 0.000 s, 0.000 s per iteration, 8.2 Gbit/s of gradient per worker",
+        "late did not complete, from 0.000 s on",
+    ]

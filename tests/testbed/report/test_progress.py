@@ -4,7 +4,9 @@ import io
 
 import pytest
 
+from testbed.plan import make_plan
 from testbed.report.progress import Progress
+from testbed.scenario import parse_scenario
 from tests.support.judged import small_plan
 from tests.support.results import failing_context, lossy_context
 
@@ -71,3 +73,18 @@ def test_other_collectives(collective):
     for second in (0, 6):
         progress({"t": second * 10**9, "node": "h1", "event": "MessageReceived", "message": second, "crc32": 0})
     assert ("results" in stream.getvalue()) == (collective == "shift")
+
+
+def test_an_iteration_is_complete_when_the_jobs_that_have_it_are_through():
+    text = (
+        "name: two\ntopology: {kind: rack, hosts: 4}\nswitch: {program: switchml}\njob: {collective: switchml}\n"
+        "jobs: [{workers: 2}, {workers: 2, iterations: 2}]\n"
+    )
+    stream = io.StringIO()
+    progress = Progress(make_plan(parse_scenario(text, "two.yaml")), stream)
+    for iteration, worker in ((0, "h1"), (0, "h3"), (0, "h4"), (1, "h3"), (0, "h2"), (1, "h4")):
+        progress({"t": 1, "node": worker, "event": "CollectiveCompleted", "iteration": iteration})
+    assert stream.getvalue().splitlines() == [
+        "   0.0 s  iteration 1 of 2 complete",
+        "   0.0 s  iteration 2 of 2 complete",
+    ]

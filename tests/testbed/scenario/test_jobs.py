@@ -100,4 +100,5 @@ def test_copies_are_jobs_on_shares_of_the_hosts():
 
 def test_the_built_in_ones_are_there():
     assert len(load_scenario("jobs-mix").jobs) == 4
+    assert len(load_scenario("jobs-8").jobs) == 8
     assert len(load_scenario("jobs-64").jobs) == 64

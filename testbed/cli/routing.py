@@ -1,0 +1,120 @@
+"""`tb route`: plan gradient routes; nothing is sent."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from testbed.scenario.names import PLANNERS
+from workloads.errors import ScenarioError
+
+__all__ = ["configure_route", "run_route"]
+
+
+def configure_route(parser: argparse.ArgumentParser) -> None:
+    width = max(map(len, PLANNERS))
+    planners = "\n".join(f"  {name:{width}}  {meaning}" for name, meaning in PLANNERS.items())
+    parser.epilog = f"""\
+planners:
+{planners}
+
+examples:
+  ./tb route grid-triangle
+  ./tb route grid-triangle --planner atp --svg atp.svg
+  ./tb route grid-triangle --planner grid-lp --switch-capacity 60Mbps --switch-capacity s2=30Mbps
+  ./tb route grid-triangle --set topology.server_link.rate=60Mbps --json > plan.json
+  ./tb route plan.json                            a plan that was saved, checked and shown
+"""
+    parser.add_argument(
+        "scenario", metavar="SCENARIO", help="a built-in's name, a YAML file with `routing`, or a saved plan (*.json)"
+    )
+    parser.add_argument("--planner", metavar="P", help="default: the scenario's")
+    parser.add_argument(
+        "--switch-capacity", dest="capacities", action="append", default=[], metavar="[SWITCH=]RATE",
+        help="what switches can aggregate, as 90Mbps for all or s1=60Mbps for one; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, metavar="N", help="for planners that draw (default: the scenario's)")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
+    )
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the plan")
+    parser.add_argument("--json", action="store_true", help="print the plan as JSON alone on stdout")
+
+
+def run_route(args: argparse.Namespace) -> int:
+    from testbed.routing import load_table, picture_of_plan, plan_scenario
+    from testbed.scenario import load_scenario
+    from topologies.routing.gradients import plan_to_document
+
+    if args.scenario.endswith(".json"):
+        return _show_saved(args)
+    scenario = load_scenario(args.scenario, args.overrides, args.seed)
+    common, single = _capacities(args.capacities)
+    if common is not None and scenario.routing is not None:
+        single = dict.fromkeys((switch.name for switch in scenario.topology.switches), common) | single
+    plan = plan_scenario(scenario, args.planner, single or None)
+    if args.svg is not None:
+        from testbed.drawing import draw_svg
+
+        _write(args.svg, draw_svg(picture_of_plan(scenario, plan)))
+    if args.json:
+        print(json.dumps(plan_to_document(plan), indent=1))
+    else:
+        print("\n".join(load_table(plan)))
+    return 0
+
+
+def _show_saved(args: argparse.Namespace) -> int:
+    """A plan that does not hold is a failed check: exit 1."""
+    from testbed.routing import load_table
+    from topologies.routing.gradients import plan_from_document, plan_to_document, violations
+
+    for flag, given in (("--planner", args.planner), ("--switch-capacity", args.capacities), ("--set", args.overrides),
+                        ("--svg", args.svg), ("--seed", args.seed is not None)):  # fmt: skip
+        if given:
+            raise ScenarioError("a saved plan is shown as it is", file=flag, allowed="without a plan: a scenario")
+    try:
+        plan = plan_from_document(json.loads(Path(args.scenario).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise ScenarioError(f"cannot be read: {error.strerror or error}", file=args.scenario) from error
+    except ValueError as error:
+        raise ScenarioError(
+            f"not a plan: {error}", file=args.scenario, allowed="what `tb route --json` wrote"
+        ) from error
+    if args.json:
+        print(json.dumps(plan_to_document(plan), indent=1))
+    else:
+        print("\n".join(load_table(plan)))
+    wrong = violations(plan)
+    for text in wrong:
+        print(f"does not hold: {text}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _capacities(texts: list[str]) -> tuple[float | None, dict[str, float]]:
+    """(for all, for single switches)"""
+    from testbed.scenario.units import UnitError, parse_rate
+
+    common, single = None, dict[str, float]()
+    for text in texts:
+        name, equals, rate = text.rpartition("=")
+        try:
+            value = float(parse_rate(rate))
+        except UnitError as error:
+            raise ScenarioError(
+                error.problem, file="--switch-capacity", found=f"'{text}'", allowed=error.allowed, hint=error.hint
+            ) from error
+        if equals:
+            single[name] = value
+        else:
+            common = value
+    return common, single
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"cannot be written: {error.strerror or error}", file="--svg", found=str(path)) from error

@@ -1,0 +1,87 @@
+"""Planners that aggregate at the switch that is nearest to each worker, and know nothing of loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from topologies.routing.gradients.filling import Way, fill
+from topologies.routing.gradients.linkaware import LinkAware
+from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.plan import Plan
+from topologies.routing.gradients.problem import Problem
+
+__all__ = ["nearest_aggregator", "plan_atp", "plan_atp_whole", "plan_switchml"]
+
+
+_TIME_LIMIT_S = 10.0
+
+
+def nearest_aggregator(network: Network, switch: str, server: str) -> str | None:
+    """By links from `switch`, then by links to the server, then by the order of the topology; None: it reaches none."""
+    away, home = network.distances(switch), network.home[server]
+    near = [name for name in network.aggregators if name in away]
+    return min(near, key=lambda name: (away[name], network.distances(name)[home]), default=None)
+
+
+def plan_switchml(problem: Problem) -> Plan:
+    """All that a worker sends is aggregated at its nearest switch, nothing goes around it (SwitchML-like); a worker that
+    reaches no such switch sends to the server."""
+    network = network_of(problem)
+    return _filled(network, "switchml", {
+        (worker, server): _to_nearest(network, worker, server) or (_direct(network, rank, worker, server),)
+        for rank, worker in enumerate(problem.workers)
+        for server in problem.servers
+    })  # fmt: skip
+
+
+def plan_atp(problem: Problem, *, merge_residual: bool = True) -> Plan:
+    """What the nearest switch cannot take goes on along a shortest way to the server (ATP-like).
+
+    `merge_residual`: the last switch of that way that can aggregate takes it, as ATP's switch beside the server does and as
+    the load table of GRID's example has it; without, the server gets it worker by worker."""
+    network = network_of(problem)
+    ways = {}
+    for rank, worker in enumerate(problem.workers):
+        for server in problem.servers:
+            near, direct = _to_nearest(network, worker, server), _direct(network, rank, worker, server)
+            found = dict.fromkeys((*near, *(_on_the_way(network, direct) if merge_residual else ()), direct))
+            ways[worker, server] = tuple({way.node: way for way in reversed(found)}.values())[::-1]
+    return _filled(network, "atp" if merge_residual else "atp-unmerged", ways)
+
+
+def plan_atp_whole(problem: Problem) -> Plan:
+    """As ATP, but nobody splits: workers whose switch is full send all to the server, along ways that are chosen well. All
+    servers get equal shares (how InArt's paper draws ATP)."""
+    network = network_of(problem)
+
+    def allowed(site: Site, node: str, server: str) -> bool:
+        return node in (server, nearest_aggregator(network, site.switch, server))
+
+    best = LinkAware(network, allowed, whole=True, time_limit_s=_TIME_LIMIT_S).solve()
+    return Plan(problem, "atp-whole", best.streams, best.merges, float("inf"))
+
+
+def _to_nearest(network: Network, worker: str, server: str) -> tuple[Way, ...]:
+    home = network.home[worker]
+    node = nearest_aggregator(network, home, server)
+    return () if node is None else (Way(node, network.path(home, node)),)
+
+
+def _direct(network: Network, rank: int, worker: str, server: str) -> Way:
+    return Way(server, network.path(network.home[worker], server, rank))
+
+
+def _on_the_way(network: Network, direct: Way) -> Iterator[Way]:
+    """The last switch of the way that can aggregate."""
+    heads = [network.arcs[arc].head for arc in direct.path]
+    for place in reversed(range(len(heads))):
+        if heads[place] in network.aggregators:
+            yield Way(heads[place], direct.path[: place + 1])
+            return
+
+
+def _filled(network: Network, name: str, ways: dict[tuple[str, str], tuple[Way, ...]]) -> Plan:
+    keys = {(way.node, server) for (_, server), chosen in ways.items() for way in chosen if way.node != server}
+    out = {(switch, server): network.path(switch, server) for switch, server in keys}
+    filled = fill(network, ways, out)
+    return Plan(network.problem, name, filled.streams, filled.merges, float("inf"))
