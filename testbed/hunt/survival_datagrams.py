@@ -23,7 +23,7 @@ it. Two waits, and two of the server's, which w covers.
 So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take ceil(K / W)
 such rounds; K of them where AIMD may shrink the window to one. Then:
 - a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a round
-  more for each, in each round;
+  more for each, in each round; where there is a server, for each kind of frame that the block goes in, whose bytes differ;
 - a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1)) rounds.
 
 w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is
@@ -76,6 +76,8 @@ _SATURATING = "int32sat"
 _MOST_WAITS, _MOST_DOUBLINGS = 16, 64
 _TRIES = 100
 """before a wait is doubled"""
+_KINDS_OF_FRAMES = 4
+"""that carry a block towards a server or from it: its packet, the same sent again, a sum of several, a result alone"""
 _LAST_DIGEST_NS = 100_000_000
 """between the last result and the end of a worker"""
 _SECOND = 1_000_000_000
@@ -185,7 +187,8 @@ def _hold_ns(fault: Fault) -> int:
 
 def _attempts(scenario: Scenario) -> int:
     """Rounds that each round may take more."""
-    return sum(
+    kinds = _KINDS_OF_FRAMES if _protocol(scenario).server else 1
+    return kinds * sum(
         len(fault.directions) * _tiers(scenario, fault)
         for fault in scenario.faults
         if isinstance(fault, PacketFault) and isinstance(fault, LOSES) and fault.match.attempt is not None
