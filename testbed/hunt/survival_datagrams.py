@@ -26,7 +26,7 @@ such rounds; K of them where AIMD may shrink the window to one. Then:
   more for each, in each round; where there is a server, for each kind of frame that the block goes in, whose bytes differ;
 - a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1)) rounds.
 
-w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is
+Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is
 outstanding for t waits 16 RTO + t / 100 at most (`workloads/retransmission.py`), and never more than 64 times 16 RTO. A packet is
 outstanding for the trouble and two rounds, its own and the one before.
 
@@ -74,6 +74,8 @@ LOSES = (Loss, Burst, Drop, LinkDown)
 """faults that take datagrams away"""
 _SATURATING = "int32sat"
 _MOST_WAITS, _MOST_DOUBLINGS = 16, 64
+_MOST_BACKOFF = 16
+"""times: of workers whose repetitions all go to one server"""
 _TRIES = 100
 """before a wait is doubled"""
 _KINDS_OF_FRAMES = 4
@@ -230,6 +232,8 @@ def must_end_ns(scenario: Scenario) -> int | None:
     # wait = 16 RTO + (trouble + 2 turns (waits wait + travel)) / 100
     share = _TRIES - 2 * turns * waits
     wait = min(most, (_TRIES * wait + trouble + late + 2 * turns * travel) // share + 1) if share > 0 else most
+    if _protocol(scenario).server:
+        wait = _MOST_WAITS * _MOST_BACKOFF * rto
     calm = max(rounds(scenario, job) * turns * (waits * wait + travel) + job.arrival_ns for job in jobs)
     iterations = max(job.iterations for job in jobs)
     return trouble + (iterations + 1) * late + calm + travel + _LAST_DIGEST_NS
