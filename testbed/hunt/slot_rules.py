@@ -40,7 +40,9 @@ def _steps(context: CheckContext) -> Iterator[tuple[str, str]]:
     owners: dict[tuple[object, ...], tuple[int, int]] = {}
     for record in context.history:
         if record["event"] == "NodeExited":
-            states = {slot: state for slot, state in states.items() if slot[0] != record["node"]}
+            for slot in [slot for slot in states if slot[0] == record["node"]]:
+                states.pop(slot)
+                owners.pop(slot, None)
         if record["event"] != "SlotChanged" or (record["state"], record["cause"]) in BLOCK_STEPS:
             continue
         slot = record["node"], record["slot"], record["version"], -1 if shared else record["job"]

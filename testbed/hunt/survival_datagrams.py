@@ -23,10 +23,10 @@ it. Two waits, and two of the server's, which w covers.
 So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take ceil(K / W)
 such rounds; K of them where AIMD may shrink the window to one. Then:
 - a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a round
-  more for each, in each round;
+  more for each, in each round; where there is a server, for each kind of frame that the block goes in, whose bytes differ;
 - a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1)) rounds.
 
-w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is
+Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is
 outstanding for t waits 16 RTO + t / 100 at most (`workloads/retransmission.py`), and never more than 64 times 16 RTO. A packet is
 outstanding for the trouble and two rounds, its own and the one before.
 
@@ -74,8 +74,12 @@ LOSES = (Loss, Burst, Drop, LinkDown)
 """faults that take datagrams away"""
 _SATURATING = "int32sat"
 _MOST_WAITS, _MOST_DOUBLINGS = 16, 64
+_MOST_BACKOFF = 16
+"""times: of workers whose repetitions all go to one server"""
 _TRIES = 100
 """before a wait is doubled"""
+_KINDS_OF_FRAMES = 4
+"""that carry a block towards a server or from it: its packet, the same sent again, a sum of several, a result alone"""
 _LAST_DIGEST_NS = 100_000_000
 """between the last result and the end of a worker"""
 _SECOND = 1_000_000_000
@@ -185,7 +189,8 @@ def _hold_ns(fault: Fault) -> int:
 
 def _attempts(scenario: Scenario) -> int:
     """Rounds that each round may take more."""
-    return sum(
+    kinds = _KINDS_OF_FRAMES if _protocol(scenario).server else 1
+    return kinds * sum(
         len(fault.directions) * _tiers(scenario, fault)
         for fault in scenario.faults
         if isinstance(fault, PacketFault) and isinstance(fault, LOSES) and fault.match.attempt is not None
@@ -227,6 +232,8 @@ def must_end_ns(scenario: Scenario) -> int | None:
     # wait = 16 RTO + (trouble + 2 turns (waits wait + travel)) / 100
     share = _TRIES - 2 * turns * waits
     wait = min(most, (_TRIES * wait + trouble + late + 2 * turns * travel) // share + 1) if share > 0 else most
+    if _protocol(scenario).server:
+        wait = _MOST_WAITS * _MOST_BACKOFF * rto
     calm = max(rounds(scenario, job) * turns * (waits * wait + travel) + job.arrival_ns for job in jobs)
     iterations = max(job.iterations for job in jobs)
     return trouble + (iterations + 1) * late + calm + travel + _LAST_DIGEST_NS
