@@ -24,6 +24,8 @@ So p ends within c w + T, c the number of waits. Blocks in one window go on besi
 such rounds; K of them where AIMD may shrink the window to one. Then:
 - a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a round
   more for each, in each round; where there is a server, for each kind of frame that the block goes in, whose bytes differ;
+- where T is longer than the RTO and nobody backs off, what is under way is sent again, and queues fill: then T is what full
+  queues take;
 - a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1)) rounds.
 
 Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is
@@ -157,13 +159,26 @@ def _hops(scenario: Scenario) -> int:
 def travel_ns(scenario: Scenario) -> int:
     """T."""
     topology, faults, hops = scenario.topology, scenario.faults, _hops(scenario)
-    slowest = min(link.shape.rate_bps for link in topology.links)
-    slowest = min([slowest, *(fault.rate_bps for fault in faults if isinstance(fault, RateChange))])
-    frame = scenario.transport.path_mtu + AGGREGATION_OVERHEAD_BYTES
-    serial = hops // 2 * _outstanding(scenario) * frame * 8 * _SECOND // slowest
+    serial = hops // 2 * _outstanding(scenario) * _frame_ns(scenario)
     serial = round(serial * copies_of(scenario))
     line = hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
     return serial + line + hops * sum(map(_hold_ns, faults))
+
+
+def _under_way_ns(scenario: Scenario) -> int:
+    """T, with what is repeated while it is under way."""
+    travel = travel_ns(scenario)
+    if travel <= scenario.transport.rto_ns or _protocol(scenario).server:
+        return travel
+    most = max(link.shape.queue_packets for link in scenario.topology.links) + 1
+    return travel + _hops(scenario) * most * _frame_ns(scenario)
+
+
+def _frame_ns(scenario: Scenario) -> int:
+    """A full one on the slowest link, rounded up."""
+    rates = [link.shape.rate_bps for link in scenario.topology.links]
+    rates += [fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange)]
+    return -(-(scenario.transport.path_mtu + AGGREGATION_OVERHEAD_BYTES) * 8 * _SECOND // min(rates))
 
 
 def copies_of(scenario: Scenario) -> float:
@@ -224,7 +239,7 @@ def must_end_ns(scenario: Scenario) -> int | None:
     trouble, jobs = _trouble_ns(scenario.faults), scenario.all_jobs
     if trouble is None:
         return None
-    rto, travel, waits = scenario.transport.rto_ns, travel_ns(scenario), _waits(scenario)
+    rto, travel, waits = scenario.transport.rto_ns, _under_way_ns(scenario), _waits(scenario)
     queue = min(link.shape.queue_packets for link in scenario.topology.links)
     turns = (1 + _attempts(scenario)) * -(-_outstanding(scenario) // (queue + 1))
     late = max(job.straggle_ns for job in jobs)

@@ -12,6 +12,7 @@ from testbed.hunt.survival_datagrams import copies_of, must_end_ns, rounds, trav
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import DIRECTIONS, Direction, LinkShape, rack, spine_leaf
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 MS = 1_000_000
 SHAPE = LinkShape(rate_bps=1_000_000_000, delay_ns=1000)
@@ -163,3 +164,14 @@ def test_only_kills_excuse_and_only_the_jobs_that_they_hit():
     assert excused(make_plan(host)) == {"h3", "h4"}
     assert excused(make_plan(switch)) == {"h1", "h2", "h3", "h4"}
     assert excused(make_plan(calm())) == frozenset()
+
+
+def test_what_is_repeated_while_it_is_under_way_fills_queues():
+    """Found by hunting: copies of repetitions kept a link busy, and a job took 20 times as long as its packets alone."""
+    patient = calm()
+    hasty = replace(patient, transport=replace(patient.transport, rto_ns=travel_ns(patient) - 1))
+    just = replace(patient, transport=replace(patient.transport, rto_ns=travel_ns(patient)))
+    frame_ns = (256 + AGGREGATION_OVERHEAD_BYTES) * 8
+    assert must_end_ns(hasty) - must_end_ns(just) > 4 * SHAPE.queue_packets * frame_ns
+    backs_off = atp()
+    assert must_end_ns(replace(backs_off, transport=replace(backs_off.transport, rto_ns=1000))) < must_end_ns(backs_off)
