@@ -1,8 +1,13 @@
-"""`tb test`: linters, type checks, then pytest, each shown; all of them run even when one fails."""
+"""`tb test`: linters, type checks, then pytest, each shown; all of them run even when one fails.
+
+Tests that only compute share the processors; those that own parts of the machine (namespaces, guests, the kernel's programs)
+run one after the other.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import subprocess
 import sys
@@ -13,9 +18,22 @@ __all__ = ["configure_test", "run_test"]
 _TOP = Path(__file__).resolve().parent.parent.parent
 
 
+_OWNS_THE_MACHINE = "root or mininet or ebpf or rxe"
+"""marks (setup.cfg)"""
+_MOST_PROCESSES = 8
+
+
 def steps(pytest_args: list[str]) -> list[list[str]]:
-    """The commands, without the interpreter in front."""
-    return [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["pytest", *pytest_args]]
+    """The commands, without the interpreter in front. With arguments: pytest as it is."""
+    linters = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]]
+    if pytest_args:
+        return [*linters, ["pytest", *pytest_args]]
+    processes = str(min(os.cpu_count() or 1, _MOST_PROCESSES))
+    return [
+        *linters,
+        ["pytest", "-m", f"not ({_OWNS_THE_MACHINE})", "-n", processes, "--dist", "loadfile"],
+        ["pytest", "-m", _OWNS_THE_MACHINE],
+    ]
 
 
 def configure_test(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,32 @@
+"""What `tb test` runs, in which order."""
+
+from __future__ import annotations
+
+import configparser
+from pathlib import Path
+
+from testbed.cli.testing import steps
+
+TOP = Path(__file__).resolve().parents[3]
+
+
+def test_every_test_runs_once_and_those_that_own_the_machine_one_after_the_other():
+    *linters, shared, alone = steps([])
+    assert [step[0] for step in linters] == ["ruff", "ruff", "mypy"]
+    marks = alone[alone.index("-m") + 1]
+    assert shared[shared.index("-m") + 1] == f"not ({marks})"
+    assert "-n" in shared
+    assert "-n" not in alone
+
+
+def test_the_marks_are_those_that_tests_have():
+    """A mark that is misspelt here would let such tests share the machine."""
+    *_, alone = steps([])
+    setup = configparser.ConfigParser()
+    setup.read(TOP / "setup.cfg")
+    known = {line.partition(":")[0] for line in setup["tool:pytest"]["markers"].strip().splitlines()}
+    assert set(alone[alone.index("-m") + 1].split(" or ")) == known - {"slow"}
+
+
+def test_arguments_go_to_one_pytest_as_they_are():
+    assert steps(["-k", "requester", "-x"])[3:] == [["pytest", "-k", "requester", "-x"]]
