@@ -66,5 +66,6 @@ def test_topologies_are_listed_with_their_keys(capsys: pytest.CaptureFixture[str
         "spine_leaf": "leaves, spines, hosts_per_leaf, oversubscription, link, uplink, links",
         "fat_tree": "k, link, uplink, core, links",
         "machines": "machines, workers_per_machine, link, uplink, links",
+        "grid_triangle": "link, server_link, links",
         "custom": "nodes, link, links",
     }
