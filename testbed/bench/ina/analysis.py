@@ -12,7 +12,18 @@ from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SWITCHML, Subject
 from testbed.bench.rows import spread
 
-__all__ = ["Cell", "Crossing", "Split", "best_split", "cells_of", "crossings", "gain", "order_margin", "split_at", "widest"]
+__all__ = [
+    "Cell",
+    "Crossing",
+    "Split",
+    "best_split",
+    "cells_of",
+    "crossings",
+    "gain",
+    "order_margin",
+    "split_at",
+    "widest",
+]
 
 LEVEL = 0.01
 """two that are nearer than that are level: no order to speak of"""
@@ -63,7 +74,8 @@ def order_margin(cells: Cells, memory: int) -> float:
     holds in every seed."""
     runs = zip(*(cells[memory, subject].runs for subject in (ESA, ATP, SWITCHML)), strict=True)
     return min(
-        min(atp.average_jct_s / esa.average_jct_s, switchml.average_jct_s / atp.average_jct_s) for esa, atp, switchml in runs
+        min(atp.average_jct_s / esa.average_jct_s, switchml.average_jct_s / atp.average_jct_s)
+        for esa, atp, switchml in runs
     )
 
 
@@ -91,7 +103,11 @@ def crossings(cells: Cells, first: Subject, second: Subject) -> list[Crossing]:
     states = [None if abs(value) <= level else first if value > 0 else second for value in ahead]
     found = []
     for index in range(len(sizes) - 1):
-        (low, high), (here, there), (y0, y1) = sizes[index : index + 2], states[index : index + 2], ahead[index : index + 2]
+        (low, high), (here, there), (y0, y1) = (
+            sizes[index : index + 2],
+            states[index : index + 2],
+            ahead[index : index + 2],
+        )
         if here is there:
             continue
         goal = 0.0 if here and there else math.copysign(level, y0 if here else y1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from testbed.bench.ina.analysis import Cells, cells_of, gain, order_margin, widest
 from testbed.bench.ina.place import EMULATED, SIMULATED, Place, Point
@@ -12,7 +12,8 @@ from testbed.bench.ina.runs import Figures, run_points
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML
 from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines, write_csv
 from testbed.bench.ina.worlds import compare_worlds
-from testbed.bench.rows import Row
+from testbed.bench.options import BenchOptions
+from testbed.bench.rows import Report, Row
 
 __all__ = ["FULL", "QUICK", "Grid", "bench_ina", "grid_rows"]
 
@@ -40,37 +41,35 @@ FULL = Grid(
 QUICK = Grid({"mix-2+2": (1 / 12, 1 / 3, 1, 10)}, seeds=2)
 
 
-def bench_ina(
-    say: Say,
-    world: str = "simulated",
-    *,
-    quick: bool = False,
-    processes: int = 1,
-    seeds: int | None = None,
-    csv: Path | None = None,
-    show: Say = print,
-    grid: Grid | None = None,
-) -> list[Row]:
-    """`say`: progress; `show`: tables for people. Raises InternalError when a sum is wrong or a job does not end, ScenarioError
-    when `csv` cannot be written."""
-    if csv is not None:
-        write_csv(csv, {})  # before the runs, not after them
+_DEFAULT = BenchOptions()
+
+
+def bench_ina(say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, grid: Grid | None = None) -> Report:
+    """`say`: progress. Raises InternalError when a sum is wrong or a job does not end, ScenarioError when the CSV file cannot be
+    written."""
+    if options.csv is not None:
+        write_csv(options.csv, {})  # before the runs, not after them
     if world == "emulated":
-        found, rows = compare_worlds(say, show, EMULATED, quick=quick, seeds=seeds or 1)
+        found, report = compare_worlds(say, EMULATED, quick=options.quick, seeds=options.seeds or 1)
     else:
-        chosen = grid or (QUICK if quick else FULL)
-        found = run_points(say, grid_points(chosen, SIMULATED, seeds or chosen.seeds), processes)
-        rows = []
-        for mix in chosen.sizes:
-            cells = cells_of(found, mix)
-            for lines in (mix_lines, crossing_lines, split_lines):
-                for line in lines(cells, SIMULATED, mix):
-                    show(line)
-            show("")
-            rows += grid_rows(cells, SIMULATED, mix)
-    if csv is not None:
-        write_csv(csv, found)
-    return rows
+        chosen = grid or (QUICK if options.quick else FULL)
+        points = grid_points(chosen, SIMULATED, options.seeds or chosen.seeds)
+        found = run_points(say, points, options.processes or os.cpu_count() or 1)
+        report = _report(found, chosen)
+    if options.csv is not None:
+        write_csv(options.csv, found)
+    return report
+
+
+def _report(found: Mapping[Point, Figures], grid: Grid) -> Report:
+    rows, lines = list[Row](), list[str]()
+    for mix in grid.sizes:
+        cells = cells_of(found, mix)
+        for part in (mix_lines, crossing_lines, split_lines):
+            lines += part(cells, SIMULATED, mix)
+        lines.append("")
+        rows += grid_rows(cells, SIMULATED, mix)
+    return Report(rows, tuple(lines))
 
 
 def grid_points(grid: Grid, place: Place, seeds: int) -> list[Point]:

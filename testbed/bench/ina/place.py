@@ -26,7 +26,7 @@ class Place:
     """of each job"""
     window: int = 24
     """packets: what the way through the parameter server holds, four hops of six packets' time each"""
-    scale: int = 4000
+    scale: int = 2000
     """by which models are divided"""
     iterations: int = 3
     jitter: float = 0.05

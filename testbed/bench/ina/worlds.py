@@ -8,7 +8,7 @@ from dataclasses import replace
 from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.runs import Figures, run_points
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SWITCHML
-from testbed.bench.rows import Row
+from testbed.bench.rows import Report, Row
 
 __all__ = ["compare_worlds", "world_lines", "world_rows"]
 
@@ -20,9 +20,7 @@ Pair = tuple[Point, Figures, Figures]
 """a point, and its figures in the simulated and in the emulated world"""
 
 
-def compare_worlds(
-    say: Say, show: Say, place: Place, *, quick: bool, seeds: int
-) -> tuple[dict[Point, Figures], list[Row]]:
+def compare_worlds(say: Say, place: Place, *, quick: bool, seeds: int) -> tuple[dict[Point, Figures], Report]:
     """One run at a time: two networks on one machine would slow each other down."""
     sizes = _QUICK_SIZES if quick else _SIZES
     emulated = [
@@ -34,9 +32,7 @@ def compare_worlds(
     virtual = [replace(point, place=replace(place, world="simulated")) for point in emulated]
     found = run_points(say, [*virtual, *emulated], 1)
     pairs = [(point, found[twin], found[point]) for point, twin in zip(emulated, virtual, strict=True)]
-    for line in world_lines(pairs):
-        show(line)
-    return found, world_rows(pairs)
+    return found, Report(world_rows(pairs), tuple(world_lines(pairs)))
 
 
 def world_lines(pairs: Sequence[Pair]) -> Iterator[str]:
