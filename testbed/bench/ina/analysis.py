@@ -72,10 +72,10 @@ def gain(slow: Cell, fast: Cell) -> float:
 def order_margin(cells: Cells, memory: int) -> float:
     """Of ESA < ATP < SwitchML: the smaller of the two gaps, as a ratio, in the seed where it is smallest. Above 1: the order
     holds in every seed."""
-    runs = zip(*(cells[memory, subject].runs for subject in (ESA, ATP, SWITCHML)), strict=True)
+    esa, atp, switchml = (cells[memory, subject].runs for subject in (ESA, ATP, SWITCHML))
     return min(
-        min(atp.average_jct_s / esa.average_jct_s, switchml.average_jct_s / atp.average_jct_s)
-        for esa, atp, switchml in runs
+        min(two.average_jct_s / one.average_jct_s, three.average_jct_s / two.average_jct_s)
+        for one, two, three in zip(esa, atp, switchml, strict=True)
     )
 
 
@@ -95,12 +95,18 @@ class Crossing:
     after: Subject | None
 
 
+def leader_at(cells: Cells, memory: int, first: Subject, second: Subject) -> Subject | None:
+    """The faster one; None: they are level."""
+    ahead = math.log(gain(cells[memory, second], cells[memory, first]))
+    return None if abs(ahead) <= math.log1p(LEVEL) else first if ahead > 0 else second
+
+
 def crossings(cells: Cells, first: Subject, second: Subject) -> list[Crossing]:
     """Where the faster one of the two changes, by the medians of the gains; differences within LEVEL are none."""
     level = math.log1p(LEVEL)
     sizes = sorted({memory for memory, _ in cells})
     ahead = [math.log(gain(cells[size, second], cells[size, first])) for size in sizes]
-    states = [None if abs(value) <= level else first if value > 0 else second for value in ahead]
+    states = [leader_at(cells, size, first, second) for size in sizes]
     found = []
     for index in range(len(sizes) - 1):
         (low, high), (here, there), (y0, y1) = (

@@ -26,9 +26,9 @@ class Place:
     """of each job"""
     window: int = 24
     """packets: what the way through the parameter server holds, four hops of six packets' time each"""
-    scale: int = 2000
+    scale: int = 1000
     """by which models are divided"""
-    iterations: int = 3
+    iterations: int = 2
     jitter: float = 0.05
     """of computing"""
 
@@ -72,7 +72,8 @@ class Point:
         jobs = tuple(
             replace(
                 common,
-                name=f"{part.model}-{number}",
+                name=f"{part.model}-{number + 1}",
+                number=number + 1,
                 hosts=tuple(names[number * place.workers : (number + 1) * place.workers]),
                 model=create_model(part.model),
                 compute=Compute(ratio=part.ratio, jitter=place.jitter),

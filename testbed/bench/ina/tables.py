@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain
+from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain, leader_at
 from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML, Subject
@@ -64,10 +64,9 @@ def crossing_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
         names = f"{first.name} and {second.name}"
         if found:
             yield f"{names}: {_leader(found[0].before)}" + "".join(_step(crossing, windows) for crossing in found)
-        else:
-            sizes = sorted({memory for memory, _ in cells})
-            ahead = gain(cells[sizes[0], second], cells[sizes[0], first])
-            yield f"{names}: no change on the grid, {(first if ahead > 1 else second).name} is ahead or they are level"
+            continue
+        leader = leader_at(cells, min(memory for memory, _ in cells), first, second)
+        yield f"{names}: {_leader(leader)} at all sizes"
 
 
 def _step(crossing: Crossing, windows: int) -> str:
