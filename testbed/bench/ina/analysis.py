@@ -87,9 +87,13 @@ def widest(cells: Cells, memory: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Of two subjects, along memory, upwards. Between two sizes of the grid, on a straight line over the logarithms."""
+    """Of two subjects, along memory, upwards."""
 
     memory: float
+    """where a straight line over the logarithms, between the two sizes of the grid, puts it"""
+    low: int
+    """the sizes of the grid on both sides: more than that it is between them is not known"""
+    high: int
     before: Subject | None
     """the faster one below; None: they are level"""
     after: Subject | None
@@ -118,7 +122,7 @@ def crossings(cells: Cells, first: Subject, second: Subject) -> list[Crossing]:
             continue
         goal = 0.0 if here and there else math.copysign(level, y0 if here else y1)
         share = (y0 - goal) / (y0 - y1)
-        found.append(Crossing(low * (high / low) ** share, here, there))
+        found.append(Crossing(low * (high / low) ** share, low, high, here, there))
     return found
 
 

@@ -70,7 +70,10 @@ def crossing_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
 
 
 def _step(crossing: Crossing, windows: int) -> str:
-    return f"; from M = {crossing.memory:.0f} ({crossing.memory / windows:.2f} SW) on {_leader(crossing.after)}"
+    about = (
+        f"about {crossing.memory:.0f} ({crossing.memory / windows:.2f} SW; between {crossing.low} and {crossing.high})"
+    )
+    return f"; from M = {about} on {_leader(crossing.after)}"
 
 
 def _leader(subject: Subject | None) -> str:

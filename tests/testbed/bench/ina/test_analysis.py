@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from testbed.bench.ina.analysis import Crossing, best_split, cells_of, crossings, gain, order_margin, split_at, widest
+from testbed.bench.ina.analysis import best_split, cells_of, crossings, gain, order_margin, split_at, widest
 from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SWITCHML
 from tests.support.ina_runs import cell, grid, table
 
@@ -48,6 +48,7 @@ def test_a_crossing_is_where_the_line_between_two_sizes_meets_one() -> None:
     (found,) = crossings(cells, ATP, SWITCHML)
     assert (found.before, found.after) == (ATP, SWITCHML)
     assert found.memory == pytest.approx(8 * 16**0.25)
+    assert (found.low, found.high) == (8, 128)
     assert crossings(cells, SWITCHML, ATP) == [found]
 
 
@@ -64,7 +65,6 @@ def test_from_ahead_to_level_and_on_to_behind() -> None:
 def test_no_crossing_where_nothing_changes() -> None:
     assert crossings(grid({ATP: [1.0, 1.0], ESA: [0.9, 0.5]}, [8, 16]), ESA, ATP) == []
     assert crossings(grid({ATP: [1.0, 1.0], ESA: [1.009, 0.991]}, [8, 16]), ESA, ATP) == []
-    assert Crossing(8.0, ESA, None) != Crossing(8.0, None, ESA)
 
 
 def test_the_split_of_a_gain_adds_up() -> None:
