@@ -89,7 +89,7 @@ def test_worlds_side_by_side() -> None:
     late = replace(run(5.6), fidelity="unknown", reasons=("s1 waited 80 ms for the CPU",))
     pairs = [(point, run(5.0), run(5.4)), (point, run(5.0), run(5.6)), (point, run(5.0), late)]
     assert list(world_lines(pairs)) == [
-        "mix-2+2 at 2 Mb/s and 22 ms per hop, average JCT in both worlds",
+        "mix-2+2 at 1 Mb/s and 88 ms per hop, average JCT in both worlds",
         "     M  protocol    seed   simulated    emulated   differs  fidelity",
         "    32  atp            1     5.000 s     5.400 s     +8.0%  pass",
         "    32  atp            1     5.000 s     5.600 s    +12.0%  pass",
