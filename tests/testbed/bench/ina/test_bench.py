@@ -9,7 +9,7 @@ from testbed.bench.ina import bench, worlds
 from testbed.bench.ina.analysis import cells_of
 from testbed.bench.ina.bench import FULL, QUICK, Grid, bench_ina, grid_points, grid_rows
 from testbed.bench.ina.place import EMULATED, SIMULATED, Point
-from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, MIXES, SUBJECTS, SWITCHML, Subject
+from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SUBJECTS, SWITCHML, Subject
 from testbed.bench.ina.worlds import world_lines, world_rows
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Row
