@@ -164,9 +164,7 @@ examples:
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
     parser.add_argument("--quick", action="store_true", help="ina: fewer points")
     parser.add_argument("--jobs", type=_count, metavar="N", help="ina: runs at the same time (default: one per core)")
-    parser.add_argument(
-        "--seeds", type=_count, metavar="N", help="ina: runs of each point (default: 2 or 3)"
-    )
+    parser.add_argument("--seeds", type=_count, metavar="N", help="ina: runs of each point (default: 2 or 3)")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="ina: also write every run as a line of FILE")
 
 
