@@ -1,5 +1,7 @@
 """Every built-in scenario with many seeds: `python -m benchmarks.soak --seeds 20`. Exits 1 when one verdict, exit code
-or sum is not the expected one."""
+or sum is not the expected one.
+
+Other programs on the same jobs: `python -m benchmarks.soak jobs-8 --set switch.program=esa --set job.collective=esa`."""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -45,8 +47,9 @@ class Outcome:
         return f"seed {self.seed}: exit {self.exit_code}, verdict {verdict}; {'; '.join(checks) or self.stderr[-400:]}"
 
 
-def run(name: str, seed: int, folder: Path, world: str) -> Outcome:
+def run(name: str, seed: int, folder: Path, world: str, overrides: Sequence[str] = ()) -> Outcome:
     command = [sys.executable, "-m", "testbed", "run", name, "--seed", str(seed), "--json", "--world", world]
+    command += [word for override in overrides for word in ("--set", override)]
     started = time.monotonic()
     done = subprocess.run(
         [*command, "--out", str(folder / f"{name}-{seed}")], cwd=ROOT, capture_output=True, text=True, timeout=300
@@ -69,6 +72,12 @@ def strikes(outcomes: list[Outcome]) -> Iterator[str]:
         yield f"{fault_name}: {min(numbers)}..{max(numbers)}"
 
 
+def fidelity(outcomes: Sequence[Outcome]) -> str:
+    """In how many runs the machine kept up, so that their times mean something."""
+    held = sum(outcome.document.get("fidelity", {}).get("verdict") == "pass" for outcome in outcomes)
+    return f"fidelity held in {held}/{len(outcomes)}"
+
+
 def main() -> int:
     from testbed.scenario import builtin_names, load_scenario
 
@@ -76,19 +85,27 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--world", default="emulated")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as of `tb run`; may be repeated",
+    )
     parser.add_argument("names", nargs="*", help="scenarios; all built-ins without")
     options = parser.parse_args()
     failures: list[str] = []
     verdicts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="ina-soak-") as folder:
         for name in options.names or builtin_names():
-            scenario = load_scenario(name)
+            scenario = load_scenario(name, options.overrides)
             if options.world not in scenario.worlds and not options.names:
                 print(f"{name:32} not for the {options.world} world", flush=True)
                 continue
             expected = scenario.expect
             with ThreadPoolExecutor(options.jobs) as pool:
-                one_run = partial(run, name, folder=Path(folder), world=options.world)
+                one_run = partial(run, name, folder=Path(folder), world=options.world, overrides=options.overrides)
                 outcomes = list(pool.map(one_run, range(1, options.seeds + 1)))
             wrong = [text for outcome in outcomes if (text := outcome.wrong(expected))]
             failures += [f"{name}: {text}" for text in wrong]
@@ -96,7 +113,7 @@ def main() -> int:
             seconds = median(outcome.seconds for outcome in outcomes)
             print(
                 f"{name:32} expect {expected:7} {len(outcomes) - len(wrong)}/{len(outcomes)} as expected, "
-                f"median {seconds:.1f} s; strikes {', '.join(strikes(outcomes)) or 'none planned'}",
+                f"median {seconds:.1f} s; {fidelity(outcomes)}; strikes {', '.join(strikes(outcomes)) or 'none planned'}",
                 flush=True,
             )
             for text in wrong:

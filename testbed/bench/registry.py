@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from testbed.bench.allreduce import bench_allreduce
 from testbed.bench.fabric import bench_fabric
 from testbed.bench.hierarchical import bench_hierarchical
-from testbed.bench.rows import Row, as_documents
+from testbed.bench.ina import bench_ina
+from testbed.bench.options import BenchOptions, refuse_options
+from testbed.bench.rows import Report, Row, as_documents
 from workloads.errors import ScenarioError
 
 __all__ = ["Bench", "bench_names", "bench_world", "run_bench"]
@@ -21,16 +23,19 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    run: Callable[[Say, str], list[Row]]
-    """(where progress goes, world) -> rows"""
+    run: Callable[[Say, str, BenchOptions], Report | list[Row]]
+    """(where progress goes, world, options) -> rows"""
     worlds: tuple[str, ...]
     """that it can measure in; the first one unless asked otherwise"""
+    has_options: bool = False
 
 
+_NO_OPTIONS = BenchOptions()
 _BENCHES: dict[str, Bench] = {
-    "allreduce": Bench(lambda say, world: bench_allreduce(say), ("emulated",)),
-    "fabric": Bench(bench_fabric, ("simulated", "emulated")),
-    "hierarchical": Bench(bench_hierarchical, ("simulated", "emulated")),
+    "allreduce": Bench(lambda say, world, options: bench_allreduce(say), ("emulated",)),
+    "fabric": Bench(lambda say, world, options: bench_fabric(say, world), ("simulated", "emulated")),
+    "hierarchical": Bench(lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
+    "ina": Bench(bench_ina, ("simulated", "emulated"), has_options=True),
 }
 
 
@@ -52,15 +57,24 @@ def bench_world(name: str, world: str | None = None) -> str:
     return world or worlds[0]
 
 
-def run_bench(name: str, *, as_json: bool = False, world: str | None = None) -> int:
-    """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError as `bench_world`."""
-    chosen = bench_world(name, world)
-    rows = _BENCHES[name].run(lambda text: print(text, file=sys.stderr, flush=True), chosen)
+def run_bench(
+    name: str, *, as_json: bool = False, world: str | None = None, options: BenchOptions = _NO_OPTIONS
+) -> int:
+    """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError as `bench_world`, and for options
+    that the bench does not have."""
+    chosen, bench = bench_world(name, world), _BENCHES[name]
+    if not bench.has_options:
+        refuse_options(name, options, ", ".join(known for known, other in _BENCHES.items() if other.has_options))
+    found = bench.run(lambda text: print(text, file=sys.stderr, flush=True), chosen, options)
+    report = found if isinstance(found, Report) else Report(found)
     if as_json:
-        print(json.dumps(as_documents(rows), indent=1))
+        print(json.dumps(as_documents(report.rows), indent=1))
     else:
-        _show(rows)
-    return 0 if all(row.met for row in rows) else 1
+        for line in report.lines:
+            print(line)
+        # Tables of its own hold what is for information.
+        _show([row for row in report.rows if not report.lines or row.target is not None])
+    return 0 if all(row.met for row in report.rows) else 1
 
 
 def _show(rows: list[Row]) -> None:

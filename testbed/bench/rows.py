@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-__all__ = ["Row", "as_documents", "spread", "summarise"]
+__all__ = ["Report", "Row", "as_documents", "spread", "summarise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,15 @@ class Row:
         if self.most is not None and self.ratio > self.most:
             return False
         return self.target is None or (self.ratio >= self.target and kept_up)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Of a bench that has tables of its own."""
+
+    rows: list[Row]
+    lines: tuple[str, ...] = ()
+    """the tables, for people"""
 
 
 def spread(values: Sequence[float]) -> float:

@@ -193,17 +193,29 @@ def run_replay(args: argparse.Namespace) -> int:
 
 
 def configure_bench(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "examples:\n  sudo ./tb bench allreduce\n  sudo ./tb bench allreduce --json\n  ./tb bench hierarchical\n"
-        "  ./tb bench grid --plan-only sensitivity\n"
-    )
-    parser.add_argument("name", metavar="NAME", help="allreduce, fabric, hierarchical, grid")
+    parser.epilog = """\
+examples:
+  sudo ./tb bench allreduce --json
+  ./tb bench hierarchical
+  ./tb bench ina --csv ina.csv            the whole grid, on all cores
+  ./tb bench ina --quick --jobs 1
+  sudo ./tb bench ina --emulated          a few points in both worlds
+  ./tb bench grid --plan-only sensitivity
+"""
+    parser.add_argument("name", metavar="NAME", help="allreduce, fabric, hierarchical, ina, grid")
     parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
+    parser.add_argument(
+        "--emulated", dest="world", action="store_const", const="emulated", help="the same as --world emulated"
+    )
     parser.add_argument(
         "--plan-only", metavar="TABLES", nargs="?", const="all",
         help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, growth, with commas between (default: all)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
+    parser.add_argument("--quick", action="store_true", help="ina: fewer points")
+    parser.add_argument("--jobs", type=_count, metavar="N", help="ina: runs at the same time (default: one per core)")
+    parser.add_argument("--seeds", type=_count, metavar="N", help="ina: runs of each point (default: 2 or 3)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="ina: also write every run as a line of FILE")
 
 
 def run_bench(args: argparse.Namespace) -> int:
@@ -214,7 +226,14 @@ def run_bench(args: argparse.Namespace) -> int:
     world = bench.bench_world(args.name, args.world)
     if world == "emulated":
         require_root(f"bench {args.name}")
-    return bench.run_bench(args.name, as_json=args.json, world=world)
+    options = bench.BenchOptions(args.quick, args.jobs, args.seeds, args.csv)
+    return bench.run_bench(args.name, as_json=args.json, world=world, options=options)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 999:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to 999")
+    return int(text)
 
 
 def _bench_plans(args: argparse.Namespace) -> int:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from testbed.bench import bench_world, registry, run_bench
-from testbed.bench.rows import Row, as_documents, spread, summarise
+from testbed.bench import BenchOptions, bench_world, registry, run_bench
+from testbed.bench.rows import Report, Row, as_documents, spread, summarise
 from workloads.errors import ScenarioError
 
 
@@ -41,7 +42,7 @@ def test_the_exit_code_says_whether_every_target_was_met(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [row(0.95), row(0.5)]
-    monkeypatch.setitem(registry._BENCHES, "fake", registry.Bench(lambda say, world: rows, ("simulated",)))
+    monkeypatch.setitem(registry._BENCHES, "fake", registry.Bench(lambda say, world, options: rows, ("simulated",)))
     assert run_bench("fake", as_json=True) == 1
     assert [item["ratio"] for item in json.loads(capsys.readouterr().out)] == [0.95, 0.5]
     rows.pop()
@@ -66,3 +67,26 @@ def test_a_bench_measures_in_its_worlds() -> None:
 def test_an_unknown_bench_is_named_with_the_nearest() -> None:
     with pytest.raises(ScenarioError, match=r"no such bench, did you mean allreduce\?; found 'allredce'"):
         run_bench("allredce")
+
+
+def test_options_are_for_benches_that_have_them() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        run_bench("fabric", options=BenchOptions(quick=True))
+    assert str(caught.value) == "tb bench: --quick: fabric has no such option; allowed: with ina"
+    with pytest.raises(ScenarioError, match="--csv: allreduce has no such option"):
+        run_bench("allreduce", options=BenchOptions(csv=Path("x.csv")))
+
+
+def test_a_table_of_its_own_stands_above_the_rows_that_ask_for_something(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = Report([row(0.95), replace(row(0.5, target=None), what="for information")], ("the table",))
+    fake = registry.Bench(lambda say, world, options: report, ("simulated",), has_options=True)
+    monkeypatch.setitem(registry._BENCHES, "fake", fake)
+    assert run_bench("fake", options=BenchOptions(quick=True)) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("the table\n")
+    assert "goodput" in shown
+    assert "for information" not in shown
+    assert run_bench("fake", as_json=True) == 0
+    assert [item["what"] for item in json.loads(capsys.readouterr().out)] == ["goodput", "for information"]

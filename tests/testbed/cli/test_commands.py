@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from testbed.bench.options import BenchOptions
 from testbed.cli import main
 from testbed.cli.console import Console
 from testbed.cli.parsing import make_parser
@@ -107,23 +108,41 @@ def test_replay_takes_a_run_directory(monkeypatch, engine, tmp_path, capsys):
     assert "differs: one more\n" in capsys.readouterr().out
 
 
-def test_bench_hands_over_its_name(monkeypatch):
+def test_bench_hands_over_its_name_and_options(monkeypatch):
     asked = []
     install_fake(
         monkeypatch,
         "testbed.bench",
+        BenchOptions=BenchOptions,
         bench_world=lambda name, world: world or "emulated",
-        run_bench=lambda name, as_json, world: asked.append((name, as_json, world)) or 0,
+        run_bench=lambda name, as_json, world, options: asked.append((name, as_json, world, options)) or 0,
     )
     assert main(["bench", "allreduce", "--json"]) == 0
     assert main(["bench", "hierarchical", "--world", "simulated"]) == 0
-    assert asked == [("allreduce", True, "emulated"), ("hierarchical", False, "simulated")]
+    assert main(["bench", "ina", "--emulated"]) == 0
+    assert main(["bench", "ina", "--quick", "--jobs", "2", "--seeds", "5", "--csv", "a.csv"]) == 0
+    assert asked == [
+        ("allreduce", True, "emulated", BenchOptions()),
+        ("hierarchical", False, "simulated", BenchOptions()),
+        ("ina", False, "emulated", BenchOptions()),
+        ("ina", False, "emulated", BenchOptions(quick=True, processes=2, seeds=5, csv=Path("a.csv"))),
+    ]
+
+
+@pytest.mark.parametrize("found", ["0", "1000", "-1", "two"])
+def test_a_bench_refuses_numbers_of_runs_that_make_no_sense(capsys, found):
+    assert main(["bench", "ina", f"--jobs={found}"]) == 64
+    assert f"argument --jobs: found '{found}'; allowed: a whole number from 1 to 999" in capsys.readouterr().err
 
 
 def test_only_a_bench_of_the_emulated_world_needs_root(monkeypatch, capsys):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     install_fake(
-        monkeypatch, "testbed.bench", bench_world=lambda name, world: world, run_bench=lambda name, as_json, world: 0
+        monkeypatch,
+        "testbed.bench",
+        BenchOptions=BenchOptions,
+        bench_world=lambda name, world: world,
+        run_bench=lambda name, as_json, world, options: 0,
     )
     assert main(["bench", "hierarchical", "--world", "simulated"]) == 0
     assert main(["bench", "hierarchical", "--world", "emulated"]) == 3

@@ -102,3 +102,12 @@ def test_the_built_in_ones_are_there():
     assert len(load_scenario("jobs-mix").jobs) == 4
     assert len(load_scenario("jobs-8").jobs) == 8
     assert len(load_scenario("jobs-64").jobs) == 64
+
+
+@pytest.mark.parametrize("program", ["atp", "esa"])
+@pytest.mark.parametrize("name", ["jobs-8", "jobs-64"])
+def test_built_in_jobs_run_with_the_other_programs(name: str, program: str) -> None:
+    """Their last host has nothing else to do than to be the server of all jobs."""
+    scenario = load_scenario(name, [f"switch.program={program}", f"job.collective={program}"])
+    assert {job.server for job in scenario.jobs} == {scenario.topology.hosts[-1].name}
+    assert scenario.topology.hosts[-1] not in scenario.ranks

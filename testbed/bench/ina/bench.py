@@ -1,0 +1,127 @@
+"""`tb bench ina`: a grid of mixes, memory sizes and protocols in virtual time, or a few points of it in both worlds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from testbed.bench.ina.analysis import Cells, cells_of, gain, order_margin, widest
+from testbed.bench.ina.place import EMULATED, SIMULATED, Place, Point
+from testbed.bench.ina.runs import Figures, run_points
+from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML
+from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines, write_csv
+from testbed.bench.ina.worlds import compare_worlds
+from testbed.bench.options import BenchOptions
+from testbed.bench.rows import Report, Row
+
+__all__ = ["FULL", "QUICK", "Grid", "bench_ina", "grid_rows"]
+
+Say = Callable[[str], None]
+SCARCE, PLENTIFUL = 1 / 3, 10.0
+"""M / SW up to which the order is asked for, and from which on agreement is"""
+_AGREEMENT = 1.03
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """By mix."""
+
+    sizes: Mapping[str, tuple[float, ...]]
+    """M / SW; a twelfth leaves SwitchML one slot and its shadow copy for each job"""
+    seeds: Mapping[str, int]
+
+
+FULL = Grid(
+    {
+        "mix-2+2": (1 / 12, 1 / 6, 1 / 3, 2 / 3, 1, 10, 40),
+        "mix-8": (1 / 3, 10),
+        "same-4": (1 / 12, 1 / 3, 10),
+    },
+    {"mix-2+2": 3, "mix-8": 2, "same-4": 2},
+)
+QUICK = Grid({"mix-2+2": (1 / 12, 1 / 3, 1, 10)}, {"mix-2+2": 2})
+
+
+_DEFAULT = BenchOptions()
+
+
+def bench_ina(say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, grid: Grid | None = None) -> Report:
+    """`say`: progress. Raises InternalError when a sum is wrong or a job does not end, ScenarioError when the CSV file cannot be
+    written."""
+    if options.csv is not None:
+        write_csv(options.csv, {})  # before the runs, not after them
+    if world == "emulated":
+        found, report = compare_worlds(say, EMULATED, quick=options.quick, seeds=options.seeds or 1)
+    else:
+        chosen = grid or (QUICK if options.quick else FULL)
+        points = grid_points(chosen, SIMULATED, options.seeds)
+        found = run_points(say, points, options.processes or os.cpu_count() or 1)
+        report = _report(found, chosen)
+    if options.csv is not None:
+        write_csv(options.csv, found)
+    return report
+
+
+def _report(found: Mapping[Point, Figures], grid: Grid) -> Report:
+    rows, lines = list[Row](), list[str]()
+    for mix in grid.sizes:
+        cells = cells_of(found, mix)
+        for part in (mix_lines, crossing_lines, split_lines):
+            lines += part(cells, SIMULATED, mix)
+        lines.append("")
+        rows += grid_rows(cells, SIMULATED, mix)
+    return Report(rows, tuple(lines))
+
+
+def grid_points(grid: Grid, place: Place, seeds: int | None = None) -> list[Point]:
+    """Seed by seed, so that the first ones show all of the grid. `seeds`: instead of the grid's."""
+    return [
+        Point(place, mix, subject, round(size * place.windows(MIXES[mix])), seed)
+        for seed in range(1, (seeds or max(grid.seeds.values())) + 1)
+        for mix, sizes in grid.sizes.items()
+        for size in sizes
+        for subject in SUBJECTS
+        if seed <= (seeds or grid.seeds[mix])
+    ]
+
+
+def grid_rows(cells: Cells, place: Place, mix: str) -> list[Row]:
+    """Of one mix: each cell, for information; then, where jobs differ, what is asked of the orders."""
+    rows = list(_cell_rows(cells, place, mix))
+    return [*rows, *_order_rows(cells, place, mix)] if MIXES[mix].mixed else rows
+
+
+def _cell_rows(cells: Cells, place: Place, mix: str) -> Iterator[Row]:
+    for (memory, subject), cell in sorted(cells.items(), key=lambda item: (item[0][0], SUBJECTS.index(item[0][1]))):
+        share = memory / place.windows(MIXES[mix])
+        yield Row(
+            f"average JCT, {mix}, M = {memory} ({share:.2f} SW), {subject.name}", "ATP's, over it", len(cell.runs),
+            cell.jct_s, cell.spread, "s", gain(cells[memory, ATP], cell), fidelity=_worst(cell.runs),
+            note=f"busy {cell.middle('busy'):.1%}, useful {cell.middle('useful'):.1%}",
+        )  # fmt: skip
+
+
+def _order_rows(cells: Cells, place: Place, mix: str) -> Iterator[Row]:
+    windows = place.windows(MIXES[mix])
+    for memory in sorted({memory for memory, _ in cells}):
+        here = f"{mix}, M = {memory} ({memory / windows:.2f} SW)"
+        three = [cells[memory, subject] for subject in (ESA, ATP, SWITCHML)]
+        seeds = len(three[0].runs)
+        if memory <= SCARCE * windows:
+            margin = order_margin(cells, memory)
+            yield Row(
+                f"order ESA < ATP < SwitchML, {here}", "1, in every seed", seeds, margin, 0.0, "", margin, 1.0,
+                note=f"ATP/ESA {gain(three[1], three[0]):.2f}, SwitchML/ATP {gain(three[2], three[1]):.2f}",
+            )  # fmt: skip
+        elif memory >= PLENTIFUL * windows:
+            apart = widest(cells, memory)
+            slowest = max(three, key=lambda cell: cell.jct_s).subject.name
+            yield Row(
+                f"longest average JCT / shortest, {here}", "1", seeds, apart, 0.0, "", apart, 1.0, most=_AGREEMENT,
+                note=f"slowest: {slowest}",
+            )  # fmt: skip
+
+
+def _worst(runs: Sequence[Figures]) -> str:
+    return "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"

@@ -1,0 +1,134 @@
+"""The grid as text for people, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain, leader_at
+from testbed.bench.ina.place import Place, Point
+from testbed.bench.ina.runs import Figures
+from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML, Subject
+from workloads.errors import ScenarioError
+
+__all__ = ["PAPER_GAIN", "crossing_lines", "mix_lines", "split_lines", "write_csv"]
+
+PAPER_GAIN = 1.35
+"""ESA's abstract (arXiv 2201.06398): average JCT better than existing in-network aggregation by up to that"""
+_HEAD = (
+    "M", "M/SW", "slots", "protocol", "avg JCT", "spread", "x ATP", "x SwitchML", "p95 JCT", "busy", "useful",
+    "collided", "evicted", "resent", "PS in",
+)  # fmt: skip
+_CSV = (
+    "mix", "protocol", "memory", "memory_per_sw", "slots", "seed", "average_jct_s", "p95_jct_s", "busy", "useful",
+    "collisions", "evictions", "resends", "server_bytes", "gain_over_atp", "gain_over_switchml", "world", "fidelity",
+)  # fmt: skip
+
+
+def mix_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
+    """The table of one mix. Gains are ATP's, and SwitchML's, average JCT over the row's."""
+    jobs, windows = MIXES[mix].jobs, place.windows(MIXES[mix])
+    sizes = sorted({memory for memory, _ in cells})
+    seeds = max(len(cell.runs) for cell in cells.values())
+    models = ", ".join(f"{part.model} ({part.ratio:g})" for part in jobs)
+    yield f"{mix}: {models}; {place.workers} workers each; SW = {windows} packets; medians of {seeds} seeds"
+    rows = []
+    for memory in sizes:
+        for subject in SUBJECTS:
+            if (memory, subject) in cells:
+                slots = Point(place, mix, subject, memory, 0).indices()
+                rows.append(_row(cells, cells[memory, subject], slots, windows))
+    yield from _aligned(_HEAD, rows)
+
+
+def _row(cells: Cells, cell: Cell, slots: int, windows: int) -> list[str]:
+    def over(peer: Subject) -> str:
+        other = cells.get((cell.memory, peer))
+        return "-" if other is None or peer is cell.subject else f"{gain(other, cell):.2f}"
+
+    return [
+        str(cell.memory), f"{cell.memory / windows:.2f}", str(slots), cell.subject.name, f"{cell.jct_s * 1e3:.1f} ms",
+        f"{cell.spread:.1%}", over(ATP), over(SWITCHML), f"{cell.middle('p95_jct_s') * 1e3:.1f} ms",
+        f"{cell.middle('busy'):.1%}", f"{cell.middle('useful'):.1%}", f"{cell.middle('collisions'):.0f}",
+        f"{cell.middle('evictions'):.0f}", f"{cell.middle('resends'):.0f}",
+        f"{cell.middle('server_bytes') / 1e6:.2f} MB",
+    ]  # fmt: skip
+
+
+def crossing_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
+    """Where orders change with memory."""
+    windows = place.windows(MIXES[mix])
+    for first, second in ((ATP, SWITCHML), (ESA, SWITCHML), (ESA, ATP)):
+        found = crossings(cells, first, second)
+        names = f"{first.name} and {second.name}"
+        if found:
+            yield f"{names}: {_leader(found[0].before)}" + "".join(_step(crossing, windows) for crossing in found)
+            continue
+        leader = leader_at(cells, min(memory for memory, _ in cells), first, second)
+        yield f"{names}: {_leader(leader)} at all sizes"
+
+
+def _step(crossing: Crossing, windows: int) -> str:
+    about = (
+        f"about {crossing.memory:.0f} ({crossing.memory / windows:.2f} SW; between {crossing.low} and {crossing.high})"
+    )
+    return f"; from M = {about} on {_leader(crossing.after)}"
+
+
+def _leader(subject: Subject | None) -> str:
+    return "level" if subject is None else f"{subject.name} faster"
+
+
+def split_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
+    """ESA's best gain over ATP, and what it is made of."""
+    split = best_split(cells, sorted({memory for memory, _ in cells}))
+    at = f"M = {split.memory} ({split.memory / place.windows(MIXES[mix]):.2f} SW)"
+    yield f"best gain of ESA over ATP: {split.gain:.2f}x at {at}; the paper says up to {PAPER_GAIN}x, for its own setting"
+    yield f"  early release alone {split.early:.2f}x, priorities alone {split.priority:.2f}x; {shares(split)}"
+
+
+def shares(split: Split) -> str:
+    if split.early_share is None:
+        return "no gain to share"
+    return f"of the gain {split.early_share:.0%} is early release's, {1 - split.early_share:.0%} the priorities'"
+
+
+def write_csv(path: Path, found: Mapping[Point, Figures]) -> None:
+    """One line per run. Raises ScenarioError when the file cannot be written."""
+    jcts = {
+        (p.place, p.mix, p.memory, p.seed, p.subject): figures.average_jct_s for p, figures in found.items()
+    }  # fmt: skip
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(_CSV)
+            for p, figures in found.items():
+                peers = (jcts.get((p.place, p.mix, p.memory, p.seed, peer)) for peer in (ATP, SWITCHML))
+                gains = ("" if peer is None else f"{peer / figures.average_jct_s:.4f}" for peer in peers)
+                share = p.memory / p.place.windows(MIXES[p.mix])
+                writer.writerow(
+                    [
+                        p.mix, p.subject.name, p.memory, f"{share:.4f}", p.indices(), p.seed, figures.average_jct_s,
+                        figures.p95_jct_s, f"{figures.busy:.6f}", f"{figures.useful:.6f}", figures.collisions,
+                        figures.evictions, figures.resends, figures.server_bytes, *gains, p.place.world, figures.fidelity,
+                    ]
+                )  # fmt: skip
+    except OSError as error:
+        raise ScenarioError(f"cannot be written: {error.strerror or error}", file=str(path), key="--csv") from error
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns to the right, but for names; an empty line between groups of one memory size."""
+    widths = [max(len(row[index]) for row in [head, *rows]) for index in range(len(head))]
+    name = head.index("protocol")
+    last = None
+    for row in [head, *rows]:
+        if last not in (None, row[0], head[0]):
+            yield ""
+        last = row[0]
+        cells = (
+            f"{cell:<{width}}" if index == name else f"{cell:>{width}}"
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield ("  " + "  ".join(cells)).rstrip()

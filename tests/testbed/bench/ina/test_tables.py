@@ -1,0 +1,95 @@
+"""The table, the lines below it and the CSV file, of made-up runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.bench.ina.analysis import cells_of
+from testbed.bench.ina.place import SIMULATED, Point
+from testbed.bench.ina.runs import Figures
+from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SUBJECTS, SWITCHML
+from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines, write_csv
+from tests.support.ina_runs import run
+from workloads.errors import ScenarioError
+
+_JCTS = {
+    8: {SWITCHML: (0.5, 0.51), ATP: (0.18, 0.2), ESA: (0.12, 0.1), ESA_EQUAL: (0.13, 0.12), ESA_ACK: (0.17, 0.18)},
+    960: {SWITCHML: (0.1, 0.1), ATP: (0.102, 0.102), ESA: (0.1, 0.1), ESA_EQUAL: (0.1, 0.1), ESA_ACK: (0.1, 0.1)},
+}
+_TABLE = """\
+mix-2+2: vgg16 (0.25), vgg16 (0.25), resnet50 (4), resnet50 (4); 4 workers each; SW = 96 packets; medians of 2 seeds
+    M   M/SW  slots  protocol          avg JCT  spread  x ATP  x SwitchML   p95 JCT   busy  useful  collided  evicted  resent    PS in
+    8   0.08      4  switchml         505.0 ms    2.0%   0.38           -  757.5 ms  50.0%   25.0%         0        0       0  0.00 MB
+    8   0.08      8  atp              190.0 ms   10.5%      -        2.66  285.0 ms  84.0%    0.5%      6251        0      36  7.22 MB
+    8   0.08      8  esa              110.0 ms   18.2%   1.75        4.63  165.0 ms  50.0%   25.0%         0       12       0  0.00 MB
+    8   0.08      8  esa equal early  125.0 ms    8.0%   1.53        4.05  187.5 ms  50.0%   25.0%         0        0       0  0.00 MB
+    8   0.08      8  esa prio ack     175.0 ms    5.7%   1.08        2.89  262.5 ms  50.0%   25.0%         0        0       0  0.00 MB
+
+  960  10.00    480  switchml         100.0 ms    0.0%   1.02           -  150.0 ms  50.0%   25.0%         0        0       0  0.00 MB
+  960  10.00    960  atp              102.0 ms    0.0%      -        0.98  153.0 ms  84.0%    0.5%      6251        0      36  7.22 MB
+  960  10.00    960  esa              100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0       12       0  0.00 MB
+  960  10.00    960  esa equal early  100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0        0       0  0.00 MB
+  960  10.00    960  esa prio ack     100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0        0       0  0.00 MB
+"""
+
+
+@pytest.fixture
+def found() -> dict[Point, Figures]:
+    extra = {
+        ATP: {"busy": 0.84, "useful": 0.005, "collisions": 6251, "resends": 36, "server_bytes": 7_220_000},
+        ESA: {"evictions": 12},
+    }
+    return {
+        Point(SIMULATED, "mix-2+2", subject, memory, seed): run(jcts[subject][seed - 1], **extra.get(subject, {}))
+        for memory, jcts in _JCTS.items()
+        for subject in SUBJECTS
+        for seed in (1, 2)
+    }
+
+
+def test_the_table(found: dict[Point, Figures]) -> None:
+    lines = mix_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2")
+    assert "\n".join(lines) + "\n" == _TABLE
+
+
+def test_where_orders_change(found: dict[Point, Figures]) -> None:
+    assert list(crossing_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2")) == [
+        "atp and switchml: atp faster; from M = about 873 (9.10 SW; between 8 and 960) on switchml faster",
+        "esa and switchml: esa faster; from M = about 931 (9.69 SW; between 8 and 960) on level",
+        "esa and atp: esa faster at all sizes",
+    ]
+
+
+def test_subjects_that_are_level_everywhere() -> None:
+    cells = cells_of(
+        {Point(SIMULATED, "mix-2+2", subject, memory, 1): run(1.0) for subject in SUBJECTS for memory in (8, 9)},
+        "mix-2+2",
+    )
+    assert next(iter(crossing_lines(cells, SIMULATED, "mix-2+2"))) == "atp and switchml: level at all sizes"
+
+
+def test_the_best_gain_stands_beside_the_papers(found: dict[Point, Figures]) -> None:
+    assert list(split_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2")) == [
+        "best gain of ESA over ATP: 1.75x at M = 8 (0.08 SW); the paper says up to 1.35x, for its own setting",
+        "  early release alone 1.53x, priorities alone 1.08x; of the gain 80% is early release's, 20% the priorities'",
+    ]
+
+
+def test_the_csv_file_has_every_run(found: dict[Point, Figures], tmp_path: Path) -> None:
+    write_csv(tmp_path / "ina.csv", found)
+    lines = (tmp_path / "ina.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + len(found)
+    assert lines[0] == (
+        "mix,protocol,memory,memory_per_sw,slots,seed,average_jct_s,p95_jct_s,busy,useful,collisions,evictions,resends,"
+        "server_bytes,gain_over_atp,gain_over_switchml,world,fidelity"
+    )
+    assert lines[1] == "mix-2+2,switchml,8,0.0833,4,1,0.5,0.75,0.500000,0.250000,0,0,0,0,0.3600,1.0000,simulated,pass"
+    assert lines[5] == "mix-2+2,esa,8,0.0833,8,1,0.12,0.18,0.500000,0.250000,0,12,0,0,1.5000,4.1667,simulated,pass"
+
+
+def test_a_csv_file_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        write_csv(tmp_path / "none" / "ina.csv", {})
+    assert str(caught.value) == f"{tmp_path}/none/ina.csv: --csv: cannot be written: No such file or directory"
