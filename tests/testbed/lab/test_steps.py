@@ -153,7 +153,7 @@ def test_a_client_that_is_killed_while_it_programs(deployed_lab: Path, tmp_path:
     (tmp_path / "card.bit").write_bytes(bits)
     with using(load_inventory(deployed_lab), tmp_path / "ina-testbed") as (lab, seen):
         host = lab.inventory.hosts["f1"]
-        plays.lease(lab, [host], 60)
+        plays.lease(lab, [host], 600)
         try:
             client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
             _until(lambda: bool(lab.agent(host).ask("cards")[0]["busy"]))
@@ -183,7 +183,7 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
     (tmp_path / "card.bit").write_bytes(bits)
     with using(load_inventory(deployed_lab), tmp_path / "ina-testbed") as (lab, _):
         host = lab.inventory.hosts["f1"]
-        plays.lease(lab, [host], 60)
+        plays.lease(lab, [host], 600)
         try:
             client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
             _until(lambda: bool(lab.agent(host).ask("cards")[0]["busy"]))
