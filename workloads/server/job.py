@@ -40,7 +40,7 @@ class JobServer:
         self._job, self._trace = job, trace
         self._everybody = (1 << len(job.members)) - 1
         self._asks = job.remind or asks_again
-        self._strict = job.kind == "atp" and not asks_again
+        self._strict = job.kind in ("atp", "grid") and not asks_again
         """it has seen every block from its beginning, so that it knows who goes ahead of the results"""
         self._blocks: list[Block | None] = [None] * (job.cached_windows * job.window)
         self._open: dict[int, Block] = {}
