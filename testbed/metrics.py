@@ -35,6 +35,8 @@ def bound_bps(context: CheckContext) -> float:
     topology = context.plan.scenario.topology
     if isinstance(worker, WorkerConfig) and worker.phases:
         return _phases_bound_bps(topology, worker.collective.kind, share)
+    if context.plan.routing:
+        return context.plan.routing[0].plan.min_rate_bps * share
     shared = data_flows(context.plan)
     rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
     bound = rate * share
