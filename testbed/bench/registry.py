@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from testbed.bench.allreduce import bench_allreduce
 from testbed.bench.fabric import bench_fabric
+from testbed.bench.grid import bench_grid
 from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.rows import Row, as_documents
 from workloads.errors import ScenarioError
@@ -30,6 +31,7 @@ class Bench:
 _BENCHES: dict[str, Bench] = {
     "allreduce": Bench(lambda say, world: bench_allreduce(say), ("emulated",)),
     "fabric": Bench(bench_fabric, ("simulated", "emulated")),
+    "grid": Bench(bench_grid, ("simulated", "emulated")),
     "hierarchical": Bench(bench_hierarchical, ("simulated", "emulated")),
 }
 

@@ -150,6 +150,7 @@ def run_replay(args: argparse.Namespace) -> int:
 def configure_bench(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n  sudo ./tb bench allreduce\n  sudo ./tb bench allreduce --json\n  ./tb bench hierarchical\n"
+        "  ./tb bench grid\n  sudo ./tb bench grid --world emulated\n"
         "  ./tb bench grid --plan-only sensitivity\n"
     )
     parser.add_argument("name", metavar="NAME", help="allreduce, fabric, hierarchical, grid")
@@ -164,7 +165,7 @@ def configure_bench(parser: argparse.ArgumentParser) -> None:
 def run_bench(args: argparse.Namespace) -> int:
     from testbed import bench
 
-    if args.plan_only is not None or args.name == "grid":
+    if args.plan_only is not None:
         return _bench_plans(args)
     world = bench.bench_world(args.name, args.world)
     if world == "emulated":
@@ -177,10 +178,8 @@ def _bench_plans(args: argparse.Namespace) -> int:
         raise ScenarioError(
             "only the bench grid makes plans", file="tb bench", key="--plan-only", found=f"'{args.name}'"
         )
-    if args.plan_only is None or args.world is not None:
-        raise ScenarioError(
-            "the bench grid makes plans only", file="tb bench", key="grid", allowed="tb bench grid --plan-only [TABLES]"
-        )
+    if args.world is not None:
+        raise ScenarioError("plans are made in no world", file="tb bench", key="--world", allowed="without --plan-only")
     from testbed.bench.gridplans import run_plans
 
     return run_plans(args.plan_only, as_json=args.json)
