@@ -49,7 +49,7 @@ def _grid(config: GridConfig, start_ns: int) -> HostMachine:
 
 
 def _server(config: ServerConfig, start_ns: int) -> HostMachine:
-    return ParameterServer(config)
+    return ParameterServer(config, start_ns=start_ns)
 
 
 _FACTORIES: dict[type, HostFactory] = {

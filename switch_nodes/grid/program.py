@@ -42,7 +42,7 @@ _KIND_AT, _JOB_AT, _SEQUENCE_AT = 43, 46, 50
 _SUMMED = (DatagramKind.DATA, DatagramKind.EXPONENTS)
 _RESEND, _ECN, _COLLISION = int(DatagramFlag.RESEND), int(DatagramFlag.ECN), int(DatagramFlag.COLLISION)
 _COUNTERS = (
-    "data_in", "summed", "flushed", "replanned", "bypassed", "refused", "passed", "turned_away", "collided", "reclaimed", "freed",
+    "data_in", "summed", "flushed", "forgotten", "bypassed", "refused", "passed", "turned_away", "collided", "reclaimed", "freed",
     "routed", "unrouted", "checksum", "malformed",
 )  # fmt: skip
 
@@ -108,8 +108,7 @@ class GridProgram(ForwardProgram):
     def handle_timer(self, now: int) -> None:
         self._now = now
         while self._to_come and self._to_come[0].at_ns <= now:
-            for index in range(len(self.slots)):
-                self._send_away(index, "replanned")
+            self._forget()
             self._obey(self._to_come.popleft())
         if self._next_sample is not None and self._next_sample <= now:
             self._sample()
@@ -288,12 +287,13 @@ class GridProgram(ForwardProgram):
     def _index(self, a: Arrival) -> int:
         return slot_index(*a.key, len(self.slots))
 
-    def _send_away(self, index: int, reason: str) -> None:
-        """What is inside, however little."""
-        slot = self.slots[index]
-        if slot is not None:
-            self.count(reason)
-            self._send_slot(index, slot, reason, 0)
+    def _forget(self) -> None:
+        """Under another plan other workers meet here: all of them send again what was not complete."""
+        for index, slot in enumerate(self.slots):
+            if slot is not None:
+                self.count("forgotten")
+                self._free(index)
+        self._refused = Refused()
 
     def _send_slot(self, index: int, slot: GridSlot, reason: str, flags: int) -> None:
         told = (self.job.job, slot.block, index, tuple(slot.entered), slot.bitmap)

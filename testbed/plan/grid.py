@@ -143,6 +143,7 @@ def _server(parts: _Parts) -> ServerConfig:
             ),
         ),
         trace=scenario.trace,
+        resets_ns=tuple(routed.from_ns for routed in parts.plans[1:]),
     )
 
 

@@ -2,7 +2,7 @@
 packet up to a threshold; a RATE packet, from a switch whose slot was taken, halves it and makes that the threshold.
 
 Decided here: above the threshold the window grows by one packet per window, as TCP's does (RFC 5681), since a window that could
-never grow again would not find the rate of a new plan. One round of RATE packets halves once. A fragment that was turned away
+never grow again would not find the rate of a new plan. One round of RATE packets halves once, and so does one of timeouts. A fragment that was turned away
 several times in a row goes around the switch.
 """
 
@@ -34,6 +34,16 @@ class GridWindow(SendWindow):
         """A switch had no slot for an outstanding packet: it leaves again."""
         self._refusals[packet] = self._refusals.get(packet, 0) + 1
         self.ask_again(packet, "timeout" if self._refusals[packet] >= _MOST_REFUSALS else "rate")
+        self._halve(packet)
+
+    def expire(self, now: int) -> int:
+        expired = super().expire(now)
+        if expired:
+            self._halve(self.base)
+        return expired
+
+    def _halve(self, packet: int) -> None:
+        """Once for all that left before."""
         if self._controlled and packet >= self._halved_before:
             self.size = self.threshold = max(1, self.size // 2)
             self._halved_before = self.next

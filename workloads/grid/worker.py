@@ -2,8 +2,8 @@
 the one that its window finds (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; `docs/routing.md`).
 
 What a switch had no slot for is sent the same way again; what had no result in time goes as RESEND, which makes the switch send
-all that it holds of the block to the server and never opens a slot, as with ATP. When a plan is replaced, whatever is outstanding is
-sent again along the new one: bitmaps tell the server what it has already.
+all that it holds of the block to the server and never opens a slot, as with ATP. When a plan is replaced, switches and server forget
+what is not complete, and all that is outstanding is sent again along the new one, to be aggregated there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from workloads.grid.window import GridWindow
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
 
 __all__ = ["GridWorker"]
+
+_AS_AT_FIRST = ("rate", "replanned")
+"""causes to send again what no switch and no server has"""
 
 
 class GridWorker(AtpWorker):
@@ -95,6 +98,6 @@ class GridWorker(AtpWorker):
         header, payload = self._contents(packet)
         node = self._lanes.node_of(self._rank, packet)
         together = self._lanes.expected(node, packet).bit_count() if node != SERVER else 1
-        asks = bool(cause) and cause != "rate"
+        asks = bool(cause) and cause not in _AS_AT_FIRST
         header = header._replace(flags=DatagramFlag.RESEND if asks else 0, node=node, fan_in0=together)
         return encode_datagram(self._envelopes[node], AGGREGATION_PORT, header, payload)

@@ -56,6 +56,8 @@ class ServerConfig:
     jobs: tuple[ServedJob, ...]
     trace: bool = False
     """tell every step of the table (SlotChanged)"""
+    resets_ns: tuple[int, ...] = ()
+    """since the start of the traffic: when what is not complete is forgotten, since workers send it again another way"""
     lives: int = 0
     """how often the process was started anew, with nothing of what it knew"""
 

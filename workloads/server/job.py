@@ -92,6 +92,12 @@ class JobServer:
             block = self._open[heapq.heappop(self._timers)[1]]
             self._step(block, BlockEvent.DUE, self._header, memoryview(b""), now)
 
+    def reset(self) -> None:
+        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once."""
+        for block in self._open.values():
+            self._blocks[block.number % len(self._blocks)] = None
+        self._open.clear()
+
     def statistics(self) -> ServerStatistics:
         counts = self.counts
         names = ("blocks", "copies", "replays", "overlaps", "ignored", "reminders", "nacks", "moved", "rejected")

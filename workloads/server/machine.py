@@ -30,7 +30,7 @@ _FOR_US = frozenset((DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RES
 class ParameterServer:
     """Raises ScenarioError for two jobs with one id."""
 
-    def __init__(self, config: ServerConfig) -> None:
+    def __init__(self, config: ServerConfig, *, start_ns: int = 0) -> None:
         ids = Counter(job.job for job in config.jobs)
         if twice := [job for job, times in ids.items() if times > 1]:
             raise ScenarioError(f"server {config.name} has two jobs with one id", found=str(twice[0]))
@@ -43,6 +43,7 @@ class ParameterServer:
             job.job: [replace(envelope, dst_mac=member.mac, dst_ip=member.ip) for member in job.members]
             for job in config.jobs
         }
+        self._resets = deque(start_ns + at_ns for at_ns in config.resets_ns)
         self._departures: deque[Departure] = deque()
         self._events: deque[Event] = deque()
 
@@ -74,9 +75,14 @@ class ParameterServer:
 
     def get_timer(self) -> int | None:
         timers = [due for job in self._jobs.values() if (due := job.get_timer()) is not None]
+        timers.extend(list(self._resets)[:1])
         return min(timers, default=None)
 
     def handle_timer(self, now: int) -> None:
+        while self._resets and self._resets[0] <= now:
+            self._resets.popleft()
+            for job in self._jobs.values():
+                job.reset()
         for job in self._jobs.values():
             job.handle_timer(now)
             self._collect(job)
