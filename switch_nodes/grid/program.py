@@ -66,7 +66,7 @@ class GridProgram(ForwardProgram):
         self.bucket = TokenBucket(self.grid.capacity_bps, self.grid.depth_ns)
         self._table = slot_table(self.grid.on_collision)
         self._actions: dict[SlotAction, Callable[[Arrival, int], None]] = {
-            action: getattr(self, action.value) for action in SlotAction
+            action: getattr(self, action.value) for action in SlotAction if action is not SlotAction.FREE
         }
         self._in, self._out = [0] * config.ports, [0] * config.ports
         self._added_bytes = 0
@@ -156,8 +156,7 @@ class GridProgram(ForwardProgram):
         index = slot_index(job, sequence, len(self.slots))
         slot = self.slots[index]
         if slot is not None and slot.owner == (job, sequence):
-            _, action = self._table[SlotState.FILLING, SlotEvent.RESULT_OWN]
-            assert action is SlotAction.FREE, "a result has nothing that could be added"
+            self._act(job, (sequence - 1) & 0xFFFFFFFF, -1, index, SlotEvent.RESULT_OWN)
             self.count("freed")
             self._free(index)
 
@@ -203,12 +202,15 @@ class GridProgram(ForwardProgram):
 
     def _step(self, a: Arrival, event: SlotEvent) -> None:
         index = self._index(a)
+        self._actions[self._act(a.job.job, a.block, a.rank, index, event)](a, index)
+
+    def _act(self, job: int, block: int, rank: int, index: int, event: SlotEvent) -> SlotAction:
         before = SlotState.EMPTY if self.slots[index] is None else SlotState.FILLING
         after, action = self._table[before, event]
         if self.config.trace:
             names = (item.name.lower() for item in (before, event, after))
-            self.tell(SlotChanged(a.job.job, index, 0, a.block, a.rank, *names))
-        self._actions[action](a, index)
+            self.tell(SlotChanged(job, index, 0, block, rank, *names))
+        return action
 
     # What the table asks for: (packet, index of its slot).
 
@@ -268,9 +270,6 @@ class GridProgram(ForwardProgram):
         self.count("reclaimed")
         self._free(index)
         self._step(a, self._judge(a))
-
-    def free(self, a: Arrival, index: int) -> None:
-        self._free(index)
 
     def drop_duplicate(self, a: Arrival, index: int) -> None:
         self._ignore(a.rank, a.block, "duplicate", index)

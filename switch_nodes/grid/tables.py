@@ -36,7 +36,7 @@ class SlotEvent(Enum):
 
 
 class SlotAction(Enum):
-    """Values are the names of the program's methods."""
+    """Values are the names of the program's methods; FREE has none, since a result goes on, whatever it frees."""
 
     ADD = "add"
     SEND_SUM = "send_sum"
