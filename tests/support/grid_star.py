@@ -130,7 +130,9 @@ class GridBench:
 
     def result(self, block: int) -> list[tuple[int, Datagram]]:
         """From the server, to all."""
-        header = AggregationHeader(Policy.GRID, DatagramKind.RESULT, 7, block + 1, 0, (1 << self.workers) - 1, self.workers)
+        header = AggregationHeader(
+            Policy.GRID, DatagramKind.RESULT, 7, block + 1, 0, (1 << self.workers) - 1, self.workers
+        )
         envelope = Envelope(SERVER_MAC, SERVICE_MAC, SERVER_IP, SERVICE_IP, AGGREGATION_PORT)
         return self.give(self.workers, encode_datagram(envelope, AGGREGATION_PORT, header, b""))
 
