@@ -1,7 +1,8 @@
-"""How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000] [--fabric] [NAME ...]`.
+"""How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000] [--fabric | --program NAME] [NAME ...]`.
 
 Prints, per bug and seed, the number of schedules until it was found and the check that found it; the unmutated code runs
-the same schedules first (`--survive N` of them). With `--fabric`: the bugs of two-level NetReduce, over drawn fabrics.
+the same schedules first (`--survive N` of them). With `--fabric`: the bugs of two-level NetReduce, over drawn fabrics; with
+`--program`: those of a datagram protocol.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import sys
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import Machines, judge_schedule
+from tests.support.datagram_planted import DATAGRAM_PLANTED
 from tests.support.hunt_mutants import FABRIC_PLANTED, PLANTED
 
 
 def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[int, str] | None:
     """(schedules run, check) of the first failure."""
     for number in range(schedules):
-        failure, _ = judge_schedule(draw_schedule(seed, number, kind=kind), machines)
+        program = kind if kind in DATAGRAM_PLANTED else "netreduce"
+        failure, _ = judge_schedule(draw_schedule(seed, number, None, program, kind), machines)
         if failure is not None:
             return number + 1, failure.check
     return None
@@ -30,11 +33,14 @@ def main() -> int:
         "names", nargs="*", metavar="NAME", help=f"of {', '.join([*PLANTED, *FABRIC_PLANTED])}; default: all"
     )
     parser.add_argument("--fabric", action="store_true")
+    parser.add_argument("--program", choices=("netreduce", *DATAGRAM_PLANTED), default="netreduce")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--schedules", type=int, default=2000)
     parser.add_argument("--survive", type=int, default=0, metavar="N")
     args = parser.parse_args()
     kind, planted = (FABRIC, FABRIC_PLANTED) if args.fabric else (RACK, PLANTED)
+    if args.program in DATAGRAM_PLANTED:
+        kind, planted = args.program, dict(DATAGRAM_PLANTED[args.program])
     missed = 0
     for seed in args.seeds if args.survive else ():
         found = _first(seed, args.survive, Machines(), kind)

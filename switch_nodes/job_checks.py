@@ -19,8 +19,8 @@ def job_refused(switch: SwitchConfig, job: JobConfig, problem: str, found: objec
     return ScenarioError(f"switch {switch.name}: job {job.job}: {problem}", found=str(found), allowed=allowed)
 
 
-def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str], most: int = MAX_ELEMENTS) -> None:
-    """Job `number` of the switch, but for its part of the memory. `most`: elements of a block. Raises ScenarioError when it cannot be served."""
+def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str], most_elements: int = MAX_ELEMENTS) -> None:
+    """Job `number` of the switch, but for its part of the memory. Raises ScenarioError when it cannot be served."""
     config = switch.jobs[number]
     members = config.members
 
@@ -40,8 +40,8 @@ def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str], most: in
     for member in members:
         if not 0 <= member.port < switch.ports:
             raise refuse(f"port of rank {member.rank}", member.port, f"0 .. {switch.ports - 1}")
-    if not 2 <= config.elements <= most:
-        raise refuse("elements of a block", config.elements, f"2 .. {most}")
+    if not 2 <= config.elements <= most_elements:
+        raise refuse("elements of a block", config.elements, f"2 .. {most_elements}")
     if config.arithmetic.op != "sum" or config.arithmetic.dtype not in dtypes:
         found, allowed = f"{config.arithmetic.op} of {config.arithmetic.dtype}", ", ".join(dtypes[:-1])
         raise refuse("arithmetic", found, f"sum of {allowed} or {dtypes[-1]}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.config import ArithmeticSpec
+from workloads.uc import UcPairs
 
 __all__ = ["AggregatorKnobs", "JobConfig", "JobMember", "RackLevels", "partition"]
 
@@ -22,6 +23,8 @@ class JobMember:
     ip: bytes
     port: int
     """switch port behind which it is; of several equal ones (`SwitchConfig.groups`) any"""
+    uc: UcPairs | None = None
+    """its queue pairs, where the job runs over unreliable connections; None: UDP"""
 
 
 @dataclass(frozen=True, slots=True)

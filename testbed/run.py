@@ -53,7 +53,15 @@ def _simulated() -> World:
     return SimulatedWorld()
 
 
-_WORLDS: dict[str, Callable[[], World]] = {"emulated": _emulated, "simulated": _simulated}
+def _lab() -> World:
+    from testbed.cli.lab import find_inventory
+    from testbed.lab.inventory import load_inventory
+    from testbed.worlds.lab import LabWorld
+
+    return LabWorld(load_inventory(find_inventory(None)))
+
+
+_WORLDS: dict[str, Callable[[], World]] = {"emulated": _emulated, "simulated": _simulated, "lab": _lab}
 
 
 def world_names() -> tuple[str, ...]:
@@ -68,14 +76,19 @@ def create_world(name: str) -> World:
 
 
 def run_scenario(
-    scenario: Scenario, out: Path | None = None, pcap: bool = False, observer: Observer | None = None
+    scenario: Scenario,
+    out: Path | None = None,
+    pcap: bool = False,
+    observer: Observer | None = None,
+    world: World | None = None,
 ) -> RunResult:
-    """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it.
+    """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
+    is there already, instead of the one that the scenario names.
 
     Raises ScenarioError when `out` holds files already, and whatever the world raises; what was recorded until then is
     kept in the run directory.
     """
-    world, plan = create_world(scenario.world), make_plan(scenario)
+    world, plan = world or create_world(scenario.world), make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
     (run_dir / "scenario.yaml").write_text(dump_scenario(scenario), encoding="utf-8")
     records: list[Record] = []
@@ -93,7 +106,8 @@ def run_scenario(
         write_history(run_dir / "history.jsonl", history)
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
-    document = judge(context, facts, world=scenario.world, replay=f"tb run {_shown(run_dir)}/scenario.yaml")
+    options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
+    document = judge(context, facts, world=scenario.world, replay=f"tb run {_shown(run_dir)}/scenario.yaml{options}")
     (run_dir / "result.json").write_text(to_json(document), encoding="utf-8")
     (run_dir / "junit.xml").write_text(junit_xml(document), encoding="utf-8")
     (run_dir / "report.html").write_text(html_report(document, history), encoding="utf-8")

@@ -8,6 +8,8 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import JobConfig
 from switch_nodes.switchml.tables import SlotState
+from workloads.switchml.uc_mapping import MOST_UC_PACKETS
+from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["VERSIONS", "Pool", "check_jobs"]
 
@@ -72,8 +74,14 @@ class Pool:
 def check_jobs(switch: SwitchConfig) -> None:
     """Raises ScenarioError for jobs that cannot be served."""
     taken: list[tuple[int, int, int]] = []
+    qpns: set[tuple[bytes, int]] = set()
+    framings = {member.uc is not None for job in switch.jobs for member in job.members}
+    most_elements = MAX_ELEMENTS * (MOST_UC_PACKETS if True in framings else 1)
     for number, config in enumerate(switch.jobs):
-        check_job(switch, number, _DTYPES)
+        if len(framings) > 1:
+            found, allowed = "queue pairs for some members only", "UDP for all jobs of a switch, or UC for all"
+            raise job_refused(switch, config, "framing", found, allowed)
+        check_job(switch, number, _DTYPES, most_elements)
         last = config.first_slot + config.slots
         if config.slots < 1 or config.first_slot < 0 or VERSIONS * last > switch.memory:
             memory = f"1 or more, within the {switch.memory // VERSIONS} that {switch.memory} values of memory make"
@@ -82,4 +90,21 @@ def check_jobs(switch: SwitchConfig) -> None:
             if config.first_slot < end and first < last:
                 problem, allowed = "its slots are also those of another job", "a part of the pool of its own"
                 raise job_refused(switch, config, problem, f"job {other}", allowed)
+        _check_pairs(switch, config, qpns)
         taken.append((config.job, config.first_slot, last))
+
+
+def _check_pairs(switch: SwitchConfig, config: JobConfig, taken: set[tuple[bytes, int]]) -> None:
+    """`taken`: (address, QPN) of the jobs before; its own are added."""
+    for rank, pairs in ((member.rank, member.uc) for member in config.members if member.uc is not None):
+        own = {(config.service_ip, pairs.service_qpn + cell) for cell in range(config.slots)}
+        if own & taken or not 2 <= pairs.service_qpn <= (1 << 24) - config.slots:
+            problem, found = (
+                f"queue pairs of rank {rank}",
+                f"{pairs.service_qpn:#x} .. {pairs.service_qpn + config.slots - 1:#x}",
+            )
+            raise job_refused(switch, config, problem, found, "numbers of their own from 0x2 to 0xffffff")
+        if pairs.rkey & 1:
+            problem, allowed = f"memory key of rank {rank}", "an even one: its lowest bit is the version"
+            raise job_refused(switch, config, problem, f"{pairs.rkey:#x}", allowed)
+        taken |= own

@@ -15,29 +15,19 @@ import numpy as np
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.jobs import JobMember
+from switch_nodes.switchml.framing import Taken, create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd, SlotChanged
 from workloads.machine import Buffer
-from workloads.wire import Envelope
-from workloads.wire.aggregation import (
-    AGGREGATION_PORT,
-    AggregationHeader,
-    Datagram,
-    DatagramError,
-    DatagramFlag,
-    DatagramKind,
-    Policy,
-    decode_datagram,
-    encode_datagram,
-    payload_sum,
-)
+from workloads.switchml.framing import Arrival
+from workloads.wire.aggregation import AggregationHeader, DatagramError, DatagramFlag, DatagramKind
 
 __all__ = ["Contribution", "SwitchMlProgram"]
 
 _KINDS = (DatagramKind.DATA, DatagramKind.EXPONENTS)
 _SEQUENCES = 1 << 32
-_FRAME_REASONS = ("checksum", "malformed", "wrong_port", "bad_slot")
+_FRAME_REASONS = ("checksum", "icrc", "malformed", "unknown_qp", "gap", "invalid", "wrong_port", "bad_slot")
 _COUNTERS = ("data_in", "results_out", "replayed", "bypassed")
 
 
@@ -49,7 +39,7 @@ class Contribution(NamedTuple):
     version: int
     cell: int
     """index within the job's part of the pool"""
-    datagram: Datagram
+    datagram: Arrival
 
     @property
     def block(self) -> int:
@@ -68,7 +58,7 @@ class SwitchMlProgram(ForwardProgram):
         check_jobs(config)
         self._traced = config.trace
         self.pools = {job.job: self.pool_class(job) for job in config.jobs}
-        self._services = {job.service_ip for job in config.jobs}
+        self._framing = create_service(config.jobs)
         self._now = 0
         self._actions: dict[SlotAction, Callable[[Contribution], None]] = {
             action: getattr(self, action.value)
@@ -79,20 +69,22 @@ class SwitchMlProgram(ForwardProgram):
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         self._now = now
         try:
-            found = decode_datagram(frame)
+            found = self._framing.receive(frame)
         except DatagramError as error:
             self._ignore(-1, -1, -1, -1, error.reason)
             return
-        if found is None or found.dst_ip not in self._services or found.header.policy != Policy.SWITCHML:
+        if found is Taken.NOT_OURS:
             self.count("bypassed")
             self.forward(port, frame)
+            return
+        if found is Taken.UNFINISHED:
             return
         self.count("data_in")
         contribution = self._place(port, found)
         if contribution is not None:
             self._aggregate(contribution)
 
-    def _place(self, port: int, found: Datagram) -> Contribution | None:
+    def _place(self, port: int, found: Arrival) -> Contribution | None:
         """The slot of a packet; None, and told, when it has none."""
         header = found.header
         pool = self.pools.get(header.job)
@@ -215,11 +207,9 @@ class SwitchMlProgram(ForwardProgram):
         header = asked._replace(
             kind=DatagramKind.RESULT, bitmap0=pool.everyone, nelem=length, exponent0=exponent0, exponent1=exponent1
         )
-        summed = payload_sum(payload)
-        for member in members:
-            envelope = Envelope(config.service_mac, member.mac, config.service_ip, member.ip, AGGREGATION_PORT)
-            self.emit(member.port, encode_datagram(envelope, AGGREGATION_PORT, header, payload, summed))
-            self.count("results_out")
+        for port, frame in self._framing.results(config, members, header, payload):
+            self.emit(port, frame)
+        self.count("results_out", len(members))
 
     def finish(self, now: int) -> None:
         for pool in self.pools.values():

@@ -18,6 +18,7 @@ from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
+from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
 
 __all__ = [
@@ -89,6 +90,12 @@ register_checker(
     transparency,
     proves="connections stayed end to end: the switch answered nothing, and changed only payloads",
     skip=skip_transparency,
+)
+register_checker(
+    "unreliable",
+    unreliable,
+    proves="on unreliable connections every iCRC was valid, and the switch sent whole messages without a gap",
+    skip=skip_unreliable,
 )
 register_checker(
     "uplinks",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from testbed.checkers.frames import RoceFrame
@@ -32,11 +33,12 @@ class Violations:
     kept_per_rule: int = 3
     counts: dict[int, int] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
+    rules: Mapping[int, str] = field(default_factory=lambda: RULES)
 
     def add(self, rule: int, where: Sighting | str, what: str) -> None:
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
         if count <= self.kept_per_rule:
-            self.texts.append(f"rule {rule} ({RULES[rule]}): {where}: {what}")
+            self.texts.append(f"rule {rule} ({self.rules[rule]}): {where}: {what}")
 
     @property
     def total(self) -> int:

@@ -25,6 +25,7 @@ exit codes: 0 no schedule broke a rule, 1 one did, 64 usage, 130 interrupted (th
 examples:
   ./tb hunt --schedules 100000 --jobs 2
   ./tb hunt --fabric --schedules 100000 --jobs 2
+  ./tb hunt --program esa --schedules 100000 --jobs 2
   ./tb hunt rack --schedules 200 --seed 7
   ./tb hunt --schedules 2000 --set switch.program=my.py:MyProgram
 """
@@ -33,6 +34,10 @@ examples:
         "left out); default: racks, jobs, links and faults are drawn",
     )  # fmt: skip
     parser.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
+    parser.add_argument(
+        "--program", metavar="NAME", default="netreduce",
+        help="what is hunted in, where no SCENARIO says it: netreduce (default), switchml, atp, esa",
+    )  # fmt: skip
     parser.add_argument("--schedules", type=_whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=_whole(0, (1 << 63) - 1), default=1, metavar="S", help="default: 1")
     parser.add_argument("--jobs", type=_whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
@@ -45,14 +50,14 @@ examples:
 
 
 def run_hunt(args: argparse.Namespace) -> int:
-    from testbed.hunt.draw_fabric import FABRIC, RACK
-    from testbed.hunt.hunt import prepare
+    from testbed.hunt.hunt import kind_of_hunt, prepare
     from testbed.hunt.progress import HuntProgress
     from testbed.hunt.summary import summary_text
     from testbed.report.document import to_json
 
     console = Console.of(args)
-    hunt = prepare(args.scenario, args.overrides, args.seed, args.schedules, args.out, FABRIC if args.fabric else RACK)
+    kind = kind_of_hunt(args.program, fabric=args.fabric)
+    hunt = prepare(args.scenario, args.overrides, args.seed, args.schedules, args.out, kind)
     progress = HuntProgress(args.schedules, str(hunt.folder), console.stream, no_color=not console.color)
     try:
         end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before: None)

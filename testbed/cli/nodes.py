@@ -10,6 +10,8 @@ import argparse
 import contextlib
 import dataclasses
 import json
+import os
+import select
 import signal
 import sys
 import time
@@ -21,7 +23,7 @@ from typing import Any
 from switch_nodes.config import SwitchConfig
 from switch_nodes.program import SwitchProgram
 from testbed.cli.nodeconfig import parse_node_config, read_node_config
-from testbed.cli.running import require_root
+from testbed.cli.running import require_raw_sockets, require_root
 from testbed.scenario.units import UnitError, parse_duration
 from workloads.config import WorkerConfig
 from workloads.errors import HostCapabilityError, ScenarioError
@@ -134,6 +136,10 @@ RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the rank
         "--exchange", type=Path, metavar="DIR", help="an empty folder that all ranks see; needed if any has --device"
     )
     parser.add_argument(
+        "--barrier", action="store_true",
+        help="say on stdout when ready, start when a line comes on stdin, end when stdin does",
+    )  # fmt: skip
+    parser.add_argument(
         "--linger", type=_linger, default=2_000_000_000, metavar="TIME", help="answer peers that long when done (2s)"
     )
 
@@ -148,7 +154,7 @@ def _linger(text: str) -> int:
 def run_worker(args: argparse.Namespace) -> int:
     config = read_node_config(args.config, WorkerConfig)
     if args.device is None:
-        require_root("worker")
+        require_raw_sockets("worker")
     elif args.exchange is None:
         raise ScenarioError("is missing", file="tb worker", key="--exchange", allowed="a folder, with --device")
     from testbed.cli.verbsnode import run_device_worker, true_names
@@ -187,7 +193,7 @@ def run_worker(args: argparse.Namespace) -> int:
         done_at.append(now)
         return now - done_at[0] >= int(args.linger)
 
-    drive(machine, [args.port], backpressure=True, until=over)
+    drive(machine, [args.port], backpressure=True, until=over, barrier=args.barrier)
     return 1 if machine.failed or not machine.finished else 0
 
 
@@ -204,12 +210,14 @@ def drive(
     backpressure: bool,
     until: Callable[[int], bool],
     started: Event | None = None,
+    barrier: bool = False,
     on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
     control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
 ) -> None:
     """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
-    are received; `on_signal` happens between two turns of the loop, and its event is told. `control`: given the machine's
-    clock, a socket that the loop watches and what to do when it can be read, as of a DataPlane."""
+    are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens between two
+    turns of the loop, and its event is told. `control`: given the machine's clock, a socket that the loop watches and what
+    to do when it can be read, as of a DataPlane."""
     from switch_nodes.dataplane import DataPlane
 
     origin = time.monotonic_ns()
@@ -226,7 +234,7 @@ def drive(
                 event = act()
                 if event is not None:
                     _tell(now, event)
-            return until(now)
+            return until(now) or (barrier and _abandoned())
 
         more: dict[str, Any] = {}
         if control is not None:
@@ -238,12 +246,26 @@ def drive(
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",
                 "`ip link` shows those that are there",
             ) from error
+        if barrier:
+            from testbed.worlds.events import BarrierPassed, BarrierReached
+
+            _tell(0, BarrierReached())
+            if not sys.stdin.readline():
+                return
+            origin = time.monotonic_ns()
+            _tell(0, BarrierPassed(time.time_ns()))
         if started is not None:
             _tell(time.monotonic_ns() - origin, started)
         plane.run(origin, until=over)
     machine.finish(time.monotonic_ns() - origin)
     while (event := machine.next_event()) is not None:
         _tell(time.monotonic_ns() - origin, event)
+
+
+def _abandoned() -> bool:
+    """Whoever started us is gone: nobody holds the other end of our stdin."""
+    ready, _, _ = select.select([0], [], [], 0)
+    return bool(ready) and os.read(0, 4096) == b""
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
 from pathlib import Path
@@ -14,12 +15,15 @@ from workloads.errors import HostCapabilityError, ScenarioError
 if TYPE_CHECKING:
     from testbed.run import Observer, RunResult
     from testbed.scenario.model import Scenario
+    from testbed.worlds.base import World
 
 __all__ = [
     "configure_bench",
     "configure_demo",
     "configure_replay",
     "configure_run",
+    "require_raw_sockets",
+    "require_root",
     "run_bench",
     "run_demo",
     "run_replay",
@@ -36,6 +40,20 @@ def require_root(command: str, *, simulated_helps: bool = False) -> None:
         )
 
 
+_CAP_NET_RAW = 13
+"""include/uapi/linux/capability.h"""
+
+
+def require_raw_sockets(command: str) -> None:
+    """Raises HostCapabilityError when we are neither root nor have CAP_NET_RAW: packet sockets need it."""
+    with contextlib.suppress(OSError, IndexError):
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        effective = int(next(line for line in status.splitlines() if line.startswith("CapEff:")).split()[1], 16)
+        if effective >> _CAP_NET_RAW & 1:
+            return
+    require_root(command)
+
+
 def _add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory (default: runs/TIME-NAME-SEED)")
     parser.add_argument("--pcap", action="store_true", help="also write one pcapng per link into the run directory")
@@ -50,7 +68,13 @@ examples:
   sudo ./tb run rack --set topology.hosts=8 --set topology.link.rate=300Mbps --json
 """
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
-    parser.add_argument("--world", help="emulated or simulated (default: as the scenario says)")
+    parser.add_argument("--world", help="emulated, simulated or lab (default: as the scenario says)")
+    parser.add_argument(
+        "--inventory", metavar="FILE", type=Path, help="of the lab (default: as `tb lab --help` says); docs/lab.md"
+    )
+    parser.add_argument(
+        "--card", metavar="NAME", help="emulated world: this card of the lab sums, attached by a tunnel"
+    )
     parser.add_argument("--seed", type=_seed, metavar="N", help="decides PSNs, gradients and which packets are struck")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
@@ -65,14 +89,35 @@ def run_run(args: argparse.Namespace) -> int:
     scenario = load_scenario(args.scenario, args.overrides, args.seed, args.world)
     if scenario.world == "emulated":
         require_root(f"run {args.scenario}", simulated_helps=True)
+    if args.card is not None and scenario.world != "emulated":
+        raise ScenarioError("means nothing in this world", file="tb run", key="--card", allowed="with --world emulated")
+    if scenario.world == "lab" or args.card is not None:
+        return _run(scenario, args, _lab_world(args))
+    if args.inventory is not None:
+        raise ScenarioError(
+            "means nothing in this world", file="tb run", key="--inventory", allowed="with --world lab, or --card"
+        )
     return _run(scenario, args)
 
 
-def _run(scenario: Scenario, args: argparse.Namespace) -> int:
+def _lab_world(args: argparse.Namespace) -> World:
+    from testbed.cli.lab import find_inventory, step_printer
+    from testbed.lab.inventory import load_inventory
+    from testbed.worlds.lab import LabWorld, MixedWorld
+
+    inventory, printer = load_inventory(find_inventory(args.inventory)), step_printer(Console.of(args))
+    return LabWorld(inventory, printer) if args.card is None else MixedWorld(inventory, args.card, printer)
+
+
+def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = None) -> int:
     from testbed.run import run_scenario
 
     console = Console.of(args)
-    result = run_scenario(scenario, args.out, args.pcap, observer=_observer(console))
+    if world is None:
+        result = run_scenario(scenario, args.out, args.pcap, observer=_observer(console))
+    else:
+        # It tells its steps itself.
+        result = run_scenario(scenario, args.out, args.pcap, world=world)
     _show(result, console, args.json)
     return result.exit_code
 

@@ -1,4 +1,5 @@
-"""Who a frame is: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else.
+"""Who a frame is: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else; and whether it is a datagram
+of an aggregation protocol, which `attempt` of a Match knows too.
 
 `rules.h` reads frames by the same rules. The reading is lenient (the IPv4 checksum is not verified): a fault must know a
 packet again that another link has damaged.
@@ -15,6 +16,7 @@ from testbed.faults.connections import Flow
 from testbed.faults.decide import flow_key, frame_key, identity_key, packet_word
 from workloads.machine import Buffer
 from workloads.wire import ROCE_PORT, Opcode
+from workloads.wire.aggregation import AGGREGATION_PORT
 
 __all__ = ["NOT_ROCE", "Identity", "IdentityReader", "flow_text"]
 
@@ -29,6 +31,8 @@ _BTH_BYTES, _AETH_BYTES, _ICRC_BYTES, _UDP_BYTES = 12, 4, 4, 8
 _FRAGMENT = 0x3FFF
 """more-fragments flag and fragment offset"""
 _UDP = 17
+_FRAGMENT_AT, _PROTOCOL_AT, _PORT_AT = 20, 23, 36
+"""of IPv4 without options"""
 
 
 class Identity(NamedTuple):
@@ -45,6 +49,8 @@ class Identity(NamedTuple):
     """offset of the BTH"""
     end: int
     """offset behind the iCRC"""
+    datagram: bool = False
+    """not RoCE, but UDP over IPv4 to the port of aggregation protocols"""
 
 
 class IdentityReader:
@@ -67,7 +73,7 @@ class IdentityReader:
                 if found is not None:
                     return found
         flow = frame_key(zlib.crc32(frame), size)
-        return Identity(identity_key(flow, 0), flow, NOT_ROCE, 0, 0, None, 0, size)
+        return Identity(identity_key(flow, 0), flow, NOT_ROCE, 0, 0, None, 0, size, _is_datagram(frame, size))
 
     def _read_ipv4(self, frame: Buffer, size: int) -> Identity | None:
         (_, _, length, _, fragment, _, protocol, _, src, dst, _, port, udp_length, _, opcode, _, _, qpn, psn) = (
@@ -98,6 +104,16 @@ class IdentityReader:
             key = self._keys[flow] = flow_key(*flow)
         word = packet_word(opcode, psn, syndrome)
         return Identity(identity_key(key, word), key, opcode, psn, syndrome, flow, at, end)
+
+
+def _is_datagram(frame: Buffer, size: int) -> bool:
+    """Read like RoCE: no fragment, a port where it belongs."""
+    return (
+        size >= _IP_AT + 40
+        and (frame[12], frame[13], frame[_IP_AT], frame[_PROTOCOL_AT]) == (0x08, 0x00, 0x45, _UDP)
+        and not (frame[_FRAGMENT_AT] << 8 | frame[_FRAGMENT_AT + 1]) & _FRAGMENT
+        and frame[_PORT_AT] << 8 | frame[_PORT_AT + 1] == AGGREGATION_PORT
+    )
 
 
 def flow_text(flow: Flow | None) -> str:

@@ -42,10 +42,11 @@ class ConnectionTable:
 
 
 def matches(match: Match, identity: Identity, occurrence: int, table: ConnectionTable) -> bool:
-    """Every condition that is set must hold. A frame that is not RoCE matches only the Match without conditions; one of a
-    connection that is not planned matches none that asks for offset, message, packet or rank."""
+    """Every condition that is set must hold. A frame that is not RoCE matches only the Match without conditions, a datagram
+    of an aggregation protocol also one that asks for the attempt alone; one of a connection that is not planned matches none
+    that asks for offset, message, packet or rank."""
     if identity.opcode == NOT_ROCE:
-        return match == _ANY
+        return match == (Match(attempt=occurrence) if identity.datagram and match.attempt is not None else _ANY)
     if match.opcodes is not None and identity.opcode not in match.opcodes:
         return False
     if match.syndrome is not None and not (identity.opcode == _ACKNOWLEDGE and identity.syndrome == match.syndrome):

@@ -61,6 +61,7 @@ struct ina_packet {
     __u64 flow;
     __u64 key;
     __u32 roce;
+    __u32 datagram; /* not RoCE, but UDP over IPv4 to the port of aggregation protocols */
     __u32 opcode;
     __u32 psn;
     __u32 syndrome;
@@ -114,7 +115,7 @@ INA_INLINE int ina_parse(const __u8 *head, __u32 size, struct ina_packet *packet
 {
     __u32 ethertype, i;
 
-    packet->roce = 0;
+    packet->roce = packet->datagram = 0;
     packet->opcode = packet->psn = packet->syndrome = packet->qpn = 0;
     packet->transport_at = 0;
     packet->end = size;
@@ -124,6 +125,7 @@ INA_INLINE int ina_parse(const __u8 *head, __u32 size, struct ina_packet *packet
     if (ethertype == 0x0800 && head[14] == 0x45) {
         if (head[23] != 17 || (ina_be16(head + 20) & 0x3fff))
             return 0;
+        packet->datagram = ina_be16(head + 36) == 0xace0;
         if (!ina_parse_transport(head, 34, ina_be16(head + 16) - 20, size, packet))
             return 0;
         packet->src[0] = ina_be32(head + 26);
@@ -180,8 +182,11 @@ INA_INLINE int ina_rule_means(const struct ina_rule *rule, const struct ina_pack
 {
     __u32 conditions = rule->conditions;
 
-    if (!packet->roce)
+    if (!packet->roce) {
+        if (packet->datagram && conditions == INA_IF_ATTEMPT)
+            conditions = occurrence == rule->attempt ? 0 : conditions;
         return !conditions && rule->kind != INA_CORRUPT && rule->kind != INA_ECN_MARK;
+    }
     if ((conditions & INA_IF_OPCODE) && !(rule->opcodes[packet->opcode >> 6 & 3] >> (packet->opcode & 63) & 1))
         return 0;
     if ((conditions & INA_IF_SYNDROME) &&

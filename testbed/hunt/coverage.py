@@ -9,7 +9,9 @@ from typing import Any
 
 from testbed.faults.healing import kind_of
 from testbed.history import Record
-from testbed.hunt.survival import may_fail
+from testbed.hunt.fate import may_fail
+from testbed.hunt.protocols import protocol_of
+from testbed.hunt.survival_datagrams import blocks_of, window_of
 from testbed.hunt.transitions import step_of
 from testbed.scenario.model import Scenario
 
@@ -39,18 +41,18 @@ class Coverage:
         """One schedule."""
         self.schedules += 1
         self.traced += scenario.trace
-        finished, kinds = 0, set()
+        finished, kinds = set(), set()
         for record in history:
             event = record["event"]
             if event == "FaultStruck":
                 self.strikes[record["kind"]] += 1
                 kinds.add(record["kind"])
             elif event == "WorkerFinished":
-                finished += 1
+                finished.add(record["node"])
             elif scenario.trace and (step := step_of(record)) is not None:
                 self.transitions[step] += 1
         self.struck.update(kinds)
-        if finished >= len(scenario.topology.hosts):
+        if len(finished) >= _workers(scenario):
             self.completed += 1
         else:
             self.told[may_fail(scenario) or "not allowed to"] += 1
@@ -92,24 +94,18 @@ def _sorted(counts: Counter[str]) -> dict[str, int]:
     )
 
 
+def _workers(scenario: Scenario) -> int:
+    return sum(len(job.hosts) or len(scenario.ranks) for job in scenario.all_jobs)
+
+
 def _values(scenario: Scenario) -> dict[str, object]:
-    job, transport, link = scenario.job, scenario.transport, scenario.link
+    own = _values_of_connections(scenario) if protocol_of(scenario) is None else _values_of_datagrams(scenario)
+    transport, link = scenario.transport, scenario.link
     return {
         "hosts": len(scenario.topology.hosts),
-        "arithmetic": f"{job.op} of {job.dtype}",
-        "message packets": job.message_packets,
-        "window": job.window_messages,
-        "iterations": job.iterations,
-        "credit": job.credit,
-        "hello": "with" if job.hello else "without",
-        "release": scenario.switch.release,
-        "verb": transport.verb,
         "path MTU": transport.path_mtu,
-        "first PSN": "drawn" if transport.start_psn is None else "near the wrap" if transport.start_psn > 1 << 23
-        else "near the half" if transport.start_psn else "0",
-        "retries": transport.retry_count,
-        "receives": "late" if transport.receive_late_ns else "in time",
-        "straggler": "none" if job.straggle_rank is None else "one",
+        **own,
+        "straggler": "none" if all(each.straggle_rank is None for each in scenario.all_jobs) else "one",
         "link rate (Mbit/s)": link.rate_bps // 1_000_000,
         "link delay (us)": link.delay_ns / 1000,
         "queue": link.queue_packets,
@@ -117,3 +113,53 @@ def _values(scenario: Scenario) -> dict[str, object]:
         "kinds": "+".join(sorted({kind_of(fault) for fault in scenario.faults})) if len(scenario.faults) == 1 else "several"
         if scenario.faults else "none",
     }  # fmt: skip
+
+
+def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
+    """Of the jobs: the first one's."""
+    jobs, knobs, protocol = scenario.all_jobs, scenario.switch.knobs, protocol_of(scenario)
+    job = jobs[0]
+    told: dict[str, object] = {
+        "arithmetic": f"{job.op} of {job.dtype}",
+        "iterations": job.iterations,
+        "jobs": len(jobs),
+        "workers of a job": len(job.hosts) or len(scenario.ranks),
+        "window": window_of(scenario, job),
+        "blocks": blocks_of(scenario, job),
+        "memory": scenario.switch.memory,
+        "arrivals": "one by one" if any(each.arrival_ns for each in jobs) else "at once",
+    }
+    if protocol is not None and protocol.server:
+        told |= {
+            "servers": len({each.server for each in jobs}),
+            "levels": "one" if len(scenario.topology.switches) == 1 else "two",
+            "AIMD": scenario.transport.aimd,
+            "reclaim": knobs.reclaim,
+        }
+    if protocol is not None and protocol.knobs:
+        told |= {name: getattr(knobs, name) for name in ("preempt", "age", "free", "ps_copy", "reminder")}
+        told["priority"] = job.priority
+    return told
+
+
+def _values_of_connections(scenario: Scenario) -> dict[str, object]:
+    job, transport = scenario.job, scenario.transport
+    return {
+        "arithmetic": f"{job.op} of {job.dtype}",
+        "iterations": job.iterations,
+        "message packets": job.message_packets,
+        "window": job.window_messages,
+        "credit": job.credit,
+        "hello": "with" if job.hello else "without",
+        "release": scenario.switch.release,
+        "verb": transport.verb,
+        "first PSN": "drawn"
+        if transport.start_psn is None
+        else "near the wrap"
+        if transport.start_psn > 1 << 23
+        else "near the half"
+        if transport.start_psn
+        else "0",
+        "retries": transport.retry_count,
+        "receives": "late" if transport.receive_late_ns else "in time",
+    }

@@ -10,9 +10,11 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
+from testbed.hunt.draw_datagrams import draw_datagram_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK, draw_fabric
 from testbed.hunt.draw_faults import draw_faults, is_sensible
-from testbed.hunt.draw_link import other_shape
+from testbed.hunt.draw_link import draw_shape, other_shape
+from testbed.hunt.protocols import PROTOCOLS, protocol_of
 from testbed.hunt.recipes import FABRIC_RECIPES, RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
@@ -46,10 +48,14 @@ def draw_schedule(
     seed: int, number: int, base: Scenario | None = None, program: str = "netreduce", kind: str = RACK
 ) -> Schedule:
     """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults left
-    out; else everything is drawn, over a topology of `kind`, and `program` runs on the switches."""
+    out; else everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and `program` runs on
+    the switches."""
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
+    if kind in PROTOCOLS or (base is not None and protocol_of(base) is not None):
+        scenario = draw_datagram_schedule(draw, PROTOCOLS.get(kind), base, program, traced=traced)
+        return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", seed=run_seed, trace=traced))
     scenario = _calm(draw, program, kind) if base is None else replace(base, faults=())
     scenario = replace(
         scenario, name=f"hunt-{seed}-{number}", seed=run_seed, world="simulated", trace=traced, capture=True, source=""
@@ -144,15 +150,8 @@ def _transport(draw: Random, mtu: int) -> Transport:
 
 
 def _shape(draw: Random, mtu: int) -> LinkShape:
-    delay = draw.choice((0, 0, 500, 5_000, 50_000))
     need, _ = packet_bytes(Transport(path_mtu=mtu))
-    return LinkShape(
-        rate_bps=draw.choice((40_000_000, 100_000_000, 1_000_000_000, 10_000_000_000)),
-        delay_ns=delay,
-        jitter_ns=draw.randint(0, delay) if draw.random() < 0.4 else 0,
-        mtu=max(1500, need),
-        queue_packets=_weighted(draw, {1000: 90, 16: 6, 6: 4}),
-    )
+    return draw_shape(draw, need, {1000: 90, 16: 6, 6: 4})
 
 
 def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:

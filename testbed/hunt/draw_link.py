@@ -7,7 +7,19 @@ from random import Random
 
 from topologies import LinkShape
 
-__all__ = ["other_shape"]
+__all__ = ["draw_shape", "other_shape"]
+
+
+def draw_shape(draw: Random, need: int, queues: dict[int, int]) -> LinkShape:
+    """For IP packets of `need` bytes. `queues`: lengths with weights."""
+    delay = draw.choice((0, 0, 500, 5_000, 50_000))
+    return LinkShape(
+        rate_bps=draw.choice((40_000_000, 100_000_000, 1_000_000_000, 10_000_000_000)),
+        delay_ns=delay,
+        jitter_ns=draw.randint(0, delay) if draw.random() < 0.4 else 0,
+        mtu=max(1500, need),
+        queue_packets=draw.choices(list(queues), list(queues.values()))[0],
+    )
 
 
 def other_shape(draw: Random, shape: LinkShape) -> LinkShape:

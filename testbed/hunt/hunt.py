@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from testbed.hunt.draw_fabric import RACK
+from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
+from testbed.hunt.protocols import PROTOCOLS, with_stock_program
 from testbed.hunt.runner import Found, Prey, run_hunt
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.shrink import shrink
@@ -23,9 +24,10 @@ from testbed.scenario.units import format_duration
 from workloads.errors import ScenarioError
 from workloads.rc.requester import rto_ns
 
-__all__ = ["Hunt", "HuntEnd", "prepare"]
+__all__ = ["Hunt", "HuntEnd", "kind_of_hunt", "prepare"]
 
 _PROGRAM_KEY = "switch.program"
+_NETREDUCE = "netreduce"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Hunt:
         finally:
             state.close()
         document = hunt_document(
-            self.name, self.prey.seed, self.prey.schedules, found.coverage, failure, fabric=self.prey.fabric
+            self.name, self.prey.seed, self.prey.schedules, found.coverage, failure, self.prey.hunted
         )
         state.write("summary.json", to_json(document))
         return HuntEnd(document, self.folder)
@@ -77,13 +79,9 @@ class Hunt:
         # A file cannot name code: the program goes on the command line.
         ours = ":" not in prey.program
         shrunk = shrink(scenario, still_fails)
-        written = (
-            shrunk.scenario
-            if ours
-            else replace(shrunk.scenario, switch=replace(shrunk.scenario.switch, program="netreduce"))
-        )
         failure, _ = judge_schedule(Schedule(0, shrunk.scenario))
         detail = found.failure.detail if failure is None else failure.detail
+        written = with_stock_program(shrunk.scenario)
         written = replace(written, name=f"hunted-{prey.seed}-{found.number}", description=f"Breaks {check}: {detail}")
         file = state.write(f"failure-{found.number}.yaml", dump_scenario(written))
         words = ["./tb", "run", _shown(file), "--world", "simulated"]
@@ -99,9 +97,14 @@ class Hunt:
 def prepare(
     scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None, kind: str = RACK
 ) -> Hunt:
-    """`kind`: of topology, where no scenario says it. Raises ScenarioError for what cannot be hunted in."""
+    """`kind`: as `kind_of_hunt` tells. Raises ScenarioError for what cannot be hunted in."""
     if scenario is None:
-        program, base, kept = _program_of(overrides), None, f"netreduce {kind}"
+        program, base = _program_of(overrides, kind if kind in PROTOCOLS else _NETREDUCE), None
+        kept = kind if kind in PROTOCOLS else f"{_NETREDUCE} {kind}"
+    elif kind in PROTOCOLS:
+        raise ScenarioError(
+            "a scenario has its program already", file="--program", found=scenario, allowed="--program, or a SCENARIO"
+        )
     elif kind != RACK:
         raise ScenarioError(
             "a scenario has its topology already", file="--fabric", found=scenario, allowed="--fabric, or a SCENARIO"
@@ -124,8 +127,25 @@ def prepare(
     return Hunt(f"Hunt in {kept}{own}", prey, arguments, folder)
 
 
-def _program_of(overrides: list[str]) -> str:
-    program = "netreduce"
+def kind_of_hunt(program: str, *, fabric: bool) -> str:
+    """`program`: what is hunted in where no scenario says it. Raises ScenarioError."""
+    if program == _NETREDUCE:
+        return FABRIC if fabric else RACK
+    if program not in PROTOCOLS:
+        raise ScenarioError(
+            "nothing is drawn for that program", file="--program", found=repr(program),
+            allowed=", ".join((_NETREDUCE, *PROTOCOLS)),
+        )  # fmt: skip
+    if fabric:
+        raise ScenarioError(
+            "draws fabrics for NetReduce", file="--fabric", found=f"--program {program}",
+            allowed=f"without --program, or --program {_NETREDUCE}",
+        )  # fmt: skip
+    return program
+
+
+def _program_of(overrides: list[str], program: str) -> str:
+    stock = program
     for override in overrides:
         key, _, value = override.partition("=")
         if key.strip() != _PROGRAM_KEY:
@@ -134,10 +154,10 @@ def _program_of(overrides: list[str]) -> str:
                 allowed=f"{_PROGRAM_KEY}=PATH.py:CLASS, or give a SCENARIO",
             )  # fmt: skip
         program = value.strip()
-    if program != "netreduce" and ":" not in program:
+    if program != stock and ":" not in program:
         raise ScenarioError(
             "a hunt needs a program that sums", file="--set", key=_PROGRAM_KEY, found=repr(program),
-            allowed="netreduce, or PATH.py:CLASS",
+            allowed=f"{stock}, or PATH.py:CLASS",
         )  # fmt: skip
     return program
 
@@ -148,14 +168,17 @@ def _check_base(base: Scenario) -> None:
     def refuse(problem: str, key: str, found: str, allowed: str) -> ScenarioError:
         return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
 
-    if base.job.collective != "netreduce" or base.switch.program == "forward":
+    if base.job.collective not in (_NETREDUCE, *PROTOCOLS) or base.switch.program == "forward":
         raise refuse(
-            "nothing is aggregated, so no sum can be wrong", "job.collective", base.job.collective, "netreduce"
-        )
+            "nothing is aggregated, so no sum can be wrong", "job.collective", base.job.collective,
+            ", ".join((_NETREDUCE, *PROTOCOLS)),
+        )  # fmt: skip
     if base.expect != "pass":
         raise refuse("it is made to show something else than a pass", "expect", base.expect, "pass")
     if base.job.workload != "synthetic":
         raise refuse("its messages do not follow from the file", "job.workload", base.job.workload, "synthetic")
+    if base.job.collective in PROTOCOLS:
+        return  # it sends again for ever, and gets the time limit that this may take
     transport = base.transport
     rto = rto_ns(transport.timeout_code)
     if rto is None:

@@ -9,8 +9,9 @@ from switch_nodes.registry import create_program
 from testbed.checkers import CheckContext, checkers, run_checks
 from testbed.history import Record, sort_history
 from testbed.hunt.coverage import Coverage
+from testbed.hunt.fate import excused, may_fail
 from testbed.hunt.schedule import Schedule
-from testbed.hunt.survival import may_fail
+from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.plan import Plan, make_plan
 from testbed.report.capture import MemoryTap
 from testbed.scenario.model import Scenario
@@ -62,7 +63,10 @@ def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failur
     among = [checker for checker in checkers() if checker.name != _PASSED_OVER]
     bad = [result for result in run_checks(context, among).results if not _is_good(result, context)]
     bad.sort(key=lambda result: result.verdict is not Verdict.FAIL)  # what is unknown follows from what failed
-    return (Failure(bad[0].name, bad[0].detail) if bad else None), history
+    if bad:
+        return Failure(bad[0].name, bad[0].detail), history
+    broken = next(broken_slot_rules(context), None)
+    return (None if broken is None else Failure(*broken)), history
 
 
 def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[Failure | None, Coverage]:
@@ -88,7 +92,10 @@ def _compare(traced: list[Record], plain: list[Record]) -> Failure | None:
 
 
 def _taps(plan: Plan) -> dict[str, MemoryTap]:
+    """None where nobody looks at what passed."""
     topology = plan.scenario.topology
+    if not plan.scenario.capture:
+        return {}
     return {
         config.name: MemoryTap(config.name, [link.name for _, link, _ in sorted(topology.ports(config.name))])
         for config in plan.switches
@@ -103,5 +110,5 @@ def _is_good(result: CheckResult, context: CheckContext) -> bool:
     if may_fail(context.plan.scenario) is None or result.name not in _ENDS_EARLY:
         return False
     if result.name == "liveness":
-        return True
+        return set(context.workers) - context.finished <= excused(context.plan)
     return result.verdict is Verdict.UNKNOWN and not result.detail.startswith("the checker itself failed")

@@ -17,8 +17,9 @@ from functools import partial
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule
-from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import OURS, Failure, Machines, judge_schedule
+from testbed.hunt.protocols import kind_of_scenario
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.state import ChunkResult, Store
 from testbed.kernel.interruption import Interruption
@@ -41,12 +42,12 @@ class Prey:
     base: Scenario | None = None
     program: str = "netreduce"
     kind: str = RACK
-    """of topology, where that is drawn"""
+    """of hunt: of topology, or the name of a datagram protocol; with a base, that one's"""
 
     @property
-    def fabric(self) -> bool:
-        """Whether there are leaves and spines."""
-        return self.kind == FABRIC if self.base is None else len(self.base.topology.switches) > 1
+    def hunted(self) -> str:
+        """The kind, of the base where there is one."""
+        return self.kind if self.base is None else kind_of_scenario(self.base)
 
     def schedule(self, number: int) -> Schedule:
         return draw_schedule(self.seed, number, self.base, self.program, self.kind)

@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from testbed.faults.model import Fault, LinkDown, Match, NodeFault, PacketFault, RateChange, Window
-from testbed.hunt.draw_fabric import plain_fabric, smaller_fabrics
-from testbed.hunt.survival import may_fail, unsurvivable
+from testbed.faults.model import Fault, LinkDown, Match, PacketFault, RateChange, Window
+from testbed.hunt.draw_fabric import plain_fabric
+from testbed.hunt.fate import may_fail, unsurvivable
+from testbed.hunt.protocols import protocol_of, with_stock_program
+from testbed.hunt.shrink_datagrams import smaller_datagrams
+from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.geometry import INA_HEADER_BYTES, geometry_of
 from testbed.scenario.model import Job, Scenario, Transport
-from topologies import LinkShape, Topology, rack
+from topologies import LinkShape, rack
 from workloads.errors import ScenarioError
 
 __all__ = ["Shrunk", "shrink", "simpler"]
@@ -55,6 +58,7 @@ def shrink(scenario: Scenario, still_fails: Callable[[Scenario], bool], most: in
 
 
 def _loads(scenario: Scenario) -> bool:
+    scenario = with_stock_program(scenario)
     try:
         return parse_scenario(dump_scenario(scenario), "shrunk") == scenario
     except ScenarioError:
@@ -63,47 +67,20 @@ def _loads(scenario: Scenario) -> bool:
 
 def simpler(scenario: Scenario) -> Iterator[Scenario]:
     """Every scenario that is one step simpler, the greatest steps first. No chain of steps comes back to its start."""
-    faults = scenario.faults
+    faults, protocol = scenario.faults, protocol_of(scenario)
     if len(faults) > 1:
         yield replace(scenario, faults=())
     for index in range(len(faults)):
         yield replace(scenario, faults=(*faults[:index], *faults[index + 1 :]))
-    yield from _fewer_hosts(scenario)
-    yield from _smaller_job(scenario)
+    if protocol is not None:
+        yield from smaller_datagrams(scenario, protocol)
+    else:
+        yield from fewer_hosts(scenario)
+        yield from _smaller_job(scenario)
     yield from _plainer(scenario)
     for index, fault in enumerate(faults):
         for other in _simpler_fault(fault, scenario):
             yield replace(scenario, faults=(*faults[:index], other, *faults[index + 1 :]))
-
-
-def _fewer_hosts(scenario: Scenario) -> Iterator[Scenario]:
-    topology, hosts = scenario.topology, len(scenario.topology.hosts)
-    if topology.kind == "spine_leaf":
-        yield from (_over(scenario, fewer) for fewer in smaller_fabrics(topology, scenario.link))
-    if topology.kind != "rack":
-        return
-    for fewer in sorted({2, hosts // 2, hosts - 1}):
-        if 2 <= fewer < hosts:
-            shapes = {link.name: link.shape for link in topology.links[:fewer]}
-            yield _over(scenario, rack(fewer, scenario.link, shapes))
-
-
-def _over(scenario: Scenario, topology: Topology) -> Scenario:
-    """Faults, and a straggler, as far as what they are about is left."""
-    hosts = len(topology.hosts)
-    links, nodes = {link.name for link in topology.links}, {node.name for node in topology.nodes}
-    faults: list[Fault] = []
-    for fault in scenario.faults:
-        if isinstance(fault, PacketFault | RateChange):
-            left = tuple(link for link in fault.links if link in links)
-            if left:
-                faults.append(replace(fault, links=left))
-        elif not isinstance(fault, NodeFault) or fault.node in nodes:
-            faults.append(fault)
-    job = scenario.job
-    if job.straggle_rank is not None and job.straggle_rank >= hosts:
-        job = replace(job, straggle_rank=None, straggle_ns=0)
-    return replace(scenario, topology=topology, faults=tuple(faults), job=job)
 
 
 def _smaller_job(scenario: Scenario) -> Iterator[Scenario]:

@@ -35,7 +35,7 @@ class Arguments:
     fingerprint: str
     """SHA-256 of the resolved scenario file, and of a program file"""
     kind: str = RACK
-    """of topology, where that is drawn"""
+    """of hunt (`Prey.kind`)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from testbed.hunt.coverage import Coverage
-from testbed.hunt.transitions import FABRIC_IMPOSSIBLE, FABRIC_TRANSITIONS, IMPOSSIBLE, TRANSITIONS
+from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.hunt.transitions import steps_of_kind
 
 __all__ = ["hunt_document", "summary_text"]
 
 _SCHEMA = 1
 _WIDTH = 110
+_PLACES = {RACK: "a rack", FABRIC: "a fabric"}
 
 
 def hunt_document(
-    name: str, seed: int, schedules: int, coverage: Coverage, failure: dict[str, Any] | None, *, fabric: bool = False
+    name: str, seed: int, schedules: int, coverage: Coverage, failure: dict[str, Any] | None, kind: str = RACK
 ) -> dict[str, Any]:
-    """`schedules`: asked for. `failure`: as in failure.json, or None. `fabric`: there are leaves and spines."""
+    """`schedules`: asked for. `failure`: as in failure.json, or None. `kind`: of hunt."""
     taken = coverage.transitions
-    held, impossible = (FABRIC_TRANSITIONS, FABRIC_IMPOSSIBLE) if fabric else (TRANSITIONS, IMPOSSIBLE)
+    held, impossible = steps_of_kind(kind)
     return {
         "schema": _SCHEMA,
         "hunt": name,
@@ -30,7 +32,7 @@ def hunt_document(
         "failure": failure,
         "coverage": coverage.as_json(),
         "transitions": {
-            "of": "a fabric" if fabric else "a rack",
+            "of": _PLACES.get(kind, kind),
             "held": len(held),
             "taken": sum(name in taken for name in held),
             "impossible": dict(sorted(impossible.items())),

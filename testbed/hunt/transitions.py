@@ -1,6 +1,7 @@
 """The steps that the tables hold, by name, and those that cannot happen, with the reason.
 
-A name is `table state/event`, as `requester sending/ack_some`; of the frame table `frame kind`.
+A name is `table state/event`, as `requester sending/ack_some`; of the frame table `frame kind`. Slots of datagram protocols
+have tables of their own (`protocols`), and so have blocks of parameter servers.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from collections.abc import Mapping
 
 from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
 from testbed.history import Record
+from testbed.hunt.draw_fabric import FABRIC
+from testbed.hunt.protocols import BLOCK_STEPS, PROTOCOLS
 from workloads.rc.requester_table import REQUESTER_TABLE
 from workloads.rc.responder_table import RESPONDER_TABLE
 
-__all__ = ["FABRIC_IMPOSSIBLE", "FABRIC_TRANSITIONS", "IMPOSSIBLE", "TRANSITIONS", "step_of"]
+__all__ = ["FABRIC_IMPOSSIBLE", "FABRIC_TRANSITIONS", "IMPOSSIBLE", "TRANSITIONS", "step_of", "steps_of_kind"]
 
 TRANSITIONS: tuple[str, ...] = (
     *(f"requester {state.name}/{event.name}".lower() for state, event in REQUESTER_TABLE),
@@ -40,7 +43,18 @@ def step_of(record: Record) -> str | None:
         return f"connection {record['state']}/{record['cause']}"
     if event == "SlotStepped":
         return f"{record['table']} {record['state']}/{record['cause']}"
+    if event == "SlotChanged":
+        step = record["state"], record["cause"]
+        return f"{'block' if step in BLOCK_STEPS else 'slot'} {'/'.join(step)}"
     return None
+
+
+def steps_of_kind(kind: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """(steps that the tables hold, of which those that cannot happen, with reasons) in hunts of a kind."""
+    protocol = PROTOCOLS.get(kind)
+    if protocol is not None:
+        return protocol.steps, protocol.impossible
+    return (FABRIC_TRANSITIONS, FABRIC_IMPOSSIBLE) if kind == FABRIC else (TRANSITIONS, IMPOSSIBLE)
 
 
 _NOTHING_SENT = "nothing is unacknowledged then, so an answer is stale or about a PSN that was never sent"

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["PrivateNetwork", "enter", "inside", "namespace_inode", "processes_inside", "unshare_network"]
+__all__ = [
+    "PrivateNetwork",
+    "enter",
+    "inside",
+    "inside_path",
+    "namespace_inode",
+    "processes_inside",
+    "unshare_network",
+]
 
 _CLONE_NEWNET = 0x40000000
 """include/uapi/linux/sched.h"""
@@ -43,6 +51,24 @@ def inside(pid: int) -> Iterator[None]:
             _setns(home)
     finally:
         os.close(home)
+
+
+@contextmanager
+def inside_path(path: Path) -> Iterator[None]:
+    """As `inside`, for a namespace that a file stands for: `/proc/PID/ns/net`, or what `ip netns` made. Raises OSError."""
+    there = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        home = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _setns(there)
+            try:
+                yield
+            finally:
+                _setns(home)
+        finally:
+            os.close(home)
+    finally:
+        os.close(there)
 
 
 def unshare_network() -> None:

@@ -12,6 +12,7 @@ from topologies import Node
 from workloads.config import ArithmeticSpec, ComputeConfig, LayerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
 from workloads.models import layer_times, scaled_layers, single_layer
+from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = ["FIRST_JOB", "SERVICE_IP", "SERVICE_MAC", "PlannedJob", "communication_ns", "job_members", "plan_jobs"]
@@ -101,11 +102,14 @@ def _compute(
 
 
 def communication_ns(scenario: Scenario, hosts: Iterable[Node], elements: int) -> int:
-    """How long a gradient takes on the slowest link of these hosts when nothing else is on it: full datagrams, once."""
+    """How long a gradient takes on the slowest link of these hosts when nothing else is on it: full datagrams, or messages, once."""
     rate = min(link.shape.rate_bps for host in hosts for _, link, _ in scenario.topology.ports(host.name))
-    payload = scenario.transport.path_mtu
-    packets, rest = divmod(_ELEMENT_BYTES * elements, payload)
-    frame_bytes = packets * (AGGREGATION_OVERHEAD_BYTES + payload) + (AGGREGATION_OVERHEAD_BYTES + rest if rest else 0)
+    transport, frame_bytes = scenario.transport, _ELEMENT_BYTES * elements
+    packets = -(-frame_bytes // transport.path_mtu)
+    if transport.framing == "uc":
+        frame_bytes += packets * UC_FRAME_BYTES + -(-packets // transport.uc_packets) * UC_MESSAGE_BYTES
+    else:
+        frame_bytes += packets * AGGREGATION_OVERHEAD_BYTES
     return 8 * frame_bytes * 1_000_000_000 // rate
 
 

@@ -9,6 +9,7 @@ from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, S
 from switch_nodes.flows import salt_of
 from testbed.plan.accelerated import accelerator_config, commodity_config
 from testbed.scenario.model import Scenario
+from testbed.scenario.names import DATAGRAM_COLLECTIVES
 from topologies import Node, attachment
 from topologies.racks import racks_of
 from topologies.routing import next_hops, spanning_ports
@@ -21,7 +22,8 @@ RING_ID = 1
 
 def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
     topology = scenario.topology
-    sums = scenario.switch.program != "forward"
+    # Programs that serve jobs are told of those, not of a ring (`testbed/plan/jobs.py`).
+    sums = scenario.switch.program != "forward" and scenario.job.collective not in DATAGRAM_COLLECTIVES
     alone, beside = len(topology.switches) == 1, attachment(topology)
     fabric = _fabric_rings(scenario, arithmetic) if sums and not alone and beside is None else {}
     ways, trees = next_hops(topology), spanning_ports(topology)

@@ -3,71 +3,124 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig, partition
+from testbed.faults.connections import Connection
 from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, job_members, plan_jobs
 from testbed.plan.model import Plan
+from testbed.plan.pairs import BASE_VA, ECT0
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
 from workloads.config import JobShare
 from workloads.switchml import SwitchMlConfig
-from workloads.wire import Envelope
+from workloads.uc import UcPairs, service_qpn
+from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = ["plan_switchml"]
 
+_FIRST_QPN, _LAST_QPN = 0x100, 0x10000
 _ELEMENT_BYTES = 4
 _VERSIONS = 2
 
 
 def plan_switchml(scenario: Scenario) -> Plan:
-    """Workers job by job, in rank order; UDP ports are drawn from the seed. Every job has an equal part of the pool."""
-    jobs = plan_jobs(scenario)
-    parts = partition(scenario.switch.memory, _VERSIONS, len(jobs))
+    """Workers job by job, in rank order; UDP ports, and over UC queue pairs, are drawn from the seed. Every job has an equal
+    part of the pool. Over UC a block is a message, of `Transport.uc_packets` packets."""
+    jobs, stored = plan_jobs(scenario), _blocks_stored(scenario)
+    parts = partition(stored, _VERSIONS, len(jobs))
     draw = random.Random(f"plan {scenario.seed}")
     workers = tuple(
         worker for job, part in zip(jobs, parts, strict=True) for worker in _workers(scenario, job, part, draw)
     )
+    pairs = {(worker.group, worker.collective.rank): worker.uc for worker in workers}
     switches = tuple(
-        replace(switch, rings=(), jobs=tuple(_configs(scenario, jobs, parts, switch)), memory=scenario.switch.memory)
+        replace(switch, rings=(), jobs=tuple(_configs(scenario, jobs, parts, pairs, switch)), memory=stored)
         for switch in plan_switches(scenario, jobs[0].arithmetic)
     )
-    return Plan(scenario, workers, switches, ())
+    return Plan(scenario, workers, switches, tuple(_connections(workers)))
+
+
+def _packets_of_block(scenario: Scenario) -> int:
+    return scenario.transport.uc_packets if scenario.transport.framing == "uc" else 1
+
+
+def _blocks_stored(scenario: Scenario) -> int:
+    """The scenario counts the values of packets."""
+    return scenario.switch.memory // _packets_of_block(scenario)
 
 
 def _elements(scenario: Scenario) -> int:
-    """Of a full packet."""
-    return scenario.transport.path_mtu // _ELEMENT_BYTES
+    """Of a full block."""
+    return scenario.transport.path_mtu * _packets_of_block(scenario) // _ELEMENT_BYTES
 
 
 def _workers(
     scenario: Scenario, job: PlannedJob, part: tuple[int, int], draw: random.Random
 ) -> Iterable[SwitchMlConfig]:
     """The window is never larger than the job's part of the pool, nor than the blocks of a gradient."""
-    elements, (first, slots) = _elements(scenario), part
+    transport, elements, (first, slots) = scenario.transport, _elements(scenario), part
+    window = job.job.window_packets // _packets_of_block(scenario)
     for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
         yield SwitchMlConfig(
             name=host.name,
             collective=JobShare("switchml", job.number, rank, len(job.hosts), job.arithmetic),
             workload=workload,
-            envelope=Envelope(host.mac, SERVICE_MAC, host.ip, SERVICE_IP, draw.randrange(0xC000, 0x10000), tos=0x02),
+            envelope=Envelope(host.mac, SERVICE_MAC, host.ip, SERVICE_IP, draw.randrange(0xC000, 0x10000), tos=ECT0),
             elements=elements,
             first_slot=first,
-            window=min(job.job.window_packets, slots, -(-workload.elements // elements)),
-            rto_ns=scenario.transport.rto_ns,
+            window=min(window, slots, -(-workload.elements // elements)),
+            rto_ns=transport.rto_ns,
+            uc=_uc_pairs(scenario, rank, first, draw) if transport.framing == "uc" else None,
         )
 
 
+def _uc_pairs(scenario: Scenario, rank: int, first_slot: int, draw: random.Random) -> UcPairs:
+    transport = scenario.transport
+    psn, qpn, key = draw.randrange(PSN_MODULUS), draw.randrange(_FIRST_QPN, _LAST_QPN), draw.randrange(1 << 31)
+    return UcPairs(
+        qpn=qpn,
+        service_qpn=service_qpn(rank, first_slot),
+        first_psn=psn if transport.start_psn is None else transport.start_psn % PSN_MODULUS,
+        va=BASE_VA * (rank + 1),
+        rkey=key << 1,
+        path_mtu=transport.path_mtu,
+    )
+
+
+def _connections(workers: Iterable[SwitchMlConfig]) -> Iterable[Connection]:
+    """One for each worker and index of its window; none over UDP. A repetition is a message of its own, so that nothing can
+    be said of messages beforehand."""
+    for worker in workers:
+        if worker.uc is None:
+            continue
+        own, service = worker.envelope.src_ip, worker.envelope.dst_ip
+        for cell in range(worker.window):
+            yield Connection(
+                rank=worker.collective.rank,
+                requests=(own, service, worker.uc.service_qpn + cell),
+                answers=(service, own, worker.uc.qpn + cell),
+                first_psn=worker.uc.first_psn,
+                message_packets=(),
+            )
+
+
 def _configs(
-    scenario: Scenario, jobs: Iterable[PlannedJob], parts: Iterable[tuple[int, int]], switch: SwitchConfig
+    scenario: Scenario,
+    jobs: Iterable[PlannedJob],
+    parts: Iterable[tuple[int, int]],
+    pairs: Mapping[tuple[int, int], UcPairs | None],
+    switch: SwitchConfig,
 ) -> Iterable[JobConfig]:
-    """What one switch is told."""
+    """What one switch is told. `pairs`: by job and rank."""
     for job, (first, slots) in zip(jobs, parts, strict=True):
         yield JobConfig(
             job=job.number,
-            members=job_members(switch, job.hosts),
+            members=tuple(
+                replace(member, uc=pairs[job.number, member.rank]) for member in job_members(switch, job.hosts)
+            ),
             service_mac=SERVICE_MAC,
             service_ip=SERVICE_IP,
             first_slot=first,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from testbed.faults.model import PacketFault
+from testbed.faults.model import Match, PacketFault
+from testbed.scenario.checks_uc import check_framing, check_no_framing, check_uc_fault
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import DATAGRAM_COLLECTIVES
@@ -18,6 +19,7 @@ _MOST_WORKERS = 32
 _ETHERNET = 14
 _VERSIONS = 2
 _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
+_NEVER = "the fault can never strike: "
 
 
 def check_switchml(
@@ -39,7 +41,9 @@ def check_switchml(
                 found=str(job.copies),
                 allowed=f"1, or job.collective: {', '.join(DATAGRAM_COLLECTIVES)}",
             )
+        check_no_framing(problems, transport, job)
         return
+    check_framing(problems, transport, job, entries)
     switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
     if transport.congestion_control != "none":
         problems.add(
@@ -92,15 +96,19 @@ def check_switchml(
         )
         return
     count = len(entries) or job.copies
-    if switch.memory < _VERSIONS * count:
+    values = _VERSIONS * count * transport.uc_packets
+    if switch.memory < values:
+        of_packets = f" of {transport.uc_packets} packets" if transport.uc_packets > 1 else ""
         problems.add(
             ("switch", "memory"),
-            "no slot for every job: each has a shadow copy",
+            f"no slot{of_packets} for every job: each has a shadow copy",
             found=f"{switch.memory} for {count} job{'s' if count > 1 else ''}",
-            allowed=f"{_VERSIONS * count} or more",
+            allowed=f"{values} or more",
         )
     if transport.rto_ns == 0:
         problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")
+    if transport.framing != "udp":
+        return  # checked as for all RoCE packets
     need = AGGREGATION_OVERHEAD_BYTES - _ETHERNET + payload
     for link in topology.links:
         if link.shape.mtu < need:
@@ -113,31 +121,37 @@ def check_switchml(
             return
 
 
-def check_switchml_fault(problems: Problems, placed: Placed) -> None:
-    """Faults tell datagrams apart by their bytes alone, so that only how often one came can be asked for; and what is made of
-    RoCE packets cannot be made of them."""
+def check_switchml_fault(problems: Problems, placed: Placed, transport: Transport | None, ranks: int | None) -> None:
+    """`ranks`: of a job; None where that is not known. Faults tell datagrams apart by their bytes alone, so that only how
+    often one came can be asked for; and what is made of RoCE packets cannot be made of them."""
     path, kind, fault = placed
     if not isinstance(fault, PacketFault):
+        return
+    if transport is not None and transport.framing == "uc":
+        check_uc_fault(problems, path, kind, fault.match, transport, ranks)
         return
     if kind in _ROCE_ONLY:
         problems.add(
             (*path, "kind"),
-            "the fault can never strike: it is made for RoCE packets, and switchml sends none",
+            f"{_NEVER}it is made for RoCE packets, and switchml sends none",
             found=kind,
             allowed="loss, burst, drop, duplicate, reorder, delay, link_down, rate_change, kill, pause",
+            hint=None if kind == "forge" else "or transport.framing: uc",
         )
-    match = fault.match
-    given = {
-        "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
-        "packet": match.packet, "rank": match.source_rank,
-    }  # fmt: skip
-    for key, value in given.items():
+    for key, value in _given(fault.match).items():
         if value is not None:
             problems.add(
                 (*path, "match", key),
-                "the fault can never strike: switchml sends no RoCE packets",
+                f"{_NEVER}switchml sends no RoCE packets",
                 allowed="attempt, on the links and directions of the fault",
             )
+
+
+def _given(match: Match) -> dict[str, object]:
+    return {
+        "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
+        "packet": match.packet, "rank": match.source_rank,
+    }  # fmt: skip
 
 
 def check_switchml_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:

@@ -111,6 +111,8 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
         "start_psn": "random" if transport.start_psn is None else transport.start_psn,
         "receive_late": format_duration(transport.receive_late_ns),
         "rto": format_duration(transport.rto_ns),
+        "framing": transport.framing,
+        "uc_packets": transport.uc_packets,
         "aimd": transport.aimd,
         "congestion_control": transport.congestion_control,
         **(

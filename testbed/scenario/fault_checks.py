@@ -28,7 +28,7 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.scenario.fault_loader import Placed
-from testbed.scenario.fault_schema import ACK_OPCODES
+from testbed.scenario.fault_schema import ACK_OPCODES, UC_OPCODES
 from testbed.scenario.geometry import Geometry
 from testbed.scenario.model import Job, Transport
 from testbed.scenario.problems import KeyPath, Problems
@@ -140,7 +140,12 @@ def _too_far(problems: Problems, path: KeyPath, packet: int, length: int, what: 
 def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: Transport) -> None:
     if match.opcodes is None:
         return
-    requests = [code for code in match.opcodes if OPCODES[code].is_request]
+    if match.opcodes <= UC_OPCODES:
+        problems.add((*path, "opcode"), "the fault can never strike: the hosts' connections are reliable ones",
+                     found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+                     allowed="data, WRITE_FIRST and the like, or transport.framing: uc")  # fmt: skip
+        return
+    requests = [code for code in match.opcodes - UC_OPCODES if OPCODES[code].is_request]
     if requests and not any(OPCODES[code].is_write == (transport.verb == "write") for code in requests):
         prefix = transport.verb.upper()
         problems.add((*path, "opcode"), f"the fault can never strike: verb {transport.verb} sends no such packet",

@@ -47,9 +47,10 @@ from testbed.scenario.problems import closest
 from topologies import DIRECTIONS, MAX_RANKS, Direction
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, Opcode
 
-__all__ = ["ACK_OPCODES", "DATA_OPCODES", "FAULT_KINDS", "OPCODE_GROUPS", "FaultKind", "MatchKeys"]
+__all__ = ["ACK_OPCODES", "DATA_OPCODES", "FAULT_KINDS", "OPCODE_GROUPS", "UC_OPCODES", "FaultKind", "MatchKeys"]
 
-DATA_OPCODES = frozenset(int(op) for op in Opcode if OPCODES[op].is_request and op < Opcode.UC_SEND_FIRST)
+UC_OPCODES = frozenset(int(op) for op in Opcode if Opcode.UC_SEND_FIRST <= op <= Opcode.UC_WRITE_ONLY_IMM)
+DATA_OPCODES = frozenset(int(op) for op in Opcode if OPCODES[op].is_request and op < Opcode.UC_SEND_FIRST) | UC_OPCODES
 ACK_OPCODES = frozenset({int(Opcode.ACKNOWLEDGE)})
 OPCODE_GROUPS: dict[str, tuple[frozenset[int], int | None]] = {
     "data": (DATA_OPCODES, None),
@@ -59,8 +60,8 @@ OPCODE_GROUPS: dict[str, tuple[frozenset[int], int | None]] = {
 }
 """Words of `match.opcode` that say more than one opcode does: (opcodes, syndrome)."""
 
-_RC_NAMES = [op.name for op in Opcode if op <= Opcode.FETCH_ADD]
-_WORDS = [*OPCODE_GROUPS, *_RC_NAMES]
+_NAMES = [op.name for op in Opcode if op <= Opcode.FETCH_ADD or op in UC_OPCODES]
+_WORDS = [*OPCODE_GROUPS, *_NAMES]
 
 
 def _opcodes(value: object) -> tuple[frozenset[int], int | None]:
@@ -69,7 +70,7 @@ def _opcodes(value: object) -> tuple[frozenset[int], int | None]:
     words = value if isinstance(value, list) and value else [value]
     numbers = set()
     for word in words:
-        if not isinstance(word, str) or word not in _RC_NAMES:
+        if not isinstance(word, str) or word not in _NAMES:
             near = closest(word, _WORDS)
             raise refuse("unknown opcode", f"{', '.join(OPCODE_GROUPS)}, or names as WRITE_MIDDLE, or a list", near)
         numbers.add(int(Opcode[word]))

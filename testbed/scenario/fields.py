@@ -303,7 +303,18 @@ def _servers(value: object) -> tuple[str, ...]:
 
 
 ServersKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_servers)]
+
+
+def _some_names(value: object) -> tuple[str, ...]:
+    """A job beside others may have one worker alone."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return (value[0],)
+    return _names(value)
+
+
 LinksKey: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_links)]
 """None: all links"""
 NamesKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_names)]
 """empty: all hosts"""
+SomeNamesKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_some_names)]
+"""the same, or one name"""

@@ -153,7 +153,10 @@ class _Build:
             check_grid(self.problems, routing, job, entries)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
-        self._check_faults(faults, hosts, job, transport, top.time_limit if top else None)
+        ranks = hosts // job.copies if hosts is not None and job else hosts
+        if entries:
+            ranks = max(len(each.hosts) for _, each in entries)
+        self._check_faults(faults, ranks, job, transport, top.time_limit if top else None)
         if topology:
             check_conflicts(self.problems, faults, topology[0])
         if top:
@@ -227,6 +230,8 @@ class _Build:
             start_psn=keys.start_psn,
             receive_late_ns=keys.receive_late,
             rto_ns=keys.rto,
+            framing=keys.framing,
+            uc_packets=keys.uc_packets,
             aimd=keys.aimd,
             congestion_control=keys.congestion_control,
             dcqcn=dcqcn,
@@ -240,16 +245,16 @@ class _Build:
         return None if keys is None else Clocks(keys.offset, keys.drift)
 
     def _check_faults(
-        self, faults: list[Placed], hosts: int | None, job: Job | None, transport: Transport | None, limit: int | None
+        self, faults: list[Placed], ranks: int | None, job: Job | None, transport: Transport | None, limit: int | None
     ) -> None:
         for placed in faults:
             path, _, fault = placed
             if limit:
                 check_window(self.problems, path, fault, limit)
             if job and job.collective == "switchml":
-                check_switchml_fault(self.problems, placed)
+                check_switchml_fault(self.problems, placed, transport, ranks)
             elif job and job.collective in WITH_SERVER:
                 check_atp_fault(self.problems, placed, job.collective)
             elif job and transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
-                check_match(self.problems, (*path, "match"), fault.match, hosts, job, transport, sizes)
+                check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)

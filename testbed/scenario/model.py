@@ -65,6 +65,10 @@ class Transport:
     """a worker posts each receive buffer that late (to provoke RNR NAKs)"""
     rto_ns: int = 10_000_000
     """of datagram protocols: a packet without a result is sent again after that, or after four round trips"""
+    framing: str = "udp"
+    """of switchml: udp, uc (RoCE v2 unreliable connections)"""
+    uc_packets: int = 1
+    """packets of a full message over uc"""
     aimd: bool = True
     """of atp and esa: marks halve a worker's window, rounds without one add a packet"""
     congestion_control: str = "none"

@@ -13,6 +13,7 @@ __all__ = [
     "DTYPES",
     "EXPECTATIONS",
     "FALLBACKS",
+    "FRAMINGS",
     "FREES",
     "GATES",
     "MOST_JOBS",
@@ -33,6 +34,7 @@ __all__ = [
 WORLDS = {
     "emulated": "real packets between network namespaces of this machine (needs root)",
     "simulated": "the same nodes in virtual time, in one process",
+    "lab": "workers on the hosts of a lab and an aggregation card, over SSH (docs/lab.md)",
 }
 PROGRAMS = {
     "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
@@ -45,7 +47,7 @@ PROGRAMS = {
 }
 COLLECTIVES = {
     "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
-    "switchml": "each host streams its gradient through slots of the switch, over UDP (program switchml)",
+    "switchml": "each host streams its gradient through slots of the switch, over UDP or RoCE UC (program switchml)",
     "atp": "each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or forward)",
     "esa": "as atp, with priorities, in slots that can be taken away (program esa, or forward)",
     "grid": "each host streams its gradient to the switches that a plan of gradient routes chose for it (program grid)",
@@ -76,6 +78,11 @@ FALLBACKS = {
     "none": "the job fails when its connections die",
     "ring": "each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce only)",
 }
+FRAMINGS = {
+    "udp": "datagrams of our own format",
+    "uc": "RoCE v2: RDMA WRITE with immediate over unreliable connections",
+}
+"""of SwitchML packets"""
 NODE_ROLES = {
     "host": "a worker; its rank is its place among the hosts",
     "switch": "a switch",

@@ -23,6 +23,7 @@ from testbed.scenario.fields import (
     Section,
     ServersKey,
     SizeKey,
+    SomeNamesKey,
     TextKey,
     WordKey,
     choice,
@@ -35,6 +36,7 @@ from testbed.scenario.fields import (
     whole_or_list,
 )
 from topologies import MAX_HOSTS, MAX_PORTS, MAX_RACK_HOSTS, MAX_RANKS
+from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire import PSN_MASK
 
 __all__ = [
@@ -245,6 +247,8 @@ class TransportKeys(Section):
     start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
     receive_late: DurationKey = 0
     rto: DurationKey = 10_000_000
+    framing: Annotated[str, choice(names.FRAMINGS)] = "udp"
+    uc_packets: Annotated[int, whole(1, MOST_UC_PACKETS, " (packets of a message)")] = 1
     aimd: BoolKey = True
     congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
     dcqcn: Any = None
@@ -348,6 +352,7 @@ class JobEntryKeys(SharedJobKeys):
 
     name: WordKey | None = None
     id: Annotated[int, whole(1, names.MOST_JOBS)] = 0
+    hosts: SomeNamesKey = ()
     workers: Annotated[int | None, whole(2, MAX_RACK_HOSTS)] = None
     seed_offset: Annotated[int, whole(0, 1 << 20)] = 0
 

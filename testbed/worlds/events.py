@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from workloads.machine import Event
 
 __all__ = [
+    "BarrierPassed",
+    "BarrierReached",
     "CaptureLost",
     "LeftoversFound",
     "NodeExited",
@@ -25,6 +27,19 @@ class NodeStarted(Event):
     """host, switch"""
     backend: str
     """native (C core), python, virtual"""
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierReached(Event):
+    """A worker on a host of a lab has its interface and waits for the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierPassed(Event):
+    """It starts."""
+
+    clock_ns: int
+    """its host's CLOCK_REALTIME at its t = 0"""
 
 
 @dataclass(frozen=True, slots=True)

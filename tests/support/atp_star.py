@@ -21,7 +21,17 @@ from workloads.server import ParameterServer, ServedJob, ServedMember, ServerCon
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, Datagram, decode_datagram
 
-__all__ = ["SERVICE_IP", "SERVICE_MAC", "Fate", "Star", "aggregating", "atp_workers", "server_config"]
+__all__ = [
+    "SERVER_IP",
+    "SERVER_MAC",
+    "SERVICE_IP",
+    "SERVICE_MAC",
+    "Fate",
+    "Star",
+    "aggregating",
+    "atp_workers",
+    "server_config",
+]
 
 SERVICE_MAC, SERVICE_IP = bytes.fromhex("02000000ff01"), bytes((10, 0, 255, 1))
 SERVER_MAC, SERVER_IP = bytes.fromhex("020000000064"), bytes((10, 0, 0, 100))

@@ -1,4 +1,4 @@
-"""RoCE frames and plans for tests of faults: two connections of a ring of two, and the plan of a small rack."""
+"""RoCE frames, others, and plans for tests of faults: two connections of a ring of two, and the plan of a small rack."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
 from topologies import Direction, LinkShape, host_ip, host_mac, rack
 from workloads.wire import Aeth, Bth, Envelope, ImmDt, Opcode, Packet, Reth, encode_packet
+from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, Policy, encode_datagram
 
 H1, H2 = host_ip(1), host_ip(2)
 FIRST_PSN = 0xFFFFF0
@@ -61,6 +62,12 @@ def answer(psn: int, *, syndrome: int = 0x1F, connection: int = 0, msn: int = 0)
 def arp(number: int = 0) -> bytes:
     """A frame that is not RoCE; distinct for each number."""
     return b"\xff" * 6 + host_mac(1) + b"\x08\x06" + bytes(28) + number.to_bytes(4, "big")
+
+
+def datagram(number: int = 0, *, port: int = AGGREGATION_PORT) -> bytes:
+    """Of an aggregation protocol, unless the port says otherwise; distinct for each number."""
+    header = AggregationHeader(Policy.SWITCHML, DatagramKind.DATA, 1, number + 1, 0, 1, 2, nelem=2)
+    return encode_datagram(envelope(1, 2), port, header, bytes(8))
 
 
 def link_filter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,23 +10,27 @@ import numpy as np
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.switchml import SwitchMlProgram
+from tests.support.switchml_framings import UDP, Hand, TestFraming, uc_pairs
 from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd
 from workloads.machine import Event
-from workloads.wire import Envelope
-from workloads.wire.aggregation import (
-    AGGREGATION_PORT,
-    AggregationHeader,
-    Datagram,
-    DatagramFlag,
-    DatagramKind,
-    Policy,
-    decode_datagram,
-    encode_datagram,
-)
+from workloads.switchml.framing import Arrival
+from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy
 
-__all__ = ["Bench", "MakeProgram", "job_config", "member_ip", "member_mac", "switch_config"]
+__all__ = [
+    "SERVICE_IP",
+    "Bench",
+    "MakeBench",
+    "MakeProgram",
+    "job_config",
+    "member_ip",
+    "member_mac",
+    "over",
+    "switch_config",
+]
 
 MakeProgram = Callable[[SwitchConfig], SwitchMlProgram]
+MakeBench = Callable[..., "Bench"]
+"""the arguments of `Bench` but for the program and the framing"""
 SERVICE_MAC, SERVICE_IP = bytes.fromhex("02000000ff01"), bytes((10, 0, 255, 1))
 
 
@@ -57,11 +61,29 @@ def switch_config(*jobs: JobConfig, **changes: object) -> SwitchConfig:
     return replace(config, **changes)  # type: ignore[arg-type]
 
 
+def over(framing: TestFraming, job: JobConfig) -> JobConfig:
+    """The same job on queue pairs, if the framing is UC."""
+    mtu = framing.path_mtu
+    if mtu is None:
+        return job
+    members = (replace(member, uc=uc_pairs(member.rank, job.first_slot, mtu)) for member in job.members)
+    return replace(job, members=tuple(members))
+
+
 class Bench:
     """One switch program; the port behind the members' is free."""
 
-    def __init__(self, make: MakeProgram, *jobs: JobConfig, workers: int = 3, trace: bool = False) -> None:
-        self.jobs = jobs or (job_config(workers=workers),)
+    def __init__(
+        self,
+        make: MakeProgram,
+        *jobs: JobConfig,
+        workers: int = 3,
+        trace: bool = False,
+        framing: TestFraming = UDP,
+    ) -> None:
+        self.framing = framing
+        self.jobs = tuple(over(framing, job) for job in jobs or (job_config(workers=workers),))
+        self._hands: dict[tuple[int, int, int], Hand] = {}
         self.program = make(switch_config(*self.jobs, trace=trace))
         self.events: list[Event] = []
         self.now = 0
@@ -70,7 +92,13 @@ class Bench:
     def window(self) -> int:
         return self.jobs[0].slots
 
-    def frame(
+    def hand(self, job: JobConfig, rank: int, sport: int = 5000) -> Hand:
+        key = job.job, rank, sport
+        if key not in self._hands:
+            self._hands[key] = Hand(job, job.members[rank], sport)
+        return self._hands[key]
+
+    def frames(
         self,
         rank: int,
         block: int,
@@ -80,9 +108,9 @@ class Bench:
         exponents: tuple[int, int] = (0, 0),
         sport: int = 5000,
         **header: int,
-    ) -> bytes:
+    ) -> Sequence[bytes]:
         """What `rank` sends for `block`; keyword arguments replace fields of the header."""
-        config = job or self.jobs[0]
+        config = self.job(job)
         elements = np.array(self.values(rank, block) if values is None else values, ">i4")
         turn = block % (2 * config.slots)
         fields = AggregationHeader(
@@ -91,9 +119,11 @@ class Bench:
             nelem=len(elements), flags=DatagramFlag.VERSION if turn >= config.slots else 0,
             exponent0=exponents[0], exponent1=exponents[1],
         )._replace(**header)  # fmt: skip
-        member = config.members[rank]
-        envelope = Envelope(member.mac, SERVICE_MAC, member.ip, SERVICE_IP, sport)
-        return encode_datagram(envelope, AGGREGATION_PORT, fields, elements.tobytes())
+        return self.hand(config, rank, sport).frames(fields, elements.tobytes(), turn % config.slots)
+
+    def job(self, job: JobConfig | None) -> JobConfig:
+        """Ours with that id; None: the first."""
+        return self.jobs[0] if job is None else next(own for own in self.jobs if own.job == job.job)
 
     @staticmethod
     def values(rank: int, block: int) -> list[int]:
@@ -103,19 +133,32 @@ class Bench:
     def total(self, block: int, workers: int = 3) -> list[int]:
         return [sum(column) for column in zip(*(self.values(rank, block) for rank in range(workers)), strict=True)]
 
-    def give(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        """Frames that leave because of it, as (port, frame)."""
+    def give(self, port: int, frames: bytes | Iterable[bytes]) -> list[tuple[int, bytes]]:
+        """Frames that leave because of these, as (port, frame)."""
         self.now += 1000
-        self.program.receive_frame(port, frame, self.now)
+        for frame in [frames] if isinstance(frames, bytes) else frames:
+            self.program.receive_frame(port, frame, self.now)
         while (event := self.program.next_event()) is not None:
             self.events.append(event)
         return [(out, bytes(sent)) for out, sent in self.program.frames_to_send(self.now)]
 
     def send(self, rank: int, block: int, values: Sequence[int] | None = None, **more: object) -> dict[int, list[int]]:
         """Results by port."""
-        config: JobConfig = more.get("job") or self.jobs[0]  # type: ignore[assignment]
-        frame = self.frame(rank, block, values, **more)  # type: ignore[arg-type]
-        return {port: result_values(sent) for port, sent in self.give(config.members[rank].port, frame)}
+        config = self.job(more.get("job"))  # type: ignore[arg-type]
+        frames = self.frames(rank, block, values, **more)  # type: ignore[arg-type]
+        sent = self.give(config.members[rank].port, frames)
+        return {port: np.frombuffer(found.payload, ">i4").tolist() for port, found in self.results(sent)}
+
+    def results(self, sent: Iterable[tuple[int, bytes]]) -> list[tuple[int, Arrival]]:
+        """Of frames that left, as (port, result)."""
+        found = []
+        for port, frame in sent:
+            job, rank = next((job, m.rank) for job in self.jobs for m in job.members if m.port == port)
+            arrival = self.hand(job, rank).receive(frame)
+            if arrival is not None:
+                assert arrival.header.kind == DatagramKind.RESULT
+                found.append((port, arrival))
+        return found
 
     def send_all(self, block: int, workers: int = 3) -> dict[int, list[int]]:
         results: dict[int, list[int]] = {}
@@ -144,15 +187,3 @@ class Bench:
         while (event := self.program.next_event()) is not None:
             self.events.append(event)
         return [event for event in self.events if isinstance(event, MemoryAtEnd)]
-
-
-def result(frame: bytes) -> Datagram:
-    found = decode_datagram(frame)
-    assert found is not None
-    assert found.header.kind == DatagramKind.RESULT
-    return found
-
-
-def result_values(frame: bytes) -> list[int]:
-    values: list[int] = np.frombuffer(result(frame).payload, ">i4").tolist()
-    return values

@@ -79,3 +79,9 @@ def test_every_core_of_a_fat_tree_reaches_each_pod_once() -> None:
 def test_k_is_even(k: int) -> None:
     with pytest.raises(ValueError, match="even"):
         fat_tree(k, SHAPE)
+
+
+def test_a_fat_tree_with_more_hosts_at_its_edges():
+    topology = fat_tree(4, LinkShape(), hosts_per_edge=3)
+    assert (len(topology.hosts), len(topology.switches)) == (24, 20)
+    assert [link.b for link in topology.links[:7]] == ["edge1"] * 3 + ["edge2"] * 3 + ["edge3"]

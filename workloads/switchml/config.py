@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.config import Framing, JobShare, WorkloadConfig
+from workloads.switchml.uc_mapping import MOST_UC_PACKETS
+from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES, UcPairs
 from workloads.wire import Envelope
-from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 
 __all__ = ["SwitchMlConfig"]
 
@@ -28,6 +30,8 @@ class SwitchMlConfig:
     """W, packets outstanding, each in an index of its own; at most the job's part of the pool"""
     rto_ns: int = 10_000_000
     """a packet without a result is sent again after that, or after four times the measured round trip if that is more"""
+    uc: UcPairs | None = None
+    """over unreliable connections, each packet a message of one or more; None: UDP"""
 
     @property
     def group(self) -> int:
@@ -38,9 +42,17 @@ class SwitchMlConfig:
         return (self.envelope,)
 
     @property
+    def most_elements(self) -> int:
+        """that a packet can have on the wire"""
+        return MAX_ELEMENTS if self.uc is None else MAX_ELEMENTS * MOST_UC_PACKETS
+
+    @property
     def framing(self) -> Framing:
+        """Over UC: of a full message, all of its frames."""
         payload = 4 * self.elements
-        return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
+        if self.uc is None:
+            return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
+        return Framing(payload, -(-payload // self.uc.path_mtu) * UC_FRAME_BYTES + UC_MESSAGE_BYTES + payload)
 
     def reborn(self, lives: int) -> SwitchMlConfig:
         """The same: a worker that starts anew numbers its packets from the beginning, which the switch takes for what it

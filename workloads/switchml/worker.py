@@ -7,8 +7,8 @@ answers it alone if the result was lost on the way back.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from workloads.errors import ScenarioError
@@ -17,19 +17,16 @@ from workloads.gradients import GradientSource
 from workloads.machine import Buffer, Event
 from workloads.quantisation import Tensor, Unquantisable, create_tensor
 from workloads.switchml.config import SwitchMlConfig
+from workloads.switchml.framing import create_framing
 from workloads.switchml.window import SlotWindow
 from workloads.training import Training
 from workloads.wire.aggregation import (
-    AGGREGATION_PORT,
-    MAX_ELEMENTS,
     SEQUENCES,
     AggregationHeader,
     DatagramError,
     DatagramFlag,
     DatagramKind,
     Policy,
-    decode_datagram,
-    encode_datagram,
     nearest_packet,
 )
 
@@ -47,6 +44,9 @@ class SwitchMlWorker:
         self._training = Training.of(config.workload, source, self._rank, start_ns)
         self._window = SlotWindow(config.window, config.rto_ns)
         self._tensor: Tensor | None = None
+        self._framing = create_framing(config)
+        self._leaving: deque[bytes] = deque()
+        """the rest of a packet that takes several frames"""
         self._counts: Counter[str] = Counter()
         self._events = self._training.events
 
@@ -62,11 +62,11 @@ class SwitchMlWorker:
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         try:
-            found = decode_datagram(frame)
+            found = self._framing.receive(frame)
         except DatagramError as error:
             self._reject(error.reason, str(error))
             return
-        if found is None or found.dst_ip != self._config.envelope.src_ip:
+        if found is None:
             return
         header = found.header
         if (header.policy, header.kind, header.job) != (Policy.SWITCHML, DatagramKind.RESULT, self._job):
@@ -88,7 +88,7 @@ class SwitchMlWorker:
             self._reject("bad_result", f"block {packet} with {what}")
             return
         self._counts["results_received"] += 1
-        tensor.put(own, exponents, found.payload)
+        tensor.put(own, exponents, memoryview(found.payload))
         self._training.deliver((own - tensor.ahead) * self._config.elements, header.nelem, now)
         self._window.settle(packet, now)
         if self._window.complete:
@@ -96,8 +96,14 @@ class SwitchMlWorker:
             self._training.complete(now)
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
-        while not self.failed and (packet := self._window.take_ready(self._may_leave)) is not None:
-            frame = self._encode(packet)
+        while not self.failed:
+            if self._leaving:
+                yield 0, self._leaving.popleft()
+                continue
+            packet = self._window.take_ready(self._may_leave)
+            if packet is None:
+                return
+            self._leaving.extend(self._encode(packet))
             before = self._window.left(packet, now)
             self._counts["packets_sent"] += 1
             if before:
@@ -106,7 +112,6 @@ class SwitchMlWorker:
                 self._events.append(
                     DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before)
                 )
-            yield 0, frame
 
     def get_timer(self) -> int | None:
         if self.failed:
@@ -152,8 +157,8 @@ class SwitchMlWorker:
             training.ready >= min(end, len(training.gradient)) or end >= len(training.gradient) + self._config.elements
         )
 
-    def _encode(self, packet: int) -> bytes:
-        """The same bytes each time: nothing in it depends on when it leaves."""
+    def _encode(self, packet: int) -> Sequence[bytes]:
+        """The same header and elements each time: nothing in them depends on when it leaves."""
         config, tensor = self._config, self._tensor
         assert tensor is not None, "a packet is outstanding"
         slot, version = self._window.place(packet)
@@ -172,7 +177,7 @@ class SwitchMlWorker:
             exponent1=exponent1,
             tensor=self._training.iteration,
         )
-        return encode_datagram(config.envelope, AGGREGATION_PORT, header, payload)
+        return self._framing.frames(header, payload)
 
     def _is_placed(self, header: AggregationHeader, packet: int) -> bool:
         slot, version = self._window.place(packet)
@@ -195,8 +200,9 @@ def _check(config: SwitchMlConfig) -> None:
         raise refuse("SwitchML only sums", "job.op", found, f"sum of {' or '.join(_DTYPES)}")
     if not 1 <= share.size <= 32 or not 0 <= share.rank < share.size:
         raise refuse("rank and size", "collective", f"{share.rank} of {share.size}", "a rank of 1 to 32 workers")
-    if not 2 <= config.elements <= MAX_ELEMENTS or config.elements % 2:
-        raise refuse("elements of a packet", "elements", config.elements, f"an even number from 2 to {MAX_ELEMENTS}")
+    if not 2 <= config.elements <= config.most_elements or config.elements % 2:
+        allowed = f"an even number from 2 to {config.most_elements}"
+        raise refuse("elements of a packet", "elements", config.elements, allowed)
     if config.window < 1:
         raise refuse("window", "window", config.window, "1 or more packets")
     if any(len(address) != 4 for address in chain((config.envelope.src_ip, config.envelope.dst_ip))):

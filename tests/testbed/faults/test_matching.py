@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from testbed.faults.identity import IdentityReader
 from testbed.faults.matching import ConnectionTable, matches
 from testbed.faults.model import Match
-from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, TABLE, answer, arp, request
+from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, TABLE, answer, arp, datagram, request
 from workloads.wire import Opcode
 
 
@@ -64,6 +66,23 @@ def test_conditions(match: Match, frame: bytes, taken: bool) -> None:
 
 def test_attempt() -> None:
     assert [takes(Match(attempt=2), at(0), occurrence) for occurrence in (1, 2, 3)] == [False, True, False]
+
+
+def test_of_datagrams_only_the_attempt_is_known() -> None:
+    frame = datagram()
+    assert takes(Match(), frame)
+    assert [takes(Match(attempt=2), frame, occurrence) for occurrence in (1, 2, 3)] == [False, True, False]
+    for more in (Match(opcodes=frozenset({0})), Match(psn_offset=0), Match(source_rank=0), Match(packet=0)):
+        assert not takes(more, frame)
+        assert not takes(replace(more, attempt=1), frame)
+
+
+@pytest.mark.parametrize(
+    "frame", [arp(), datagram(port=4790), datagram()[:53], datagram()[:20] + b"\x20" + datagram()[21:]]
+)
+def test_of_any_other_frame_not_even_the_attempt_is_known(frame: bytes) -> None:
+    assert takes(Match(), frame)
+    assert not takes(Match(attempt=1), frame)
 
 
 def test_a_foreign_connection_has_no_offset_and_no_rank() -> None:

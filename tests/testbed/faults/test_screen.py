@@ -28,7 +28,7 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.faults.native import CRule, load_filter
-from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, answer, arp, link_filter, request
+from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, answer, arp, datagram, link_filter, request
 from topologies import Direction
 from workloads.machine import FrameBatch
 
@@ -46,7 +46,7 @@ MATCHES = st.builds(
     packet=st.sampled_from([None, None, 0, -1, 3]),
     attempt=st.none() | st.integers(1, 3),
     source_rank=st.none() | st.integers(0, 1),
-) | st.just(Match())
+) | st.sampled_from([Match(), Match(attempt=1), Match(attempt=2)])
 
 
 def some(kind: type[PacketFault], **fields: st.SearchStrategy[object]) -> st.SearchStrategy[PacketFault]:
@@ -73,6 +73,8 @@ FRAMES = st.one_of(
     st.builds(lambda n, s: answer(FIRST_PSN + n, syndrome=s), st.integers(0, 5), st.sampled_from([0x1F, 0x60])),
     st.builds(lambda n: request(n, ipv6=True), st.integers(0, 3)),
     st.builds(arp, st.integers(0, 3)),
+    st.builds(datagram, st.integers(0, 3)),
+    st.builds(lambda n: datagram(n, port=4790), st.integers(0, 1)),
     st.just(b"short"),
     st.just(request(1)[:58]),
 )

@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.cli import main
 from testbed.hunt.draw_fabric import FABRIC
+from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
 from testbed.hunt.state import Store
+from testbed.scenario import load_scenario
 
 TOP = Path(__file__).resolve().parents[3]
 BROKEN = "tests/support/netreduce_mutants.py:NoReplay"
@@ -80,13 +83,17 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
     [
         (["nothing"], "no such scenario"),
         (["worker-killed"], "cannot be hunted in: it is made to show something else than a pass; found fail; allowed: pass"),
-        (["ring"], "cannot be hunted in: nothing is aggregated, so no sum can be wrong; found ring; allowed: netreduce"),
+        (["ring"], "cannot be hunted in: nothing is aggregated, so no sum can be wrong; found ring; allowed: netreduce, switchml, atp, esa"),
         (["rack", "--set", "transport.timeout=0"], "no timeout is set, so one lost packet may stop it; found 0; allowed: 1 to 31"),
         (["rack", "--set", "transport.retry_count=2"], "its retries do not outlast recovery, which may take three of them or more; found 2;"),
         (["rack", "--set", "transport.timeout=11"], "timeouts would strike without any fault"),
         (["--set", "job.size=4"], "a hunt without a scenario draws everything but the switch program; found 'job.size=4'; allowed: switch.program=PATH.py:CLASS"),
         (["--set", "switch.program=forward"], "a hunt needs a program that sums; found 'forward'; allowed: netreduce, or PATH.py:CLASS"),
         (["rack", "--fabric"], "--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a SCENARIO"),
+        (["--fabric", "--program", "switchml"], "--fabric: draws fabrics for NetReduce; found --program switchml; allowed: without --program, or --program netreduce"),
+        (["--program", "forward"], "--program: nothing is drawn for that program; found 'forward'; allowed: netreduce, switchml, atp, esa"),
+        (["switchml", "--program", "switchml"], "--program: a scenario has its program already; found switchml; allowed: --program, or a SCENARIO"),
+        (["--program", "switchml", "--set", "switch.program=netreduce"], "a hunt needs a program that sums; found 'netreduce'; allowed: switchml, or PATH.py:CLASS"),
         (["--schedules", "0"], "argument --schedules: found '0'; allowed: a whole number from 1 to 1000000000"),
         (["--jobs", "999"], "argument --jobs: found '999'; allowed: a whole number from 1 to 256"),
         (["--seed", "-1"], "argument --seed: found '-1'; allowed: a whole number from 0 to 9223372036854775807"),
@@ -119,6 +126,7 @@ def test_a_bug_is_found_shrunk_and_replayed_by_the_printed_command(tmp_path, cap
     document = json.loads(capsys.readouterr().out)
     failure = document["failure"]
     assert failure["minimal"]
+    assert len(load_scenario(failure["file"], []).topology.hosts) == 2
     words = shlex.split(failure["replay"])
     assert words[:2] == ["./tb", "run"]
     assert main([*words[1:], "--out", str(tmp_path / "run"), "--json"]) == 1
@@ -150,6 +158,46 @@ def test_a_hunt_of_racks_from_before_there_were_fabrics_goes_on(tmp_path):
     assert head.pop("kind") == "rack"
     (out / "hunt.json").write_text(json.dumps(head))
     assert hunt("--schedules", 3, "--out", out, "-q") == 0
+
+
+def test_schedules_of_switchml_tell_the_steps_of_its_slots(tmp_path, capsys):
+    out = tmp_path / "h"
+    assert hunt("--program", "switchml", "--schedules", 64, "--out", out, "--json") == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert document["hunt"] == "Hunt in switchml"
+    assert document["transitions"]["held"] == len(SLOT_TABLE) == 14
+    assert document["transitions"]["of"] == "switchml"
+    assert document["transitions"]["taken"] > 5
+    assert set(document["coverage"]["drawn"]) >= {"jobs", "workers of a job", "memory", "window", "blocks"}
+    assert "retries" not in document["coverage"]["drawn"]
+    assert hunt("--schedules", 64, "--out", out) == 64
+    assert "another hunt: its kind differs; found 'switchml' there, 'rack' now" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("program", ["atp", "esa"])
+def test_steps_of_servers_are_told_beside_those_of_slots(tmp_path, capsys, program):
+    assert hunt("--program", program, "--schedules", 24, "--out", tmp_path / "h", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    taken = {name.split()[0] for name in document["coverage"]["transitions"]}
+    assert taken == {"slot", "block"}
+    assert set(document["coverage"]["transitions"]) <= set(PROTOCOLS[program].steps)
+    assert {"servers", "levels", "AIMD", "reclaim"} <= set(document["coverage"]["drawn"])
+
+
+def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):
+    assert hunt("switchml-two-jobs", "--set", "job.size=8kB", "--schedules", 10, "--out", tmp_path / "h", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["transitions"]["of"] == "switchml"
+    assert document["coverage"]["drawn"]["jobs"] == {"2": 10}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROTOCOLS)
+def test_datagram_protocols_survive_two_thousand_schedules(program):
+    found = run_hunt(Prey(20, 2000, program=program, kind=program), min(2, os.cpu_count() or 1), Store())
+    assert found.failure is None, (found.number, found.failure)
+    assert len(found.coverage.struck) == 10
 
 
 @pytest.mark.slow

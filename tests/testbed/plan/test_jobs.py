@@ -82,6 +82,38 @@ def test_a_gradient_alone_on_the_slowest_link_of_its_hosts():
     assert communication_ns(scenario(), hosts[:1], 128) == 2 * 338 * 400
 
 
+@pytest.mark.parametrize(("packets", "messages"), [(1, 3), (2, 2), (3, 1)])
+def test_messages_alone_on_the_slowest_link_of_its_hosts(packets: int, messages: int):
+    """3 packets, each with 58 bytes of headers and iCRC, and 20 more in one of each message."""
+    over_uc = scenario("transport.framing=uc", f"transport.uc_packets={packets}")
+    hosts = plan_jobs(over_uc)[1].hosts
+    assert communication_ns(over_uc, hosts, 129) == (4 * 129 + 3 * 58 + messages * 20) * 800
+
+
+def test_jobs_over_unreliable_connections():
+    """The 30 values are 10 messages, 5 indices with their shadow copies: one for each job; a block is 3 packets."""
+    changes = "transport.framing=uc", "transport.uc_packets=3"
+    plan = make_plan(scenario(*changes))
+    (switch,) = plan.switches
+    assert switch.memory == 10
+    assert [(job.job, job.first_slot, job.slots, job.elements) for job in switch.jobs] == [
+        (1, 0, 1, 192),
+        (40, 1, 1, 192),
+        (3, 2, 1, 192),
+    ]
+    for job in switch.jobs:
+        assert [member.uc for member in job.members] == [worker.uc for worker in workers(job.job, *changes)]
+    assert [(c.rank, c.requests[2] & 0xFFFF) for c in plan.connections] == [
+        (0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (0, 2), (1, 2),
+    ]  # fmt: skip
+
+
+def test_each_job_has_its_own_window_of_messages():
+    changes = "transport.framing=uc", "transport.uc_packets=2", "switch.memory=600", "jobs[1].window_packets=5"
+    found = [workers(group, *changes)[0].window for group in (1, 40, 3)]
+    assert found == [4, 2, 1]
+
+
 def test_times_that_are_given_and_when_the_job_comes():
     first, _ = workers(3)
     assert first.workload.compute is not None

@@ -74,10 +74,10 @@ def test_an_override_is_checked_like_a_file(override, text):
 
 def test_seed_and_world_of_the_command_line_are_named_as_such():
     with pytest.raises(ScenarioError) as caught:
-        parse_scenario(_GOOD, "good.yaml", seed=-1, world="lab")
+        parse_scenario(_GOOD, "good.yaml", seed=-1, world="mars")
     assert str(caught.value).splitlines() == [
         "--seed: seed: out of range; found -1; allowed: a whole number from 0 to 9223372036854775807",
-        "--world: world: unknown value; found 'lab'; allowed: emulated, simulated",
+        "--world: world: unknown value; found 'mars'; allowed: emulated, simulated, lab",
     ]
 
 

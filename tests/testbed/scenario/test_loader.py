@@ -86,7 +86,7 @@ def test_every_key_arrives_where_it_belongs():
         "netreduce", "asap", "epsn", "soft", 99, (False, "minus1", "ack", False, False, False)
     )  # fmt: skip
     assert dataclasses.astuple(transport) == (
-        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, False, "dcqcn",
+        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "udp", 1, False, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert dataclasses.astuple(job)[:17] == (
@@ -103,6 +103,13 @@ def test_every_key_arrives_where_it_belongs():
     assert [host.name for host in scenario.ranks] == ["h4", "h1", "h3"]
 
 
+def test_the_framing_of_switchml_arrives():
+    text = f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{framing: uc, uc_packets: 3}}\njob: {{collective: switchml}}\n"
+    scenario = parse_scenario(text, "uc.yaml")
+    assert (scenario.transport.framing, scenario.transport.uc_packets) == ("uc", 3)
+    assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
+
+
 def test_words_for_opcodes():
     def match_of(opcode: str) -> Match:
         text = f"{_MINIMAL}faults:\n  - kind: drop\n    match: {{opcode: {opcode}}}\n"
@@ -116,8 +123,8 @@ def test_words_for_opcodes():
     assert match_of("[WRITE_FIRST, WRITE_ONLY_IMM]") == Match(frozenset({6, 11}))
     data = match_of("data").opcodes
     assert data == DATA_OPCODES
-    assert {Opcode.SEND_FIRST, Opcode.WRITE_LAST_IMM, Opcode.WRITE_ONLY} <= DATA_OPCODES
-    assert not {Opcode.ACKNOWLEDGE, Opcode.READ_REQUEST, Opcode.UC_WRITE_FIRST, Opcode.CNP} & DATA_OPCODES
+    assert {Opcode.SEND_FIRST, Opcode.WRITE_LAST_IMM, Opcode.WRITE_ONLY, Opcode.UC_WRITE_FIRST} <= DATA_OPCODES
+    assert not {Opcode.ACKNOWLEDGE, Opcode.READ_REQUEST, Opcode.UD_SEND_ONLY, Opcode.CNP} & DATA_OPCODES
 
 
 def test_all_links_are_resolved_and_flaps_keep_their_figures():

@@ -34,6 +34,8 @@ def run(world: str, name: str, overrides: list[str], seed: int, folder: Path) ->
     [
         ("switchml", [*SMALLER, "job.dtype=int32"], 2),
         ("switchml-lossy", [*SMALLER, "faults.loss.rate=5%"], 3),
+        ("switchml-uc", [*SMALLER, "job.dtype=int32"], 4),
+        ("switchml-uc-lossy", SMALLER, 5),
     ],
 )
 def test_both_worlds_make_the_same_sums(name, overrides, seed, tmp_path, monkeypatch):

@@ -52,6 +52,13 @@ def test_where_no_index_is_free_an_entry_stays() -> None:
     assert SlotTable(1, 3, 1, 5).propose(0) == 0
 
 
+def test_a_shared_index_is_no_reason_to_stay() -> None:
+    """Four entries on three indices: one index serves two of them, the others have room for one more each."""
+    for salt in range(20):
+        table = SlotTable(1, 4, 3, salt)
+        assert all(table.propose(entry) != table[entry] for entry in range(4))
+
+
 def test_what_an_entry_left_is_free_for_others() -> None:
     table = SlotTable(1, 2, 3, 5)
     left, (free,) = table[0], {0, 1, 2} - {table[0], table[1]}

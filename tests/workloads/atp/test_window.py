@@ -79,6 +79,18 @@ def test_timers_never_give_up_and_back_off() -> None:
     assert window.get_timer() == now + 105 + 1000
 
 
+def test_packets_that_left_one_after_the_other_back_off_once() -> None:
+    window = started(3, 3)
+    for packet in range(3):
+        assert window.take(ready) == (packet, "")
+        window.left(packet, 100 * packet)
+    for due in (1000, 1100, 1200):
+        assert window.get_timer() == due
+        assert window.expire(due) == 1
+    assert len(take_all(window, 1200)) == 3
+    assert window.get_timer() == 1200 + 2000
+
+
 def test_the_wait_is_four_round_trips_at_least() -> None:
     window = started(1, 3)
     take_all(window, 0)

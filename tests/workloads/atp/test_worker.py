@@ -190,6 +190,20 @@ def test_a_nack_is_answered_with_what_there_is() -> None:
     assert (own.header.sequence, own.header.bitmap0, own.header.flags) == (3, 2, DatagramFlag.RESEND)
 
 
+def test_results_of_two_windows_are_kept() -> None:
+    worker = start(replace(CONFIG, workload=replace(CONFIG.workload, elements=400)))
+    seen = []
+    for _ in range(2):
+        for packet in sent(worker):
+            seen.append(packet)
+            worker.receive_frame(0, answer(packet), 10)
+    sent(worker)
+    worker.receive_frame(0, answer(seen[0], kind=NACK), 20)
+    assert [(p.header.kind, p.header.sequence, p.header.bitmap0) for p in sent(worker, 20)] == [
+        (DatagramKind.DATA, 1, 7)
+    ]
+
+
 def test_what_a_worker_no_longer_has_it_says() -> None:
     worker = start(replace(CONFIG, workload=replace(CONFIG.workload, elements=400)))
     first = None

@@ -123,3 +123,29 @@ def test_with_a_switch_that_sums(
         for worker in job:
             digests = {event.iteration: event.sha256 for event in star.told(CollectiveCompleted, worker.name)}
             assert digests == {number: expected(job, number) for number in range(2)}
+
+
+def trace(kind: str, seed: int, **knobs: object) -> list[tuple[object, ...]]:
+    """Every frame of a job, but for the number of its policy."""
+    seen: list[tuple[object, ...]] = []
+    fate, draw = hostile(seed, 0.1, 0.05, 4), random.Random(seed)
+    job = atp_workers(
+        3, kind=kind, iterations=2, elements=90, memory=draw.randrange(2, 9), dtype="float32", priority="equal"
+    )
+    other = atp_workers(2, job=8, kind=kind, elements=70, memory=job[0].memory, first_host=3, priority="equal")
+
+    def watched(sender: str, receiver: str, found: Datagram) -> Iterable[int]:
+        seen.append((star.now, sender, receiver, found.dst_ip, found.header._replace(policy=0), bytes(found.payload)))
+        return fate(sender, receiver, found)
+
+    star = Star(job, other, fate=watched, program=aggregating(kind, **knobs), remind=False)
+    star.run()
+    assert_right(star, job, other)
+    return seen
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_esa_without_its_additions_is_atp_packet_for_packet(seed: int) -> None:
+    esa = trace("esa", seed, age="none", free="ack", reminder=False)
+    assert esa == trace("atp", seed)
+    assert len(esa) > 300

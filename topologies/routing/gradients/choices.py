@@ -86,7 +86,7 @@ def blind_choices(network: Network, most_bps: float) -> Choices:
     """As Eq. 1 sees it: switches and the server's link only. `most_bps`: T."""
     problem = network.problem
     (server,) = problem.servers
-    nodes = problem.aggregators
+    nodes = network.aggregators
     ways = [Way(name, ()) for name in (*nodes, server)]
     each = np.eye(len(ways))
     opened = np.zeros((len(nodes), len(ways)))

@@ -34,7 +34,7 @@ def solve_eq1(problem: Problem, most_bps: float, *, whole: bool = False) -> Eq1:
         raise ValueError("Eq. 1 knows one server")
     network = network_of(problem)
     server = network.arcs[network.server_arcs[problem.servers[0]]].capacity_bps
-    top, nodes = most_bps / server, problem.aggregators
+    top, nodes = most_bps / server, network.aggregators
     program = Program()
     slowest = program.variable(cost=-1.0)
     merged = [program.variable() for _ in nodes]

@@ -26,9 +26,8 @@ __all__ = [
 ]
 
 DRAWS = 64
-_WORKER_DRAWS = 200
-"""draws times workers, where that many workers are there that 64 draws would take too long"""
-_MANY_WORKERS = 64
+_WORKER_DRAWS = 100
+"""draws times workers, where repairing one draw takes seconds"""
 _EXACT_CHOICES = 120
 """sites x nodes up to which the exact program is tried first"""
 _TIME_LIMIT_S = 10.0
@@ -39,7 +38,7 @@ _CANDIDATES = 2
 def plan_grid(problem: Problem, rng: np.random.Generator) -> Plan:
     """One node and one way per worker: exact where the problem is small, else by rounding and repair."""
     network = network_of(problem)
-    if len(network.sites) * (len(problem.aggregators) + 1) <= _EXACT_CHOICES:
+    if len(network.sites) * (len(network.aggregators) + 1) <= _EXACT_CHOICES:
         return plan_grid_exact(problem, "grid")
     return plan_grid_rounded(problem, rng, "grid")
 
@@ -67,7 +66,7 @@ def plan_grid_rounded(
     network = network_of(problem)
     relaxed = LinkAware(network).solve()
     rounding, out = link_rounding(network, relaxed, rng)
-    if len(problem.workers) > _MANY_WORKERS:
+    if rounding.large:
         draws = min(draws, max(1, _WORKER_DRAWS // len(problem.workers)))
     best, choices = rounding.best(draws), rounding.choices
     ways = {
@@ -87,7 +86,7 @@ def link_rounding(
     if len(problem.servers) != 1:
         raise ValueError("rounding knows one server")
     (server,) = problem.servers
-    out = {name: network.path(name, server) for name in problem.aggregators}
+    out = {name: network.path(name, server) for name in network.aggregators}
     for merge in relaxed.merges:
         widest = max(merge.routes, key=lambda route: route.rate_bps)
         out[merge.switch] = _arcs(network, widest.nodes, widest.links)
@@ -98,7 +97,7 @@ def link_rounding(
     options: list[list[Way]] = []
     for number, site in enumerate(network.sites):
         found = dict.fromkeys(way for worker in site.workers for way in shares[worker])
-        for node in (*problem.aggregators, server):
+        for node in (*network.aggregators, server):
             for spread in range(_CANDIDATES):
                 found.setdefault(Way(node, network.path(site.switch, node, number + spread)))
         options.append(list(found))
@@ -121,7 +120,7 @@ def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> Plan:
         node = rounding.choices.ways[option].node
         ways[worker, server] = (Way(node, network.path(network.home[worker], node, rank)),)
     note = f"Eq. 1 hopes for {best.rate_bps:.6g} bit/s on links without limits"
-    out = {name: network.path(name, server) for name in problem.aggregators}
+    out = {name: network.path(name, server) for name in network.aggregators}
     return _filled(network, "grid-eq1", ways, out, float("inf"), (), note)
 
 

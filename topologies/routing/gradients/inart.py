@@ -25,7 +25,7 @@ def plan_inart(problem: Problem) -> Plan:
     network = network_of(problem)
     relaxed = LinkAware(network).solve()
     alone = replace_sites(network)
-    nodes = len(problem.aggregators) + 1
+    nodes = len(network.aggregators) + 1
     if len(problem.workers) * len(problem.servers) * nodes <= _EXACT_CHOICES:
         try:
             best = LinkAware(alone, one_node=True, time_limit_s=_TIME_LIMIT_S).solve()

@@ -111,7 +111,7 @@ class LinkAware:
             if self.one_node and count != 1:
                 raise ValueError("a site of several workers cannot choose for each")
             for server in problem.servers:
-                nodes = [n for n in (*problem.aggregators, server) if self.allowed(site, n, server)]
+                nodes = [n for n in (*self.network.aggregators, server) if self.allowed(site, n, server)]
                 chosen = {}
                 for node in nodes:
                     x = self.program.variable(most=count if self.whole else float("inf"), whole=self.whole)

@@ -19,7 +19,7 @@ _TIME_LIMIT_S = 10.0
 def nearest_aggregator(network: Network, switch: str, server: str) -> str | None:
     """By links from `switch`, then by links to the server, then by the order of the topology; None: it reaches none."""
     away, home = network.distances(switch), network.home[server]
-    near = [name for name in network.problem.aggregators if name in away]
+    near = [name for name in network.aggregators if name in away]
     return min(near, key=lambda name: (away[name], network.distances(name)[home]), default=None)
 
 
@@ -75,7 +75,7 @@ def _on_the_way(network: Network, direct: Way) -> Iterator[Way]:
     """The last switch of the way that can aggregate."""
     heads = [network.arcs[arc].head for arc in direct.path]
     for place in reversed(range(len(heads))):
-        if heads[place] in network.problem.aggregators:
+        if heads[place] in network.aggregators:
             yield Way(heads[place], direct.path[: place + 1])
             return
 

@@ -58,6 +58,12 @@ class Network:
     def switches(self) -> tuple[str, ...]:
         return tuple(node.name for node in self.problem.topology.switches)
 
+    @property
+    def aggregators(self) -> tuple[str, ...]:
+        """Of the problem's those that a server can be reached from: a failure may cut others off."""
+        reached = {name for server in self.problem.servers for name in self.distances(self.home[server])}
+        return tuple(name for name in self.problem.aggregators if name in reached)
+
     def distances(self, switch: str) -> dict[str, int]:
         """Links from `switch` to every switch that it reaches."""
         return dict(nx.single_source_shortest_path_length(self.graph, switch))

@@ -59,7 +59,7 @@ def make_plan(problem: Problem, planner: str, rng: np.random.Generator) -> Plan:
     if len(problem.servers) > 1 and not chosen.several_servers:
         raise ValueError(f"planner {planner} knows one server")
     network = network_of(problem)
-    if chosen.aggregates and not problem.aggregators:
+    if chosen.aggregates and not network.aggregators:
         raise Infeasible("no switch can aggregate anything, all have capacity 0", network.switches)
     _check_demand(problem)
     try:

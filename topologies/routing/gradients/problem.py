@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topologies.graph import Role, Topology
 
@@ -79,6 +79,27 @@ class Problem:
             servers,
             tuple((name, float(each[name])) for name in known if each.get(name, 0.0) > 0 or name in each),
             demand_bps,
+        )
+
+    def without(self, *failed: str) -> Problem:
+        """What is left when links and switches of these names are gone. Raises Infeasible when a worker or server hangs on one
+        of them, and KeyError for a name that there is not."""
+        nodes = {node.name for node in self.topology.switches}
+        links = {link.name for link in self.topology.links}
+        for name in failed:
+            if name not in nodes and name not in links:
+                raise KeyError(name)
+        left = tuple(e for e in self.topology.links if not {e.name, e.a, e.b} & set(failed))
+        linked = {end for link in left for end in (link.a, link.b)}
+        for host in (*self.workers, *self.servers):
+            if host not in linked:
+                raise Infeasible(f"{host} is cut off", failed)
+        return replace(
+            self,
+            topology=replace(
+                self.topology, nodes=tuple(n for n in self.topology.nodes if n.name not in failed), links=left
+            ),
+            capacities=tuple((name, capacity) for name, capacity in self.capacities if name not in failed),
         )
 
     @property

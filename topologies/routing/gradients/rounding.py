@@ -49,6 +49,8 @@ class Rounding:
         self.choices, self.bound_bps, self._rng = choices, bound_bps, rng
         self._options = [np.array(choices.options[site]) for site in choices.site_of]
         self._sums = [np.cumsum(share / share.sum()) for share in shares]
+        self.large = choices.use.size > _LARGE
+        """so many options and places that a climb ends after some steps"""
         self._known: dict[Assignment, Repaired] = {}
 
     def draw(self) -> Assignment:
@@ -72,8 +74,7 @@ class Rounding:
         violation = float(np.max(choices.loads(drawn) * self.bound_bps / choices.capacity_bps))
         now, score = drawn, self._score(choices.loads(drawn)[None, :])[0]
         steps = 0
-        large = choices.use.size > _LARGE
-        while score[0] < self.bound_bps * (1 - _BETTER) and not (large and steps >= _STEPS):
+        while score[0] < self.bound_bps * (1 - _BETTER) and not (self.large and steps >= _STEPS):
             found = self._best_move(now)
             if found is None or not _above(found[0], score):
                 break

@@ -19,7 +19,7 @@ def violations(plan: Plan) -> tuple[str, ...]:
 
 
 def _violations(plan: Plan) -> Iterator[str]:
-    problem = plan.problem
+    problem, ground = plan.problem, _ground(plan)
     switches = set(problem.aggregators)
     for stream in plan.streams:
         what = f"{stream.worker} to {stream.node} for {stream.server}"
@@ -27,12 +27,12 @@ def _violations(plan: Plan) -> Iterator[str]:
             yield f"{what}: no worker or server of the problem"
         if stream.node != stream.server and stream.node not in switches:
             yield f"{what}: {stream.node} aggregates nothing"
-        yield from _wrong_routes(plan, stream, stream.worker, stream.node, what)
+        yield from _wrong_routes(ground, stream, stream.worker, stream.node, what)
     if len({(s.worker, s.server, s.node) for s in plan.streams}) != len(plan.streams):
         yield "two streams of one worker, node and server"
     for merge in plan.merges:
         yield from _wrong_routes(
-            plan, merge, merge.switch, merge.server, f"aggregate of {merge.switch} for {merge.server}"
+            ground, merge, merge.switch, merge.server, f"aggregate of {merge.switch} for {merge.server}"
         )
     yield from _unequal(plan)
     for load in (*plan.link_loads, *plan.switch_loads):
@@ -44,7 +44,19 @@ def _violations(plan: Plan) -> Iterator[str]:
         yield f"smallest rate {plan.min_rate_bps:.6g} above the bound {plan.bound_bps:.6g}"
 
 
-def _wrong_routes(plan: Plan, part: Stream | Merge, start: str, end: str, what: str) -> Iterator[str]:
+_Ground = tuple[dict[str, set[str]], set[str]]
+"""(ends by link, hosts)"""
+
+
+def _ground(plan: Plan) -> _Ground:
+    topology = plan.problem.topology
+    return (
+        {link.name: {link.a, link.b} for link in topology.links},
+        {node.name for node in topology.nodes if node.role is Role.HOST},
+    )
+
+
+def _wrong_routes(ground: _Ground, part: Stream | Merge, start: str, end: str, what: str) -> Iterator[str]:
     for route in part.routes:
         if not route.rate_bps > 0:
             yield f"{what}: a route without a rate"
@@ -52,12 +64,11 @@ def _wrong_routes(plan: Plan, part: Stream | Merge, start: str, end: str, what: 
             yield f"{what}: a route from {route.nodes[0]} to {route.nodes[-1]}"
         if len(set(route.nodes)) != len(route.nodes):
             yield f"{what}: a route that circles"
-        yield from _wrong_links(plan, route, what)
+        yield from _wrong_links(ground, route, what)
 
 
-def _wrong_links(plan: Plan, route: Route, what: str) -> Iterator[str]:
-    ends = {link.name: {link.a, link.b} for link in plan.problem.topology.links}
-    hosts = {node.name for node in plan.problem.topology.nodes if node.role is Role.HOST}
+def _wrong_links(ground: _Ground, route: Route, what: str) -> Iterator[str]:
+    ends, hosts = ground
     if len(route.links) != len(route.nodes) - 1:
         yield f"{what}: {len(route.links)} links for {len(route.nodes)} nodes"
     for tail, head, link in zip(route.nodes, route.nodes[1:], route.links, strict=False):

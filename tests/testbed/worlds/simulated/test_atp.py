@@ -91,6 +91,7 @@ def test_a_run_waits_for_workers_only() -> None:
     context = judged("atp", SMALL)
     last = max(record["t"] for record in context.events("WorkerFinished"))
     assert max(record["t"] for record in context.events("NodeExited")) == last
+    assert not context.events("TimeLimitReached")
 
 
 def test_the_compiled_loop_makes_the_same_history() -> None:

@@ -54,6 +54,15 @@ def test_jobs_of_different_lengths_under_loss(seed):
     assert sum(job["resends"] for job in jobs(plan, history)) > 0
 
 
+@pytest.mark.parametrize("packets", [1, 3])
+def test_jobs_over_unreliable_connections_under_loss(packets):
+    plan, history = run(MIX, "transport.framing=uc", f"transport.uc_packets={packets}")
+    found = verdicts(plan, history)
+    assert found.pop("unreliable") is Verdict.UNKNOWN, "it reads captures, and here are none"
+    assert set(found.values()) == {Verdict.PASS}
+    assert sum(job["resends"] for job in jobs(plan, history)) > 0
+
+
 def test_a_wrong_sum_of_the_longest_job_is_found_when_the_others_are_over():
     plan, history = run(MIX)
     last = next(r for r in history if r["event"] == "CollectiveCompleted" and r["iteration"] == 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,20 @@ import pytest
 from switch_nodes.registry import create_program
 from switch_nodes.switchml import SwitchMlProgram
 from testbed.checkers import CheckContext, run_checks
-from testbed.faults.model import Delay, Duplicate, Fault, Kill, Loss, Pause, Reorder, Window
+from testbed.faults.model import (
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    EcnMark,
+    Fault,
+    Kill,
+    Loss,
+    Match,
+    Pause,
+    Reorder,
+    Window,
+)
 from testbed.history import Record, sort_history
 from testbed.metrics import metrics
 from testbed.plan import Plan, make_plan
@@ -21,10 +35,12 @@ from testbed.verdict import Verdict
 from testbed.worlds.simulated import make_worker, simulate
 from tests.support.simulation import digests, of, rack_links, rack_plan
 from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy, OnePool, ReplayToAll
+from topologies import Direction
 from workloads.config import WorkloadConfig
 from workloads.gradients.synthetic import SyntheticSource
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 from workloads.switchml.window import SlotWindow
+from workloads.wire import PSN_MODULUS, Opcode
 
 _MS = 1_000_000
 _DOCS = Path(__file__).resolve().parents[4] / "docs" / "programs.md"
@@ -38,12 +54,16 @@ def plan_of(
     trace: bool = False,
     rto_ns: int = 4 * _MS,
     path_mtu: int = 256,
+    uc_packets: int = 0,
     **job: Any,
 ) -> Plan:
-    """Twice 24 blocks of 64 elements, through 8 indices."""
+    """Twice 24 blocks of 64 elements, through 8 indices. `uc_packets`: over UC in messages of that many packets; 0: UDP."""
+    transport: dict[str, Any] = {"path_mtu": path_mtu, "rto_ns": rto_ns}
+    if uc_packets:
+        transport |= {"framing": "uc", "uc_packets": uc_packets}
     plan = rack_plan(
         hosts, seed=seed, faults=faults, link={"rate_bps": 50_000_000}, program="switchml", time_limit_ns=400 * _MS,
-        transport={"path_mtu": path_mtu, "rto_ns": rto_ns},
+        transport=transport,
         job={"collective": "switchml", "size_bytes": 6_000, "iterations": 2, "window_packets": 64} | job,
     )  # fmt: skip
     scenario = replace(plan.scenario, switch=replace(plan.scenario.switch, memory=memory), trace=trace)
@@ -65,6 +85,10 @@ def losses(rate: float, hosts: int = 3) -> Loss:
 @pytest.mark.parametrize(
     ("hosts", "job"),
     [
+        (2, {"uc_packets": 1}),
+        (3, {"uc_packets": 2, "dtype": "int32"}),
+        (3, {"uc_packets": 3, "size_bytes": 4}),
+        (4, {"uc_packets": 4, "copies": 2, "memory": 32, "path_mtu": 512}),
         (2, {}),
         (3, {"dtype": "int32"}),
         (3, {"size_bytes": 4}),
@@ -81,12 +105,13 @@ def test_every_worker_holds_the_references_bits(hosts: int, job: dict[str, Any])
     assert len(digests(history)) == hosts * plan.scenario.job.iterations
 
 
+@pytest.mark.parametrize("uc_packets", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_the_network_does(seed: int) -> None:
+def test_whatever_the_network_does(seed: int, uc_packets: int) -> None:
     links = rack_links(3)
     plan = plan_of(
         losses(0.05), Duplicate("twice", links, rate=0.1, delay_ns=9 * _MS), Reorder("late", links, rate=0.05, delay_ns=7 * _MS),
-        seed=seed, trace=True,
+        seed=seed, trace=True, uc_packets=uc_packets,
     )  # fmt: skip
     history = simulate(plan)
     assert set(judge(plan, history).values()) == {Verdict.PASS}
@@ -98,6 +123,43 @@ def test_whatever_the_network_does(seed: int) -> None:
         values["retransmissions"]["packets"] == values["retransmissions"]["by_cause"]["timeout"] == values["timeouts"]
     )
     assert values["replayed_results"] == len(of(history, "BlockReplayed"))
+
+
+def test_faults_know_the_packets_of_unreliable_connections() -> None:
+    """Each strikes what it names: the third packet on each queue pair of a rank, in either direction, and no other."""
+    up, down = (Direction.UP,), (Direction.DOWN,)
+    plan = plan_of(
+        Drop("third", ("h2-s1",), up, match=Match(psn_offset=2, source_rank=1)),
+        Drop("foreign", ("h2-s1",), up, match=Match(source_rank=2)),
+        Corrupt("result", ("h1-s1",), down, match=Match(psn_offset=1, source_rank=0)),
+        Corrupt("ends", ("h3-s1",), up, match=Match(frozenset({Opcode.UC_WRITE_LAST_IMM}), packet=-1), rate=0.2),
+        EcnMark("marks", ("h3-s1",), up, match=Match(frozenset({Opcode.UC_WRITE_FIRST}), packet=0)),
+        uc_packets=2,
+    )  # fmt: skip
+    history = simulate(plan)
+    assert set(verdicts := judge(plan, history)) > {"exactly_once", "faults_exercised"}
+    assert verdicts.pop("faults_exercised") is Verdict.UNKNOWN  # `foreign`
+    assert set(verdicts.values()) == {Verdict.PASS}
+    struck = {
+        name: [r for r in of(history, "FaultStruck") if r["fault"] == name] for name in ("third", "result", "ends")
+    }
+    window = plan.workers[1].window  # type: ignore[attr-defined]
+    assert window == 4
+    for name, rank, offset in (("third", 1, 2), ("result", 0, 1)):
+        first = plan.connections[rank * window].first_psn
+        assert [record["psn"] for record in struck[name]] == [(first + offset) % PSN_MODULUS] * window
+        assert len({record["flow"] for record in struck[name]}) == window
+    assert {record["opcode"] for record in struck["ends"]} == {Opcode.UC_WRITE_LAST_IMM}
+    reasons = Counter(record["reason"] for record in of(history, "ContributionIgnored"))
+    assert reasons["icrc"] == len(struck["ends"])
+    assert [r["reason"] for r in of(history, "FrameRejected") if r["reason"] == "icrc"] == ["icrc"] * window
+
+
+def test_damage_that_looks_genuine_is_a_wrong_sum() -> None:
+    """What a repaired iCRC hides no UC receiver can see; the checker does."""
+    damage = Corrupt("damage", ("h2-s1",), (Direction.UP,), rate=0.2, repair_icrc=True, match=Match(packet=-1))
+    plan = plan_of(damage, uc_packets=2, dtype="int32")
+    assert "bit_exact" in failed(plan, simulate(plan))
 
 
 def test_jobs_side_by_side_have_nothing_to_do_with_each_other() -> None:
@@ -124,10 +186,14 @@ def test_a_worker_that_stands_still_is_waited_for() -> None:
     assert set(judge(plan, simulate(plan)).values()) == {Verdict.PASS}
 
 
-def test_the_bound_is_what_framing_leaves_and_is_nearly_reached() -> None:
-    plan = plan_of(size_bytes=100_000, iterations=1, memory=64)
+@pytest.mark.parametrize(
+    ("uc_packets", "share"),
+    [(0, 256 / (82 + 256)), (1, 256 / (78 + 256)), (4, 4 * 256 / (4 * (58 + 256) + 20))],
+)
+def test_the_bound_is_what_framing_leaves_and_is_nearly_reached(uc_packets: int, share: float) -> None:
+    plan = plan_of(size_bytes=100_000, iterations=1, memory=64, uc_packets=uc_packets)
     values = metrics(CheckContext(plan, sort_history(simulate(plan))))
-    assert values["bound_bps"] == pytest.approx(50e6 * 256 / (82 + 256))
+    assert values["bound_bps"] == pytest.approx(50e6 * share)
     assert values["goodput_bps"] == pytest.approx(values["bound_bps"], rel=0.05)
     assert values["peak_slots"] <= 64
 

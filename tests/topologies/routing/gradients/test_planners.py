@@ -152,3 +152,31 @@ def test_a_parallel_link_is_a_way_of_its_own() -> None:
     plan = make_plan(problem, "multipath", np.random.default_rng(1))
     assert plan.min_rate_bps == pytest.approx(2 * _G)
     assert {load.link for load in plan.link_loads} == {"h1-s1", "h2-s2", "s1-s2-1", "s1-s2-2"}
+
+
+@pytest.mark.parametrize(("failed", "rate"), [("s1-s2", 2.25), ("s1-s3", 1.5), ("s2-s3", 1.5)])
+def test_what_is_left_after_a_failure_is_planned_again(failed: str, rate: float) -> None:
+    """One node per worker. Without s1-s3 or s2-s3 one link carries two aggregates; without s1-s2, s1 sums all of its four."""
+    problem = _example().without(failed)
+    assert failed not in {link.name for link in problem.topology.links}
+    plan = make_plan(problem, "grid", np.random.default_rng(1))
+    assert plan.min_rate_bps == pytest.approx(rate * _G)
+    assert violations(plan) == ()
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_switches_that_a_failure_cuts_off_aggregate_nothing(planner: str) -> None:
+    shape = LinkShape(rate_bps=_G)
+    nodes = [*(host(n) for n in (1, 2, 3)), switch("s1"), switch("s2")]
+    topology = assemble("x", nodes, [*(Cable(f"h{n}", "s1", shape) for n in (1, 2, 3)), Cable("s1", "s2", shape)])
+    whole = Problem.of(topology, ("h3",), {"s1": float(_G), "s2": 9.0 * _G})
+    plan = make_plan(whole.without("s1-s2"), planner, np.random.default_rng(1))
+    assert {stream.node for stream in plan.streams} <= {"s1", "h3"}
+
+
+def test_failures_that_leave_nothing_to_plan() -> None:
+    with pytest.raises(Infeasible, match="w7 is cut off: s3"):
+        _example().without("s3")
+    with pytest.raises(KeyError):
+        _example().without("s9")
+    assert _refused(_example().without("s1-s3", "s1-s2"), "grid").binds == ("ps",)

@@ -1,0 +1,127 @@
+"""Schedules of datagram protocols: several jobs beside each other, little memory, links; `draw_datagram_faults` adds the trouble.
+
+A block takes a contribution of each worker and a result for each, so the jobs are as small as a hundred thousand of them
+must be; windows may still be larger than the memory, and gradients shorter than the windows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import TypeVar
+
+from testbed.faults.healing import heals_at
+from testbed.faults.model import Kill
+from testbed.hunt.datagram_recipes import DATAGRAM_RECIPES
+from testbed.hunt.draw_datagram_faults import draw_datagram_faults
+from testbed.hunt.draw_datagram_jobs import draw_jobs, draw_knobs
+from testbed.hunt.draw_link import draw_shape, other_shape
+from testbed.hunt.protocols import Protocol
+from testbed.hunt.survival_datagrams import excused, must_end_ns, travel_ns
+from testbed.plan import make_plan
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from topologies import LinkShape, Topology, rack, spine_leaf
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = ["draw_datagram_schedule"]
+
+T = TypeVar("T")
+
+_ETHERNET = 14
+_MTUS = {256: 90, 512: 6, 1024: 4}
+_QUEUES = {1000: 82, 16: 8, 6: 6, 3: 4}
+_FOLLOWS_RECIPE = 0.25
+"""share of the traced ones"""
+_TWO_LEVELS = 0.3
+"""share of those that may have them"""
+_LEAST_RTO_NS = 200_000
+_INDICES = {1: 14, 2: 18, 3: 14, 4: 16, 6: 12, 8: 12, 16: 14}
+"""that a job gets, where the memory is large enough"""
+_MOST_MEMORY = 64
+_PATIENCE = 40
+"""RTO that a run goes on behind the last kill where nobody need finish"""
+
+
+def draw_datagram_schedule(
+    draw: Random, protocol: Protocol | None, base: Scenario | None, program: str, *, traced: bool
+) -> Scenario:
+    """With `base`: that scenario with other faults. Else all of it is drawn for `protocol`, with `program` on the switches. The
+    time limit is when it must have ended."""
+    if base is not None or protocol is None:
+        assert base is not None, "something is hunted in"
+        return _with_limit(draw_datagram_faults(draw, replace(base, faults=(), world="simulated", source="")))
+    calm = _calm(draw, protocol, program)
+    if traced and draw.random() < _FOLLOWS_RECIPE:
+        return _with_limit(draw.choice(DATAGRAM_RECIPES)(draw, calm))
+    return _with_limit(draw_datagram_faults(draw, calm))
+
+
+def _with_limit(scenario: Scenario) -> Scenario:
+    end, plan = must_end_ns(scenario), make_plan(scenario)
+    assert end is not None, "no fault is drawn that has no end"
+    if excused(plan) == {worker.name for worker in plan.workers}:
+        late = max(
+            (heals_at(fault) or fault.window.start_ns for fault in scenario.faults if isinstance(fault, Kill)),
+            default=0,
+        )
+        end = min(end, late + _PATIENCE * scenario.transport.rto_ns)
+    return replace(scenario, time_limit_ns=end)
+
+
+def _weighted(draw: Random, weights: dict[T, int]) -> T:
+    return draw.choices(list(weights), list(weights.values()))[0]
+
+
+def _calm(draw: Random, protocol: Protocol, program: str) -> Scenario:
+    mtu = _weighted(draw, _MTUS)
+    jobs, hosts = draw_jobs(draw, protocol, mtu)
+    shape = draw_shape(draw, AGGREGATION_OVERHEAD_BYTES - _ETHERNET + mtu, _QUEUES)
+    least = protocol.values_per_index * len(jobs)
+    scenario = Scenario(
+        name="hunt",
+        topology=_topology(draw, protocol, hosts, shape),
+        link=shape,
+        world="simulated",
+        transport=Transport(path_mtu=mtu),
+        switch=SwitchOptions(program=program, memory=_memory(draw, least)),
+        job=Job(collective=protocol.name, server=f"h{hosts}" if protocol.server else ""),
+        jobs=jobs,
+        capture=False,
+    )
+    if protocol.server:
+        scenario = replace(scenario, transport=replace(scenario.transport, aimd=draw.random() < 0.6))
+        knobs = draw_knobs(draw, protocol)
+        scenario = replace(scenario, switch=replace(scenario.switch, knobs=knobs))
+    return _with_times(draw, scenario)
+
+
+def _with_times(draw: Random, scenario: Scenario) -> Scenario:
+    """The timeout, from hasty, where every packet is sent several times, to patient; stragglers and late arrivals."""
+    travel = travel_ns(scenario)
+    rto = max(_LEAST_RTO_NS, round(travel * draw.choice((0.1, 0.3, 0.7, 1, 2, 2, 4))))
+    jobs = []
+    for job in scenario.jobs:
+        if draw.random() < 0.1:
+            late = draw.randint(1, draw.choice((1, 4, 16)) * rto)
+            job = replace(job, straggle_rank=draw.randrange(len(job.hosts)), straggle_ns=late)
+        if len(scenario.jobs) > 1 and draw.random() < 0.2:
+            job = replace(job, arrival_ns=draw.randrange(4 * travel))
+        jobs.append(job)
+    return replace(scenario, transport=replace(scenario.transport, rto_ns=rto), jobs=tuple(jobs))
+
+
+def _topology(draw: Random, protocol: Protocol, hosts: int, shape: LinkShape) -> Topology:
+    """A rack, or leaves of at least one host each under one or two spines."""
+    if not protocol.server or hosts < 3 or draw.random() >= _TWO_LEVELS:
+        overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
+        return rack(hosts, shape, overrides)
+    leaves = min(hosts, draw.choice((2, 2, 3)))
+    cuts = sorted(draw.sample(range(1, hosts), leaves - 1))
+    counts = [end - start for start, end in zip([0, *cuts], [*cuts, hosts], strict=True)]
+    uplink = other_shape(draw, shape) if draw.random() < 0.3 else shape
+    return spine_leaf(counts, draw.choice((1, 1, 2)), shape, uplink)
+
+
+def _memory(draw: Random, least: int) -> int:
+    """`least`: values that an index for each job takes. What is left over serves nobody."""
+    return min(_MOST_MEMORY, least * _weighted(draw, _INDICES) + draw.randrange(least))

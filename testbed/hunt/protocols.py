@@ -1,0 +1,89 @@
+"""What is hunted in beside NetReduce: the protocols whose workers send datagrams to slots of a switch.
+
+To hunt in one more, add an entry to `PROTOCOLS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import product
+
+from switch_nodes.aggregators.checks import AGES, FREES
+from switch_nodes.aggregators.policies import atp_knobs
+from switch_nodes.aggregators.tables import aggregator_table
+from switch_nodes.jobs import AggregatorKnobs
+from switch_nodes.switchml.tables import SLOT_TABLE
+from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.scenario.model import Scenario
+from workloads.server.tables import BLOCK_TABLE
+
+__all__ = ["BLOCK_STEPS", "PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of", "with_stock_program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A datagram protocol. Its name is that of the collective, of the switch program, and of the kind of hunt."""
+
+    name: str
+    dtypes: Mapping[str, int]
+    """that it sums, with weights"""
+    values_per_index: int
+    """values of memory that an index takes"""
+    steps: tuple[str, ...]
+    """names of the steps that `SlotChanged` may tell"""
+    server: bool = False
+    """jobs have parameter servers, share all slots, and may span racks"""
+    knobs: bool = False
+    """those of AggregatorKnobs, and rules of priority"""
+    impossible: Mapping[str, str] = field(default_factory=dict)
+    """steps that no run takes, with reasons"""
+
+
+def _names(table: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str, ...]:
+    """By (state, event)."""
+    return tuple(dict.fromkeys(f"{table} {state.name}/{event.name}".lower() for state, event in pairs))
+
+
+def _esa_pairs() -> Iterable[tuple[Enum, Enum]]:
+    """Under any setting of the knobs."""
+    for preempt, free, reclaim in product((True, False), FREES, (True, False)):
+        knobs = AggregatorKnobs(preempt, AGES[0], free, ps_copy=True, reminder=True, reclaim=reclaim)
+        yield from aggregator_table(knobs)
+
+
+BLOCK_STEPS = frozenset((state.name.lower(), event.name.lower()) for state, event in BLOCK_TABLE)
+"""(state, event) of the steps of parameter servers; no slot of a switch takes any of these"""
+_BLOCKS = _names("block", BLOCK_TABLE)
+_INTEGERS = {"float32": 42, "int32": 53, "int32sat": 5}
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in (
+        Protocol("switchml", {"float32": 45, "int32": 55}, 2, _names("slot", SLOT_TABLE)),
+        Protocol("atp", _INTEGERS, 1, (*_names("slot", aggregator_table(atp_knobs())), *_BLOCKS), server=True),
+        Protocol("esa", _INTEGERS, 1, (*_names("slot", _esa_pairs()), *_BLOCKS), server=True, knobs=True),
+    )
+}
+
+
+def protocol_of(scenario: Scenario) -> Protocol | None:
+    """None: its workers talk over RC connections."""
+    return PROTOCOLS.get(scenario.job.collective)
+
+
+def with_stock_program(scenario: Scenario) -> Scenario:
+    """With the program of ours that serves it in place of code from a file, which no scenario file can name."""
+    if ":" not in scenario.switch.program:
+        return scenario
+    protocol = protocol_of(scenario)
+    program = "netreduce" if protocol is None else protocol.name
+    return replace(scenario, switch=replace(scenario.switch, program=program))
+
+
+def kind_of_scenario(scenario: Scenario) -> str:
+    """What a hunt in this scenario is a hunt in."""
+    if scenario.job.collective in PROTOCOLS:
+        return scenario.job.collective
+    return RACK if len(scenario.topology.switches) == 1 else FABRIC

@@ -1,0 +1,115 @@
+"""The same schedule on fewer hosts, or on fewer switches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from testbed.faults.model import Fault, NodeFault, PacketFault, RateChange
+from testbed.hunt.draw_fabric import smaller_fabrics
+from testbed.scenario.model import Job, Scenario
+from topologies import Topology, rack, spine_leaf
+
+__all__ = ["fewer_hosts", "in_one_rack", "moved_together", "on_hosts"]
+
+
+def fewer_hosts(scenario: Scenario) -> Iterator[Scenario]:
+    """Of one job over all hosts."""
+    topology, hosts = scenario.topology, len(scenario.topology.hosts)
+    if topology.kind == "spine_leaf":
+        yield from (_over(scenario, fewer) for fewer in smaller_fabrics(topology, scenario.link))
+    if topology.kind != "rack":
+        return
+    for fewer in sorted({2, hosts // 2, hosts - 1}):
+        if 2 <= fewer < hosts:
+            shapes = {link.name: link.shape for link in topology.links[:fewer]}
+            yield _over(scenario, rack(fewer, scenario.link, shapes))
+
+
+def _over(scenario: Scenario, topology: Topology) -> Scenario:
+    """What is not there any more has no faults, and does not straggle."""
+    job, hosts = scenario.job, len(topology.hosts)
+    if job.straggle_rank is not None and job.straggle_rank >= hosts:
+        job = replace(job, straggle_rank=None, straggle_ns=0)
+    names = [node.name for node in topology.nodes]
+    same = {link.name: link.name for link in topology.links}
+    faults = _faults(scenario.faults, same, dict(zip(names, names, strict=True)))
+    return replace(scenario, topology=topology, faults=faults, job=job)
+
+
+def _faults(faults: Collection[Fault], links: Mapping[str, str], nodes: Mapping[str, str]) -> tuple[Fault, ...]:
+    """As far as what they are about is left, under its new name."""
+    left: list[Fault] = []
+    for fault in faults:
+        if isinstance(fault, PacketFault | RateChange):
+            there = tuple(dict.fromkeys(links[link] for link in fault.links if link in links))
+            if there:
+                left.append(replace(fault, links=there))
+        elif not isinstance(fault, NodeFault):
+            left.append(fault)
+        elif fault.node in nodes:
+            left.append(replace(fault, node=nodes[fault.node]))
+    return tuple(left)
+
+
+def moved_together(scenario: Scenario) -> Scenario:
+    """Without the hosts that no job needs: the others move to their places, and what is about them with them."""
+    needed = {name for job in scenario.jobs for name in (*job.hosts, job.server)}
+    names = [host.name for host in scenario.topology.hosts if host.name in needed]
+    names += [host.name for host in scenario.topology.hosts if host.name not in needed][: max(0, 2 - len(names))]
+    return on_hosts(scenario, names)
+
+
+def on_hosts(scenario: Scenario, kept: Collection[str]) -> Scenario:
+    """A schedule of several jobs, in a rack or in two levels, on some of its hosts, which jobs need all of."""
+    topology = scenario.topology
+    hosts = [host.name for host in topology.hosts if host.name in kept]
+    moved = {name: f"h{number}" for number, name in enumerate(hosts, 1)}
+    if topology.kind == "rack":
+        links = {f"{name}-s1": f"{moved[name]}-s1" for name in hosts}
+        shapes = {new: topology.link(old).shape for old, new in links.items()}
+        fewer = rack(len(hosts), scenario.link, shapes)
+        return _renamed(scenario, fewer, moved, links, {"s1": "s1"})
+    if len({link.b for link in topology.links if link.a in moved}) < 2:
+        return on_hosts(in_one_rack(scenario), kept)
+    homes = {link.a: link.b for link in topology.links if link.a in moved}
+    counts = [sum(homes[name] == f"leaf{leaf}" for name in hosts) for leaf in range(1, _leaves(topology) + 1)]
+    leaves = {f"leaf{old}": f"leaf{new}" for new, old in enumerate((at for at, n in enumerate(counts, 1) if n), 1)}
+    spines = [node.name for node in topology.nodes if node.part == "spine"]
+    links = {f"{name}-{homes[name]}": f"{moved[name]}-{leaves[homes[name]]}" for name in hosts}
+    links |= {f"{old}-{spine}": f"{new}-{spine}" for old, new in leaves.items() for spine in spines}
+    shapes = {new: topology.link(old).shape for old, new in links.items()}
+    fewer = spine_leaf([count for count in counts if count], len(spines), scenario.link, None, shapes)
+    return _renamed(scenario, fewer, moved, links, {**leaves, **{spine: spine for spine in spines}})
+
+
+def in_one_rack(scenario: Scenario) -> Scenario:
+    """Two levels become one; faults between switches go, those of a leaf are the switch's."""
+    hosts = [host.name for host in scenario.topology.hosts]
+    links = {link.name: f"{link.a}-s1" for link in scenario.topology.links if link.a in hosts}
+    switches = {node.name: "s1" for node in scenario.topology.nodes if node.part == "leaf"}
+    return _renamed(scenario, rack(len(hosts), scenario.link), {name: name for name in hosts}, links, switches)
+
+
+def _leaves(topology: Topology) -> int:
+    return sum(node.part == "leaf" for node in topology.nodes)
+
+
+def _renamed(
+    scenario: Scenario,
+    topology: Topology,
+    hosts: Mapping[str, str],
+    links: Mapping[str, str],
+    switches: Mapping[str, str],
+) -> Scenario:
+    def moved(job: Job) -> Job:
+        return replace(job, hosts=tuple(hosts[name] for name in job.hosts), server=hosts.get(job.server, ""))
+
+    last = topology.hosts[-1].name if scenario.job.server else ""
+    return replace(
+        scenario,
+        topology=topology,
+        faults=_faults(scenario.faults, links, {**hosts, **switches}),
+        job=replace(scenario.job, server=last),
+        jobs=tuple(moved(job) for job in scenario.jobs),
+    )

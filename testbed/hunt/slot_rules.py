@@ -1,0 +1,103 @@
+"""Rules of slots that the stock checkers cannot judge, since breaking them costs time and no sum: checks of the hunt's own.
+
+- `slots_follow_table` (traced schedules): a slot is where its last step left it, and a result frees the slot of its own block.
+- `equals_stay`: where all packets are equally urgent, or preemption is off, nobody is evicted.
+- `right_server`: no server gets what is another server's.
+- `ghosts_go`: with `reclaim`, a packet never meets an older block of its own job, a window or more before it, in its slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from testbed.checkers import CheckContext
+from testbed.hunt.protocols import BLOCK_STEPS, protocol_of
+from testbed.hunt.survival_datagrams import window_of
+from testbed.plan.jobs import FIRST_JOB
+
+__all__ = ["SLOT_RULES", "broken_slot_rules"]
+
+SLOT_RULES = ("slots_follow_table", "equals_stay", "ghosts_go", "right_server")
+_FREED = ("result_own", "result_overflow")
+_TAKEN = "other_lower"
+"""with which another block takes a slot that is occupied, where it may"""
+
+
+def broken_slot_rules(context: CheckContext) -> Iterator[tuple[str, str]]:
+    """(rule, what broke it)."""
+    if protocol_of(context.plan.scenario) is not None:
+        yield from _steps(context)
+        yield from _evictions(context)
+        yield from _ghosts(context)
+        yield from _strangers(context)
+
+
+def _steps(context: CheckContext) -> Iterator[tuple[str, str]]:
+    protocol = protocol_of(context.plan.scenario)
+    shared = protocol is not None and protocol.server
+    evicts = protocol is not None and protocol.knobs and context.plan.scenario.switch.knobs.preempt
+    states: dict[tuple[object, ...], str] = {}
+    owners: dict[tuple[object, ...], tuple[int, int]] = {}
+    for record in context.history:
+        if record["event"] == "NodeExited":
+            for slot in [slot for slot in states if slot[0] == record["node"]]:
+                states.pop(slot)
+                owners.pop(slot, None)
+        if record["event"] != "SlotChanged" or (record["state"], record["cause"]) in BLOCK_STEPS:
+            continue
+        slot = record["node"], record["slot"], record["version"], -1 if shared else record["job"]
+        place = f"slot {record['slot']} of {record['node']}"
+        before, now = states.get(slot), (record["job"], record["block"])
+        if before is not None and before != record["state"]:
+            yield (
+                "slots_follow_table",
+                f"{place} was left {before}, and {record['state']} when job {now[0]} came back to it",
+            )
+        if shared and record["cause"] in _FREED and owners.get(slot, now) != now:
+            yield (
+                "slots_follow_table",
+                f"the result of block {now[1]} of job {now[0]} freed {place}, which serves {owners[slot]}",
+            )
+        if shared and record["cause"] == "result_other" and owners.get(slot) == now:
+            yield (
+                "slots_follow_table",
+                f"the result of block {now[1]} of job {now[0]} did not free {place}, which serves it",
+            )
+        states[slot] = record["next"]
+        if record["next"] == "empty":
+            owners.pop(slot, None)
+        elif record["state"] == "empty" or (evicts and record["cause"] == _TAKEN):
+            owners[slot] = now
+
+
+def _evictions(context: CheckContext) -> Iterator[tuple[str, str]]:
+    scenario = context.plan.scenario
+    equal = all(job.priority == "equal" for job in scenario.all_jobs) or not scenario.switch.knobs.preempt
+    for record in context.events("PartialSent") if equal or scenario.job.collective == "atp" else ():
+        if record["reason"] == "evicted":
+            yield "equals_stay", f"{record['node']} evicted block {record['block']} of job {record['job']} for an equal"
+
+
+def _ghosts(context: CheckContext) -> Iterator[tuple[str, str]]:
+    scenario = context.plan.scenario
+    if not scenario.switch.knobs.reclaim:
+        return
+    windows = {
+        FIRST_JOB + index if job.number is None else job.number: window_of(scenario, job)
+        for index, job in enumerate(scenario.all_jobs)
+    }
+    for record in context.events("Collided"):
+        same, behind = record["owner_job"] == record["job"], record["block"] - record["owner_block"]
+        if same and behind >= windows.get(record["job"], 1 << 32):
+            ghost = f"block {record['owner_block']} of job {record['job']}, which is over"
+            yield (
+                "ghosts_go",
+                f"{record['node']} kept {ghost}, in slot {record['slot']} when block {record['block']} came",
+            )
+
+
+def _strangers(context: CheckContext) -> Iterator[tuple[str, str]]:
+    servers = {server.name for server in context.plan.servers}
+    for record in context.events("FrameRejected"):
+        if record["node"] in servers and record["reason"] == "unexpected":
+            yield "right_server", f"server {record['node']} got {record['detail']}"

@@ -1,0 +1,249 @@
+"""Until when a schedule of a datagram protocol must have ended well, by construction.
+
+These protocols have no retry budget: a packet whose result does not come is sent again for ever. So nothing ends a job but
+a node that is killed, or a sum that leaves int32 where that is told; every other schedule must complete once all trouble has
+ended. The question is until when.
+
+The argument. Let w be the longest that a packet waits until it is sent again, T the longest that anything is under way: every
+packet of every window, over every link of its way, with all delays and holds. Let all trouble be over: windows of faults have
+ended, nobody straggles. Look at one job and the lowest block p whose sum some worker lacks. All have the sums before it (of
+its index, or of its window), so those that lack it have p outstanding.
+
+SwitchML: within w each sends p again, T later p is summed, and each gets the sum, at once or as the answer to its
+repetition. One wait.
+
+ATP: nobody has the sum unless the server is done with p, and answers. Within w each sends p as a RESEND, which never opens
+a slot: those of p are flushed, at each level, and stay empty. What was flushed may be refused by the server, since it holds
+some of it already; w later the same workers send their parts alone. One level: two waits, two levels: three.
+
+ESA: as ATP while no worker has the sum. Where a switch gave it to some and the server has no copy, the server opens p for
+those that ask, and asks the switch 16 RTO later at most, and the workers with the next reminder; one that has the sum gives
+it. Two waits, and two of the server's, which w covers.
+
+So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take ceil(K / W)
+such rounds; K of them where AIMD may shrink the window to one. Then:
+- a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a round
+  more for each, in each round; where there is a server, for each kind of frame that the block goes in, whose bytes differ;
+- a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1)) rounds.
+
+Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is
+outstanding for t waits 16 RTO + t / 100 at most (`workloads/retransmission.py`), and never more than 64 times 16 RTO. A packet is
+outstanding for the trouble and two rounds, its own and the one before.
+
+`must_end_ns` adds this up. A drawn schedule has it as its time limit, so that what hangs is told soon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from testbed.faults.healing import heals_at
+from testbed.faults.model import (
+    Burst,
+    Delay,
+    Drop,
+    Duplicate,
+    Fault,
+    Kill,
+    LinkDown,
+    Loss,
+    PacketFault,
+    Pause,
+    RateChange,
+    Reorder,
+)
+from testbed.hunt.protocols import Protocol, protocol_of
+from testbed.plan import Plan
+from testbed.scenario.model import Job, Scenario
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = [
+    "LOSES",
+    "blocks_of",
+    "copies_of",
+    "excused",
+    "may_fail",
+    "must_end_ns",
+    "rounds",
+    "travel_ns",
+    "unsurvivable",
+    "window_of",
+]
+
+LOSES = (Loss, Burst, Drop, LinkDown)
+"""faults that take datagrams away"""
+_SATURATING = "int32sat"
+_MOST_WAITS, _MOST_DOUBLINGS = 16, 64
+_MOST_BACKOFF = 16
+"""times: of workers whose repetitions all go to one server"""
+_TRIES = 100
+"""before a wait is doubled"""
+_KINDS_OF_FRAMES = 4
+"""that carry a block towards a server or from it: its packet, the same sent again, a sum of several, a result alone"""
+_LAST_DIGEST_NS = 100_000_000
+"""between the last result and the end of a worker"""
+_SECOND = 1_000_000_000
+
+
+def may_fail(scenario: Scenario) -> str | None:
+    """Why some job need not end well; None: all must."""
+    if any(isinstance(fault, Kill) for fault in scenario.faults):
+        return "a node is killed"
+    if any(job.dtype == _SATURATING for job in scenario.all_jobs):
+        return "a sum may leave int32, which is told"
+    return None
+
+
+def excused(plan: Plan) -> frozenset[str]:
+    """Workers that need not finish: those of the jobs that a killed node has to do with, or whose sums may overflow. Jobs
+    beside them must not notice."""
+    killed = {fault.node for fault in plan.scenario.faults if isinstance(fault, Kill)}
+    if killed & {switch.name for switch in plan.switches}:
+        return frozenset(worker.name for worker in plan.workers)
+    orphans = {job.job for server in plan.servers if server.name in killed for job in server.jobs}
+    return frozenset(
+        worker.name
+        for number, group in plan.groups.items()
+        if number in orphans
+        or group[0].collective.arithmetic.dtype == _SATURATING
+        or killed & {each.name for each in group}
+        for worker in group
+    )
+
+
+def _protocol(scenario: Scenario) -> Protocol:
+    protocol = protocol_of(scenario)
+    assert protocol is not None, "it has datagrams"
+    return protocol
+
+
+def blocks_of(scenario: Scenario, job: Job) -> int:
+    """Of a gradient."""
+    return max(1, -(-job.size_bytes // scenario.transport.path_mtu))
+
+
+def window_of(scenario: Scenario, job: Job) -> int:
+    """W: packets of a worker that may be outstanding."""
+    protocol = _protocol(scenario)
+    window = min(job.window_packets, blocks_of(scenario, job))
+    if not protocol.server:
+        window = min(window, scenario.switch.memory // (protocol.values_per_index * len(scenario.all_jobs)))
+    return max(1, window)
+
+
+def rounds(scenario: Scenario, job: Job) -> int:
+    """Rounds that follow each other, over all iterations. Exponents of floats take a window more."""
+    window, packets = window_of(scenario, job), blocks_of(scenario, job)
+    if job.dtype == "float32":
+        packets = max(packets, window) + window
+    shrinks = _protocol(scenario).server and scenario.transport.aimd
+    return job.iterations * (packets if shrinks else -(-packets // window))
+
+
+def _outstanding(scenario: Scenario) -> int:
+    """Packets of all workers that may be on one link at once."""
+    jobs = scenario.all_jobs
+    if not _protocol(scenario).server:
+        return max(window_of(scenario, job) for job in jobs)
+    return sum(window_of(scenario, job) * (len(job.hosts) or len(scenario.ranks)) for job in jobs)
+
+
+def _hops(scenario: Scenario) -> int:
+    """Links of a packet's way and of its answer's."""
+    one_way = 2 if len(scenario.topology.switches) == 1 else 4
+    return 2 * one_way
+
+
+def travel_ns(scenario: Scenario) -> int:
+    """T."""
+    topology, faults, hops = scenario.topology, scenario.faults, _hops(scenario)
+    slowest = min(link.shape.rate_bps for link in topology.links)
+    slowest = min([slowest, *(fault.rate_bps for fault in faults if isinstance(fault, RateChange))])
+    frame = scenario.transport.path_mtu + AGGREGATION_OVERHEAD_BYTES
+    serial = hops // 2 * _outstanding(scenario) * frame * 8 * _SECOND // slowest
+    serial = round(serial * copies_of(scenario))
+    line = hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
+    return serial + line + hops * sum(map(_hold_ns, faults))
+
+
+def copies_of(scenario: Scenario) -> float:
+    """How many frames one may become on its way and its answer's: a copy is doubled again on each tier of links."""
+    copies = 1.0
+    for fault in scenario.faults:
+        if isinstance(fault, Duplicate):
+            copies *= (1 + fault.rate) ** (len(fault.directions) * _tiers(scenario, fault))
+    return copies
+
+
+def _tiers(scenario: Scenario, fault: PacketFault) -> int:
+    """1 or 2: links of hosts, links between switches."""
+    hosts = {host.name for host in scenario.topology.hosts}
+    return len({scenario.topology.link(link).a in hosts for link in fault.links})
+
+
+def _hold_ns(fault: Fault) -> int:
+    if isinstance(fault, Delay):
+        return fault.delay_ns + fault.jitter_ns
+    return fault.delay_ns if isinstance(fault, Reorder) else 0
+
+
+def _attempts(scenario: Scenario) -> int:
+    """Rounds that each round may take more."""
+    kinds = _KINDS_OF_FRAMES if _protocol(scenario).server else 1
+    return kinds * sum(
+        len(fault.directions) * _tiers(scenario, fault)
+        for fault in scenario.faults
+        if isinstance(fault, PacketFault) and isinstance(fault, LOSES) and fault.match.attempt is not None
+    )
+
+
+def _trouble_ns(faults: Iterable[Fault]) -> int | None:
+    """When it has ended; None: never."""
+    trouble = 0
+    for fault in faults:
+        named = isinstance(fault, PacketFault) and fault.match.attempt is not None
+        if isinstance(fault, (*LOSES, Pause, RateChange)) and not named:
+            end = heals_at(fault)
+            if end is None:
+                return None
+            trouble = max(trouble, end)
+        elif isinstance(fault, Kill):
+            trouble = max(trouble, fault.window.stop_ns or fault.window.start_ns)
+    return trouble
+
+
+def _waits(scenario: Scenario) -> int:
+    """c."""
+    if not _protocol(scenario).server:
+        return 1
+    return 4 if _protocol(scenario).knobs else 2 + (len(scenario.topology.switches) > 1)
+
+
+def must_end_ns(scenario: Scenario) -> int | None:
+    """When every job that may end well has ended; None: some trouble has no end."""
+    trouble, jobs = _trouble_ns(scenario.faults), scenario.all_jobs
+    if trouble is None:
+        return None
+    rto, travel, waits = scenario.transport.rto_ns, travel_ns(scenario), _waits(scenario)
+    queue = min(link.shape.queue_packets for link in scenario.topology.links)
+    turns = (1 + _attempts(scenario)) * -(-_outstanding(scenario) // (queue + 1))
+    late = max(job.straggle_ns for job in jobs)
+    wait, most = _MOST_WAITS * rto, _MOST_WAITS * _MOST_DOUBLINGS * rto
+    # wait = 16 RTO + (trouble + 2 turns (waits wait + travel)) / 100
+    share = _TRIES - 2 * turns * waits
+    wait = min(most, (_TRIES * wait + trouble + late + 2 * turns * travel) // share + 1) if share > 0 else most
+    if _protocol(scenario).server:
+        wait = _MOST_WAITS * _MOST_BACKOFF * rto
+    calm = max(rounds(scenario, job) * turns * (waits * wait + travel) + job.arrival_ns for job in jobs)
+    iterations = max(job.iterations for job in jobs)
+    return trouble + (iterations + 1) * late + calm + travel + _LAST_DIGEST_NS
+
+
+def unsurvivable(scenario: Scenario) -> str | None:
+    """Why the argument above does not hold for a scenario; None: it does."""
+    end = must_end_ns(scenario)
+    if end is None:
+        return "a fault that takes packets away has no end"
+    if end > scenario.time_limit_ns:
+        return f"it may take {end} ns; its time limit is {scenario.time_limit_ns} ns"
+    return None

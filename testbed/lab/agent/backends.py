@@ -1,0 +1,99 @@
+"""What the agent drives: cards through the driver of `switch_nodes.fpga`, and the processes of runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from testbed.lab.agent.cards import CardBackend
+from testbed.lab.agent.protocol import Message, Refused
+
+__all__ = ["DriverBackend", "backends", "process_argv"]
+
+
+_LINGER = ("--linger", "60min")
+"""until it is stopped: who has finished answers peers that have not"""
+
+
+class DriverBackend:
+    """A card behind a byte transport; the way is opened anew after an error."""
+
+    def __init__(self, card: str, transport: str, program_timeout_s: float) -> None:
+        from switch_nodes.fpga.driver import CardDriver
+        from switch_nodes.fpga.io.addresses import open_transport
+
+        self._limit_ns = int(program_timeout_s * 1e9)
+        self._card = card
+        self._transport = open_transport(transport, key=f"cards.{card}.transport")
+        self._driver = CardDriver(
+            self._transport, card=card, clock=time.monotonic_ns, sleep=lambda pause_ns: time.sleep(pause_ns / 1e9)
+        )
+
+    def bitstream(self) -> str | None:
+        return self._driver.state().bitstream or None
+
+    def program(self, data: bytes) -> None:
+        self._driver.program(data, limit_ns=self._limit_ns)
+
+    def reset(self) -> None:
+        self._driver.reset()
+
+    def act(self, verb: str, fields: Mapping[str, Any]) -> Any:
+        match verb:
+            case "configure":
+                self._driver.configure(_switch_config(str(fields["config"]), self._card))
+                return None
+            case "start":
+                return self._driver.start()
+            case "stop":
+                return self._driver.stop()
+            case "counters":
+                return self._driver.counters()
+            case "state":
+                return _plain(self._driver.identity()) | _plain(self._driver.state())
+            case "read":
+                return self._transport.read(int(fields["address"]), int(fields["size"])).hex()
+            case "write":
+                return self._transport.write(int(fields["address"]), bytes.fromhex(fields["data"]))
+        raise Refused(f"a card does not know {verb!r}")
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _switch_config(text: str, card: str) -> Any:
+    from switch_nodes.config import SwitchConfig
+    from testbed.cli.nodeconfig import parse_node_config
+
+    return parse_node_config(text, f"configuration of card {card}", SwitchConfig)
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """As JSON holds it; flags by their names."""
+    found = {}
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name)
+        found[field.name] = item.name if hasattr(item, "name") else item
+    return found
+
+
+def backends(cards: Mapping[str, Mapping[str, Any]]) -> dict[str, Callable[[], CardBackend]]:
+    """`{name: {"transport": ..., "program_timeout_s": ...}}` -> how each is opened."""
+
+    def opener(name: str, more: Mapping[str, Any]) -> Callable[[], CardBackend]:
+        return lambda: DriverBackend(name, str(more["transport"]), float(more["program_timeout_s"]))
+
+    return {name: opener(name, more) for name, more in cards.items()}
+
+
+def process_argv(message: Message) -> list[str]:
+    """Raises Refused: a client chooses among these, and never a command of its own."""
+    if message.get("kind") != "worker":
+        raise Refused(f"this agent starts no {message.get('kind')!r}")
+    device = message["device"]
+    if not isinstance(device, str) or device.startswith("-"):
+        raise Refused("not an interface")
+    return [sys.executable, "-P", "-m", "testbed", "worker", "--barrier", *_LINGER, "--port", device, "--config"]

@@ -1,0 +1,122 @@
+"""The emulated card of a lab: a process on the card's host with its data ports, and its registers on a unix socket.
+
+    python -m testbed.lab.emulated.card SOCKET TRACE LOAD_MS FAULTS PORT...
+
+TRACE: prefix of the files where it tells what it does; a lab can collect them from a card that has such a thing.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane.native_io import native_library
+from switch_nodes.events import SwitchStatistics
+from switch_nodes.fpga.card import EmulatedCard
+from switch_nodes.fpga.datagrams import RegisterServer
+from switch_nodes.fpga.events import CardCommanded
+from switch_nodes.fpga.faults import parse_fault
+from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
+from switch_nodes.frame_queue import switch_library
+from testbed.lab.emulated.shape import CARD_SOCKET, CARD_TRACE, PYTHON, LabShape
+from testbed.report.capture import PcapngTap
+from testbed.worlds.emulated.control import make_record
+from workloads.machine import Buffer, Event, FrameBatch
+
+__all__ = ["card_command", "main"]
+
+
+def card_command(shape: LabShape) -> tuple[str, ...]:
+    """Faults as `switch_nodes.fpga.faults` reads them. Raises ScenarioError."""
+    for fault in shape.card_faults:
+        parse_fault(fault)
+    ports = [f"p{number}" for number in range(shape.hosts)]
+    own = (PYTHON, "-P", "-m", "testbed.lab.emulated.card")
+    return (*own, CARD_SOCKET, CARD_TRACE, str(shape.card_load_ms), ",".join(shape.card_faults), *ports)
+
+
+class _Trace:
+    """What the card does, since the last START: events as JSON lines in PREFIX.jsonl, frames in PREFIX.pcapng. A `Tap`."""
+
+    def __init__(self, prefix: str, links: Sequence[str]) -> None:
+        self._prefix, self._links = prefix, links
+        self._begin()
+
+    def _begin(self) -> None:
+        capture = Path(f"{self._prefix}.pcapng")
+        capture.unlink(missing_ok=True)
+        self._tap = PcapngTap(capture, self._links)
+        self._file = open(f"{self._prefix}.jsonl", "w", encoding="utf-8")  # noqa: SIM115
+
+    def again(self) -> None:
+        self._tap.close()
+        self._file.close()
+        self._begin()
+
+    def tell(self, event: Event) -> None:
+        # CLOCK_REALTIME, which workers on other hosts know as well.
+        record = make_record(time.time_ns(), "card", event)
+        self._file.write(json.dumps(record, separators=(",", ":"), default=_plain) + "\n")
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        self._tap.record(batch, start, stop, now, outgoing)
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        self._tap.dropped(port, frame, now, outgoing, reason)
+
+    def close(self) -> None:
+        self._tap.close()
+        self._file.close()
+
+
+def main(argv: list[str]) -> int:
+    path, prefix, load_ms, faults, *ports = argv
+    # Compiled or loaded now: later somebody waits for an answer.
+    native_library()
+    switch_library()
+    card = EmulatedCard(
+        len(ports),
+        load_ns=int(load_ms) * 1_000_000,
+        faults=[parse_fault(fault) for fault in faults.split(",") if fault],
+    )
+    origin = time.monotonic_ns()
+    listening = listen_unix(Path(path))
+    registers = RegisterSocket(listening, RegisterServer(card), lambda: time.monotonic_ns() - origin)
+    stopped: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
+    # Links have the names that a rack gives them.
+    trace = _Trace(prefix, [f"h{number + 1}-s1" for number in range(len(ports))])
+
+    def tell(now: int, event: Event) -> None:
+        command = event.command if isinstance(event, CardCommanded) else ""
+        if command == "start":
+            trace.again()
+        trace.tell(event)
+        if command == "stop":
+            # Its program tells what is left in it; these events come here next.
+            card.finish(now)
+            trace.flush()
+        elif isinstance(event, SwitchStatistics):
+            trace.flush()
+
+    plane = DataPlane(
+        card, ports, backpressure=False, on_event=tell, control=listening, on_control=registers.serve, tap=trace
+    )
+    plane.run(origin, until=lambda: bool(stopped))
+    return 0
+
+
+def _plain(value: object) -> object:
+    return value.hex() if isinstance(value, bytes) else value.tolist()  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

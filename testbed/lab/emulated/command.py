@@ -1,0 +1,153 @@
+"""`tb lab up --emulated` and `tb lab down`: start the keeper, end it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from testbed.cleanup import clean
+from testbed.kernel.processes import is_alive
+from testbed.lab.emulated.shape import LabShape
+from testbed.ledger import read_ledger, state_dir
+from workloads.errors import HostCapabilityError, InternalError, LabError
+
+__all__ = ["ask_keeper", "emulated_inventory", "lab_down", "lab_folder", "lab_up"]
+
+_UP_PATIENCE_S = 60.0
+_DOWN_PATIENCE_S = 15.0
+
+
+def lab_folder(name: str) -> Path:
+    return state_dir() / f"lab-{name}"
+
+
+def emulated_inventory(name: str = "emulated") -> Path | None:
+    """Of the emulated lab of this name, when it is up."""
+    path = lab_folder(name) / "lab.yaml"
+    return path if path.is_file() and _keeper_lives(path.parent) else None
+
+
+def _keeper_lives(folder: Path) -> bool:
+    owner, _ = read_ledger(folder)
+    return owner is not None and is_alive(owner.process)
+
+
+def lab_up(shape: LabShape) -> Path:
+    """Build it; returns its inventory when everything answers. Raises HostCapabilityError, LabError, InternalError."""
+    if os.geteuid() != 0:
+        raise HostCapabilityError("root: an emulated lab is made of namespaces", "try: sudo ./tb lab up --emulated")
+    if not shutil.which("sshd", path="/usr/sbin"):
+        raise HostCapabilityError("sshd", "./tb installs it; by hand: apt-get install openssh-server")
+    _require_readable_python()
+    folder = lab_folder(shape.name)
+    if folder.exists():
+        if _keeper_lives(folder):
+            raise LabError(shape.name, f"this lab is up: {folder / 'lab.yaml'}; first: tb lab down")
+        clean(folder.name)
+    # Loaded once, before the forks.
+    import pyroute2  # noqa: F401
+
+    from testbed.lab.emulated.keeper import keep
+
+    read, write = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        _detach()
+        keep(shape, folder.name, write)
+        os._exit(70)
+    os.close(write)
+    os.waitpid(child, 0)
+    try:
+        said = _hear(read)
+    finally:
+        os.close(read)
+    if "error" in said:
+        from testbed.worlds.emulated.control import error_from
+
+        raise error_from(said["error"])
+    return Path(said["folder"]) / "lab.yaml"
+
+
+def _detach() -> None:
+    os.chdir("/")
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+
+
+def _hear(handle: int) -> dict[str, Any]:
+    deadline, data = time.monotonic() + _UP_PATIENCE_S, b""
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([handle], [], [], 1.0)
+        if not ready:
+            continue
+        more = os.read(handle, 65_536)
+        data += more
+        if not more or data.endswith(b"}"):
+            break
+    if not data:
+        raise InternalError("the keeper of the lab ended without a word")
+    said = json.loads(data)
+    assert isinstance(said, dict)
+    return said
+
+
+def _require_readable_python() -> None:
+    """An ordinary user of the hosts runs it."""
+    import sysconfig
+
+    library = Path(sysconfig.get_paths()["stdlib"])
+    for folder in (library, *library.parents):
+        if not folder.stat().st_mode & 0o001:
+            raise HostCapabilityError(
+                f"a Python that an ordinary user may read ({folder} is closed to others)",
+                "./tb makes .venv from /usr/bin/python3, which will do",
+            )
+
+
+def ask_keeper(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+    """Raises LabError."""
+    from testbed.lab.emulated.keeper import KEEPER_SOCKET
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_DOWN_PATIENCE_S)
+        try:
+            connection.connect(str(folder / KEEPER_SOCKET))
+            connection.sendall(json.dumps(request).encode())
+            answer = json.loads(connection.recv(65_536) or b"{}")
+        except (OSError, ValueError) as error:
+            raise LabError(folder.name, f"the keeper of the lab does not answer: {error}") from None
+    if not answer.get("ok"):
+        raise LabError(folder.name, str(answer.get("problem", "the keeper refused")))
+    assert isinstance(answer, dict)
+    return answer
+
+
+def lab_down(name: str = "emulated") -> tuple[str, ...]:
+    """End it and remove everything; what was removed, for people. Raises LabError when there is none, or it does not end."""
+    folder = lab_folder(name)
+    if not folder.exists():
+        raise LabError(name, "no such lab is up")
+    if not _keeper_lives(folder):
+        return clean(folder.name)
+    owner, _ = read_ledger(folder)
+    ask_keeper(folder, {"op": "down"})
+    deadline = time.monotonic() + _DOWN_PATIENCE_S
+    while folder.exists() or (owner is not None and is_alive(owner.process)):
+        if time.monotonic() > deadline:
+            return clean(folder.name, force=True)
+        time.sleep(0.02)
+    return (f"lab {name}",)

@@ -1,0 +1,62 @@
+"""This package as one archive, named by its content: what `deploy` sends to hosts."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["Package", "build_package"]
+
+_TOP = Path(__file__).resolve().parents[2]
+_FOLDERS = ("playbooks", "switch_nodes", "testbed", "topologies", "workloads")
+_SUFFIXES = {".py", ".c", ".h", ".json", ".yaml", ".sh"}
+_FILES = ("requirements.txt",)
+_MTIME = 946_684_800
+"""of every file: 2000-01-01, so that the same content is the same archive"""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    version: str
+    """the first 16 digits of the hash of all paths and contents"""
+    archive: bytes
+    """tar, gzip"""
+    size: int
+    """bytes when unpacked"""
+
+
+def _sources() -> Iterator[Path]:
+    for folder in _FOLDERS:
+        for path in sorted((_TOP / folder).rglob("*")):
+            if path.is_file() and path.suffix in _SUFFIXES and "__pycache__" not in path.parts:
+                yield path
+    yield from (_TOP / name for name in _FILES)
+
+
+def content_version(contents: dict[str, bytes]) -> str:
+    """By relative path."""
+    whole = hashlib.sha256()
+    for name, data in sorted(contents.items()):
+        whole.update(f"{name}\0{hashlib.sha256(data).hexdigest()}\n".encode())
+    return whole.hexdigest()[:16]
+
+
+@cache
+def build_package() -> Package:
+    contents = {path.relative_to(_TOP).as_posix(): path.read_bytes() for path in _sources()}
+    buffer = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=3, mtime=_MTIME) as zipped,
+        tarfile.open(fileobj=zipped, mode="w") as archive,
+    ):
+        for name, data in sorted(contents.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime, entry.mode = len(data), _MTIME, 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    return Package(content_version(contents), buffer.getvalue(), sum(map(len, contents.values())))

@@ -1,0 +1,108 @@
+"""What must hold for SwitchML over unreliable connections, and for those who have none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from testbed.faults.model import Match
+from testbed.scenario.model import Job, Transport
+from testbed.scenario.problems import KeyPath, Problems
+from workloads.wire import Opcode, opcode_name
+
+__all__ = ["check_framing", "check_no_framing", "check_uc_fault"]
+
+_NEVER = "the fault can never strike: "
+
+
+def check_no_framing(problems: Problems, transport: Transport, job: Job) -> None:
+    """Of other collectives."""
+    for key, found, only in (
+        ("framing", f"'{transport.framing}'", "'udp'"),
+        ("uc_packets", str(transport.uc_packets), "1"),
+    ):
+        if found != only:
+            problems.add(
+                ("transport", key),
+                f"collective {job.collective} has one framing",
+                found=found,
+                allowed="leave the key out, or job.collective: switchml",
+            )
+
+
+def check_framing(
+    problems: Problems, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
+) -> None:
+    """Of a SwitchML job, or of each of the `entries` of `jobs`."""
+    if transport.framing == "udp" and transport.uc_packets > 1:
+        problems.add(
+            ("transport", "uc_packets"),
+            "a datagram is one packet",
+            found=str(transport.uc_packets),
+            allowed="1, or transport.framing: uc",
+        )
+        return
+    for path, each in entries or [(("job",), job)]:
+        if each.window_packets < transport.uc_packets:
+            problems.add(
+                (*path, "window_packets"),
+                "the window holds no message",
+                found=f"{each.window_packets}, and {transport.uc_packets} packets of a message",
+                allowed=f"{transport.uc_packets} or more",
+            )
+
+
+def check_uc_fault(
+    problems: Problems, path: KeyPath, kind: str, match: Match, transport: Transport, ranks: int | None
+) -> None:
+    """Queue pairs, opcodes and PSNs are known beforehand; messages are not, since each repetition is one more."""
+    if kind == "forge":
+        problems.add(
+            (*path, "kind"),
+            f"{_NEVER}forgeries are made of packets of reliable connections",
+            found=kind,
+            allowed="loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, link_down, rate_change, kill, pause",
+        )
+    sent = _uc_opcodes(transport.uc_packets)
+    if match.opcodes is not None and not match.opcodes & sent:
+        problems.add(
+            (*path, "match", "opcode"),
+            f"{_NEVER}no such packet is sent in messages of {transport.uc_packets}",
+            found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+            allowed=f"data, {', '.join(opcode_name(code) for code in sorted(sent))}",
+        )
+    if match.syndrome is not None:
+        problems.add(
+            (*path, "match", "syndrome"),
+            f"{_NEVER}nothing is acknowledged on an unreliable connection",
+            found=f"{match.syndrome:#04x}",
+            allowed="leave the key out",
+        )
+    if match.message is not None or match.packet not in (None, 0, -1):
+        key, found = ("message", match.message) if match.message is not None else ("packet", match.packet)
+        problems.add(
+            (*path, "match", key),
+            "messages on unreliable connections are not planned: each repetition is one more",
+            found=str(found),
+            allowed="opcode, psn_offset, rank, and packet: 0 or last",
+        )
+    if match.attempt is not None and match.attempt > 1:
+        problems.add(
+            (*path, "match", "attempt"),
+            f"{_NEVER}a repetition is a message of its own, with PSNs of its own",
+            found=str(match.attempt),
+            allowed="1",
+        )
+    if ranks is not None and match.source_rank is not None and match.source_rank >= ranks:
+        problems.add(
+            (*path, "match", "rank"),
+            f"{_NEVER}no such rank",
+            found=str(match.source_rank),
+            allowed=f"0 to {ranks - 1}",
+        )
+
+
+def _uc_opcodes(packets: int) -> frozenset[int]:
+    """Of messages of at most `packets` packets."""
+    longer = (Opcode.UC_WRITE_FIRST, Opcode.UC_WRITE_LAST_IMM) if packets > 1 else ()
+    longest = (Opcode.UC_WRITE_MIDDLE,) if packets > 2 else ()
+    return frozenset(map(int, (Opcode.UC_WRITE_ONLY_IMM, *longer, *longest)))

@@ -1,0 +1,60 @@
+"""What worlds do with a card: bring it up for a plan, stop it, and turn what it tells into records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playbooks.lab import plays
+from switch_nodes.config import SwitchConfig
+from switch_nodes.events import SwitchStatistics
+from testbed.history import Record
+from testbed.lab import steps
+from testbed.lab.lab import Lab
+from testbed.lab.model import Card, Host
+from testbed.lab.nodefile import dump_node_config
+from testbed.lab.transfer import receive
+from testbed.worlds.emulated.control import make_record
+from testbed.worlds.lab.gathering import read_lines, trace_records
+
+__all__ = ["configure_card", "tell_card"]
+
+_NO_TRACE = ("slots_private: the card tells no trace", "exactly_once: the card tells no trace")
+
+
+def configure_card(lab: Lab, card: Card, switch: SwitchConfig) -> None:
+    """A card that is programmed, as after power-on, runs `switch` from now on. Raises LabError."""
+    plays.reset(lab, card.name)
+    plays.configure(lab, card.name, dump_node_config(switch))
+    plays.start(lab, card.name)
+
+
+def tell_card(
+    lab: Lab,
+    card: Card,
+    switch: str,
+    folder: Path,
+    origin_ns: int,
+    tell: Callable[[Record], None],
+    capture: Path | None,
+) -> tuple[str, ...]:
+    """Records of a card that was stopped, as the node `switch`; its frames go to `capture`. Returns the checks that lack
+    something, each with the reason. Raises LabError."""
+    host = lab.inventory.hosts[card.host]
+    if card.trace is None:
+        counters = lab.do("counters", steps.counters(lab, card), [host])[host.name]
+        tell(make_record(0, switch, SwitchStatistics(counters)))
+        return _NO_TRACE
+
+    def fetch(host: Host) -> steps.Done:
+        shell = lab.shell(host)
+        size = receive(shell, f"{card.trace}.jsonl", folder / f"{host.name}-trace.jsonl")
+        if capture is not None:
+            size += receive(shell, f"{card.trace}.pcapng", capture)
+        return steps.Done(size, f"{size} bytes")
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lab.do("trace", fetch, [host])
+    for record in trace_records(read_lines(folder / f"{host.name}-trace.jsonl", host.name), switch, origin_ns):
+        tell(record)
+    return ()

@@ -1,0 +1,49 @@
+"""Files that hosts and card left -> records of one history, on one clock. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from testbed.history import Record
+from workloads.errors import LabError
+
+__all__ = ["read_lines", "trace_records", "worker_records"]
+
+_OWN = ("BarrierReached", "BarrierPassed")
+
+
+def read_lines(path: Path, host: str) -> Iterator[Record]:
+    """A last line without its end is none: its writer was killed. Raises LabError for what is no record."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith("\n"):
+                return
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None
+            if not isinstance(record, dict) or not isinstance(record.get("t"), int) or "event" not in record:
+                raise LabError(host, f"line {number} of {path.name} is no record of a history", line[:200])
+            yield record
+
+
+def clock_of(records: Iterable[Record]) -> int | None:
+    """CLOCK_REALTIME of the worker's host at the worker's t = 0; None when it never started."""
+    return next((int(record["clock_ns"]) for record in records if record["event"] == "BarrierPassed"), None)
+
+
+def worker_records(records: list[Record], node: str, origin_ns: int) -> Iterator[Record]:
+    """Of one worker, named as the scenario's host, times counted from `origin_ns` (CLOCK_REALTIME)."""
+    began = clock_of(records)
+    shift = 0 if began is None else began - origin_ns
+    for record in records:
+        if record["event"] not in _OWN:
+            yield {**record, "t": max(0, record["t"] + shift), "node": node}
+
+
+def trace_records(records: Iterable[Record], switch: str, origin_ns: int) -> Iterator[Record]:
+    """Of the card, whose times are CLOCK_REALTIME; what it did before the start counts as t = 0."""
+    for record in records:
+        yield {**record, "t": max(0, record["t"] - origin_ns), "node": switch}

@@ -1,0 +1,99 @@
+"""Which host of the lab plays which host of the scenario, and the scenario with the addresses of its hardware. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from testbed.lab.model import Card, Inventory
+from testbed.scenario.clocks import TRUE_CLOCKS
+from testbed.scenario.model import Scenario
+from workloads.config import WorkerConfig
+from workloads.errors import LabError, ScenarioError
+
+__all__ = ["PROGRAMS", "choose_card", "localised", "places", "refuse_for_lab", "worker_of"]
+
+PROGRAMS = ("netreduce", "fpga")
+
+
+def refuse_for_lab(scenario: Scenario) -> None:
+    """What hardware that is not ours cannot be. Raises ScenarioError."""
+
+    def refuse(problem: str, key: str, found: str | None, allowed: str) -> ScenarioError:
+        return ScenarioError(problem, file=scenario.source, key=key, found=found, allowed=allowed)
+
+    if scenario.topology.kind != "rack":
+        raise refuse("a lab has one card between its hosts", "topology.kind", scenario.topology.kind, "rack")
+    if scenario.switch.program not in PROGRAMS:
+        raise refuse("a card runs this program only", "switch.program", scenario.switch.program, ", ".join(PROGRAMS))
+    if scenario.faults:
+        allowed = "none in world lab; emulated and simulated have them"
+        raise refuse("the cables of a lab cannot be struck", "faults", scenario.faults[0].name, allowed)
+    if scenario.background:
+        raise refuse("other tenants are not played in a lab", "background", scenario.background[0].name, "none")
+    if scenario.clocks != TRUE_CLOCKS:
+        raise refuse("only the simulated world has clocks of its own", "clocks", None, "--world simulated")
+    if scenario.trace:
+        raise refuse("a card does not tell every step of its tables", "trace", "true", "false")
+    if scenario.nics:
+        raise refuse("workers in a lab are endpoints of ours", "nics", scenario.nics[0][1], "soft")
+
+
+def choose_card(inventory: Inventory) -> Card:
+    """The first card that has ports. Raises ScenarioError."""
+    for card in inventory.cards.values():
+        if card.ports:
+            return card
+    raise ScenarioError(
+        "no card has ports", file=inventory.file, key="cards", allowed="a card with ports: [h1.data, ...]"
+    )
+
+
+def places(scenario: Scenario, inventory: Inventory, card: Card) -> dict[str, tuple[str, str]]:
+    """Host of the scenario -> (host of the lab, its interface): the one behind the port of the card that the scenario's
+    switch has it at. Raises ScenarioError."""
+    (switch,) = scenario.topology.switches
+    found = {}
+    for port, link, _ in scenario.topology.ports(switch.name):
+        if port >= len(card.ports):
+            raise ScenarioError(
+                f"card {card.name} has fewer ports than the scenario has hosts", file=inventory.file,
+                key=f"cards.{card.name}.ports", found=str(len(card.ports)),
+                allowed=f"{len(scenario.topology.hosts)} or more; or --set topology.hosts={len(card.ports)}",
+            )  # fmt: skip
+        found[link.a] = card.ports[port]
+    used = [host for host, _ in found.values()]
+    if len(set(used)) != len(used):
+        raise ScenarioError(
+            "two ports lead to one host", file=inventory.file, key=f"cards.{card.name}.ports", allowed="each host once"
+        )
+    return found
+
+
+def localised(scenario: Scenario, facts: Mapping[str, Mapping[str, Any]]) -> Scenario:
+    """The same scenario whose hosts have the MACs and, where there are any, the IP addresses of their interfaces. `facts`: by
+    host of the scenario. Raises LabError when two have the same."""
+    nodes, seen = [], dict[bytes, str]()
+    for node in scenario.topology.nodes:
+        found = facts.get(node.name)
+        if found is not None:
+            address = found.get("address")
+            ip = ipaddress.ip_address(address).packed if address else node.ip
+            node = replace(node, mac=bytes.fromhex(str(found["mac"]).replace(":", "")), ip=ip)
+            for value in (node.mac, node.ip):
+                other = seen.setdefault(value, node.name)
+                if other != node.name:
+                    raise LabError(node.name, f"its data interface has the same address as that of {other}: {found}")
+        nodes.append(node)
+    return replace(scenario, topology=replace(scenario.topology, nodes=tuple(nodes)))
+
+
+def worker_of(config: Any) -> WorkerConfig:
+    """Raises ScenarioError for workers that a lab does not run."""
+    if not isinstance(config, WorkerConfig) or config.phases:
+        raise ScenarioError(
+            "workers of this collective do not run in a lab", key="job.collective", allowed="netreduce, ring, shift"
+        )
+    return config

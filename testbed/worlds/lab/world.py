@@ -1,0 +1,283 @@
+"""The lab world: the plan of a scenario on hosts and a card that SSH leads to.
+
+check -> deploy -> lease -> program -> attach -> configure -> start -> workers at the barrier -> go -> collect -> release.
+Whatever fails, workers are stopped, the card passes nothing, and leases are given back.
+"""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from playbooks.lab import plays
+from testbed.history import Record
+from testbed.kernel.interruption import Interruption
+from testbed.lab import steps
+from testbed.lab.events import LabStep
+from testbed.lab.lab import Lab, Tell
+from testbed.lab.model import Card, Host, Inventory
+from testbed.lab.nodefile import dump_node_config
+from testbed.plan import Plan, make_plan
+from testbed.worlds.base import RunFacts
+from testbed.worlds.emulated.control import make_record
+from testbed.worlds.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
+from testbed.worlds.lab.cardside import configure_card, tell_card
+from testbed.worlds.lab.gathering import clock_of, read_lines, worker_records
+from testbed.worlds.lab.placing import choose_card, localised, places, refuse_for_lab, worker_of
+from workloads.errors import InternalError, LabError
+from workloads.machine import Event
+
+__all__ = ["LabWorld"]
+
+_READY_PATIENCE_S = 60.0
+_POLL_S = 0.2
+_GRACE_S = 5.0
+_LEASE_MARGIN_S = 300.0
+
+
+class LabWorld:
+    """The card gets its bitstream of the inventory; where there is none, it runs what is loaded."""
+
+    name = "lab"
+
+    def __init__(self, inventory: Inventory, tell: Tell | None = None, state: Path | None = None) -> None:
+        self._inventory, self._tell, self._state = inventory, tell, state
+        self.replay_options = f" --inventory {inventory.file}"
+
+    def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
+        """Records come when all is over. Raises ScenarioError for what a lab cannot be, before it touches anything; LabError
+        with the first host that failed; KeyboardInterrupt after SIGINT, with everything ended and given back."""
+        refuse_for_lab(plan.scenario)
+        for worker in plan.workers:
+            worker_of(worker)
+        card = choose_card(self._inventory)
+        seats = places(plan.scenario, self._inventory, card)
+        bitstream = plays.read_bitstream(card)
+        run_dir.mkdir(parents=True, exist_ok=True)
+
+        def tell(step: LabStep) -> None:
+            on_record(make_record(0, "world", step))
+            if self._tell is not None:
+                self._tell(step)
+
+        with Interruption() as interruption, Lab(self._inventory, tell, state=self._state) as lab, lab.owner.alone():
+            return _Run(plan, lab, card, seats, run_dir, on_record, interruption).go(bitstream)
+
+
+class _Run:
+    def __init__(
+        self,
+        plan: Plan,
+        lab: Lab,
+        card: Card,
+        seats: dict[str, tuple[str, str]],
+        run_dir: Path,
+        on_record: Callable[[Record], None],
+        interruption: Interruption,
+    ) -> None:
+        self._plan, self._lab, self._card, self._seats = plan, lab, card, seats
+        self._run_dir, self._on_record, self._check = run_dir, on_record, interruption.check
+        inventory = lab.inventory
+        self._card_host = inventory.hosts[card.host]
+        self._workers = [inventory.hosts[host] for host, _ in seats.values()]
+        self._hosts = list({host.name: host for host in [*self._workers, self._card_host]}.values())
+        self._role = {host: name for name, (host, _) in seats.items()}
+        """host of the lab -> host of the scenario"""
+        self._id = f"{plan.scenario.name[:60]}-{plan.scenario.seed}-{secrets.token_hex(4)}"
+        self._skipped: list[str] = []
+
+    def go(self, bitstream: bytes | None) -> RunFacts:
+        plays.check(self._lab, self._hosts, needs_version=False)
+        plays.deploy(self._lab, self._hosts)
+        self._check()
+        limit_s = self._plan.scenario.time_limit_ns / 1e9
+        self._kept = plays.held(self._lab, self._hosts)
+        plays.lease(self._lab, self._hosts, limit_s + _LEASE_MARGIN_S, "run")
+        with self._giving_back():
+            self._prepare(bitstream)
+            self._drive(limit_s)
+            plays.stop(self._lab, self._card.name)
+            self._collect()
+        return RunFacts(self._captures(), self._environment(), tuple(self._skipped), self._plan)
+
+    @contextmanager
+    def _giving_back(self) -> Iterator[None]:
+        """Leases end, and with them everything that lives by them; one that we had before stays. After a failure the card is
+        stopped first, and no second failure hides the first."""
+        ours = [host for host in self._hosts if host.name not in self._kept]
+        kept = [host for host in self._workers if host.name in self._kept]
+        try:
+            yield
+        except BaseException:
+            with suppress(LabError):
+                plays.stop(self._lab, self._card.name)
+            for step, act in self._endings():
+                self._lab.attempt(step, act, kept)
+            self._lab.attempt("release", steps.release(self._lab), ours)
+            raise
+        for step, act in self._endings():
+            self._lab.do(step, act, kept)
+        plays.release(self._lab, ours)
+        left = [
+            f"{host} runs {name}"
+            for host, found in plays.status(self._lab, self._hosts).items()
+            for name in (*found["running"], *(f"guard of {device}" for device in found["attached"]))
+            if name.startswith((f"{self._id}/", "guard"))
+        ]
+        if left:
+            self._tell(LeftoversFound(tuple(left)))
+
+    def _endings(self) -> tuple[tuple[str, Callable[[Host], steps.Done]], ...]:
+        """What the end of a lease would have done."""
+        labels = dict(self._seats.values())
+        stop = steps.asked(self._lab, "stop", run=self._id)
+        return ("stop", stop), ("detach", lambda host: steps.detach(self._lab, labels[host.name])(host))
+
+    def _prepare(self, bitstream: bytes | None) -> None:
+        if bitstream is not None:
+            plays.program(self._lab, self._card.name, bitstream)
+        self._check()
+        mtu = max(link.shape.mtu for link in self._plan.scenario.topology.links)
+        labels = dict(self._seats.values())
+        facts = self._lab.do(
+            "attach", lambda host: steps.attach(self._lab, labels[host.name], mtu)(host), self._workers
+        )
+        by_role = {self._role[host]: found for host, found in facts.items()}
+        self._plan = make_plan(localised(self._plan.scenario, by_role))
+        (switch,) = self._plan.switches
+        configure_card(self._lab, self._card, switch)
+        configs = {worker.name: worker for worker in self._plan.workers}
+
+        def start(host: Host) -> steps.Done:
+            device = host.interface(labels[host.name]).device
+            config = dump_node_config(worker_of(configs[self._role[host.name]]))
+            return steps.asked(
+                self._lab,
+                "prepare",
+                run=self._id,
+                name=self._role[host.name],
+                kind="worker",
+                device=device,
+                config=config,
+            )(host)
+
+        self._lab.do("prepare", start, [host for host in self._workers if self._role[host.name] in configs])
+        self._await_barrier()
+
+    def _await_barrier(self) -> None:
+        deadline = time.monotonic() + _READY_PATIENCE_S
+        waiting = list(self._workers)
+        while waiting:
+            self._check()
+            waiting = [host for host in waiting if not self._is_ready(host)]
+            if waiting and time.monotonic() > deadline:
+                raise LabError(waiting[0].name, f"its worker was not ready within {_READY_PATIENCE_S:g} s")
+            time.sleep(_POLL_S if waiting else 0)
+
+    def _is_ready(self, host: Host) -> bool:
+        """Raises LabError when the worker ended instead."""
+        role = self._role[host.name]
+        agent = self._lab.agent(host)
+        found = agent.ask("status", run=self._id)[role]
+        if found["exit"] is not None:
+            raise LabError(host.name, f"its worker ended with exit status {found['exit']}", found["errors"])
+        return bool(agent.ask("ready", run=self._id)[role])
+
+    def _drive(self, limit_s: float) -> None:
+        self._lab.do("go", steps.asked(self._lab, "go", run=self._id), self._workers)
+        deadline = time.monotonic() + limit_s
+        running, give_up = list(self._workers), deadline
+        self._exits: dict[str, dict[str, Any]] = {}
+        while running:
+            self._check()
+            for host in list(running):
+                found = self._lab.agent(host).ask("status", run=self._id)[self._role[host.name]]
+                if found["exit"] is not None or found["state"]:
+                    self._exits[host.name] = found
+                    running.remove(host)
+                if found["exit"] or found["state"] == "failed":
+                    give_up = min(give_up, time.monotonic() + self._grace_s())
+            if running and give_up < deadline and time.monotonic() > give_up:
+                break
+            if running and time.monotonic() > deadline:
+                unfinished = tuple(sorted(self._role[host.name] for host in running))
+                self._tell(TimeLimitReached(int(limit_s * 1e9), unfinished), int(limit_s * 1e9))
+                break
+            time.sleep(_POLL_S if running else 0)
+        statuses = self._lab.do("stop", steps.asked(self._lab, "stop", run=self._id), self._workers)
+        for name, ended in statuses.items():
+            exited = self._exits.setdefault(name, {"state": "", "errors": ""})
+            exited["exit"] = ended[self._role[name]]
+
+    def _grace_s(self) -> float:
+        """How long the others may take to notice a failure: all their attempts, twice."""
+        transport = self._plan.scenario.transport
+        rto_s = 4.096e-6 * (1 << transport.timeout_code) if transport.timeout_code else 0.0
+        return max(_GRACE_S, 2 * rto_s * (transport.retry_count + 1))
+
+    def _tell(self, event: Event, t: int = 0) -> None:
+        self._on_record(make_record(t, "world", event))
+
+    def _collect(self) -> None:
+        folder = self._run_dir / "hosts"
+        files = self._lab.do("collect", steps.collect(self._lab, self._id, folder), self._workers)
+        histories: dict[str, list[Record]] = {}
+        for host, paths in files.items():
+            role = self._role[host]
+            history = next((path for path in paths if path.name == f"{host}-{role}.jsonl"), None)
+            if history is None:
+                raise LabError(host, f"its worker left no history ({', '.join(path.name for path in paths)})")
+            histories[host] = list(read_lines(history, host))
+        starts = [clock for records in histories.values() if (clock := clock_of(records)) is not None]
+        if not starts:
+            raise InternalError("no worker passed the barrier")
+        origin = min(starts)
+        self._tell(TrafficStarted(len(histories) + 1))
+        for host, records in histories.items():
+            role = self._role[host]
+            self._tell(NodeStarted(role, "host", "lab"))
+            for record in worker_records(records, role, origin):
+                self._on_record(record)
+            found = self._exits.get(host)
+            if found is not None:
+                self._tell(NodeExited(role, found["exit"], found["exit"] in (0, 1), found["errors"]))
+                if found["exit"] not in (0, 1):
+                    raise LabError(host, f"its worker ended with exit status {found['exit']}", found["errors"])
+        self._tell_card(folder, origin)
+        self._lab.do("remove", steps.asked(self._lab, "remove", run=self._id), self._workers)
+
+    def _tell_card(self, folder: Path, origin: int) -> None:
+        (switch,) = self._plan.switches
+        self._tell(NodeStarted(switch.name, "switch", "card"))
+        capture = self._run_dir / f"{switch.name}.pcapng" if self._plan.scenario.capture else None
+        skipped = tell_card(self._lab, self._card, switch.name, folder, origin, self._on_record, capture)
+        self._skipped += skipped
+        if skipped:
+            self._skipped.append("transparency: nobody captured between the hosts and the card")
+            if len(self._exits) == len(self._workers) and all(found["exit"] == 0 for found in self._exits.values()):
+                self._skipped.append("liveness: all workers finished; the card tells not what is left in its slots")
+
+    def _captures(self) -> tuple[Path, ...]:
+        paths = [self._run_dir / f"{switch.name}.pcapng" for switch in self._plan.switches]
+        return tuple(path for path in paths if path.exists())
+
+    def _environment(self) -> dict[str, str]:
+        import numpy
+
+        hosts = self._names(self._workers)
+        return {
+            "python": platform.python_version(),
+            "numpy": numpy.__version__,
+            "lab": self._lab.inventory.name,
+            "hosts": hosts,
+            "card": f"{self._card.name} of {self._card_host.name}",
+            "faults": "none: hardware",
+        }
+
+    def _names(self, hosts: Sequence[Host]) -> str:
+        return ", ".join(host.name for host in hosts)

@@ -1,0 +1,68 @@
+"""Planted bugs of datagram protocols: the hunter finds each, and by a check that means something."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.hunt.judge import CRASH
+from testbed.hunt.runner import Prey, run_hunt
+from testbed.hunt.slot_rules import SLOT_RULES
+from testbed.hunt.state import Store
+from tests.support.datagram_planted import DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED
+from tests.support.switchml_mutants import MUTANTS
+
+SEED, SCHEDULES = 1, 1000
+QUICK = {
+    "switchml": ("NoShadowCopy", "NeverForgets", "FirstByCount", "versions_begin_anew", "takes_any_result"),
+    "atp": ("partial merged twice", "FreesBeforeTheResult", "FreesOnEveryResult", "ReclaimsNothing"),
+    "esa": ("PreemptsOnATie", "FreesForAnyJob", "ReclaimsNothing", "EvictsToTheWrongServer"),
+}
+"""found within a few schedules; the others are for long"""
+CHECKS = {"bit_exact", "exactly_once", "liveness", "credit_bound", "slots_private", CRASH, *SLOT_RULES}
+ASKED_FOR = {
+    "switchml": {
+        "version bit not continued across tensors": "versions_begin_anew",
+        "seen not cleared in the other version": "NeverForgets",
+        "first writer by count": "FirstByCount",
+        "shadow copy shared": "NoShadowCopy",
+    },
+    "atp": {
+        "partial merged twice at the server": "partial merged twice",
+        "slot freed before the result is safe": "FreesBeforeTheResult",
+        "ghost slot never drained": "ReclaimsNothing",
+        "ACK that frees a foreign slot": "FreesOnEveryResult",
+    },
+    "esa": {
+        "partial merged twice at the server": "partial merged twice",
+        "preemption on equal priority": "PreemptsOnATie",
+        "ghost slot never drained": "ReclaimsNothing",
+        "ACK that frees a foreign slot": "FreesForAnyJob",
+    },
+}
+
+
+@pytest.mark.parametrize("program", DATAGRAM_PLANTED)
+def test_what_was_asked_for_is_planted(program):
+    assert set(ASKED_FOR[program].values()) <= set(DATAGRAM_PLANTED[program])
+    assert set(QUICK[program]) <= set(DATAGRAM_PLANTED[program])
+
+
+def test_every_broken_switchml_program_is_hunted_or_says_why_not():
+    planted, left_out = DATAGRAM_PLANTED["switchml"], DATAGRAM_NOT_HUNTED["switchml"]
+    assert {mutant.__name__ for mutant in MUTANTS} <= {*planted, *left_out}
+    assert not set(left_out) & set(planted)
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        pytest.param(program, name, marks=[] if name in QUICK[program] else [pytest.mark.slow])
+        for program, planted in DATAGRAM_PLANTED.items()
+        for name in planted
+    ],
+)
+def test_a_planted_bug_is_found(program, name):
+    prey = Prey(SEED, SCHEDULES, program=program, kind=program)
+    found = run_hunt(prey, 1, Store(), machines=DATAGRAM_PLANTED[program][name])
+    assert found.failure is not None
+    assert found.failure.check in CHECKS, found.failure

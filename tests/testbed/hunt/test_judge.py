@@ -1,0 +1,34 @@
+"""What is excused when a node is killed: the jobs that it has to do with, and no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from switch_nodes.switchml import SwitchMlProgram
+from testbed.faults.model import Drop, Kill, Match, Window
+from testbed.hunt.judge import Machines, run_and_judge
+from testbed.hunt.survival_datagrams import must_end_ns
+from tests.support.switchml_mutants import NoReplay
+from tests.testbed.hunt.test_survival_datagrams import calm
+from topologies import Direction
+
+
+def with_a_job_killed(create=SwitchMlProgram):
+    """h1 and h2 have a job and h1 dies, h3 loses the first result of the other job."""
+    lost = Drop("d", ("h3-s1",), (Direction.DOWN,), match=Match(attempt=1))
+    scenario = calm(Kill("k", "h1", Window(1)), lost)
+    limit = must_end_ns(scenario)
+    assert limit is not None
+    return run_and_judge(replace(scenario, time_limit_ns=limit), Machines(create=create))
+
+
+def test_a_job_whose_worker_is_dead_may_hang():
+    failure, history = with_a_job_killed()
+    assert failure is None
+    assert {record["node"] for record in history if record["event"] == "WorkerFinished"} == {"h3", "h4"}
+
+
+def test_a_job_beside_it_may_not():
+    failure, _ = with_a_job_killed(NoReplay)
+    assert failure is not None
+    assert failure.check == "liveness"

@@ -1,0 +1,165 @@
+"""Until when a schedule without retry budget must have ended: each part of the argument moves the bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testbed.faults.model import Delay, Drop, Duplicate, Kill, Loss, Match, Pause, RateChange, Reorder, Window
+from testbed.hunt.fate import excused, may_fail, unsurvivable
+from testbed.hunt.survival_datagrams import copies_of, must_end_ns, rounds, travel_ns, window_of
+from testbed.plan import make_plan
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from topologies import DIRECTIONS, Direction, LinkShape, rack, spine_leaf
+
+MS = 1_000_000
+SHAPE = LinkShape(rate_bps=1_000_000_000, delay_ns=1000)
+UP = (Direction.UP,)
+
+
+def calm(*faults, hosts=4, copies=2, **job) -> Scenario:
+    told = {"size_bytes": 256 * 8, "dtype": "int32", "window_packets": 4, **job}
+    return Scenario(
+        name="x", topology=rack(hosts, SHAPE), link=SHAPE, faults=faults, capture=False,
+        transport=Transport(path_mtu=256, rto_ns=10 * MS), switch=SwitchOptions(program="switchml", memory=64),
+        job=Job(collective="switchml", copies=copies, **told),
+    )  # fmt: skip
+
+
+def window(scenario) -> int:
+    return window_of(scenario, scenario.all_jobs[0])
+
+
+def rounds_of(scenario) -> int:
+    return rounds(scenario, scenario.all_jobs[0])
+
+
+def end(*faults, **job) -> int:
+    found = must_end_ns(calm(*faults, **job))
+    assert found is not None
+    return found
+
+
+def atp(*faults, kind="atp", leaves=False, aimd=False, **job) -> Scenario:
+    """Two workers and a server, for each of two jobs."""
+    told = {"size_bytes": 256 * 8, "dtype": "int32", "window_packets": 4, **job}
+    base = Job(collective=kind, server="h6")
+    jobs = tuple(
+        replace(base, name=f"job{n + 1}", number=n + 1, seed_offset=n, hosts=hosts, server=server, **told)
+        for n, (hosts, server) in enumerate(((("h1", "h2"), "h3"), (("h4", "h5"), "h6")))
+    )
+    return Scenario(
+        name="x", topology=spine_leaf([3, 3], 1, SHAPE) if leaves else rack(6, SHAPE), link=SHAPE, faults=faults,
+        transport=Transport(path_mtu=256, rto_ns=10 * MS, aimd=aimd), switch=SwitchOptions(program=kind, memory=64),
+        job=base, jobs=jobs, capture=False,
+    )  # fmt: skip
+
+
+def test_rounds_are_blocks_by_window_and_floats_take_a_window_more():
+    assert window(calm()) == 4
+    assert window(replace(calm(), switch=SwitchOptions(program="switchml", memory=8))) == 2
+    assert window(calm(size_bytes=300)) == 2
+    assert rounds_of(calm()) == 2
+    assert rounds_of(calm(iterations=3)) == 6
+    assert rounds_of(calm(dtype="float32")) == 3
+    assert rounds_of(calm(size_bytes=300, dtype="float32")) == 2
+
+
+def test_what_takes_packets_away_counts_until_it_ends():
+    loss = Loss("l", ("h1-s1",), window=Window(0, 50 * MS), rate=0.5)
+    assert end() + 50 * MS <= end(loss) <= end() + 52 * MS
+    assert end() + 7 * MS <= end(Pause("p", "s1", Window(0, 7 * MS))) <= end() + 8 * MS
+    assert must_end_ns(calm(replace(loss, window=Window()))) is None
+    assert unsurvivable(calm(replace(loss, window=Window()))) == "a fault that takes packets away has no end"
+
+
+def test_attempts_make_every_round_longer_for_each_direction():
+    drop = Drop("d", ("h1-s1", "h2-s1"), UP, match=Match(attempt=2))
+    one, both = end(drop) - end(), end(replace(drop, directions=DIRECTIONS)) - end()
+    assert one > 2 * 16 * 10 * MS  # two rounds
+    assert both > 2 * one
+
+
+def test_queues_that_drop_take_more_rounds():
+    short = replace(SHAPE, queue_packets=1)
+    scenario = replace(calm(), topology=rack(4, short), link=short)
+    assert (must_end_ns(scenario) or 0) - end() > 2 * 16 * 10 * MS
+
+
+def test_trouble_makes_waits_longer_by_a_hundredth_of_it():
+    near, far = (Loss("l", ("h1-s1",), window=Window(0, stop), rate=0.5) for stop in (100 * MS, 1100 * MS))
+    more = end(far) - end(near) - 1000 * MS
+    assert 2 * 10 * MS <= more <= 2.2 * 10 * MS  # in each of two rounds
+
+
+def test_servers_take_more_waits_a_round_and_reminders_more_again():
+    one, two, esa = (must_end_ns(atp(**how)) or 0 for how in ({}, {"leaves": True}, {"kind": "esa"}))
+    assert end() < one < two < esa
+
+
+def test_aimd_may_take_a_round_for_every_packet():
+    assert rounds_of(atp()) == 2
+    assert rounds_of(atp(aimd=True)) == 8
+    assert rounds_of(calm()) == 2
+
+
+def test_a_server_dies_with_its_jobs_alone():
+    scenario = atp(Kill("k", "h3", Window(MS)))
+    assert may_fail(scenario) == "a node is killed"
+    assert excused(make_plan(scenario)) == {"h1", "h2"}
+    leaf = atp(Kill("k", "leaf1", Window(MS)), leaves=True)
+    assert excused(make_plan(leaf)) == {"h1", "h2", "h4", "h5"}
+
+
+def test_sums_that_may_overflow_are_excused_where_they_may():
+    scenario = atp()
+    scenario = replace(scenario, jobs=(scenario.jobs[0], replace(scenario.jobs[1], dtype="int32sat")))
+    assert may_fail(scenario) == "a sum may leave int32, which is told"
+    assert excused(make_plan(scenario)) == {"h4", "h5"}
+
+
+def test_copies_are_doubled_again_on_each_tier():
+    both = Duplicate("d", ("h1-leaf1", "leaf1-spine1"), UP, rate=1.0)
+    assert copies_of(atp(both, leaves=True)) == 4
+    assert copies_of(atp(replace(both, links=("h1-leaf1",)), leaves=True)) == 2
+    assert copies_of(calm(Duplicate("d", ("h1-s1",), DIRECTIONS, rate=0.5))) == 2.25
+
+
+@pytest.mark.parametrize(
+    ("fault", "more"),
+    [
+        (Delay("d", ("h1-s1",), delay_ns=300, jitter_ns=200), 4 * 500),
+        (Reorder("r", ("h1-s1",), delay_ns=700), 4 * 700),
+    ],
+)
+def test_what_holds_packets_back_makes_the_way_longer(fault, more):
+    assert travel_ns(calm(fault)) == travel_ns(calm()) + more
+
+
+def test_copies_and_slow_links_make_the_way_longer():
+    plain = travel_ns(calm())
+    assert travel_ns(calm(Duplicate("d", ("h1-s1",), UP, rate=1.0))) > plain
+    assert travel_ns(calm(RateChange("r", ("h1-s1",), window=Window(0, 1), rate_bps=1_000_000))) > 100 * plain
+
+
+def test_a_straggler_holds_up_every_iteration():
+    late = {"straggle_rank": 1, "straggle_ns": 5 * MS}
+    assert 4 * 5 * MS <= end(iterations=3, **late) - end(iterations=3) <= 21 * MS  # one to spare
+
+
+def test_a_time_limit_before_the_end_is_none():
+    assert unsurvivable(replace(calm(), time_limit_ns=end())) is None
+    assert (
+        unsurvivable(replace(calm(), time_limit_ns=end() - 1))
+        == f"it may take {end()} ns; its time limit is {end() - 1} ns"
+    )
+
+
+def test_only_kills_excuse_and_only_the_jobs_that_they_hit():
+    assert may_fail(calm(Loss("l", ("h1-s1",), window=Window(0, MS)))) is None
+    host, switch = calm(Kill("k", "h3", Window(MS))), calm(Kill("k", "s1", Window(MS, 2 * MS)))
+    assert may_fail(host) == may_fail(switch) == "a node is killed"
+    assert excused(make_plan(host)) == {"h3", "h4"}
+    assert excused(make_plan(switch)) == {"h1", "h2", "h3", "h4"}
+    assert excused(make_plan(calm())) == frozenset()

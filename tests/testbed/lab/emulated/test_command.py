@@ -1,0 +1,76 @@
+"""An emulated lab comes up, goes down, and leaves nothing: also when its keeper is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from testbed.cleanup import clean
+from testbed.kernel.processes import ProcessId, is_alive, send_signal
+from testbed.lab.emulated.command import ask_keeper, emulated_inventory, lab_down, lab_folder, lab_up
+from testbed.lab.emulated.shape import LabShape, inventory_text
+from testbed.lab.inventory import parse_inventory
+from testbed.ledger import ProcessEntry, read_ledger
+from tests.support.labs import lab_of, require_lab
+from workloads.errors import LabError
+
+
+def _processes(folder: Path) -> list[ProcessId]:
+    owner, entries = read_ledger(folder)
+    assert owner is not None
+    return [owner.process, *(entry.process for entry in entries if isinstance(entry, ProcessEntry))]
+
+
+@pytest.mark.root
+def test_nothing_is_left_of_it() -> None:
+    require_lab()
+    shape = LabShape(f"n{os.getpid()}", hosts=2, card=False)
+    folder = lab_folder(shape.name)
+    with lab_of(shape) as inventory:
+        assert emulated_inventory(shape.name) == inventory
+        processes = _processes(folder)
+        assert len(processes) == 1 + 2 * 3
+        assert all(is_alive(process) for process in processes)
+        assert inventory.stat().st_mode & 0o077 == 0
+        assert (folder / "id_ed25519").stat().st_mode & 0o777 == 0o600
+        with pytest.raises(LabError, match=r"this lab is up: .*; first: tb lab down"):
+            lab_up(shape)
+        with pytest.raises(LabError, match="not understood"):
+            ask_keeper(folder, {"op": "cycle", "host": "h9"})
+    assert not folder.exists()
+    assert not any(is_alive(process) for process in processes)
+    assert emulated_inventory(shape.name) is None
+
+
+@pytest.mark.root
+def test_hosts_end_with_their_keeper() -> None:
+    require_lab()
+    shape = LabShape(f"k{os.getpid()}", hosts=2, card=False)
+    folder = lab_folder(shape.name)
+    with pytest.raises(LabError, match="no such lab is up"), lab_of(shape):  # noqa: PT012
+        processes = _processes(folder)
+        assert clean(folder.name + "x") == ()
+        assert send_signal(processes[0], signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while any(is_alive(process) for process in processes):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert emulated_inventory(shape.name) is None
+        assert folder.exists()
+        assert f"folder {folder}" in lab_down(shape.name)
+        assert not folder.exists()
+
+
+@pytest.mark.parametrize("shape", [LabShape(), LabShape(hosts=32), LabShape(card=False), LabShape(tunnels=True)])
+def test_what_it_writes_is_an_inventory(shape: LabShape) -> None:
+    text = inventory_text(shape, "/proc/1/ns/net", ["/usr/bin/python3", "/x y/power.py", "/run/l"])
+    inventory = parse_inventory(text, "lab.yaml", Path("/run/l"))
+    assert tuple(inventory.hosts) == shape.all_hosts
+    assert len({host.address for host in inventory.hosts.values()}) == len(inventory.hosts)
+    for card in inventory.cards.values():
+        assert len(card.ports) == (0 if shape.tunnels else shape.hosts)
+        assert (card.tunnel is not None) == shape.tunnels

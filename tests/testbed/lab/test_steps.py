@@ -1,0 +1,253 @@
+"""Steps against an emulated lab: what is wrong with a host is told with its name, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbooks.lab import plays
+from switch_nodes.fpga.bitstream import reference_bitstream
+from testbed.lab.inventory import load_inventory
+from testbed.lab.lab import Lab
+from testbed.lab.package import build_package
+from testbed.lab.transfer import local_name, receive, send
+from tests.support.labs import changed, environment, using
+from workloads.errors import LabError
+
+pytestmark = pytest.mark.root
+_BITS = reference_bitstream()
+_SHA = hashlib.sha256(_BITS).hexdigest()
+
+
+def _failure(act: Callable[[], Any]) -> LabError:
+    with pytest.raises(LabError) as told:
+        act()
+    assert told.value.exit_code == 75
+    return told.value
+
+
+def test_a_clock_that_is_wrong(small_lab: Path, tmp_path: Path) -> None:
+    with using(load_inventory(small_lab), tmp_path) as (lab, seen):
+        error = _failure(lambda: plays.check(lab, lab.inventory.select()))
+        assert re.fullmatch(r"h3: its clock is (4\.9|5\.0|5\.1) s ahead of ours; allowed: 1 s", str(error))
+        assert seen.verdicts("check") == {"h1": "unchanged", "h2": "unchanged", "h3": "failed", "f1": "unchanged"}
+
+
+def test_an_interface_that_is_missing(small_lab: Path, tmp_path: Path) -> None:
+    inventory = changed(small_lab, ("device: d0, mtu: 9000, switch_port: fpga0/1", "device: d7"))
+    with using(inventory, tmp_path) as (lab, seen):
+        error = _failure(lambda: plays.check(lab, inventory.select(["h1", "h2"])))
+        assert str(error) == "h2: interface data: there is no d7"
+        assert seen.verdicts("check") == {"h1": "unchanged", "h2": "failed"}
+
+
+def test_a_host_that_hangs_delays_no_other(small_lab: Path, tmp_path: Path) -> None:
+    inventory = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("base:", "connect_timeout: 3s\n  base:"))
+    with using(inventory, tmp_path) as (lab, seen):
+        error = _failure(lambda: plays.check(lab, inventory.select(["h1", "h2", "f1"])))
+        assert str(error) == "h1: unreachable: 10.98.0.99 port 22 did not answer within 3 s"
+        assert seen.hosts[-1] == "h1"
+        assert sorted(seen.hosts) == ["f1", "h1", "h2"]
+
+
+def test_a_disk_that_is_full(small_lab: Path, tmp_path: Path) -> None:
+    with using(load_inventory(small_lab), tmp_path) as (lab, _):
+        host = lab.inventory.hosts["h2"]
+        shell = lab.shell(host)
+        free = int(shell.run(["df", "-P", "-k", host.base]).text.split()[-3])
+        shell.run(["fallocate", "-l", str((free - 512) * 1024), f"{host.base}/filler"])
+        try:
+            for act in (plays.check, plays.deploy):
+                error = _failure(lambda act=act: act(lab, [host]))  # type: ignore[misc]
+                assert error.host == "h2"
+                assert error.problem.startswith("its disk is full: 0 MiB free at /run/ina-lab, needed: ")
+            error = _failure(lambda: send(shell, os.urandom(2 << 20), f"{host.base}/packages/x"))
+            assert error.problem.startswith("file transfer: ")
+            assert error.problem.endswith("; its disk is full (/run/ina-lab)")
+            assert shell.run(["ls", "-A", f"{host.base}/packages"]).text == ""
+        finally:
+            shell.run(["rm", f"{host.base}/filler"])
+
+
+def test_deploying_again_changes_nothing(deployed_lab: Path, tmp_path: Path) -> None:
+    with using(load_inventory(deployed_lab), tmp_path) as (lab, seen):
+        assert plays.deploy(lab, lab.inventory.select(["h1"])) == {"h1": build_package().version}
+        assert seen.steps[0].verdict == "unchanged"
+        facts = plays.check(lab, lab.inventory.select(["h1"]))["h1"]
+        assert facts["deployed"] == build_package().version
+        hello = plays.status(lab, lab.inventory.select(["h1"]))["h1"]
+        assert hello["uid"] == facts["user"] != 0
+
+
+def test_a_host_with_another_version(deployed_lab: Path, tmp_path: Path) -> None:
+    with using(load_inventory(deployed_lab), tmp_path) as (lab, _):
+        host, version = lab.inventory.hosts["h1"], build_package().version
+        lab.shell(host).run(["ln", "-sfn", "deploy/0123456789abcdef", f"{host.base}/current"])
+        error = _failure(lambda: plays.check(lab, [host]))
+        assert str(error) == (
+            f"h1: it has version 0123456789abcdef of this package, here is {version}; first: tb lab deploy"
+        )
+        assert plays.deploy(lab, [host]) == {"h1": version}
+        plays.check(lab, [host])
+
+
+def test_a_host_without_an_agent(small_lab: Path, tmp_path: Path) -> None:
+    with using(load_inventory(small_lab), tmp_path) as (lab, _):
+        error = _failure(lambda: plays.status(lab, lab.inventory.select(["h3"])))
+        assert str(error) == "h3: our package is not installed there; first: tb lab deploy"
+
+
+def test_a_card_that_is_leased_by_another(deployed_lab: Path, tmp_path: Path) -> None:
+    inventory = load_inventory(deployed_lab)
+    hosts = inventory.select(["h1", "f1"])
+    with using(inventory, tmp_path / "ann") as (ann, _), using(inventory, tmp_path / "bob") as (bob, seen):
+        bob.owner.name = "bob@elsewhere"
+        ann.owner.name = "ann@here"
+        plays.lease(ann, [inventory.hosts["f1"]], 60)
+        try:
+            error = _failure(lambda: plays.lease(bob, hosts, 60))
+            assert error.host == "f1"
+            assert error.problem.startswith("host is leased by ann@here for another ")
+            assert seen.verdicts("release") == {"h1": "done"}, "all or none"
+            error = _failure(lambda: plays.program(bob, "fpga0", _BITS))
+            assert error.problem.startswith("card fpga0 is leased by ann@here for another ")
+            leases = plays.status(bob, [inventory.hosts["f1"]])["f1"]["leases"]
+            assert {lease["owner"] for lease in leases} == {"ann@here"}
+            plays.release(bob, [inventory.hosts["f1"]], by_force=True)
+            assert seen.steps[-1].detail == "host was leased by ann@here; card fpga0 was leased by ann@here"
+            plays.lease(bob, [inventory.hosts["f1"]], 60)
+            plays.release(bob, [inventory.hosts["f1"]])
+        finally:
+            plays.release(ann, [inventory.hosts["f1"]])
+
+
+def _program(lab_file: Path, bitstream: Path, state: Path) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-P", "-m", "testbed", "lab", "program", "fpga0", "--bitstream", str(bitstream)]
+    return subprocess.Popen(
+        [*argv, "--inventory", str(lab_file)],
+        env=environment(XDG_STATE_HOME=str(state)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_client_that_is_killed_while_it_programs(deployed_lab: Path, tmp_path: Path) -> None:
+    """The card takes some time to load; the client is killed meanwhile, with nothing that it could do about it."""
+    bits = reference_bitstream(version="2.0")
+    (tmp_path / "card.bit").write_bytes(bits)
+    with using(load_inventory(deployed_lab), tmp_path / "ina-testbed") as (lab, seen):
+        host = lab.inventory.hosts["f1"]
+        plays.lease(lab, [host], 60)
+        try:
+            client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
+            _until(lambda: bool(lab.agent(host).ask("cards")[0]["busy"]))
+            client.send_signal(signal.SIGKILL)
+            client.wait()
+            # The agent goes on without it; who comes meanwhile is told.
+            assert "is busy: programming" in _failure(lambda: plays.reset(lab, "fpga0")).problem
+            _until(lambda: not lab.agent(host).ask("cards")[0]["busy"])
+            plays.program(lab, "fpga0", bits)
+            assert seen.steps[-1].verdict == "unchanged", "the next run finds it done"
+            (card,) = lab.agent(host).ask("cards")
+            assert (card["state"], card["bitstream"]) == ("programmed", hashlib.sha256(bits).hexdigest())
+        finally:
+            plays.release(lab, [host])
+
+
+def _kill_agent(lab: Lab) -> None:
+    host = lab.inventory.hosts["f1"]
+    pid = lab.agent(host).ask("hello")["pid"]
+    lab.shell(host).run(["kill", "-9", str(pid)])
+    lab.forget_agent(host)
+
+
+@pytest.mark.slow
+def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path) -> None:
+    bits = reference_bitstream(version="3.0")
+    (tmp_path / "card.bit").write_bytes(bits)
+    with using(load_inventory(deployed_lab), tmp_path / "ina-testbed") as (lab, _):
+        host = lab.inventory.hosts["f1"]
+        plays.lease(lab, [host], 60)
+        try:
+            client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
+            _until(lambda: bool(lab.agent(host).ask("cards")[0]["busy"]))
+            _kill_agent(lab)
+            said = client.communicate(timeout=60)[0].decode()
+            assert client.returncode == 75, said
+            assert "tb: f1: its agent ended during `program`" in said
+            assert "no agent runs" in _failure(lambda: plays.status(lab, [host])).problem
+            lab.forget_agent(host)
+            plays.deploy(lab, [host])
+            assert lab.agent(host).ask("cards")[0]["state"] == "half-programmed"
+            error = _failure(lambda: plays.start(lab, "fpga0"))
+            assert error.problem == (
+                "card fpga0 is half programmed (its agent died while it was programmed); program it again: tb lab program"
+            )
+            plays.program(lab, "fpga0", bits)
+            assert lab.agent(host).ask("cards")[0]["state"] == "programmed"
+        finally:
+            plays.release(lab, [host])
+
+
+def test_power_cycling_ends_what_ran_and_keeps_what_was_stored(deployed_lab: Path, tmp_path: Path) -> None:
+    with using(load_inventory(deployed_lab), tmp_path) as (lab, seen):
+        host = lab.inventory.hosts["h1"]
+        plays.power_cycle(lab, [host])
+        assert seen.verdicts("power-cycle") == {"h1": "done"}
+        assert "no agent runs" in _failure(lambda: plays.status(lab, [host])).problem
+        lab.forget_agent(host)
+        plays.deploy(lab, [host])
+        assert seen.steps[-1].detail == f"{build_package().version}, agent started"
+
+
+def test_files_of_hosts_lead_nowhere_else(small_lab: Path, tmp_path: Path) -> None:
+    for name in ("../x", "a/b", "..", "", None, "-", ".ssh"):
+        assert "allowed: letters" in _failure(lambda name=name: local_name("h1", name)).problem  # type: ignore[misc]
+    with using(load_inventory(small_lab), tmp_path / "state") as (lab, _):
+        shell = lab.shell(lab.inventory.hosts["h2"])
+        shell.run(["sh", "-c", "cd /run/ina-lab && ln -sf /etc/passwd link && head -c 5000 /dev/zero > big"])
+        target = tmp_path / "got"
+        assert "is no plain file" in _failure(lambda: receive(shell, "/run/ina-lab/link", target)).problem
+        assert "more than 4999 bytes" in _failure(lambda: receive(shell, "/run/ina-lab/big", target, most=4999)).problem
+        assert (
+            "is not what the host said"
+            in _failure(lambda: receive(shell, "/run/ina-lab/big", target, sha256="0" * 64)).problem
+        )
+        assert not target.exists()
+        assert receive(shell, "/run/ina-lab/big", target) == 5000
+
+
+def test_one_command_of_a_user_at_a_time(small_lab: Path, tmp_path: Path) -> None:
+    inventory = load_inventory(small_lab)
+    with using(inventory, tmp_path) as (one, _), using(inventory, tmp_path) as (other, _):
+        with one.owner.alone():
+            error = _failure(lambda: other.owner.alone().__enter__())
+            assert error.problem == f"another command of yours uses this lab (process {os.getpid()})"
+        with other.owner.alone():
+            pass
+
+
+def test_tokens_are_ours_alone(small_lab: Path, tmp_path: Path) -> None:
+    inventory = load_inventory(small_lab)
+    with using(inventory, tmp_path / "a") as (one, _), using(inventory, tmp_path / "b") as (other, _):
+        assert one.owner.token("f1", "host") != other.owner.token("f1", "host")
+        assert one.owner.token("f1", "host") != one.owner.token("f1", "card fpga0")
+        with using(inventory, tmp_path / "a") as (again, _):
+            assert again.owner.token("f1", "host") == one.owner.token("f1", "host")
+    assert (tmp_path / "a" / "lab-secret").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,39 @@
+"""Files of hosts and card -> one history on one clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.worlds.lab.gathering import clock_of, read_lines, trace_records, worker_records
+from workloads.errors import LabError
+
+
+def test_times_count_from_the_first_start() -> None:
+    records = [
+        {"t": 0, "event": "BarrierReached"},
+        {"t": 0, "event": "BarrierPassed", "clock_ns": 1_000_500},
+        {"t": 7, "event": "WorkerFinished"},
+    ]
+    assert clock_of(records) == 1_000_500
+    assert list(worker_records(records, "h2", 1_000_000)) == [{"t": 507, "event": "WorkerFinished", "node": "h2"}]
+    trace = [{"t": 999_000, "node": "card", "event": "A"}, {"t": 1_000_600, "node": "card", "event": "B"}]
+    assert [(record["t"], record["node"]) for record in trace_records(trace, "s1", 1_000_000)] == [
+        (0, "s1"),
+        (600, "s1"),
+    ]
+
+
+def test_a_line_without_its_end_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "h1.jsonl"
+    path.write_text('{"t": 1, "event": "A"}\n{"t": 2, "ev')
+    assert list(read_lines(path, "h1")) == [{"t": 1, "event": "A"}]
+
+
+@pytest.mark.parametrize("line", ["[]", "x", '{"event": "A"}', '{"t": "1", "event": "A"}'])
+def test_what_is_no_record(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "h1.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(LabError, match=r"h1: line 1 of h1.jsonl is no record"):
+        list(read_lines(path, "h1"))

@@ -1,0 +1,78 @@
+"""Which host of the lab plays which of the scenario, and what a lab refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.lab.inventory import parse_inventory
+from testbed.plan import make_plan
+from testbed.scenario import parse_scenario
+from testbed.worlds.lab.placing import choose_card, localised, places, refuse_for_lab, worker_of
+from workloads.errors import LabError, ScenarioError
+
+_INVENTORY = """\
+name: bench
+defaults: {interfaces: {data: {device: eth1}}}
+hosts: {a: {address: a}, b: {address: b}, f: {address: f}}
+cards: {fpga0: {host: f, transport: "unix:/run/c", ports: [b.data, a.data]}}
+"""
+_SCENARIO = "name: s\nworld: lab\ntopology: {kind: rack, hosts: 2}\n"
+
+
+def _scenario(more: str = "", base: str = _SCENARIO):  # type: ignore[no-untyped-def]
+    return parse_scenario(base + more, "s.yaml")
+
+
+def test_hosts_sit_where_their_cables_end() -> None:
+    inventory = parse_inventory(_INVENTORY, "lab.yaml", Path("/"))
+    card = choose_card(inventory)
+    assert places(_scenario(), inventory, card) == {"h1": ("b", "data"), "h2": ("a", "data")}
+    with pytest.raises(ScenarioError) as told:
+        places(_scenario(base="name: s\ntopology: {kind: rack, hosts: 3}\n"), inventory, card)
+    assert str(told.value) == (
+        "lab.yaml: cards.fpga0.ports: card fpga0 has fewer ports than the scenario has hosts; found 2; allowed: 3 or more; "
+        "or --set topology.hosts=2"
+    )
+
+
+def test_a_plan_has_the_addresses_of_the_hardware() -> None:
+    facts = {
+        "h1": {"mac": "02:00:00:00:00:0a", "address": "192.168.9.1"},
+        "h2": {"mac": "02:00:00:00:00:0b", "address": None},
+    }
+    scenario = _scenario()
+    plan = make_plan(localised(scenario, facts))
+    (switch,) = plan.switches
+    assert switch.macs == ((b"\x02\0\0\0\0\x0a", 0), (b"\x02\0\0\0\0\x0b", 1))
+    assert [member.ip for member in switch.rings[0].members] == [b"\xc0\xa8\x09\x01", scenario.topology.hosts[1].ip]
+    same = {name: {"mac": "02:00:00:00:00:0a", "address": None} for name in facts}
+    with pytest.raises(LabError, match="h2: its data interface has the same address as that of h1"):
+        localised(scenario, same)
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (
+            "faults: [{kind: loss, rate: 1%, name: lossy}]\n",
+            "faults: the cables of a lab cannot be struck; found lossy",
+        ),
+        ("trace: true\n", "trace: a card does not tell every step of its tables; found true"),
+        ("clocks: {offset: 1s}\n", "clocks"),
+    ],
+)
+def test_what_hardware_cannot_be(more: str, problem: str) -> None:
+    with pytest.raises(ScenarioError) as told:
+        refuse_for_lab(_scenario(more))
+    assert problem in str(told.value)
+
+
+def test_a_fabric_is_refused() -> None:
+    with pytest.raises(ScenarioError, match=r"topology.kind: a lab has one card between its hosts; found spine_leaf"):
+        refuse_for_lab(
+            parse_scenario("name: s\ntopology: {kind: spine_leaf, spines: 1, leaves: 2, hosts_per_leaf: 2}\n", "s.yaml")
+        )
+    with pytest.raises(ScenarioError, match="do not run in a lab"):
+        worker_of(object())

@@ -1,0 +1,228 @@
+"""Whole runs on an emulated lab: the same sums as in virtual time, and what is left when something breaks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playbooks.lab import plays
+from testbed.lab import steps
+from testbed.lab.emulated.card import card_command
+from testbed.lab.emulated.command import ask_keeper
+from testbed.lab.emulated.shape import LabShape, with_faults
+from testbed.lab.events import LabStep
+from testbed.lab.inventory import load_inventory
+from testbed.lab.ssh import open_shell
+from testbed.run import RunResult, run_scenario
+from testbed.scenario import parse_scenario
+from testbed.scenario.model import Scenario
+from testbed.worlds.lab import LabWorld
+from tests.support.labs import changed, using
+from workloads.errors import LabError
+
+pytestmark = pytest.mark.root
+_TEXT = """\
+name: small
+world: lab
+topology: {kind: rack, hosts: 2}
+transport: {timeout: 14, retry_count: 3}
+job: {size: 40000, iterations: 2, message_packets: 10}
+time_limit: 20s
+"""
+
+
+def _scenario(world: str = "lab", seed: int = 3) -> Scenario:
+    return parse_scenario(_TEXT, "small.yaml", (), seed, world)
+
+
+def _sums(result: RunResult) -> dict[tuple[str, int], str]:
+    return {
+        (record["node"], record["iteration"]): record["sha256"]
+        for record in result.history
+        if record["event"] == "CollectiveCompleted"
+    }
+
+
+def _run(inventory: Path, folder: Path, state: Path, told: list[LabStep] | None = None) -> RunResult:
+    tell = (lambda _: None) if told is None else told.append
+    world = LabWorld(load_inventory(inventory), tell, state=state)
+    return run_scenario(_scenario(), folder / "run", world=world)
+
+
+@pytest.fixture
+def faulty(run_lab: Path) -> Iterator[Path]:
+    """The lab, whose card is a sound one again afterwards."""
+    yield run_lab
+    ask_keeper(run_lab.parent, {"op": "cycle", "host": "f1", "card_faults": ""})
+
+
+def _break_card(lab: Path, fault: str) -> None:
+    ask_keeper(lab.parent, {"op": "cycle", "host": "f1", "card_faults": fault})
+
+
+def _nothing_is_left(lab: Path, state: Path, hosts: tuple[str, ...] = ("h1", "h2", "f1")) -> dict[str, str]:
+    """The states of the cards, by name."""
+    inventory = load_inventory(lab)
+    cards = {}
+    with using(inventory, state) as (client, _):
+        for host in inventory.select(hosts):
+            found = client.agent(host).hello()
+            assert (found["leases"], found["running"], found["attached"]) == ([], [], []), host.name
+            cards |= {card["card"]: card["state"] for card in found["cards"]}
+            said = client.shell(host).run(["pgrep", "-f", "testbed [w]orker"], check=False)
+            assert said.stdout == b"", host.name
+    return cards
+
+
+def _take_back(lab: Path, state: Path, name: str) -> None:
+    """Of a host that nobody could ask, the lease is still ours, and outlived its agent."""
+    inventory = load_inventory(lab)
+    host = inventory.hosts[name]
+    with using(inventory, state) as (client, _):
+        plays.deploy(client, [host])
+        assert plays.held(client, [host]) == frozenset(), "it was for that run only"
+        assert [lease["purpose"] for lease in plays.status(client, [host])[name]["leases"]] == ["run"]
+        plays.release(client, [host])
+
+
+def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    seen: list[LabStep] = []
+    result = _run(run_lab, tmp_path, state, seen)
+    assert result.document["verdict"] == "pass", result.document["checks"]
+    names = {check["name"]: check["verdict"] for check in result.document["checks"]}
+    for name in ("bit_exact", "exactly_once", "liveness", "slots_private", "transparency", "no_leftovers"):
+        assert names[name] == "pass"
+    simulated = run_scenario(_scenario("simulated"), tmp_path / "simulated")
+    assert _sums(result) == _sums(simulated)
+    assert len(_sums(result)) == 4
+    told = {record["step"] for record in result.history if record["event"] == "LabStep"}
+    assert told == {step.step for step in seen}
+    wanted = {"check", "deploy", "lease", "program", "attach", "reset", "configure", "start", "prepare", "go", "stop"}
+    assert told >= wanted | {"collect", "trace", "release"}
+    assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
+    token = next(iter(state.glob("lab-secret"))).read_bytes().hex()
+    assert token not in (result.run_dir / "history.jsonl").read_text()
+
+
+def test_a_card_without_a_trace_is_judged_by_what_hosts_tell(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    inventory = changed(run_lab, ("    trace: /run/ina-card/fpga0\n", ""))
+    result = run_scenario(_scenario(), tmp_path / "run", world=LabWorld(inventory, state=state))
+    assert result.document["verdict"] == "pass", result.document["checks"]
+    assert {item["name"] for item in result.document["skipped"]} >= {"exactly_once", "slots_private", "transparency"}
+    (statistics,) = (record for record in result.history if record["event"] == "SwitchStatistics")
+    assert statistics["node"] == "s1"
+    assert sum(statistics["counters"].values()) > 0
+
+
+_FAULTS = {
+    "wrong-bitstream": ("another bitstream was loaded than the one that was sent", "half-programmed"),
+    "programming-fails:1": ("found 10 LOAD_BROKEN", "half-programmed"),
+    "agent-dies:10": ("nobody answers", "half-programmed"),
+    "garbage-reads:4": ("register", None),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", _FAULTS)
+def test_a_card_that_is_broken(faulty: Path, tmp_path: Path, state: Path, fault: str) -> None:
+    problem, left = _FAULTS[fault]
+    _break_card(faulty, fault)
+    with pytest.raises(LabError, match=problem) as told:
+        _run(faulty, tmp_path, state)
+    assert (told.value.host, told.value.exit_code) == ("f1", 75)
+    cards = _nothing_is_left(faulty, state)
+    assert left is None or cards == {"fpga0": left}
+
+
+@pytest.mark.slow
+def test_a_card_that_stops_passing_frames(faulty: Path, tmp_path: Path, state: Path) -> None:
+    _break_card(faulty, "stops-passing:20")
+    result = _run(faulty, tmp_path, state)
+    assert result.exit_code == 1
+    names = {check["name"]: check["verdict"] for check in result.document["checks"]}
+    assert names["liveness"] == "fail"
+    assert _nothing_is_left(faulty, state) == {"fpga0": "programmed"}
+
+
+@pytest.mark.slow
+def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    seen: list[LabStep] = []
+
+    def tell(step: LabStep) -> None:
+        seen.append(step)
+        if step.step == "go" and step.host == "h2":
+            threading.Thread(target=ask_keeper, args=(run_lab.parent, {"op": "cycle", "host": "h2"})).start()
+
+    world = LabWorld(load_inventory(run_lab), tell, state=state)
+    with pytest.raises(LabError) as told:
+        run_scenario(_scenario(), tmp_path / "run", world=world)
+    assert told.value.host == "h2"
+    assert told.value.exit_code == 75
+    assert {step.host for step in seen if step.step == "release" and step.verdict == "done"} == {"h1", "f1"}
+    assert _nothing_is_left(run_lab, state, ("h1", "f1")) == {"fpga0": "programmed"}
+    _take_back(run_lab, state, "h2")
+
+
+@pytest.mark.slow
+def test_an_agent_that_dies_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    """Its worker notices that nobody holds its other end any more."""
+    seen: list[LabStep] = []
+    inventory = load_inventory(run_lab)
+
+    def tell(step: LabStep) -> None:
+        seen.append(step)
+        if step.step == "prepare" and step.host == "h1":
+            with open_shell(inventory, inventory.hosts["h1"]) as shell:
+                shell.run(["pkill", "-9", "-f", "testbed.lab.[a]gent serve"])
+
+    with pytest.raises(LabError) as told:
+        run_scenario(_scenario(), tmp_path / "run", world=LabWorld(inventory, tell, state=state))
+    assert (told.value.host, told.value.exit_code) == ("h1", 75)
+    assert _nothing_is_left(run_lab, state, ("h2", "f1")) == {"fpga0": "programmed"}
+    with open_shell(inventory, inventory.hosts["h1"]) as shell:
+        deadline = time.monotonic() + 20
+        while shell.run(["pgrep", "-f", "testbed [w]orker"], check=False).stdout:
+            assert time.monotonic() < deadline
+    _take_back(run_lab, state, "h1")
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_is_no_obstacle(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    """kill -9 in the middle of a run leaves a lease and a worker at the barrier; the next run ends both."""
+    inventory = load_inventory(run_lab)
+    with using(inventory, state) as (client, _):
+        hosts = inventory.select(["h1"])
+        plays.deploy(client, inventory.select())
+        plays.lease(client, hosts, 300, "run")
+        client.do(
+            "left", steps.asked(client, "prepare", run="old", name="h1", kind="worker", device="d0", config="{}"), hosts
+        )
+        client.do("left", steps.asked(client, "attach", device="d0", mtu=1500), hosts)
+    told: list[LabStep] = []
+    assert _run(run_lab, tmp_path, state, told).document["verdict"] == "pass"
+    (lease,) = (step for step in told if step.step == "lease" and step.host == "h1")
+    assert lease.detail.endswith("; ended old/h1, guard of d0, which was left there")
+    _nothing_is_left(run_lab, state)
+
+
+def test_a_lease_from_before_stays(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    inventory = load_inventory(run_lab)
+    with using(inventory, state) as (client, _):
+        plays.deploy(client, inventory.select())
+        plays.lease(client, inventory.select(["h1", "f1"]), 3000)
+    assert _run(run_lab, tmp_path, state).document["verdict"] == "pass"
+    with using(inventory, state) as (client, _):
+        found = plays.status(client, inventory.select())
+        assert {host: len(hello["leases"]) for host, hello in found.items()} == {"h1": 1, "h2": 0, "f1": 2}
+        assert all(hello["running"] == hello["attached"] == [] for hello in found.values())
+        plays.release(client, inventory.select())
+
+
+def test_faults_of_the_command_line_are_where_the_holder_changes_them() -> None:
+    sound, broken = LabShape(hosts=2), LabShape(hosts=2, card_faults=("agent-dies:10",))
+    assert with_faults(card_command(sound), "agent-dies:10") == card_command(broken)
+    assert with_faults(card_command(broken), "none") == card_command(sound)

@@ -1,0 +1,30 @@
+"""ATP and ESA in both worlds: one scenario and seed, the same sums, and a pass in each."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.emulated import needs_root
+from tests.support.simulation import digests
+from tests.testbed.worlds.test_switchml_worlds import run
+
+pytestmark = needs_root
+
+SMALLER = ["job.size=60kB", "job.iterations=2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "seed"),
+    [
+        ("atp-two-jobs", [*SMALLER, "job.dtype=int32"], 2),
+        ("esa-lossy", SMALLER, 3),
+        ("atp-server-restarted", ["faults.crash.from=100ms", "faults.crash.until=200ms"], 4),
+    ],
+)
+def test_both_worlds_make_the_same_sums(name, overrides, seed, tmp_path, monkeypatch):
+    monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
+    worlds = ("simulated", "emulated")
+    (one, verdict), (other, emulated_verdict) = (run(w, name, overrides, seed, tmp_path / w) for w in worlds)
+    assert (verdict, emulated_verdict) == ("pass", "pass")
+    assert digests(one) == digests(other)
+    assert len(digests(one)) in (8, 12)

@@ -1,0 +1,22 @@
+"""RoCE v2 unreliable connections (UC), RDMA WRITE only, as sans-I/O state machines."""
+
+from workloads.uc.config import UC_FRAME_BYTES, UC_MESSAGE_BYTES, UcQpConfig
+from workloads.uc.endpoint import UcEndpoint, UcMessage
+from workloads.uc.errors import UcError
+from workloads.uc.pairs import UcPairs, service_qpn
+from workloads.uc.receiver import UcReceiver, UcWrite
+from workloads.uc.sender import UcSender
+
+__all__ = [
+    "UC_FRAME_BYTES",
+    "UC_MESSAGE_BYTES",
+    "UcEndpoint",
+    "UcError",
+    "UcMessage",
+    "UcPairs",
+    "UcQpConfig",
+    "UcReceiver",
+    "UcSender",
+    "UcWrite",
+    "service_qpn",
+]
