@@ -12,6 +12,7 @@ from testbed.faults.model import Corrupt
 from testbed.history import Record
 from testbed.job_metrics import job_metrics, without_performance
 from testbed.paths import data_flows
+from testbed.routing.recovery import routing_metrics
 from testbed.verdict import CheckResult, Verdict
 from topologies import Topology, format_ip, machine_groups
 from workloads.config import WorkerConfig
@@ -93,7 +94,13 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     }
     # Only where the scenario asks for them.
     jobs = job_metrics(context)
-    extra = {"congestion": congestion_metrics(context), "background": background_metrics(context), "jobs": jobs}
+    routing = routing_metrics(context)
+    extra = {
+        "congestion": congestion_metrics(context),
+        "background": background_metrics(context),
+        "jobs": jobs,
+        "routing": routing,
+    }
     values |= {name: found for name, found in extra.items() if found is not None}
     if fidelity is not None and fidelity.verdict is not Verdict.PASS:
         values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}

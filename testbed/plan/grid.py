@@ -25,7 +25,7 @@ from workloads import grid
 from workloads.config import JobShare
 from workloads.errors import InternalError, ScenarioError
 from workloads.grid.lanes import SERVER
-from workloads.server import ServedJob, ServedMember, ServerConfig
+from workloads.server import Reset, ServedJob, ServedMember, ServerConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT
 
@@ -143,7 +143,9 @@ def _server(parts: _Parts) -> ServerConfig:
             ),
         ),
         trace=scenario.trace,
-        resets_ns=tuple(routed.from_ns for routed in parts.plans[1:]),
+        resets=tuple(
+            Reset(routed.from_ns, routed.because_ns) for routed in parts.plans if routed.because_ns is not None
+        ),
     )
 
 

@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from workloads.atp.config import POLICIES
 from workloads.atp.slots import SlotTable
-from workloads.blocks import BlockLost, BlockReplayed, BlockSummed, ContributionIgnored, ServerStatistics, SlotChanged
+from workloads.blocks import (
+    BlockLost,
+    BlockReplayed,
+    BlockSummed,
+    ContributionIgnored,
+    JobResumed,
+    ServerStatistics,
+    SlotChanged,
+)
 from workloads.machine import Event
 from workloads.server.block import Block
 from workloads.server.config import ServedJob
@@ -51,6 +59,7 @@ class JobServer:
             POLICIES[job.kind], DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
             op=int(job.arithmetic.dtype == "int32sat"), server=int.from_bytes(server, "big"),
         )  # fmt: skip
+        self._broken_at: int | None = None
         self.newest = 0
         """block that is near to those that come"""
         self.departures: list[Departure] = []
@@ -92,8 +101,10 @@ class JobServer:
             block = self._open[heapq.heappop(self._timers)[1]]
             self._step(block, BlockEvent.DUE, self._header, memoryview(b""), now)
 
-    def reset(self) -> None:
-        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once."""
+    def reset(self, because: int) -> None:
+        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once. `because`: when
+        that happened which makes it necessary, in ns."""
+        self._broken_at = because
         for block in self._open.values():
             self._blocks[block.number % len(self._blocks)] = None
         self._open.clear()
@@ -261,6 +272,9 @@ class JobServer:
     def _complete(self, block: Block, now: int) -> None:
         self.counts["blocks"] += 1
         self.events.append(BlockSummed(self._job.job, block.number, block.slot, tuple(block.entered)))
+        if self._broken_at is not None:
+            self.events.append(JobResumed(self._job.job, block.number, now - self._broken_at))
+            self._broken_at = None
         self._seal(block, now)
         self._send_to_all(block)
 

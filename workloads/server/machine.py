@@ -43,7 +43,7 @@ class ParameterServer:
             job.job: [replace(envelope, dst_mac=member.mac, dst_ip=member.ip) for member in job.members]
             for job in config.jobs
         }
-        self._resets = deque(start_ns + at_ns for at_ns in config.resets_ns)
+        self._start_ns, self._resets = start_ns, deque(config.resets)
         self._departures: deque[Departure] = deque()
         self._events: deque[Event] = deque()
 
@@ -75,14 +75,15 @@ class ParameterServer:
 
     def get_timer(self) -> int | None:
         timers = [due for job in self._jobs.values() if (due := job.get_timer()) is not None]
-        timers.extend(list(self._resets)[:1])
+        if self._resets:
+            timers.append(self._start_ns + self._resets[0].at_ns)
         return min(timers, default=None)
 
     def handle_timer(self, now: int) -> None:
-        while self._resets and self._resets[0] <= now:
-            self._resets.popleft()
+        while self._resets and self._start_ns + self._resets[0].at_ns <= now:
+            because = self._start_ns + self._resets.popleft().because_ns
             for job in self._jobs.values():
-                job.reset()
+                job.reset(because)
         for job in self._jobs.values():
             job.handle_timer(now)
             self._collect(job)
