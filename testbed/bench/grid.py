@@ -41,11 +41,13 @@ class _Settings:
     repeats: int
     rate_within: float
     load_within: float
+    rto_ns: int
+    """longer than the slowest worker's packets are late behind the fastest one's"""
 
 
 _SETTINGS = {
-    "simulated": _Settings(200_000_000, 1_000_000_000, 1.0, 10_000_000, 1, 0.02, 0.02),
-    "emulated": _Settings(2_000_000_000, 6_000_000_000, 0.98, 200_000_000, 5, 0.03, 0.05),
+    "simulated": _Settings(200_000_000, 1_000_000_000, 1.0, 10_000_000, 1, 0.02, 0.02, 60_000_000_000),
+    "emulated": _Settings(2_000_000_000, 6_000_000_000, 0.98, 200_000_000, 5, 0.03, 0.05, 6_000_000_000),
 }
 
 
@@ -77,7 +79,7 @@ def grid_scenario(planner: str, world: str, pace: float, *, overload: bool = Fal
         topology=grid_triangle(shape, replace(shape, rate_bps=_SERVER_BPS)),
         link=shape,
         world=world,
-        transport=Transport(path_mtu=_PATH_MTU, rto_ns=60_000_000_000),
+        transport=Transport(path_mtu=_PATH_MTU, rto_ns=settings.rto_ns),
         switch=SwitchOptions(program="grid", memory=1 << 14),
         job=Job(
             collective="grid", size_bytes=int(frames) * _PATH_MTU, dtype="int32", window_packets=int(frames), server="ps",
