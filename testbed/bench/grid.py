@@ -63,20 +63,20 @@ class Run:
     fidelity: str
 
 
-def grid_scenario(planner: str, world: str, pace: float, *, overload: bool = False) -> Scenario:
+def grid_scenario(planner: str, world: str, pace: float, *, overload: bool = False, slower: int = 1) -> Scenario:
     """Every worker sends until the measurement is over, and the job is judged as always. `overload`: queues are short, and what is lost
-    stays lost."""
+    stays lost. `slower`: all rates divided by that."""
     settings = _SETTINGS[world]
     shape = LinkShape(
-        rate_bps=_LINK_BPS, mtu=9000, queue_packets=_CONTROL_QUEUE_PACKETS if overload else _QUEUE_PACKETS
+        rate_bps=_LINK_BPS // slower, mtu=9000, queue_packets=_CONTROL_QUEUE_PACKETS if overload else _QUEUE_PACKETS
     )
-    fastest_bps = _fastest_bps(planner)
+    fastest_bps = _fastest_bps(planner) / slower
     frames = (
         fastest_bps * (settings.warm_ns + settings.measured_ns) * 1.1 / 8e9 / (_PATH_MTU + AGGREGATION_OVERHEAD_BYTES)
     )
     return Scenario(
         name=f"bench-grid-{planner}",
-        topology=grid_triangle(shape, replace(shape, rate_bps=_SERVER_BPS)),
+        topology=grid_triangle(shape, replace(shape, rate_bps=_SERVER_BPS // slower)),
         link=shape,
         world=world,
         transport=Transport(path_mtu=_PATH_MTU, rto_ns=settings.rto_ns),
@@ -85,7 +85,7 @@ def grid_scenario(planner: str, world: str, pace: float, *, overload: bool = Fal
             collective="grid", size_bytes=int(frames) * _PATH_MTU, dtype="int32", window_packets=int(frames), server="ps",
         ),
         routing=Routing(
-            ("ps",), planner, capacity_bps=_CAPACITY_BPS, mode="paced", pace=pace, bucket_ns=settings.bucket_ns,
+            ("ps",), planner, capacity_bps=_CAPACITY_BPS // slower, mode="paced", pace=pace, bucket_ns=settings.bucket_ns,
             sample_ns=settings.measured_ns // 20,
         ),
         capture=False,

@@ -121,6 +121,7 @@ def _workers(parts: _Parts) -> Iterable[grid.GridConfig]:
             group_ip=GROUP_IP,
             destinations=goals,
             orders=orders,
+            catch_up_ns=parts.routing.bucket_ns,
         )
 
 

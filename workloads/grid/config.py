@@ -42,3 +42,5 @@ class GridConfig(AtpConfig):
     """by time, the first one from the start"""
     first_window: int = 2
     """packets that may be outstanding at first, where no rate is given"""
+    catch_up_ns: int = 20_000_000
+    """of what it missed of its rate, a worker that woke up late makes good so much"""

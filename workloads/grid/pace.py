@@ -5,15 +5,14 @@ from __future__ import annotations
 __all__ = ["Pace"]
 
 _SECOND_BITS = 8 * 10**9
-_CATCH_UP_NS = 20_000_000
-"""what a sender that woke up late may make good at once; more would be a burst that no plan has room for"""
 
 
 class Pace:
-    """Times in ns, kept as fractions so that the rate is exact in the long run. 0 bits per second: no limit."""
+    """Times in ns, kept as fractions so that the rate is exact in the long run. 0 bits per second: no limit. `catch_up_ns`: what a
+    sender that woke up late may make good at once; more would be a burst that no plan has room for."""
 
-    def __init__(self, rate_bps: float) -> None:
-        self.rate_bps = rate_bps
+    def __init__(self, rate_bps: float, catch_up_ns: int) -> None:
+        self.rate_bps, self._catch_up_ns = rate_bps, catch_up_ns
         self._due = 0.0
 
     def set_rate(self, rate_bps: float, now: int) -> None:
@@ -32,4 +31,4 @@ class Pace:
     def charge(self, frame_bytes: int, now: int) -> None:
         """A frame leaves."""
         if self.rate_bps:
-            self._due = max(self._due, float(now - _CATCH_UP_NS)) + frame_bytes * _SECOND_BITS / self.rate_bps
+            self._due = max(self._due, float(now - self._catch_up_ns)) + frame_bytes * _SECOND_BITS / self.rate_bps

@@ -43,7 +43,7 @@ class GridWorker(AtpWorker):
         } | {SERVER: config.envelope}
         self._start_ns = self._seen = start_ns
         self._to_come = deque(config.orders[1:])
-        self._pace = Pace(0.0)
+        self._pace = Pace(0.0, config.catch_up_ns)
         self._obey(config.orders[0], start_ns)
 
     def get_timer(self) -> int | None:

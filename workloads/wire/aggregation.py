@@ -11,6 +11,8 @@ import struct
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
+import numpy as np
+
 from workloads.machine import Buffer
 from workloads.wire.envelope import Envelope, ipv4_checksum
 from workloads.wire.layout import Field, Layout, WireError
@@ -154,6 +156,8 @@ AGGREGATION_OVERHEAD_BYTES = _FRAME.size
 _ETHERTYPE, _PROTOCOL = 0x0800, 17
 _KINDS, _POLICIES = frozenset(DatagramKind), frozenset(Policy)
 _MORE_FRAGMENTS = 0x3FFF
+_LONG = 512
+"""bytes from which on NumPy's overhead pays"""
 
 
 def _most(policy: int) -> int:
@@ -162,8 +166,11 @@ def _most(policy: int) -> int:
 
 def payload_sum(payload: Buffer) -> int:
     """The ones' complement sum of a payload of whole 16-bit words: for many datagrams with one payload. Since 2^16 is 1
-    modulo 2^16 - 1, the payload as one number has the same rest as the sum of its words."""
-    return int.from_bytes(payload, "big") % 0xFFFF
+    modulo 2^16 - 1, the payload as one number has the same rest as the sum of its words; and so has, but for the order of bytes
+    (RFC 1071, section 2), the sum of larger words, which is faster for long ones."""
+    if len(payload) < _LONG or len(payload) % 4:
+        return int.from_bytes(payload, "big") % 0xFFFF
+    return int(np.frombuffer(payload, "<u4").sum(dtype=np.uint64)) * 256 % 0xFFFF
 
 
 def encode_datagram(
