@@ -128,20 +128,20 @@ def _judge(scenario: Scenario, history: list[Record], settings: _Settings, fidel
     )
 
 
-def bench_grid(say: Say, world: str = "simulated") -> list[Row]:
-    """Raises InternalError when a sum is wrong."""
+def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]:
+    """`slower`: all rates divided by that, for machines that cannot keep up. Raises InternalError when a sum is wrong."""
     settings = _SETTINGS[world]
     rows: list[Row] = []
     rates: dict[str, list[float]] = {}
     for planner in _PLANNERS:
         runs = []
         for number in range(settings.repeats):
-            runs.append(run_grid(replace(grid_scenario(planner, world, settings.pace), seed=number)))
+            runs.append(run_grid(replace(grid_scenario(planner, world, settings.pace, slower=slower), seed=number)))
             rates.setdefault(planner, []).append(runs[-1].min_rate_bps)
             say(f"{planner}, run {number + 1}: slowest worker {runs[-1].min_rate_bps / 1e6:.3f} Mbit/s")
         rows += _load_rows(planner, runs, settings)
         if planner != "grid":  # there, workers already fill their own links
-            rows.append(_control(say, planner, world, runs))
+            rows.append(_control(say, planner, world, slower, runs))
     base = rates["geryon"]
     for planner, published in list(_PLANNERS.items())[1:]:
         ratios = [rate / first for rate, first in zip(rates[planner], base, strict=True)]
@@ -174,9 +174,9 @@ def _load_rows(planner: str, runs: list[Run], settings: _Settings) -> list[Row]:
     return rows
 
 
-def _control(say: Say, planner: str, world: str, planned: list[Run]) -> Row:
+def _control(say: Say, planner: str, world: str, slower: int, planned: list[Run]) -> Row:
     """More than the plan has no place: frames find full queues, or go around switches."""
-    run = run_grid(grid_scenario(planner, world, _OVERLOAD, overload=True))
+    run = run_grid(grid_scenario(planner, world, _OVERLOAD, overload=True, slower=slower))
     more = run.bypassed - max(each.bypassed for each in planned)
     say(f"{planner}, control at {_OVERLOAD:.0%} of the plan: {run.drops} drops, {more:+.2%} bypassed")
     seen = float(run.drops > 0 or more > 0.01)

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from testbed.bench.allreduce import bench_allreduce
 from testbed.bench.fabric import bench_fabric
@@ -54,10 +55,19 @@ def bench_world(name: str, world: str | None = None) -> str:
     return world or worlds[0]
 
 
-def run_bench(name: str, *, as_json: bool = False, world: str | None = None) -> int:
-    """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError as `bench_world`."""
+def run_bench(name: str, *, as_json: bool = False, world: str | None = None, slower: int = 1) -> int:
+    """Run it, print its rows, return 0 when every target was met, else 1. `slower`: the rates of bench grid are divided by that.
+    Raises ScenarioError as `bench_world`."""
     chosen = bench_world(name, world)
-    rows = _BENCHES[name].run(lambda text: print(text, file=sys.stderr, flush=True), chosen)
+    run = _BENCHES[name].run
+    if slower != 1:
+        if name != "grid" or not 1 <= slower <= 100:
+            raise ScenarioError(
+                "rates cannot be divided by that", file="tb bench", key="--slower", found=str(slower),
+                allowed="1 .. 100, for the bench grid",
+            )  # fmt: skip
+        run = partial(bench_grid, slower=slower)
+    rows = run(lambda text: print(text, file=sys.stderr, flush=True), chosen)
     if as_json:
         print(json.dumps(as_documents(rows), indent=1))
     else:

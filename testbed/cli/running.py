@@ -204,6 +204,13 @@ def configure_bench(parser: argparse.ArgumentParser) -> None:
         "--plan-only", metavar="TABLES", nargs="?", const="all",
         help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, growth, with commas between (default: all)",
     )  # fmt: skip
+    parser.add_argument(
+        "--slower",
+        type=int,
+        metavar="N",
+        default=1,
+        help="grid: all rates divided by N, for machines that cannot keep up",
+    )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
 
 
@@ -215,7 +222,7 @@ def run_bench(args: argparse.Namespace) -> int:
     world = bench.bench_world(args.name, args.world)
     if world == "emulated":
         require_root(f"bench {args.name}")
-    return bench.run_bench(args.name, as_json=args.json, world=world)
+    return bench.run_bench(args.name, as_json=args.json, world=world, slower=args.slower)
 
 
 def _bench_plans(args: argparse.Namespace) -> int:

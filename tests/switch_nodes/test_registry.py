@@ -44,7 +44,7 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    assert program_names() == ("atp", "esa", "forward", "fpga", "netreduce", "steer", "switchml")
+    assert program_names() == ("atp", "esa", "forward", "fpga", "grid", "netreduce", "steer", "switchml")
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
     steering = replace(config("steer"), steering=SteeringConfig(()))
