@@ -13,7 +13,8 @@ __all__ = ["RouteTable", "flow_rules"]
 
 _LEAST, _UDP = 42, 17
 """Ethernet, IPv4 without options, UDP"""
-_FROM_SOURCE, _FROM_ANYWHERE = 200, 100
+_FROM_SOURCE, _FROM_ANYWHERE = 160, 150
+"""priorities: between hosts and steered data (`switch_nodes.steering.steer.Priority`)"""
 
 
 class RouteTable:
@@ -41,6 +42,7 @@ def flow_rules(routes: Iterable[GridRoute]) -> tuple[FlowRule, ...]:
             _FROM_ANYWHERE if route.src_ip is None else _FROM_SOURCE,
             FlowMatch(ip_src=route.src_ip, ip_dst=route.dst_ip, udp_dst=AGGREGATION_PORT),
             route.ports,
+            copies=len(route.ports) > 1,
         )
         for route in routes
     ]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from switch_nodes.config import SwitchConfig
 from switch_nodes.grid.layout import GridOrders, GridRoute, GridSwitch
 from switch_nodes.jobs import JobConfig, JobMember
+from switch_nodes.steering.layout import HostEntry, SteeringConfig
 from testbed.plan.grid_routes import GROUP_IP, GROUP_MAC, aggregator_ip, aggregator_mac, routes_of
 from testbed.plan.jobs import PlannedJob, plan_jobs
 from testbed.plan.model import Plan, RoutedFrom
@@ -150,6 +151,19 @@ def _server(parts: _Parts) -> ServerConfig:
     )
 
 
+def _is_commodity(parts: _Parts, switch: str) -> bool:
+    """What aggregates nothing needs no program of ours, as long as its routes stay."""
+    nothing = not parts.plans[0].plan.problem.capacity_bps(switch)
+    return nothing and parts.scenario.switch.commodity == "openflow" and len(parts.plans) == 1
+
+
+def _steered(switch: SwitchConfig, hosts: Iterable[Node], routes: tuple[GridRoute, ...]) -> SwitchConfig:
+    """The same routes as flow rules: by our own program in the simulated world, else in an Open vSwitch."""
+    where = {mac: (port,) for mac, port in switch.macs} | dict(switch.groups)
+    entries = tuple(HostEntry(host.name, host.mac, where[host.mac]) for host in hosts)
+    return replace(switch, program="steer", steering=SteeringConfig(entries, routes=routes))
+
+
 def _switch(parts: _Parts, switch: SwitchConfig, routes: Sequence[Mapping[str, tuple[GridRoute, ...]]]) -> SwitchConfig:
     scenario, job, server, routing = parts.scenario, parts.job, parts.server, parts.routing
     ports = dict(switch.macs) | {mac: several[0] for mac, several in switch.groups}
@@ -166,6 +180,8 @@ def _switch(parts: _Parts, switch: SwitchConfig, routes: Sequence[Mapping[str, t
         for routed, table in zip(parts.plans, routes, strict=True)
         if switch.name in table
     )
+    if _is_commodity(parts, switch.name):
+        return _steered(switch, scenario.topology.hosts, orders[0].routes)
     members = tuple(JobMember(rank, host.mac, host.ip, ports[host.mac]) for rank, host in enumerate(job.hosts))
     return replace(
         switch,

@@ -50,7 +50,7 @@ def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
 
 def check_commodity(problems: Problems, switch: SwitchOptions, topology: Topology) -> None:
     """A kind of commodity switch needs one: a switch that aggregates is ours."""
-    if switch.commodity != "soft" and switch.program != "forward" and attachment(topology) is None:
+    if switch.commodity != "soft" and switch.program not in ("forward", "grid") and attachment(topology) is None:
         problems.add(
             ("switch", "commodity"),
             "no switch of this network is a commodity switch",

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from testbed.scenario.model import Job, Routing
+from testbed.scenario.model import Job, Routing, SwitchOptions
 from testbed.scenario.problems import KeyPath, Problems
+from topologies import Topology
 
 __all__ = ["check_grid"]
 
 
 def check_grid(
-    problems: Problems, routing: Routing | None, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
+    problems: Problems,
+    topology: Topology,
+    switch: SwitchOptions,
+    routing: Routing | None,
+    job: Job,
+    entries: Sequence[tuple[KeyPath, Job]] = (),
 ) -> None:
     """One job, one server, and routes for exactly its hosts. `entries`: of `jobs`."""
     if job.collective != "grid":
         return
+    if routing is not None and switch.commodity == "openflow":
+        capacity = {each.name: routing.capacity_bps for each in topology.switches} | dict(routing.capacities)
+        if all(capacity.values()):
+            problems.add(
+                ("switch", "commodity"), "every switch of this network aggregates", found="'openflow'",
+                allowed="soft, or routing.capacities with a 0",
+            )  # fmt: skip
     if entries or job.copies > 1:
         path = ("jobs",) if entries else ("job", "copies")
         problems.add(

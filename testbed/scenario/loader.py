@@ -149,8 +149,8 @@ class _Build:
         if topology and switch and transport and job:
             check_switchml(self.problems, *topology, switch, transport, job, entries)
             check_atp(self.problems, *topology, switch, transport, job, entries)
-        if job and topology:
-            check_grid(self.problems, routing, job, entries)
+        if job and topology and switch:
+            check_grid(self.problems, topology[0], switch, routing, job, entries)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         ranks = hosts // job.copies if hosts is not None and job else hosts

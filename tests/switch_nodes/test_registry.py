@@ -76,8 +76,12 @@ def test_unknown_names_list_the_known_ones_closest_first() -> None:
         "scenario: switch.program: unknown switch program; found 'netreduse'; "
         "allowed: netreduce, atp, esa, forward, fpga, grid, steer, switchml or path.py:Class"
     )
-    assert refusal("foreward").endswith("allowed: forward, atp, esa, fpga, grid, netreduce, steer, switchml or path.py:Class")
-    assert refusal("zzz").endswith("allowed: atp, esa, forward, fpga, grid, netreduce, steer, switchml or path.py:Class")
+    assert refusal("foreward").endswith(
+        "allowed: forward, atp, esa, fpga, grid, netreduce, steer, switchml or path.py:Class"
+    )
+    assert refusal("zzz").endswith(
+        "allowed: atp, esa, forward, fpga, grid, netreduce, steer, switchml or path.py:Class"
+    )
 
 
 def test_a_program_of_the_users_own(tmp_path: Path) -> None:
