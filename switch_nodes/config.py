@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from switch_nodes.grid.layout import GridSwitch
 from switch_nodes.jobs import AggregatorKnobs, JobConfig
 from switch_nodes.steering.layout import SteeringConfig
 from workloads.config import ArithmeticSpec
@@ -108,3 +109,5 @@ class SwitchConfig:
     """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""
     knobs: AggregatorKnobs = AggregatorKnobs()
     """of programs `atp` and `esa`"""
+    grid: GridSwitch | None = None
+    """what program `grid` is told of the plan of gradient routes"""

@@ -10,9 +10,11 @@ __all__ = [
     "ConfigRefused",
     "ConnectionStepped",
     "FrameStepped",
+    "LoadSampled",
     "MessageAggregated",
     "MessageInferred",
     "PacketIgnored",
+    "PlanInstalled",
     "PlaneStatistics",
     "QueueMarks",
     "ResultReplayed",
@@ -46,6 +48,34 @@ class RingsInstalled(Event):
     """ids whose state is gone, those that start anew included"""
     kept: tuple[int, ...]
     """ids whose state did not change"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInstalled(Event):
+    """A switch follows a plan of gradient routes from now on."""
+
+    planner: str
+    routes: int
+    """entries of its table"""
+    rate_bps: float
+    """that the plan promises the slowest worker"""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSampled(Event):
+    """What a switch of program `grid` has seen since it started."""
+
+    at_ns: int
+    bytes_in: tuple[int, ...]
+    """of frames, by port"""
+    bytes_out: tuple[int, ...]
+    """by port, before the queue"""
+    added_bytes: int
+    """of frames that were added to sums"""
+    data_in: int
+    """packets for its aggregator"""
+    bypassed: int
+    """of these, packets that went around since no capacity was left"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fast_forwarding import create_forward
 from switch_nodes.fpga.program import create_card
+from switch_nodes.grid.program import GridProgram
 from switch_nodes.netreduce import create_netreduce
 from switch_nodes.program import SwitchProgram
 from switch_nodes.steering.fast import create_steer
@@ -27,6 +28,7 @@ _factories: dict[str, ProgramFactory] = {
     "atp": AtpProgram,
     "esa": EsaProgram,
     "forward": create_forward,
+    "grid": GridProgram,
     "netreduce": create_netreduce,
     "fpga": create_card,
     "switchml": SwitchMlProgram,

@@ -12,6 +12,7 @@ from testbed.faults.model import Corrupt
 from testbed.history import Record
 from testbed.job_metrics import job_metrics, without_performance
 from testbed.paths import data_flows
+from testbed.routing.recovery import routing_metrics
 from testbed.verdict import CheckResult, Verdict
 from topologies import Topology, format_ip, machine_groups
 from workloads.config import WorkerConfig
@@ -35,6 +36,8 @@ def bound_bps(context: CheckContext) -> float:
     topology = context.plan.scenario.topology
     if isinstance(worker, WorkerConfig) and worker.phases:
         return _phases_bound_bps(topology, worker.collective.kind, share)
+    if context.plan.routing:
+        return context.plan.routing[0].plan.min_rate_bps * share
     shared = data_flows(context.plan)
     rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
     bound = rate * share
@@ -91,7 +94,13 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     }
     # Only where the scenario asks for them.
     jobs = job_metrics(context)
-    extra = {"congestion": congestion_metrics(context), "background": background_metrics(context), "jobs": jobs}
+    routing = routing_metrics(context)
+    extra = {
+        "congestion": congestion_metrics(context),
+        "background": background_metrics(context),
+        "jobs": jobs,
+        "routing": routing,
+    }
     values |= {name: found for name, found in extra.items() if found is not None}
     if fidelity is not None and fidelity.verdict is not Verdict.PASS:
         values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}

@@ -17,6 +17,7 @@ __all__ = [
     "BlockSummed",
     "Collided",
     "ContributionIgnored",
+    "JobResumed",
     "MemoryAtEnd",
     "PartialSent",
     "ServerStatistics",
@@ -137,6 +138,16 @@ class BlockLost(Event):
     """ranks that are told so"""
     missing: int
     """rank that has neither its part nor the sum any more; -1: the server itself does not keep it so long"""
+
+
+@dataclass(frozen=True, slots=True)
+class JobResumed(Event):
+    """A server completed a sum for the first time since workers were told to send another way."""
+
+    job: int
+    block: int
+    took_ns: int
+    """since the failure that made it necessary"""
 
 
 @dataclass(frozen=True, slots=True)

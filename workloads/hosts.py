@@ -10,6 +10,7 @@ from workloads.config import NodeConfig, WorkerConfig
 from workloads.errors import InternalError
 from workloads.fallback import create_worker
 from workloads.gradients import create_source
+from workloads.grid import GridConfig, GridWorker
 from workloads.machine import Machine
 from workloads.server import ParameterServer, ServerConfig
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
@@ -41,14 +42,21 @@ def _atp(config: AtpConfig, start_ns: int) -> HostMachine:
     return AtpWorker(config, source, start_ns=start_ns)
 
 
+def _grid(config: GridConfig, start_ns: int) -> HostMachine:
+    share = config.collective
+    source = create_source(config.workload, share.rank, share.size, share.arithmetic.dtype)
+    return GridWorker(config, source, start_ns=start_ns)
+
+
 def _server(config: ServerConfig, start_ns: int) -> HostMachine:
-    return ParameterServer(config)
+    return ParameterServer(config, start_ns=start_ns)
 
 
 _FACTORIES: dict[type, HostFactory] = {
     WorkerConfig: create_worker,
     SwitchMlConfig: _switchml,
     AtpConfig: _atp,
+    GridConfig: _grid,
     ServerConfig: _server,
 }
 

@@ -73,6 +73,7 @@ class FastSteerProgram(QueuedFrames, SteerProgram):
 
 
 def create_steer(config: SwitchConfig) -> SteerProgram:
-    """With the fast path where it can be built."""
+    """With the fast path where it can be built, and there are no routes of a plan, which it does not know."""
     library = switch_library()
-    return SteerProgram(config) if library is None else FastSteerProgram(config, library)
+    plain = library is None or (config.steering is not None and config.steering.routes)
+    return SteerProgram(config) if plain or library is None else FastSteerProgram(config, library)

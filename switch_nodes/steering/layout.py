@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from switch_nodes.grid.layout import GridRoute
+
 __all__ = ["HostEntry", "SteeredEdge", "SteeringConfig"]
 
 
@@ -41,3 +43,5 @@ class SteeringConfig:
     """ports of the commodity switch that lead to the accelerator; never part of the flooding tree"""
     dscp: int = 0
     """of the job's INA data, 0 .. 63; ACK, NAK, CNP and other traffic have another one"""
+    routes: tuple[GridRoute, ...] = ()
+    """of a plan of gradient routes, for a switch that aggregates nothing"""

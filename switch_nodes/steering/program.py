@@ -73,6 +73,12 @@ class SteerProgram(ProgramBase):
         if not rule.outputs:
             self.count("withheld" if steers else "filtered")
             return
+        if rule.copies:
+            self.count("forwarded")
+            for out in rule.outputs:
+                if out != port:
+                    self.emit(out, bytes(frame))
+            return
         several = len(rule.outputs) > 1
         out = choose_port(rule.outputs, frame, self.config.flow_salt) if several else rule.outputs[0]
         if out == port:
@@ -96,6 +102,7 @@ def _check_ports(config: SwitchConfig) -> None:
     steering = config.steering
     named = [port for host in steering.hosts for port in host.ports]
     named += [port for edge in steering.edges for port in (*edge.in_ports, edge.port)]
+    named += [port for route in steering.routes for port in route.ports]
     named += [*steering.accelerator_ports, *(config.flood_ports or ()), *(change.port for change in config.carrier)]
     for port in named:
         if not 0 <= port < config.ports:

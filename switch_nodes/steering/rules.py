@@ -37,3 +37,5 @@ class FlowRule:
     match: FlowMatch
     outputs: tuple[int, ...]
     """one port; several equal ones, of which each flow takes one (`switch_nodes.flows`); (FLOOD,); empty: drop"""
+    copies: bool = False
+    """a copy leaves by each of the outputs"""

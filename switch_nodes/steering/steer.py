@@ -13,8 +13,10 @@ does so as plain ring, with the DSCP of other traffic, and passes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from enum import IntEnum
 
+from switch_nodes.grid.routes import flow_rules
 from switch_nodes.steering.layout import SteeringConfig
 from switch_nodes.steering.rules import FLOOD, FlowMatch, FlowRule
 from workloads.wire.envelope import ROCE_PORT
@@ -28,6 +30,8 @@ class Priority(IntEnum):
     FLOOD = 10
     ISOLATE = 20
     HOST = 100
+    ROUTE = 150
+    ROUTE_FROM = 160
     STEER = 200
 
 
@@ -40,7 +44,7 @@ def falls_back(config: SteeringConfig, down: Collection[int]) -> bool:
 def steering_rules(config: SteeringConfig, down: Collection[int] = ()) -> tuple[FlowRule, ...]:
     """The rules while the ports `down` are down: no rule leads there, and a dead accelerator port gives the fallback. In
     descending priority; names are unique. No two rules of one priority match the same frame."""
-    return (*_steer(config, down), *_hosts(config, down), *_isolate(config), _flood())
+    return (*_steer(config, down), *_routes(config, down), *_hosts(config, down), *_isolate(config), _flood())
 
 
 def _steer(config: SteeringConfig, down: Collection[int]) -> Iterator[FlowRule]:
@@ -55,6 +59,12 @@ def _steer(config: SteeringConfig, down: Collection[int]) -> Iterator[FlowRule]:
                 yield FlowRule(f"fallback-{name}", Priority.STEER, match, ())
             else:
                 yield FlowRule(f"steer-{name}", Priority.STEER, match, (edge.port,))
+
+
+def _routes(config: SteeringConfig, down: Collection[int]) -> Iterator[FlowRule]:
+    """A route whose port is dead drops: another plan is not ours to make."""
+    for rule in flow_rules(config.routes):
+        yield replace(rule, outputs=tuple(port for port in rule.outputs if port not in down))
 
 
 def _hosts(config: SteeringConfig, down: Collection[int]) -> Iterator[FlowRule]:

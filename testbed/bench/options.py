@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -20,15 +21,19 @@ class BenchOptions:
     """of each point; None: as many as the bench thinks right"""
     csv: Path | None = None
     """where all runs are written, too"""
+    slower: int = 1
+    """by which all rates are divided"""
 
 
-_FLAGS = {"quick": "--quick", "processes": "--jobs", "seeds": "--seeds", "csv": "--csv"}
+_FLAGS = {"quick": "--quick", "processes": "--jobs", "seeds": "--seeds", "csv": "--csv", "slower": "--slower"}
 
 
-def refuse_options(bench: str, options: BenchOptions, allowed: str) -> None:
-    """Raises ScenarioError when anything is asked for: `bench` has no options. `allowed`: the benches that have."""
+def refuse_options(bench: str, options: BenchOptions, takers: Mapping[str, Collection[str]]) -> None:
+    """Raises ScenarioError when something is asked for that `bench` does not have. `takers`: by bench, names of the fields that
+    it has."""
     for item in fields(options):
-        value = getattr(options, item.name)
-        if value != item.default:
-            flag = _FLAGS[item.name]
-            raise ScenarioError(f"{bench} has no such option", file="tb bench", key=flag, allowed=f"with {allowed}")
+        if getattr(options, item.name) != item.default and item.name not in takers[bench]:
+            having = ", ".join(name for name, taken in takers.items() if item.name in taken)
+            raise ScenarioError(
+                f"{bench} has no such option", file="tb bench", key=_FLAGS[item.name], allowed=f"with {having}"
+            )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from testbed.bench.allreduce import bench_allreduce
 from testbed.bench.fabric import bench_fabric
+from testbed.bench.grid import bench_grid
 from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.ina import bench_ina
 from testbed.bench.options import BenchOptions, refuse_options
@@ -27,15 +28,19 @@ class Bench:
     """(where progress goes, world, options) -> rows"""
     worlds: tuple[str, ...]
     """that it can measure in; the first one unless asked otherwise"""
-    has_options: bool = False
+    options: tuple[str, ...] = ()
+    """names of the fields of BenchOptions that it heeds"""
 
 
 _NO_OPTIONS = BenchOptions()
 _BENCHES: dict[str, Bench] = {
     "allreduce": Bench(lambda say, world, options: bench_allreduce(say), ("emulated",)),
     "fabric": Bench(lambda say, world, options: bench_fabric(say, world), ("simulated", "emulated")),
+    "grid": Bench(
+        lambda say, world, options: bench_grid(say, world, options.slower), ("simulated", "emulated"), ("slower",)
+    ),
     "hierarchical": Bench(lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
-    "ina": Bench(bench_ina, ("simulated", "emulated"), has_options=True),
+    "ina": Bench(bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv")),
 }
 
 
@@ -63,8 +68,7 @@ def run_bench(
     """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError as `bench_world`, and for options
     that the bench does not have."""
     chosen, bench = bench_world(name, world), _BENCHES[name]
-    if not bench.has_options:
-        refuse_options(name, options, ", ".join(known for known, other in _BENCHES.items() if other.has_options))
+    refuse_options(name, options, {known: other.options for known, other in _BENCHES.items()})
     found = bench.run(lambda text: print(text, file=sys.stderr, flush=True), chosen, options)
     report = found if isinstance(found, Report) else Report(found)
     if as_json:

@@ -42,7 +42,7 @@ def _open_at_servers(context: CheckContext) -> list[str]:
     return [
         f"{record['node']}, job {record['job']}: {record['open']} blocks"
         for record in context.events("ServerStatistics")
-        if record["open"] and kinds.get(record["job"]) == "atp"
+        if record["open"] and kinds.get(record["job"]) in ("atp", "grid")
     ]
 
 

@@ -54,6 +54,6 @@ COMMANDS = {
         "testbed.cli.lab", "hosts and cards reached by SSH, or an emulated lab: up, check, lease, program ..."
     ),
     "sweep": Command("testbed.cli.sweeping", "a grid of models and algorithms, in parallel; goes on where it stopped"),
-    "bench": Command("testbed.cli.running", "measure against a peer"),
+    "bench": Command("testbed.cli.benching", "measure against a peer"),
     "test": Command("testbed.cli.testing", "linters, type checks and all tests"),
 }

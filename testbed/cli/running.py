@@ -1,4 +1,4 @@
-"""`tb run`, `tb demo`, `tb replay`, `tb bench`: whatever makes a run and ends with its exit code."""
+"""`tb run`, `tb demo`, `tb replay`: whatever makes a run and ends with its exit code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from testbed.worlds.base import World
 
 __all__ = [
-    "configure_bench",
     "configure_demo",
     "configure_replay",
     "configure_run",
     "require_raw_sockets",
     "require_root",
-    "run_bench",
     "run_demo",
     "run_replay",
     "run_run",
@@ -190,64 +188,6 @@ def run_replay(args: argparse.Namespace) -> int:
         print(f"differs: {difference}")
     print(f"compared: {', '.join(comparison.compared)}; {len(comparison.differences) or 'no'} differences")
     return comparison.exit_code
-
-
-def configure_bench(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = """\
-examples:
-  sudo ./tb bench allreduce --json
-  ./tb bench hierarchical
-  ./tb bench ina --csv ina.csv            the whole grid, on all cores
-  ./tb bench ina --quick --jobs 1
-  sudo ./tb bench ina --emulated          a few points in both worlds
-  ./tb bench grid --plan-only sensitivity
-"""
-    parser.add_argument("name", metavar="NAME", help="allreduce, fabric, hierarchical, ina, grid")
-    parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
-    parser.add_argument(
-        "--emulated", dest="world", action="store_const", const="emulated", help="the same as --world emulated"
-    )
-    parser.add_argument(
-        "--plan-only", metavar="TABLES", nargs="?", const="all",
-        help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, growth, with commas between (default: all)",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
-    parser.add_argument("--quick", action="store_true", help="ina: fewer points")
-    parser.add_argument("--jobs", type=_count, metavar="N", help="ina: runs at the same time (default: one per core)")
-    parser.add_argument("--seeds", type=_count, metavar="N", help="ina: runs of each point (default: 2 or 3)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="ina: also write every run as a line of FILE")
-
-
-def run_bench(args: argparse.Namespace) -> int:
-    from testbed import bench
-
-    if args.plan_only is not None or args.name == "grid":
-        return _bench_plans(args)
-    world = bench.bench_world(args.name, args.world)
-    if world == "emulated":
-        require_root(f"bench {args.name}")
-    options = bench.BenchOptions(args.quick, args.jobs, args.seeds, args.csv)
-    return bench.run_bench(args.name, as_json=args.json, world=world, options=options)
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 999:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to 999")
-    return int(text)
-
-
-def _bench_plans(args: argparse.Namespace) -> int:
-    if args.name != "grid":
-        raise ScenarioError(
-            "only the bench grid makes plans", file="tb bench", key="--plan-only", found=f"'{args.name}'"
-        )
-    if args.plan_only is None or args.world is not None:
-        raise ScenarioError(
-            "the bench grid makes plans only", file="tb bench", key="grid", allowed="tb bench grid --plan-only [TABLES]"
-        )
-    from testbed.bench.gridplans import run_plans
-
-    return run_plans(args.plan_only, as_json=args.json)
 
 
 def _seed(text: str) -> int:

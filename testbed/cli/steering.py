@@ -9,9 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.grid.routes import flow_rules
 from testbed.plan import make_plan
 from testbed.plan.commodity import commodity_switches
 from testbed.scenario import load_scenario
+from testbed.steering.entries import make_table
 from testbed.steering.fabric import make_fabric
 from testbed.steering.readings import READINGS_NAME, TableReading, TableRow, make_rows
 from workloads.errors import ScenarioError
@@ -60,7 +62,7 @@ def run_steering(args: argparse.Namespace) -> int:
 def _planned(name: str, overrides: list[str], down: Iterable[str]) -> list[TableReading]:
     plan = make_plan(load_scenario(name, overrides))
     names = commodity_switches(plan)
-    if not names:
+    if not names and not plan.routing:
         raise ScenarioError(
             "no switch of this scenario is a commodity switch",
             file=name,
@@ -71,7 +73,10 @@ def _planned(name: str, overrides: list[str], down: Iterable[str]) -> list[Table
     ports = {switch.name: switch.ports for switch in fabric.switches}
     dead = {_port(word, ports) for word in down}
     found = fabric.tables(dead)
+    routed = [(config.name, config.grid.orders[0].routes) for config in plan.switches if config.grid is not None]
     return [
+        TableReading(name, (), False, make_rows(make_table(flow_rules(routes), (), 0))) for name, routes in routed
+    ] + [
         TableReading(
             switch.name,
             tuple(sorted(port for node, port in dead if node == switch.name)),

@@ -9,10 +9,21 @@ from switch_nodes.config import SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.background import PlannedFlow
 from testbed.scenario.model import Scenario
+from topologies.routing.gradients import Plan as RoutingPlan
 from workloads.config import HostConfig, NodeConfig, WorkerConfig
 from workloads.server import ServerConfig
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "RoutedFrom"]
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedFrom:
+    """Gradient routes, and when they begin to hold, in time since the start of the traffic."""
+
+    from_ns: int
+    plan: RoutingPlan
+    because_ns: int | None = None
+    """when a link or switch went away, or came back, which is why there is a new plan; None: the first one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,8 @@ class Plan:
     background: tuple[PlannedFlow, ...] = ()
     servers: tuple[ServerConfig, ...] = ()
     """parameter servers; a server's name is its host's, which is no worker's"""
+    routing: tuple[RoutedFrom, ...] = ()
+    """collective grid: plans of gradient routes, by time"""
 
     @property
     def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from testbed.plan.atp import plan_atp
+from testbed.plan.grid import plan_grid
 from testbed.plan.hierarchical import PHASED, plan_phased
 from testbed.plan.model import Plan
 from testbed.plan.ring import plan_ring
@@ -30,6 +31,7 @@ _PLANNERS: dict[str, Planner] = {
     "switchml": plan_switchml,
     "atp": plan_atp,
     "esa": plan_atp,
+    "grid": plan_grid,
 }
 
 

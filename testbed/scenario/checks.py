@@ -32,6 +32,7 @@ _PROGRAMS_OF = {
     "switchml": ("switchml",),
     "atp": ("atp", "forward"),
     "esa": ("esa", "forward"),
+    "grid": ("grid",),
 }
 """of collectives that a switch sums for; with forward a parameter server does it alone"""
 
@@ -49,7 +50,7 @@ def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
 
 def check_commodity(problems: Problems, switch: SwitchOptions, topology: Topology) -> None:
     """A kind of commodity switch needs one: a switch that aggregates is ours."""
-    if switch.commodity != "soft" and switch.program != "forward" and attachment(topology) is None:
+    if switch.commodity != "soft" and switch.program not in ("forward", "grid") and attachment(topology) is None:
         problems.add(
             ("switch", "commodity"),
             "no switch of this network is a commodity switch",
@@ -183,7 +184,7 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
             found="'ring'",
             allowed="with job.collective: netreduce",
         )
-    partly_by_hosts = job.collective not in ("netreduce", "shift", "atp", "esa") or job.fallback == "ring"
+    partly_by_hosts = job.collective not in ("netreduce", "shift", "atp", "esa", "grid") or job.fallback == "ring"
     if partly_by_hosts and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             (*path, "dtype"),

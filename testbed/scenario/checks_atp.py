@@ -1,4 +1,4 @@
-"""What must hold between the keys of a scenario whose collective is ATP or ESA."""
+"""What must hold between the keys of a scenario whose collective is ATP, ESA or GRID."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PRIORITIES
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from topologies import LinkShape, Topology, attachment
-from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
 __all__ = ["WITH_SERVER", "check_atp", "check_atp_fault", "check_atp_keys", "check_atp_nics", "with_server"]
 
-WITH_SERVER = ("atp", "esa")
+WITH_SERVER = ("atp", "esa", "grid")
 """collectives with a parameter server"""
 _MOST_WORKERS = 32
 _ETHERNET = 14
@@ -114,10 +114,11 @@ def check_atp(
     if job.op != "sum":
         problems.add(("job", "op"), f"{name} only sums", found=f"'{job.op}'", allowed="sum")
     payload = transport.path_mtu
-    if payload > 4 * MAX_ELEMENTS:
+    most = MAX_GRID_ELEMENTS if name == "grid" else MAX_ELEMENTS
+    if payload > 4 * most:
         problems.add(
             ("transport", "path_mtu"),
-            f"a packet of {name} has at most 256 elements",
+            f"a packet of {name} has at most {most} elements",
             found=str(payload),
             allowed="256, 512, 1024",
         )

@@ -30,6 +30,7 @@ from testbed.scenario.checks_atp import (
     with_server,
 )
 from testbed.scenario.checks_card import check_card
+from testbed.scenario.checks_grid import check_grid
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
@@ -148,6 +149,8 @@ class _Build:
         if topology and switch and transport and job:
             check_switchml(self.problems, *topology, switch, transport, job, entries)
             check_atp(self.problems, *topology, switch, transport, job, entries)
+        if job and topology and switch:
+            check_grid(self.problems, topology[0], switch, routing, job, entries)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         ranks = hosts // job.copies if hosts is not None and job else hosts

@@ -178,6 +178,18 @@ class Routing:
     """(switch, bits per second) of those that differ"""
     demand_bps: int = 0
     """that every worker must reach; 0: as fast as it goes"""
+    mode: str = "aimd"
+    """how workers of collective grid find their rates: aimd (by their windows), paced (the planned ones)"""
+    pace: float = 1.0
+    """paced: the part of the planned rate that they send at"""
+    on_collision: str = "drop"
+    """what a switch does with a packet whose slot is taken: drop, to_ps"""
+    bucket_ns: int = 10_000_000
+    """depth of the token bucket that is a switch's capacity"""
+    react_ns: int = 50_000_000
+    """from the moment a link or switch goes away until a new plan holds"""
+    sample_ns: int = 0
+    """switches tell what passed every so often; 0: at the end only"""
 
 
 @dataclass(frozen=True, slots=True)

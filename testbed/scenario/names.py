@@ -18,11 +18,13 @@ __all__ = [
     "GATES",
     "MOST_JOBS",
     "NODE_ROLES",
+    "ON_COLLISION",
     "OPS",
     "PATH_MTUS",
     "PLANNERS",
     "PRIORITIES",
     "PROGRAMS",
+    "RATE_MODES",
     "RELEASES",
     "VERBS",
     "WORKLOADS",
@@ -40,6 +42,7 @@ PROGRAMS = {
     "switchml": "adds workers' packets in a pool of slots, each with a shadow copy, and sends the sum to all",
     "atp": "adds workers' packets in slots that a hash chooses, first come first served; what meets a taken one goes on to the server",
     "esa": "as atp, but a packet of higher priority takes the slot, and a complete sum leaves it at once",
+    "grid": "adds the packets that a plan of gradient routes sends to it, as far as its capacity goes, and forwards the rest by the plan",
     "forward": "plain L2 forwarding: what a switch without aggregation does",
 }
 COLLECTIVES = {
@@ -47,6 +50,7 @@ COLLECTIVES = {
     "switchml": "each host streams its gradient through slots of the switch, over UDP or RoCE UC (program switchml)",
     "atp": "each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or forward)",
     "esa": "as atp, with priorities, in slots that can be taken away (program esa, or forward)",
+    "grid": "each host streams its gradient to the switches that a plan of gradient routes chose for it (program grid)",
     "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
     "shift": "NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
     "parallel_netreduce": "reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, "
@@ -54,7 +58,7 @@ COLLECTIVES = {
     "tencent": "reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
 }
-DATAGRAM_COLLECTIVES = ("switchml", "atp", "esa")
+DATAGRAM_COLLECTIVES = ("switchml", "atp", "esa", "grid")
 """those whose switch serves several jobs, and whose workers send what is computed layer by layer"""
 WORKLOADS = {
     "synthetic": "gradients drawn from the seed, of any size",
@@ -154,4 +158,12 @@ PLANNERS = {
     "inart": "one node per worker and server; the servers' shares are chosen too (InArt)",
 }
 """of gradient routes (`tb route`)"""
+RATE_MODES = {
+    "aimd": "each worker's window finds its rate",
+    "paced": "each worker sends at the rate of the plan",
+}
+ON_COLLISION = {
+    "drop": "the switch drops the packet, and tells its worker to slow down and send it again",
+    "to_ps": "the packet, and the rest of its block, go on to the parameter server",
+}
 PATH_MTUS = (256, 512, 1024, 2048, 4096)

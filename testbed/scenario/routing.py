@@ -7,7 +7,7 @@ from typing import Any
 from testbed.scenario.model import Job, Routing
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.schema import RoutingKeys
-from testbed.scenario.units import UnitError, format_rate, parse_rate
+from testbed.scenario.units import UnitError, format_duration, format_rate, parse_rate
 from testbed.scenario.validate import validate_mapping, validate_section
 from topologies import Topology
 
@@ -29,7 +29,10 @@ def load_routing(problems: Problems, value: object, topology: Topology | None, j
         _check_hosts(problems, "servers", keys.servers, topology)
         _check_hosts(problems, "workers", keys.workers, topology)
         _check_workers(problems, keys, topology, job)
-    return Routing(keys.servers, keys.planner, keys.workers, keys.capacity, capacities, keys.demand)
+    return Routing(
+        keys.servers, keys.planner, keys.workers, keys.capacity, capacities, keys.demand, keys.mode, keys.pace,
+        keys.on_collision, keys.bucket, keys.react, keys.sample,
+    )  # fmt: skip
 
 
 def _load_capacities(
@@ -82,4 +85,12 @@ def dump_routing(routing: Routing) -> dict[str, Any]:
     result["capacity"] = format_rate(routing.capacity_bps)
     if routing.capacities:
         result["capacities"] = {name: format_rate(rate) for name, rate in routing.capacities}
-    return result | {"demand": format_rate(routing.demand_bps)}
+    return result | {
+        "demand": format_rate(routing.demand_bps),
+        "mode": routing.mode,
+        "pace": routing.pace,
+        "on_collision": routing.on_collision,
+        "bucket": format_duration(routing.bucket_ns),
+        "react": format_duration(routing.react_ns),
+        "sample": format_duration(routing.sample_ns),
+    }

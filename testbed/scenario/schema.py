@@ -295,6 +295,12 @@ class RoutingKeys(Section):
     capacity: AggregationKey = 0
     capacities: Any = None
     demand: AggregationKey = 0
+    mode: Annotated[str, choice(names.RATE_MODES)] = "aimd"
+    pace: Annotated[float, number_above_zero(10)] = 1.0
+    on_collision: Annotated[str, choice(names.ON_COLLISION)] = "drop"
+    bucket: DurationKey = 10_000_000
+    react: DurationKey = 50_000_000
+    sample: DurationKey = 0
 
 
 class StragglerKeys(Section):

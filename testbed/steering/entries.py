@@ -82,7 +82,7 @@ def make_table(rules: Iterable[FlowRule], flood_ports: Iterable[int], salt: int)
             flows += _flood(rule, tree)
             continue
         ports = tuple(openflow_port(port) for port in rule.outputs)
-        if len(ports) > 1:
+        if len(ports) > 1 and not rule.copies:
             group = groups.setdefault(ports, GroupEntry(ports, salt))
             flows.append(FlowEntry(rule.name, int(rule.priority), tuple(_fields(rule.match)), group=group.number))
         else:

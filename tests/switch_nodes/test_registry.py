@@ -12,6 +12,7 @@ from switch_nodes.program import SwitchProgram
 from switch_nodes.registry import create_program, program_names, register_program
 from switch_nodes.steering.layout import SteeringConfig
 from switch_nodes.steering.program import SteerProgram
+from tests.support.grid_star import GridBench
 from workloads.errors import ScenarioError
 
 OWN = """
@@ -44,13 +45,14 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    assert program_names() == ("atp", "esa", "forward", "fpga", "netreduce", "steer", "switchml")
+    assert program_names() == ("atp", "esa", "forward", "fpga", "grid", "netreduce", "steer", "switchml")
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
     steering = replace(config("steer"), steering=SteeringConfig(()))
     assert isinstance(create_program(steering), SteerProgram)
-    others = [name for name in program_names() if name != "fpga"]
+    others = [name for name in program_names() if name not in ("fpga", "grid")]
     assert all(isinstance(create_program(replace(steering, program=name)), SwitchProgram) for name in others)
+    assert isinstance(create_program(GridBench().program.config), SwitchProgram)
     card = create_program(config("fpga"))
     assert isinstance(card, EmulatedCard)
     assert isinstance(card, SwitchProgram)
@@ -72,10 +74,14 @@ def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_list_the_known_ones_closest_first() -> None:
     assert refusal("netreduse") == (
         "scenario: switch.program: unknown switch program; found 'netreduse'; "
-        "allowed: netreduce, atp, esa, forward, fpga, steer, switchml or path.py:Class"
+        "allowed: netreduce, atp, esa, forward, fpga, grid, steer, switchml or path.py:Class"
     )
-    assert refusal("foreward").endswith("allowed: forward, atp, esa, fpga, netreduce, steer, switchml or path.py:Class")
-    assert refusal("zzz").endswith("allowed: atp, esa, forward, fpga, netreduce, steer, switchml or path.py:Class")
+    assert refusal("foreward").endswith(
+        "allowed: forward, atp, esa, fpga, grid, netreduce, steer, switchml or path.py:Class"
+    )
+    assert refusal("zzz").endswith(
+        "allowed: atp, esa, forward, fpga, grid, netreduce, steer, switchml or path.py:Class"
+    )
 
 
 def test_a_program_of_the_users_own(tmp_path: Path) -> None:

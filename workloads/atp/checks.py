@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workloads.atp.config import POLICIES, AtpConfig
 from workloads.errors import ScenarioError
-from workloads.wire.aggregation import MAX_ELEMENTS
+from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
 __all__ = ["DTYPES", "MAX_MEMORY", "MAX_WORKERS", "check_config"]
 
@@ -29,8 +29,9 @@ def check_config(config: AtpConfig) -> None:
         raise refuse(f"{share.kind} only sums", "job.op", found, f"sum of {', '.join(DTYPES)}")
     if not 1 <= share.size <= MAX_WORKERS or not 0 <= share.rank < share.size:
         raise refuse("rank and size", "collective", f"{share.rank} of {share.size}", "a rank of 1 to 32 workers")
-    if not 2 <= config.elements <= MAX_ELEMENTS or config.elements % 2:
-        raise refuse("elements of a packet", "elements", config.elements, f"an even number from 2 to {MAX_ELEMENTS}")
+    most = MAX_GRID_ELEMENTS if share.kind == "grid" else MAX_ELEMENTS
+    if not 2 <= config.elements <= most or config.elements % 2:
+        raise refuse("elements of a packet", "elements", config.elements, f"an even number from 2 to {most}")
     if config.window < 1:
         raise refuse("window", "window", config.window, "1 or more packets")
     if not 1 <= config.memory <= MAX_MEMORY:

@@ -10,7 +10,7 @@ from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, Policy
 
 __all__ = ["POLICIES", "AtpConfig"]
 
-POLICIES = {"atp": Policy.ATP, "esa": Policy.ESA}
+POLICIES = {"atp": Policy.ATP, "esa": Policy.ESA, "grid": Policy.GRID}
 """by `JobShare.kind`"""
 
 

@@ -38,6 +38,8 @@ class SendWindow:
         self._first_at = [0] * window
         self._tries = [0] * window
         self._again: deque[tuple[int, str]] = deque()
+        self._asked: set[int] = set()
+        """packets of `_again`"""
         self._timers: list[tuple[int, int]] = []
         """(deadline, packet); those that are not valid any more are passed over"""
         self._timer = BackoffTimer(rto_ns)
@@ -58,12 +60,19 @@ class SendWindow:
         `may_leave`: whether the data of a packet is there."""
         while self._again:
             packet, cause = self._again.popleft()
+            self._asked.discard(packet)
             if self.is_outstanding(packet):  # its result may have come while it waited
                 return packet, cause
         packet = self.next
         if packet < min(self.end, self.base + self.size) and may_leave(packet):
             return packet, ""
         return None
+
+    def has_more(self, may_leave: Callable[[int], bool]) -> bool:
+        """Whether `take` would give a packet."""
+        return any(self.is_outstanding(packet) for packet, _ in self._again) or (
+            self.next < min(self.end, self.base + self.size) and may_leave(self.next)
+        )
 
     def left(self, packet: int, now: int) -> int:
         """It leaves now; how often it did before."""
@@ -82,7 +91,8 @@ class SendWindow:
 
     def ask_again(self, packet: int, cause: str) -> None:
         """Let an outstanding packet leave once more."""
-        if all(packet != waiting for waiting, _ in self._again):
+        if packet not in self._asked:
+            self._asked.add(packet)
             self._again.append((packet, cause))
 
     def settle(self, packet: int, now: int, *, marked: bool) -> None:

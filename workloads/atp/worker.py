@@ -38,14 +38,17 @@ from workloads.wire.ecn import is_ce
 
 __all__ = ["AtpWorker"]
 
-_FOR_US = frozenset((DatagramKind.RESULT, DatagramKind.NACK, DatagramKind.REMINDER_EMPTY))
 _COUNTERS = (
     "packets_sent", "packets_retransmitted", "results_received", "duplicates_received", "timeouts", "rejected",
 )  # fmt: skip
 
 
 class AtpWorker:
-    """Raises ScenarioError for a configuration that cannot be served."""
+    """Raises ScenarioError for a configuration that cannot be served. `workloads.grid` has a worker that is made of this one: what
+    differs there is in the methods from `_make_window` to `_encode`."""
+
+    kinds = frozenset((DatagramKind.RESULT, DatagramKind.NACK, DatagramKind.REMINDER_EMPTY))
+    """that it understands"""
 
     def __init__(self, config: AtpConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         check_config(config)
@@ -53,7 +56,9 @@ class AtpWorker:
         self._config, self._job, self._rank = config, share.job, share.rank
         self._policy, self._everybody = POLICIES[share.kind], (1 << share.size) - 1
         self._training = Training.of(config.workload, source, self._rank, start_ns)
-        self._window = SendWindow(config.window, config.rto_ns, aimd=config.aimd)
+        self._window = self._make_window()
+        self._addresses = {config.envelope.src_ip}
+        """that results come to"""
         self._slots = SlotTable(share.job, config.window, config.memory, config.salt)
         self._kept = KeptResults(config.window)
         self._pressure = Pressure(config, source)
@@ -79,10 +84,10 @@ class AtpWorker:
         except DatagramError as error:
             self._reject(error.reason, str(error))
             return
-        if found is None or found.dst_ip != self._config.envelope.src_ip:
+        if found is None or found.dst_ip not in self._addresses:
             return
         header = found.header
-        if header.kind not in _FOR_US or (header.policy, header.job) != (self._policy, self._job):
+        if header.kind not in self.kinds or (header.policy, header.job) != (self._policy, self._job):
             self._reject("unexpected", f"kind {header.kind} of job {header.job}, policy {header.policy}")
             return
         packet = nearest_packet(header.sequence, self._window.base)
@@ -90,6 +95,8 @@ class AtpWorker:
             self._take_result(found, packet, is_ce(frame) or bool(header.flags & DatagramFlag.ECN), now)
         elif header.kind == DatagramKind.NACK:
             self._answer_nack(packet)
+        elif header.kind == DatagramKind.RATE:
+            self._collided(packet, now)
         elif self._window.is_outstanding(packet):
             self._training.fail(
                 "lost", f"packet {packet + 1} of job {self._job}: the parameter server no longer has its sum, others do"
@@ -100,12 +107,13 @@ class AtpWorker:
             if self._answers:
                 yield 0, self._answers.popleft()
                 continue
-            taken = self._window.take(self._may_leave)
+            taken = self._window.take(self._may_leave) if self._in_pace(now) else None
             if taken is None:
                 return
             packet, cause = taken
-            frame = self._encode(packet, again=bool(cause))
+            frame = self._encode(packet, cause)
             before = self._window.left(packet, now)
+            self._charge(len(frame), now)
             self._counts["packets_sent"] += 1
             if cause:
                 self._counts["packets_retransmitted"] += 1
@@ -204,14 +212,32 @@ class AtpWorker:
         end, total = (own + 1) * self._config.elements, len(training.gradient)
         return training.ready >= min(end, total) or end >= total + self._config.elements
 
-    def _encode(self, packet: int, *, again: bool) -> bytes:
+    def _make_window(self) -> SendWindow:
+        return SendWindow(self._config.window, self._config.rto_ns, aimd=self._config.aimd)
+
+    def _in_pace(self, now: int) -> bool:
+        """Whether a packet may leave, as far as time is concerned."""
+        return True
+
+    def _charge(self, frame_bytes: int, now: int) -> None:
+        """A frame leaves."""
+
+    def _collided(self, packet: int, now: int) -> None:
+        """A switch says that it had no slot for the packet."""
+
+    def _encode(self, packet: int, cause: str) -> bytes:
+        """`cause`: why it leaves again; empty: for the first time."""
+        header, payload = self._contents(packet)
+        if cause:
+            header = header._replace(flags=DatagramFlag.RESEND)
+        return encode_datagram(self._config.envelope, AGGREGATION_PORT, header, payload)
+
+    def _contents(self, packet: int) -> tuple[AggregationHeader, bytes]:
+        """Of an outstanding packet, as it leaves for the first time."""
         assert self._tensor is not None, "a packet is outstanding"
         exponents, payload = self._tensor.payload(packet - self._window.first)
         kind = DatagramKind.DATA if payload else DatagramKind.EXPONENTS
-        header = self._header(packet, kind, self._slot_of(packet), 1 << self._rank, exponents, payload)
-        if again:
-            header = header._replace(flags=DatagramFlag.RESEND)
-        return encode_datagram(self._config.envelope, AGGREGATION_PORT, header, payload)
+        return self._header(packet, kind, self._slot_of(packet), 1 << self._rank, exponents, payload), payload
 
     def _header(
         self, packet: int, kind: int, slot: int, workers: int, exponents: Exponents, payload: bytes

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from workloads.config import ArithmeticSpec
 from workloads.wire import Envelope
 
-__all__ = ["ServedJob", "ServedMember", "ServerConfig"]
+__all__ = ["Reset", "ServedJob", "ServedMember", "ServerConfig"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,15 @@ class ServedJob:
 
 
 @dataclass(frozen=True, slots=True)
+class Reset:
+    """What is not complete is forgotten, since workers send it again another way. Times since the start of the traffic."""
+
+    at_ns: int
+    because_ns: int
+    """when what makes it necessary happened"""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerConfig:
     """Of one host. Several jobs may have the same server."""
 
@@ -56,6 +65,8 @@ class ServerConfig:
     jobs: tuple[ServedJob, ...]
     trace: bool = False
     """tell every step of the table (SlotChanged)"""
+    resets: tuple[Reset, ...] = ()
+    """by time"""
     lives: int = 0
     """how often the process was started anew, with nothing of what it knew"""
 

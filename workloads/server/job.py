@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from workloads.atp.config import POLICIES
 from workloads.atp.slots import SlotTable
-from workloads.blocks import BlockLost, BlockReplayed, BlockSummed, ContributionIgnored, ServerStatistics, SlotChanged
+from workloads.blocks import (
+    BlockLost,
+    BlockReplayed,
+    BlockSummed,
+    ContributionIgnored,
+    JobResumed,
+    ServerStatistics,
+    SlotChanged,
+)
 from workloads.machine import Event
 from workloads.server.block import Block
 from workloads.server.config import ServedJob
@@ -40,7 +48,7 @@ class JobServer:
         self._job, self._trace = job, trace
         self._everybody = (1 << len(job.members)) - 1
         self._asks = job.remind or asks_again
-        self._strict = job.kind == "atp" and not asks_again
+        self._strict = job.kind in ("atp", "grid") and not asks_again
         """it has seen every block from its beginning, so that it knows who goes ahead of the results"""
         self._blocks: list[Block | None] = [None] * (job.cached_windows * job.window)
         self._open: dict[int, Block] = {}
@@ -51,6 +59,7 @@ class JobServer:
             POLICIES[job.kind], DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
             op=int(job.arithmetic.dtype == "int32sat"), server=int.from_bytes(server, "big"),
         )  # fmt: skip
+        self._broken_at: int | None = None
         self.newest = 0
         """block that is near to those that come"""
         self.departures: list[Departure] = []
@@ -91,6 +100,14 @@ class JobServer:
         while (due := self.get_timer()) is not None and due <= now:
             block = self._open[heapq.heappop(self._timers)[1]]
             self._step(block, BlockEvent.DUE, self._header, memoryview(b""), now)
+
+    def reset(self, because: int) -> None:
+        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once. `because`: when
+        that happened which makes it necessary, in ns."""
+        self._broken_at = because
+        for block in self._open.values():
+            self._blocks[block.number % len(self._blocks)] = None
+        self._open.clear()
 
     def statistics(self) -> ServerStatistics:
         counts = self.counts
@@ -255,6 +272,9 @@ class JobServer:
     def _complete(self, block: Block, now: int) -> None:
         self.counts["blocks"] += 1
         self.events.append(BlockSummed(self._job.job, block.number, block.slot, tuple(block.entered)))
+        if self._broken_at is not None:
+            self.events.append(JobResumed(self._job.job, block.number, now - self._broken_at))
+            self._broken_at = None
         self._seal(block, now)
         self._send_to_all(block)
 

@@ -30,7 +30,7 @@ _FOR_US = frozenset((DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RES
 class ParameterServer:
     """Raises ScenarioError for two jobs with one id."""
 
-    def __init__(self, config: ServerConfig) -> None:
+    def __init__(self, config: ServerConfig, *, start_ns: int = 0) -> None:
         ids = Counter(job.job for job in config.jobs)
         if twice := [job for job, times in ids.items() if times > 1]:
             raise ScenarioError(f"server {config.name} has two jobs with one id", found=str(twice[0]))
@@ -43,6 +43,7 @@ class ParameterServer:
             job.job: [replace(envelope, dst_mac=member.mac, dst_ip=member.ip) for member in job.members]
             for job in config.jobs
         }
+        self._start_ns, self._resets = start_ns, deque(config.resets)
         self._departures: deque[Departure] = deque()
         self._events: deque[Event] = deque()
 
@@ -74,9 +75,15 @@ class ParameterServer:
 
     def get_timer(self) -> int | None:
         timers = [due for job in self._jobs.values() if (due := job.get_timer()) is not None]
+        if self._resets:
+            timers.append(self._start_ns + self._resets[0].at_ns)
         return min(timers, default=None)
 
     def handle_timer(self, now: int) -> None:
+        while self._resets and self._start_ns + self._resets[0].at_ns <= now:
+            because = self._start_ns + self._resets.popleft().because_ns
+            for job in self._jobs.values():
+                job.reset(because)
         for job in self._jobs.values():
             job.handle_timer(now)
             self._collect(job)

@@ -121,11 +121,13 @@ def test_bench_hands_over_its_name_and_options(monkeypatch):
     assert main(["bench", "hierarchical", "--world", "simulated"]) == 0
     assert main(["bench", "ina", "--emulated"]) == 0
     assert main(["bench", "ina", "--quick", "--jobs", "2", "--seeds", "5", "--csv", "a.csv"]) == 0
+    assert main(["bench", "grid", "--world", "simulated", "--slower", "3"]) == 0
     assert asked == [
         ("allreduce", True, "emulated", BenchOptions()),
         ("hierarchical", False, "simulated", BenchOptions()),
         ("ina", False, "emulated", BenchOptions()),
         ("ina", False, "emulated", BenchOptions(quick=True, processes=2, seeds=5, csv=Path("a.csv"))),
+        ("grid", False, "simulated", BenchOptions(slower=3)),
     ]
 
 

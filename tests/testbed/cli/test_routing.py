@@ -85,7 +85,10 @@ def test_infeasible_input_is_the_users(capsys: pytest.CaptureFixture[str]) -> No
             "tb bench grid: --plan-only: no such table; found 'x'; allowed: all, sensitivity",
         ),
         (["fabric", "--plan-only"], "tb bench: --plan-only: only the bench grid makes plans; found 'fabric'"),
-        (["grid"], "tb bench: grid: the bench grid makes plans only; allowed: tb bench grid --plan-only [TABLES]"),
+        (
+            ["grid", "--plan-only", "--world", "simulated"],
+            "tb bench: --world: plans are made in no world; allowed: without",
+        ),
     ],
 )
 def test_benches_of_plans_that_are_none(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

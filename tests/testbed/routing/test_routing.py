@@ -40,7 +40,8 @@ def test_a_routing_section_survives_being_written() -> None:
     text = (
         "name: x\ntopology: {kind: grid_triangle, server_link: {rate: 300Mbps, delay: 1ms}, links: {s1-s2: {rate: 1Mbps}}}\n"
         "switch: {program: forward}\njob: {collective: ring}\n"
-        "routing: {servers: [ps, w8], planner: inart, workers: [w2, w1], capacity: 1Gbps, capacities: {s2: 0}, demand: 3Mbps}\n"
+        "routing: {servers: [ps, w8], planner: inart, workers: [w2, w1], capacity: 1Gbps, capacities: {s2: 0}, demand: 3Mbps, "
+        "mode: paced, pace: 0.98, on_collision: to_ps, bucket: 20ms, react: 7ms, sample: 1ms}\n"
     )
     scenario = parse_scenario(text, "x.yaml")
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario

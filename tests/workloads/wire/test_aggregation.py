@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import struct
 
 import pytest
@@ -14,6 +15,8 @@ from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     AggregationHeader,
     DatagramError,
+    DatagramKind,
+    Policy,
     decode_datagram,
     encode_datagram,
     payload_sum,
@@ -101,8 +104,31 @@ def test_what_does_not_fit_is_not_written(changes, payload):
         encode_datagram(ENVELOPE, AGGREGATION_PORT, HEADER._replace(**changes), payload)
 
 
-@pytest.mark.parametrize("changes", [{"policy": 0}, {"policy": 4}, {"kind": 7}, {"fan_in0": 0}])
+@pytest.mark.parametrize("changes", [{"policy": 0}, {"policy": 5}, {"kind": 7}, {"fan_in0": 0}])
 def test_unknown_words_are_refused(changes):
     frame = encode_datagram(ENVELOPE, AGGREGATION_PORT, HEADER._replace(**changes), PAYLOAD)
     with pytest.raises(DatagramError, match="version and policy"):
         decode_datagram(frame)
+
+
+@pytest.mark.parametrize("size", [0, 2, 510, 512, 514, 1024, 4096])
+def test_the_sum_of_a_payload_is_that_of_its_words_however_long(size):
+    for payload in (bytes(size), b"\xff" * size, random.Random(size).randbytes(size)):
+        words = struct.unpack(f">{size // 2}H", payload)
+        assert payload_sum(payload) == sum(words) % 0xFFFF
+
+
+def test_packets_of_grid_may_be_longer():
+    for policy, most in ((Policy.GRID, 1024), (Policy.ATP, 256)):
+        header = AggregationHeader(policy, DatagramKind.DATA, 1, 1, 0, 1, 1, most)
+        frame = encode_datagram(
+            Envelope(bytes(6), bytes(6), bytes(4), bytes(4)), AGGREGATION_PORT, header, bytes(4 * most)
+        )
+        assert decode_datagram(frame).header.nelem == most
+        with pytest.raises(DatagramError, match="elements"):
+            encode_datagram(
+                Envelope(bytes(6), bytes(6), bytes(4), bytes(4)),
+                AGGREGATION_PORT,
+                header._replace(nelem=most + 1),
+                bytes(4 * most + 4),
+            )

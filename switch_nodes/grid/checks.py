@@ -1,0 +1,39 @@
+"""What program `grid` cannot serve is refused."""
+
+from __future__ import annotations
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.grid.layout import COLLISIONS
+from switch_nodes.job_checks import check_job
+from workloads.errors import ScenarioError
+from workloads.wire.aggregation import MAX_GRID_ELEMENTS
+
+__all__ = ["check_grid"]
+
+_DTYPES = ("float32", "int32", "int32sat")
+
+
+def check_grid(switch: SwitchConfig) -> None:
+    """Raises ScenarioError."""
+
+    def refuse(problem: str, found: object, allowed: str) -> ScenarioError:
+        return ScenarioError(f"switch {switch.name}: {problem}", found=str(found), allowed=allowed)
+
+    grid = switch.grid
+    if grid is None or not grid.orders:
+        raise refuse("program grid has no plan to follow", "none", "job.collective: grid, with a section `routing`")
+    if len(switch.jobs) != 1:
+        raise refuse("program grid serves one job", len(switch.jobs), "1")
+    check_job(switch, 0, _DTYPES, MAX_GRID_ELEMENTS)
+    if switch.memory < 1:
+        raise refuse("slots", switch.memory, "1 or more")
+    if grid.on_collision not in COLLISIONS:
+        raise refuse("on_collision", grid.on_collision, ", ".join(COLLISIONS))
+    for orders in grid.orders:
+        if len(orders.lanes) != len(switch.jobs[0].members):
+            raise refuse(
+                "lanes of the plan", len(orders.lanes), f"{len(switch.jobs[0].members)}, one entry for each worker"
+            )
+        for route in orders.routes:
+            if not route.ports or not all(0 <= port < switch.ports for port in route.ports):
+                raise refuse(f"ports of route {route.name}", list(route.ports), f"0 .. {switch.ports - 1}")

@@ -1,0 +1,62 @@
+"""What a switch of program `grid` is told of a plan: its own aggregator, and from when on which routes hold. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.grid.lanes import Lane
+
+__all__ = ["COLLISIONS", "GridOrders", "GridRoute", "GridSwitch"]
+
+COLLISIONS = ("drop", "to_ps")
+
+
+@dataclass(frozen=True, slots=True)
+class GridRoute:
+    """Frames from one address to another leave by these ports, a copy by each. The routes that name a source come first."""
+
+    name: str
+    """for people and flow dumps: w4-s2"""
+    dst_ip: bytes
+    """4 bytes"""
+    ports: tuple[int, ...]
+    src_ip: bytes | None = None
+    """None: any"""
+
+
+@dataclass(frozen=True, slots=True)
+class GridOrders:
+    """One plan, as one switch sees it."""
+
+    routes: tuple[GridRoute, ...]
+    lanes: tuple[tuple[Lane, ...], ...]
+    """of all workers, by rank: whose packets meet at which node"""
+    at_ns: int = 0
+    """since the start of the traffic"""
+    planner: str = ""
+    """for people"""
+    rate_bps: float = 0.0
+    """of the slowest worker, for people"""
+
+
+@dataclass(frozen=True, slots=True)
+class GridSwitch:
+    node: int
+    """its id, from 1"""
+    ip: bytes
+    """of its aggregator: what is addressed to it is summed here"""
+    mac: bytes
+    server_ip: bytes
+    server_mac: bytes
+    group_ip: bytes
+    """that results for all go to"""
+    orders: tuple[GridOrders, ...]
+    """by time, the first one from the start"""
+    capacity_bps: float = 0.0
+    """bits of frames that are aggregated, per second; 0: none, everything goes on to the server"""
+    depth_ns: int = 10_000_000
+    """of the token bucket: how much of that may come at once"""
+    on_collision: str = "drop"
+    """what becomes of a packet whose slot serves another block: drop (and a RATE packet tells its worker), to_ps"""
+    sample_ns: int = 0
+    """tell what passed every so often (LoadSampled); 0: never"""

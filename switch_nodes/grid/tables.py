@@ -1,0 +1,84 @@
+"""The automaton of a slot of program `grid` as a table, for both ways to meet a taken slot.
+
+Source: the data plane of GRID (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; protocol text, section 1.4): empty, or some workers'
+parts of one block; the last part sends the sum and frees the slot. Decided here, since the paper tells nothing of losses: bitmaps
+instead of a count, RESEND (as ATP's), SUCCESSOR and RESULT, which free slots that late copies opened; and REFUSED, the capacity.
+
+Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
+Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "slot_table"]
+
+
+class SlotState(Enum):
+    EMPTY = "serves no block"
+    FILLING = "some contributions to its block"
+
+
+class SlotEvent(Enum):
+    """What a packet is to the slot that its block's hash names. Its own slot: one that serves its block."""
+
+    NEW = "contribution to its own slot, or to an empty one while there are tokens; others are missing"
+    COMPLETING = "as NEW, and nothing is missing any more"
+    REPEAT = "contribution that is inside its own slot"
+    MISMATCH = "another size or tensor than its own slot"
+    SUCCESSOR = "the slot serves a block of which every worker has the sum"
+    OTHER = "the slot serves another block"
+    REFUSED = "no tokens when its first packet came, or not aggregated here by the plan: all of the block go around"
+    RESEND_OWN = "sent again, to its own slot"
+    RESEND_OTHER = "sent again; its slot is empty or serves another block"
+    RESULT_OWN = "the server's result of the slot's block"
+
+
+class SlotAction(Enum):
+    """Values are the names of the program's methods; FREE has none, since a result goes on, whatever it frees."""
+
+    ADD = "add"
+    SEND_SUM = "send_sum"
+    DROP_DUPLICATE = "drop_duplicate"
+    DROP_MISMATCH = "drop_mismatch"
+    RECLAIM = "reclaim"
+    TURN_AWAY = "turn_away"
+    COLLIDE = "collide"
+    BYPASS = "bypass"
+    FLUSH = "flush"
+    PASS = "pass_on"
+    FREE = "free"
+
+
+Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
+_S, _E, _A = SlotState, SlotEvent, SlotAction
+_COMMON: Table = {
+    (_S.EMPTY, _E.NEW): (_S.FILLING, _A.ADD),
+    (_S.EMPTY, _E.COMPLETING): (_S.EMPTY, _A.SEND_SUM),  # a node with one worker
+    (_S.EMPTY, _E.REFUSED): (_S.EMPTY, _A.BYPASS),
+    (_S.EMPTY, _E.RESEND_OTHER): (_S.EMPTY, _A.PASS),  # never opens a slot
+    (_S.FILLING, _E.NEW): (_S.FILLING, _A.ADD),
+    (_S.FILLING, _E.COMPLETING): (_S.EMPTY, _A.SEND_SUM),
+    (_S.FILLING, _E.REPEAT): (_S.FILLING, _A.DROP_DUPLICATE),
+    (_S.FILLING, _E.MISMATCH): (_S.FILLING, _A.DROP_MISMATCH),
+    (_S.FILLING, _E.SUCCESSOR): (_S.EMPTY, _A.RECLAIM),  # and the packet meets the empty slot
+    (_S.FILLING, _E.REFUSED): (_S.FILLING, _A.BYPASS),
+    (_S.FILLING, _E.RESEND_OWN): (_S.EMPTY, _A.FLUSH),
+    (_S.FILLING, _E.RESEND_OTHER): (_S.FILLING, _A.PASS),
+    (_S.FILLING, _E.RESULT_OWN): (_S.EMPTY, _A.FREE),
+}
+_OTHER = {"drop": _A.TURN_AWAY, "to_ps": _A.COLLIDE}
+
+
+def slot_table(on_collision: str) -> Table:
+    """`on_collision`: drop, to_ps."""
+    return {**_COMMON, (_S.FILLING, _E.OTHER): (_S.FILLING, _OTHER[on_collision])}
+
+
+DROP_REASONS: dict[SlotAction, str] = {
+    SlotAction.DROP_DUPLICATE: "duplicate",
+    SlotAction.DROP_MISMATCH: "mismatch",
+    SlotAction.TURN_AWAY: "collided",
+}
+"""`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""

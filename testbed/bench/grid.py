@@ -1,0 +1,186 @@
+"""`tb bench grid`: GRID's worked example on packets. Three plans for one network, each run with workers that send at its rates; what
+was carried by workers, links and switches stands beside the plan's load table, and the smallest rates beside each other (the published
+1 : 2.4375 : 3). A control sends 5 % above the plan, and must lose packets or find no capacity: else the rates would prove nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from testbed.bench.rows import Row, spread
+from testbed.history import Record
+from testbed.plan import make_plan
+from testbed.routing.measured import Measured, measured, spans_of
+from testbed.run import run_scenario
+from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
+from topologies import LinkShape, grid_triangle
+from workloads.errors import InternalError
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = ["Run", "bench_grid", "grid_scenario", "run_grid"]
+
+Say = Callable[[str], None]
+_LINK_BPS, _SERVER_BPS, _CAPACITY_BPS = 30_000_000, 90_000_000, 90_000_000
+_PATH_MTU, _ELEMENT_BYTES = 4096, 4
+_PLANNERS = {"geryon": 1.0, "atp": 2.4375, "grid": 3.0}
+"""and the published smallest rate, in units of the first"""
+_QUEUE_PACKETS, _CONTROL_QUEUE_PACKETS = 1000, 24
+_OVERLOAD = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    warm_ns: int
+    measured_ns: int
+    pace: float
+    """of the plan: in real time links and buckets need room for what clocks and schedulers are wrong by"""
+    bucket_ns: int
+    repeats: int
+    rate_within: float
+    load_within: float
+    rto_ns: int
+    """longer than the slowest worker's packets are late behind the fastest one's"""
+
+
+_SETTINGS = {
+    "simulated": _Settings(200_000_000, 1_000_000_000, 1.0, 10_000_000, 1, 0.02, 0.02, 60_000_000_000),
+    "emulated": _Settings(2_000_000_000, 6_000_000_000, 0.98, 200_000_000, 5, 0.03, 0.05, 6_000_000_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    loads: tuple[Measured, ...]
+    """planned values as the workers were paced"""
+    min_rate_bps: float
+    bypassed: float
+    """of the packets that came to the aggregators, those that went around"""
+    drops: int
+    """frames that found a full queue"""
+    fidelity: str
+
+
+def grid_scenario(planner: str, world: str, pace: float, *, overload: bool = False, slower: int = 1) -> Scenario:
+    """Every worker sends until the measurement is over, and the job is judged as always. `overload`: queues are short, and what is lost
+    stays lost. `slower`: all rates divided by that."""
+    settings = _SETTINGS[world]
+    shape = LinkShape(
+        rate_bps=_LINK_BPS // slower, mtu=9000, queue_packets=_CONTROL_QUEUE_PACKETS if overload else _QUEUE_PACKETS
+    )
+    fastest_bps = _fastest_bps(planner) / slower
+    frames = (
+        fastest_bps * (settings.warm_ns + settings.measured_ns) * 1.1 / 8e9 / (_PATH_MTU + AGGREGATION_OVERHEAD_BYTES)
+    )
+    return Scenario(
+        name=f"bench-grid-{planner}",
+        topology=grid_triangle(shape, replace(shape, rate_bps=_SERVER_BPS // slower)),
+        link=shape,
+        world=world,
+        transport=Transport(path_mtu=_PATH_MTU, rto_ns=settings.rto_ns),
+        switch=SwitchOptions(program="grid", memory=1 << 14),
+        job=Job(
+            collective="grid", size_bytes=int(frames) * _PATH_MTU, dtype="int32", window_packets=int(frames), server="ps",
+        ),
+        routing=Routing(
+            ("ps",), planner, capacity_bps=_CAPACITY_BPS // slower, mode="paced", pace=pace, bucket_ns=settings.bucket_ns,
+            sample_ns=settings.measured_ns // 20,
+        ),
+        capture=False,
+        time_limit_ns=settings.warm_ns + 2 * settings.measured_ns if overload else 120_000_000_000,
+    )  # fmt: skip
+
+
+def _fastest_bps(planner: str) -> float:
+    """Of any worker in the example: what it sends must last for the whole measurement."""
+    return {"geryon": 0.5, "atp": 1.0, "grid": 1.0}[planner] * _LINK_BPS
+
+
+def run_grid(scenario: Scenario) -> Run:
+    """Raises InternalError when a sum is wrong: a fast wrong answer is no measurement."""
+    settings = _SETTINGS[scenario.world]
+    with tempfile.TemporaryDirectory(prefix="ina-bench-") as folder:
+        result = run_scenario(scenario, Path(folder) / "run")
+    complete = scenario.time_limit_ns > 60_000_000_000
+    wrong = [check for check in result.document["checks"] if check["verdict"] == "fail"]
+    if complete and wrong:
+        raise InternalError(f"{scenario.name}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
+    return _judge(scenario, result.history, settings, str(result.document["fidelity"]["verdict"]))
+
+
+def _judge(scenario: Scenario, history: list[Record], settings: _Settings, fidelity: str) -> Run:
+    assert scenario.routing is not None
+    plan = make_plan(scenario).routing[0].plan
+    window = settings.warm_ns, settings.warm_ns + settings.measured_ns
+    loads = measured(plan, history, *window)
+    spans = spans_of(history, *window).values()
+    arrived = sum(span.data_in for span in spans)
+    pace = scenario.routing.pace
+    workers = {*plan.problem.workers}
+    return Run(
+        tuple(replace(load, planned_bps=pace * load.planned_bps) for load in loads),
+        min(load.measured_bps for load in loads if load.name in workers),
+        sum(span.bypassed for span in spans) / arrived if arrived else 0.0,
+        sum(int(record["drops"]) for record in history if record["event"] == "ShapingMeasured"),
+        fidelity,
+    )
+
+
+def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]:
+    """`slower`: all rates divided by that, for machines that cannot keep up. Raises InternalError when a sum is wrong."""
+    settings = _SETTINGS[world]
+    rows: list[Row] = []
+    rates: dict[str, list[float]] = {}
+    for planner in _PLANNERS:
+        runs = []
+        for number in range(settings.repeats):
+            runs.append(run_grid(replace(grid_scenario(planner, world, settings.pace, slower=slower), seed=number)))
+            rates.setdefault(planner, []).append(runs[-1].min_rate_bps)
+            say(f"{planner}, run {number + 1}: slowest worker {runs[-1].min_rate_bps / 1e6:.3f} Mbit/s")
+        rows += _load_rows(planner, runs, settings)
+        if planner != "grid":  # there, workers already fill their own links
+            rows.append(_control(say, planner, world, slower, runs))
+    base = rates["geryon"]
+    for planner, published in list(_PLANNERS.items())[1:]:
+        ratios = [rate / first for rate, first in zip(rates[planner], base, strict=True)]
+        within = settings.rate_within
+        rows.append(
+            Row(
+                f"smallest rate, {planner} / geryon", f"published {published}", len(ratios), median(ratios), spread(ratios), "",
+                median(ratios) / published, 1 - within, most=1 + within,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _load_rows(planner: str, runs: list[Run], settings: _Settings) -> list[Row]:
+    fidelity = "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"
+    rows = []
+    for place, load in enumerate(runs[0].loads):
+        values = [run.loads[place].measured_bps for run in runs]
+        is_rate = "->" not in load.name and load.name.startswith("w")
+        within = settings.rate_within if is_rate else settings.load_within
+        asked = not (planner == "atp" and load.name == "s3->ps")
+        rows.append(
+            Row(
+                f"{planner}: {load.name}", f"plan {load.planned_bps / 1e6:.3f} Mbit/s", len(values), median(values),
+                spread(values), "bit/s", median(values) / load.planned_bps, 1 - within if asked else None, fidelity,
+                most=1 + within if asked else None,
+                note="" if asked else "the published table contradicts itself here",
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _control(say: Say, planner: str, world: str, slower: int, planned: list[Run]) -> Row:
+    """More than the plan has no place: frames find full queues, or go around switches."""
+    run = run_grid(grid_scenario(planner, world, _OVERLOAD, overload=True, slower=slower))
+    more = run.bypassed - max(each.bypassed for each in planned)
+    say(f"{planner}, control at {_OVERLOAD:.0%} of the plan: {run.drops} drops, {more:+.2%} bypassed")
+    seen = float(run.drops > 0 or more > 0.01)
+    return Row(
+        f"{planner}: {_OVERLOAD:.0%} of the plan has no place", "drops, or more bypassed", 1, seen or 0.0, 0.0, "", seen, 1.0,
+        run.fidelity, note=f"{run.drops} drops, {more:+.2%} bypassed",
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""`tb bench`: measurements against a peer, a cost model or a plan."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from testbed.cli.running import require_root
+from workloads.errors import ScenarioError
+
+__all__ = ["configure_bench", "run_bench"]
+
+
+def configure_bench(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  sudo ./tb bench allreduce --json
+  ./tb bench hierarchical
+  ./tb bench ina --csv ina.csv            the whole grid, on all cores
+  ./tb bench ina --quick --jobs 1
+  sudo ./tb bench ina --emulated          a few points in both worlds
+  ./tb bench grid                         routes on the network beside their plan
+  sudo ./tb bench grid --emulated --slower 3
+  ./tb bench grid --plan-only sensitivity
+"""
+    parser.add_argument("name", metavar="NAME", help="allreduce, fabric, grid, hierarchical, ina")
+    parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
+    parser.add_argument(
+        "--emulated", dest="world", action="store_const", const="emulated", help="the same as --world emulated"
+    )
+    parser.add_argument(
+        "--plan-only", metavar="TABLES", nargs="?", const="all",
+        help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, growth, with commas between (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--slower", type=_whole(100), metavar="N", default=1,
+        help="grid: all rates divided by N, for machines that cannot keep up",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
+    parser.add_argument("--quick", action="store_true", help="ina: fewer points")
+    parser.add_argument(
+        "--jobs", type=_whole(999), metavar="N", help="ina: runs at the same time (default: one per core)"
+    )
+    parser.add_argument("--seeds", type=_whole(999), metavar="N", help="ina: runs of each point (default: 2 or 3)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="ina: also write every run as a line of FILE")
+
+
+def run_bench(args: argparse.Namespace) -> int:
+    from testbed import bench
+
+    if args.plan_only is not None:
+        return _bench_plans(args)
+    world = bench.bench_world(args.name, args.world)
+    if world == "emulated":
+        require_root(f"bench {args.name}")
+    options = bench.BenchOptions(args.quick, args.jobs, args.seeds, args.csv, args.slower)
+    return bench.run_bench(args.name, as_json=args.json, world=world, options=options)
+
+
+def _bench_plans(args: argparse.Namespace) -> int:
+    if args.name != "grid":
+        raise ScenarioError(
+            "only the bench grid makes plans", file="tb bench", key="--plan-only", found=f"'{args.name}'"
+        )
+    if args.world is not None:
+        raise ScenarioError("plans are made in no world", file="tb bench", key="--world", allowed="without --plan-only")
+    from testbed.bench.gridplans import run_plans
+
+    return run_plans(args.plan_only, as_json=args.json)
+
+
+def _whole(most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= most:
+            raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to {most}")
+        return int(text)
+
+    return parse

@@ -1,0 +1,40 @@
+"""Which node a packet is for: shares, and agreement between workers and switches."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.grid import Lane, LaneTable
+
+
+def test_every_stretch_of_packets_has_each_nodes_share() -> None:
+    table = LaneTable([(Lane(1, 12.0), Lane(3, 1.0))])
+    for start in range(0, 4_000, 500):
+        count = Counter(table.node_of(0, packet) for packet in range(start, start + 130))
+        assert 9 <= count[3] <= 11
+        assert count[1] + count[3] == 130
+
+
+def test_workers_with_equal_lanes_choose_alike() -> None:
+    lanes = (Lane(1, 0.3), Lane(2, 0.5), Lane(0, 0.2))
+    table = LaneTable([lanes, lanes])
+    assert all(table.node_of(0, packet) == table.node_of(1, packet) for packet in range(500))
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 5)), min_size=1, max_size=3, unique_by=lambda x: x[0]),
+                min_size=1, max_size=4), st.integers(0, 1 << 33))  # fmt: skip
+def test_a_switch_expects_exactly_those_who_send_to_it(shares: list[list[tuple[int, float]]], packet: int) -> None:
+    table = LaneTable([tuple(Lane(*lane) for lane in each) for each in shares])
+    expected = {node: table.expected(node, packet) for node in range(4)}
+    for rank in range(len(shares)):
+        assert [node for node, mask in expected.items() if mask >> rank & 1] == [table.node_of(rank, packet)]
+
+
+@pytest.mark.parametrize("lanes", [(), (Lane(1, 0.0),), (Lane(1, 1.0), Lane(2, -1.0))])
+def test_a_worker_without_a_share_is_refused(lanes: tuple[Lane, ...]) -> None:
+    with pytest.raises(ValueError, match="share above zero"):
+        LaneTable([lanes])

@@ -1,0 +1,95 @@
+"""GRID's window control: RATE halves, sums open it, up to a threshold by one packet each."""
+
+from __future__ import annotations
+
+from workloads.grid.window import GridWindow
+
+
+def started(first: int | None = 2, size: int = 16) -> GridWindow:
+    window = GridWindow(size, 1_000, first=first)
+    window.start(1_000)
+    return window
+
+
+def take_all(window: GridWindow, now: int = 0) -> list[tuple[int, str]]:
+    taken = []
+    while (found := window.take(lambda packet: True)) is not None:
+        window.left(found[0], now)
+        taken.append(found)
+    return taken
+
+
+def settle(window: GridWindow, count: int) -> None:
+    for _ in range(count):
+        window.settle(window.base, 10, marked=False)
+        take_all(window, 10)
+
+
+def test_each_sum_opens_it_by_one_packet_up_to_the_largest() -> None:
+    window = started()
+    take_all(window)
+    settle(window, 5)
+    assert (window.size, window.threshold) == (7, 16)
+    settle(window, 50)
+    assert window.size == 16
+
+
+def test_rate_halves_it_and_makes_that_the_threshold() -> None:
+    window = started()
+    take_all(window)
+    settle(window, 10)
+    assert window.size == 12
+    window.refuse(window.next - 1)
+    assert (window.size, window.threshold) == (6, 6)
+
+
+def test_above_the_threshold_it_grows_by_one_packet_per_window() -> None:
+    window = started()
+    take_all(window)
+    settle(window, 10)
+    window.refuse(window.next - 1)
+    settle(window, 5)
+    assert window.size == 6
+    settle(window, 1)
+    assert window.size == 7
+    settle(window, 7)
+    assert window.size == 8
+
+
+def test_one_round_of_rate_packets_halves_once() -> None:
+    window = started(16)
+    take_all(window)
+    for packet in (3, 5, 9):
+        window.refuse(packet)
+    assert window.size == 8
+    settle(window, 16)
+    window.refuse(window.next - 1)
+    assert window.size == 4
+
+
+def test_a_timeout_halves_it_too() -> None:
+    window = started(16)
+    take_all(window)
+    assert window.expire(1_000) == 16
+    assert (window.size, window.threshold) == (8, 8)
+
+
+def test_what_was_turned_away_goes_the_same_way_again_but_not_for_ever() -> None:
+    window = started()
+    take_all(window)
+    causes = []
+    for _ in range(5):
+        window.refuse(0)
+        ((packet, cause),) = take_all(window)
+        causes.append((packet, cause))
+    assert causes == [(0, "rate")] * 3 + [(0, "timeout")] * 2
+    settle(window, 3)
+    assert not window._refusals, "it is forgotten with its result"
+
+
+def test_a_paced_sender_has_it_open() -> None:
+    window = started(None)
+    assert len(take_all(window)) == 16
+    window.refuse(3)
+    window.expire(10_000)
+    assert window.size == 16

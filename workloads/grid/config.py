@@ -1,0 +1,46 @@
+"""What one worker of GRID is told before it starts. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.atp.config import AtpConfig
+from workloads.grid.lanes import Lane
+
+__all__ = ["Destination", "GridConfig", "GridOrders"]
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A node that takes gradients: an aggregator of a switch, or the server."""
+
+    node: int
+    ip: bytes
+    mac: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GridOrders:
+    """What a plan asks of the workers, from a time on."""
+
+    lanes: tuple[tuple[Lane, ...], ...]
+    """of all workers, by rank"""
+    rate_bps: float = 0.0
+    """of this worker's frames; 0: its window finds it"""
+    at_ns: int = 0
+    """since the start of the traffic"""
+
+
+@dataclass(frozen=True, slots=True)
+class GridConfig(AtpConfig):
+    """A HostConfig. `envelope` leads to the server; `memory` is 1, since switches choose the slots."""
+
+    group_ip: bytes = b""
+    """that results for all are sent to"""
+    destinations: tuple[Destination, ...] = ()
+    orders: tuple[GridOrders, ...] = ()
+    """by time, the first one from the start"""
+    first_window: int = 2
+    """packets that may be outstanding at first, where no rate is given"""
+    catch_up_ns: int = 20_000_000
+    """of what it missed of its rate, a worker that woke up late makes good so much"""

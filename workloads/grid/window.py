@@ -1,0 +1,58 @@
+"""GRID's window control (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5): a packet whose sum came back opens the window by one
+packet up to a threshold; a RATE packet, from a switch whose slot was taken, halves it and makes that the threshold.
+
+Decided here: above the threshold the window grows by one packet per window, as TCP's does (RFC 5681), since a window that could
+never grow again would not find the rate of a new plan. One round of RATE packets halves once, and so does one of timeouts. A fragment that was turned away
+several times in a row goes around the switch.
+"""
+
+from __future__ import annotations
+
+from workloads.atp.window import SendWindow
+
+__all__ = ["GridWindow"]
+
+_MOST_REFUSALS = 4
+
+
+class GridWindow(SendWindow):
+    """`window` is the largest. `first`: packets that may be outstanding at first; with None always the largest (paced senders)."""
+
+    def __init__(self, window: int, rto_ns: int, *, first: int | None) -> None:
+        super().__init__(window, rto_ns, aimd=False)
+        self._controlled = first is not None
+        self.threshold = window
+        self._grown = 0
+        """results since the window grew last, above the threshold"""
+        self._halved_before = 0
+        """packets below that left before the window was halved"""
+        self._refusals: dict[int, int] = {}
+        if first is not None:
+            self.size = min(first, window)
+
+    def refuse(self, packet: int) -> None:
+        """A switch had no slot for an outstanding packet: it leaves again."""
+        self._refusals[packet] = self._refusals.get(packet, 0) + 1
+        self.ask_again(packet, "timeout" if self._refusals[packet] >= _MOST_REFUSALS else "rate")
+        self._halve(packet)
+
+    def expire(self, now: int) -> int:
+        expired = super().expire(now)
+        if expired:
+            self._halve(self.base)
+        return expired
+
+    def _halve(self, packet: int) -> None:
+        """Once for all that left before."""
+        if self._controlled and packet >= self._halved_before:
+            self.size = self.threshold = max(1, self.size // 2)
+            self._halved_before = self.next
+
+    def settle(self, packet: int, now: int, *, marked: bool) -> None:
+        self._refusals.pop(packet, None)
+        super().settle(packet, now, marked=marked)
+        if not self._controlled or self.size >= self.window:
+            return
+        self._grown += 1
+        if self.size < self.threshold or self._grown >= self.size:
+            self.size, self._grown = self.size + 1, 0

@@ -1,0 +1,103 @@
+"""A worker of GRID as a Machine: ATP's, but each packet goes to the node that the plan chose for it, at the planned rate or at
+the one that its window finds (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; `docs/routing.md`).
+
+What a switch had no slot for is sent the same way again; what had no result in time goes as RESEND, which makes the switch send
+all that it holds of the block to the server and never opens a slot, as with ATP. When a plan is replaced, switches and server forget
+what is not complete, and all that is outstanding is sent again along the new one, to be aggregated there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from workloads.atp.window import SendWindow
+from workloads.atp.worker import AtpWorker
+from workloads.errors import ScenarioError
+from workloads.gradients import GradientSource
+from workloads.grid.config import GridConfig, GridOrders
+from workloads.grid.lanes import SERVER, LaneTable
+from workloads.grid.pace import Pace
+from workloads.grid.window import GridWindow
+from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
+
+__all__ = ["GridWorker"]
+
+_AS_AT_FIRST = ("rate", "replanned")
+"""causes to send again what no switch and no server has"""
+
+
+class GridWorker(AtpWorker):
+    """Raises ScenarioError for a configuration that cannot be served."""
+
+    kinds = AtpWorker.kinds | {DatagramKind.RATE}
+
+    def __init__(self, config: GridConfig, source: GradientSource, *, start_ns: int = 0) -> None:
+        if not config.orders:
+            raise ScenarioError(f"worker {config.name}: no plan says where gradients go", key="routing")
+        self._plan = config
+        super().__init__(config, source, start_ns=start_ns)
+        self._addresses.add(config.group_ip)
+        self._envelopes = {
+            goal.node: replace(config.envelope, dst_ip=goal.ip, dst_mac=goal.mac) for goal in config.destinations
+        } | {SERVER: config.envelope}
+        self._start_ns = self._seen = start_ns
+        self._to_come = deque(config.orders[1:])
+        self._pace = Pace(0.0, config.catch_up_ns)
+        self._obey(config.orders[0], start_ns)
+
+    def get_timer(self) -> int | None:
+        timer = super().get_timer()
+        if self.failed:
+            return None
+        due = [timer] if timer is not None else []
+        if self._to_come and not self.finished:
+            due.append(self._start_ns + self._to_come[0].at_ns)
+        if self._pace.due > self._seen and self._window.has_more(self._may_leave):
+            due.append(self._pace.due)
+        return min(due, default=None)
+
+    def handle_timer(self, now: int) -> None:
+        self._seen = now
+        super().handle_timer(now)
+        while self._to_come and self._start_ns + self._to_come[0].at_ns <= now:
+            self._obey(self._to_come.popleft(), now)
+            for packet in range(self._window.base, self._window.next):
+                if self._window.is_outstanding(packet):
+                    self._window.ask_again(packet, "replanned")
+
+    def _obey(self, orders: GridOrders, now: int) -> None:
+        self._lanes = LaneTable(orders.lanes)
+        unknown = {lane.node for lane in orders.lanes[self._rank]} - set(self._envelopes)
+        if unknown:
+            raise ScenarioError(f"worker {self._plan.name}: a lane to node {min(unknown)}, which has no address")
+        self._pace.set_rate(orders.rate_bps, now)
+
+    def _make_window(self) -> SendWindow:
+        paced = self._plan.orders[0].rate_bps > 0
+        return GridWindow(self._plan.window, self._plan.rto_ns, first=None if paced else self._plan.first_window)
+
+    def _in_pace(self, now: int) -> bool:
+        self._seen = now
+        return now >= self._pace.due
+
+    def _charge(self, frame_bytes: int, now: int) -> None:
+        self._pace.charge(frame_bytes, now)
+
+    def _start(self, now: int) -> None:
+        self._pace.start(now)
+        super()._start(now)
+
+    def _collided(self, packet: int, now: int) -> None:
+        window = self._window
+        if window.is_outstanding(packet):
+            assert isinstance(window, GridWindow), "made by _make_window"
+            window.refuse(packet)
+
+    def _encode(self, packet: int, cause: str) -> bytes:
+        header, payload = self._contents(packet)
+        node = self._lanes.node_of(self._rank, packet)
+        together = self._lanes.expected(node, packet).bit_count() if node != SERVER else 1
+        asks = bool(cause) and cause not in _AS_AT_FIRST
+        header = header._replace(flags=DatagramFlag.RESEND if asks else 0, node=node, fan_in0=together)
+        return encode_datagram(self._envelopes[node], AGGREGATION_PORT, header, payload)
