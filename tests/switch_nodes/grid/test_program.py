@@ -142,6 +142,14 @@ def test_a_result_frees_what_a_late_copy_opened_and_goes_to_all() -> None:
     assert sum(slot is not None for slot in bench.program.slots) == 1
 
 
+def test_a_result_ends_the_detour_of_its_block() -> None:
+    bench = GridBench()
+    bench.send(0, 5, flags=RESEND)
+    assert [found.header.bitmap0 for _, found in bench.send(1, 5)] == [2]
+    bench.result(5)
+    assert (7, 6) not in bench.program._refused
+
+
 def test_a_block_a_window_later_takes_the_slot() -> None:
     bench = GridBench(slots=1, window=4)
     bench.send(0, 5)

@@ -96,6 +96,17 @@ def test_a_paced_worker_sends_at_its_rate_and_no_faster() -> None:
     assert sent == 50
 
 
+def test_a_pace_that_is_due_is_no_timer() -> None:
+    """What may leave is pulled; a timer in the past would never let time go on."""
+    (config, *_) = grid_workers(elements=800, window=100, rate_bps=1e6)
+    worker = start(config)
+    next(iter(worker.frames_to_send(0)))
+    worker.handle_timer(FRAME_NS)
+    timer = worker.get_timer()
+    assert timer is not None
+    assert timer > FRAME_NS
+
+
 def test_a_paced_worker_with_nothing_to_send_asks_for_no_timer_of_its_pace() -> None:
     (config, *_) = grid_workers(elements=16, window=2, rate_bps=1e6)
     worker = start(config)
