@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from switch_nodes.events import LoadSampled
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.worlds.simulated.nodes import FinishingMachine
 from workloads.events import CollectiveCompleted, FlowReceived, GradientComputed
@@ -20,6 +21,7 @@ INSTANTS: Mapping[type[Event], tuple[str, ...]] = {
     CollectiveCompleted: ("completed_ns",),
     GradientComputed: ("forward_ns", "backward_ns", "ready_ns"),
     FlowReceived: ("first_ns", "last_ns"),
+    LoadSampled: ("at_ns",),
 }
 """Fields of a Machine's events that say when something was, by its clock; durations are no such fields."""
 

@@ -100,14 +100,14 @@ def test_a_worker_may_have_phases():
     ("change", "text"),
     [
         (("release: asap", "release: fast"), "s1.yaml:8: release: unknown value; found 'fast'; allowed: order, asap"),
-        (("release: asap", "ports: 2"), "s1.yaml:8: ports: given on the command line; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs"),
-        (("release: asap", "relase: asap"), "s1.yaml:8: relase: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs; did you mean 'release'?"),
+        (("release: asap", "ports: 2"), "s1.yaml:8: ports: given on the command line; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid"),
+        (("release: asap", "relase: asap"), "s1.yaml:8: relase: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid; did you mean 'release'?"),
         (("name: s1\n", ""), "s1.yaml:1: name: is missing"),
         (("rank: 0, ip: 10.77.0.2", "rank: 0, ip: 10.77.0"), "s1.yaml:5: rings[0].members[0].ip: no address; found '10.77.0'; allowed: a MAC as 02:49:4e:41:00:01 or an IP address as 10.77.0.2"),
         (("window_messages: 4", "window_messages: -4"), "s1.yaml:7: rings[0].window_messages: not a whole number; found -4; allowed: a whole number from 0"),
         (("dtype: int32", "dtype: int33"), "s1.yaml:6: rings[0].arithmetic.dtype: unknown value; found 'int33'; allowed: float32, int32, int32sat; did you mean 'int32'?"),
         (("  - ring_id: 1", "  - ring_id: true"), "s1.yaml:4: rings[0].ring_id: not a whole number; found true; allowed: a whole number from 0"),
-        (("rings:\n", "rings: 5\nx:\n"), "s1.yaml:3: rings: not a list; found 5; allowed: a list\ns1.yaml:4: x: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs"),
+        (("rings:\n", "rings: 5\nx:\n"), "s1.yaml:3: rings: not a list; found 5; allowed: a list\ns1.yaml:4: x: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_like_those_of_a_scenario(change, text):
@@ -236,7 +236,7 @@ def test_sighup_installs_the_rings_that_the_file_names_then(plane, monkeypatch, 
         (("release: asap", "release: order"), "{file}: release: only rings may change while the switch runs"),
         (("ip: 10.77.0.3", "ip: 10.77.0.2"), "scenario: switch s1: ring 1: two members have the same address; found ['0a4d0002', '0a4d0002']; allowed: one each"),
         (("port: 1}", "port: 2}"), "{file}: rings: no such port; found 2; allowed: 0 to 1 (one per --port)"),
-        (("rings:", "rungs:"), "{file}:3: rungs: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs; did you mean 'rings'?"),
+        (("rings:", "rungs:"), "{file}:3: rungs: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid; did you mean 'rings'?"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_told_and_the_switch_goes_on(plane, monkeypatch, tmp_path, capsys, change, text):
