@@ -164,7 +164,7 @@ class CardDriver:
                 hint="load it with the card's own tool",
             )  # fmt: skip
         self.words.write("LOAD_SIZE", len(bitstream))
-        self._command(Command.LOAD_BEGIN)
+        self._command(Command.LOAD_BEGIN, limit_ns=limit_ns)
         self.words.write("EXPECTED_HASH", *_big_endian(wanted))
         for page, at in enumerate(range(0, len(bitstream), PAGE_BYTES)):
             data = bitstream[at : at + PAGE_BYTES].ljust(PAGE_BYTES, b"\0")
@@ -267,22 +267,22 @@ class CardDriver:
                 raise ScenarioError(problem, found=str(lacking.name), allowed=str(card.features.name))
 
     def _command(self, command: Command, *, limit_ns: int = 5_000 * _MS, counted: bool = True) -> None:
-        """Give it, wait for its end, and see that it was taken once and obeyed."""
+        """Give it, wait for its end, and see that it was taken once and obeyed. A card that is still busy with what a client
+        left that died would refuse it, and then tell of the end of the other's work."""
+        self._wait(limit_ns, f"busy for {limit_ns / 1e9:g} s with what was there before {command.name}")
         before = self.words.word("COMMANDS")
         self.words.write("CONTROL", doubled(int(command)))
-        deadline = self._clock() + limit_ns
-        while self.words.status() & Status.BUSY:
-            if self._clock() >= deadline:
-                raise CardError(
-                    self._card,
-                    f"{command.name} is not done after {limit_ns / 1e9:g} s",
-                    register="STATUS",
-                    found="BUSY",
-                )
-            self._sleep(_POLL_NS)
+        self._wait(limit_ns, f"{command.name} is not done after {limit_ns / 1e9:g} s")
         if counted:
             self._compare("COMMANDS", before + 1 & 0xFFFFFFFF, f"{command.name} was not taken exactly once")
         self._expect_no_failure(command.name)
+
+    def _wait(self, limit_ns: int, problem: str) -> None:
+        deadline = self._clock() + limit_ns
+        while self.words.status() & Status.BUSY:
+            if self._clock() >= deadline:
+                raise CardError(self._card, problem, register="STATUS", found="BUSY")
+            self._sleep(_POLL_NS)
 
     def _expect_no_failure(self, what: str) -> None:
         failure, about = self.words.failure()
