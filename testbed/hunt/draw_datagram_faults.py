@@ -7,24 +7,20 @@ from dataclasses import replace
 from random import Random
 
 from testbed.faults.model import (
-    Burst,
-    Delay,
     Drop,
     Duplicate,
     Fault,
     Kill,
-    LinkDown,
     Loss,
     Match,
     Pause,
-    RateChange,
     Reorder,
     Window,
 )
 from testbed.hunt.draw_faults import is_sensible
+from testbed.hunt.fault_dice import FaultDice
 from testbed.hunt.survival_datagrams import LOSES, copies_of, must_end_ns, travel_ns
 from testbed.scenario.model import Scenario
-from topologies import DIRECTIONS, Direction
 
 __all__ = ["draw_datagram_faults"]
 
@@ -67,12 +63,11 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
     return len(named) <= _MOST_ATTEMPTS
 
 
-class _Maker:
+class _Maker(FaultDice):
+    delay_share = 8
+
     def __init__(self, draw: Random, scenario: Scenario) -> None:
-        self.draw, self.scenario = draw, scenario
-        self.links = tuple(link.name for link in scenario.topology.links)
-        self.rto = scenario.transport.rto_ns
-        self.travel = max(1, travel_ns(scenario))
+        super().__init__(draw, scenario, scenario.transport.rto_ns, travel_ns(scenario))
         self.end = draw.choice((1, 2, 2, 4, 4, 8, 16)) * self.rto
         """what takes packets away has ended by then, from `origin` on"""
         self.origin = draw.randrange(12 * self.travel) if draw.random() < 0.3 else 0
@@ -92,26 +87,12 @@ class _Maker:
         }
         return makers[kind](name)
 
-    def where(self) -> tuple[tuple[str, ...], tuple[Direction, ...]]:
-        draw = self.draw
-        count = draw.choice((1, 1, 2, len(self.links), len(self.links)))
-        chosen = set(draw.sample(self.links, min(count, len(self.links))))
-        links = tuple(link for link in self.links if link in chosen)
-        return links, draw.choice((DIRECTIONS, DIRECTIONS, (Direction.UP,), (Direction.DOWN,)))
-
     def window(self) -> Window:
         """Begins while the jobs may still run."""
         start = 0 if self.draw.random() < 0.3 else self.draw.randrange(max(1, min(self.end - 1, 6 * self.travel)))
         longest = self.draw.choice((self.end, start + self.travel, start + 4 * self.travel))
         longest = max(start + 1, min(self.end, longest))
         return Window(self.origin + start, self.origin + self.draw.randint(start + 1, longest))
-
-    def maybe(self) -> Window:
-        return self.window() if self.draw.random() < 0.4 else Window()
-
-    def rate(self, low: float, high: float) -> float:
-        """In thousandths, so that files read well."""
-        return 1.0 if self.draw.random() < 0.12 else self.draw.randint(int(low * 1000), int(high * 1000)) / 1000
 
     def match(self) -> Match:
         """Of a datagram only the attempt is known."""
@@ -122,11 +103,6 @@ class _Maker:
         if self.draw.random() < 0.3:
             return Drop(name, links, directions, self.window())
         return Drop(name, links, directions, match=Match(attempt=self.draw.choice((1, 1, 1, 2, 3))))
-
-    def burst(self, name: str) -> Burst:
-        rate, recover = self.rate(0.02, 0.5), self.draw.randint(50, 900) / 1000
-        bad, good = self.draw.choice((1.0, 0.8)), self.draw.choice((0.0, 0.0, 0.05))
-        return Burst(name, *self.where(), self.window(), self.match(), rate, recover, bad, good)
 
     def duplicate(self, name: str) -> Duplicate:
         """Copies may come when their slots have served others, and when their jobs are over."""
@@ -142,34 +118,7 @@ class _Maker:
         held = self.draw.randint(1, longest)
         return Reorder(name, *self.where(), self.maybe(), self.match(), self.rate(0.02, 0.6), held)
 
-    def delay(self, name: str) -> Delay:
-        delay = self.draw.randint(1, max(1, self.rto // 8))
-        return Delay(
-            name, *self.where(), self.maybe(), self.match(), self.rate(0.1, 1.0), delay, self.draw.randint(0, delay)
-        )
-
-    def link_down(self, name: str) -> LinkDown:
-        links, directions = self.where()
-        window, count = self.window(), self.draw.choice((1, 1, 2, 4))
-        assert window.stop_ns is not None
-        if count == 1:
-            return LinkDown(name, links, directions, window)
-        length = max(1, (window.stop_ns - window.start_ns) // (2 * count))
-        period = length + self.draw.randint(1, max(1, length))
-        stop = window.start_ns + length
-        return LinkDown(name, links, directions, Window(window.start_ns, stop), count=count, period_ns=period)
-
-    def rate_change(self, name: str) -> RateChange:
-        links, directions = self.where()
-        rate = min(self.scenario.topology.link(link).shape.rate_bps for link in links)
-        return RateChange(name, links, directions, self.window(), max(1_000_000, rate // self.draw.choice((2, 2, 4))))
-
     def node(self) -> str:
         """A switch as often as all hosts."""
         topology = self.scenario.topology
         return self.draw.choice(topology.switches if self.draw.random() < 0.5 else topology.hosts).name
-
-    def kill(self, name: str) -> Kill:
-        start = self.draw.randrange(8 * self.travel)
-        back = None if self.draw.random() < 0.4 else start + 1 + self.draw.randrange(2 * self.rto)
-        return Kill(name, self.node(), Window(start, back))

@@ -9,31 +9,28 @@ from random import Random
 from testbed.faults.forge import DEADLY, FORGERIES
 from testbed.faults.healing import kind_of
 from testbed.faults.model import (
-    Burst,
     Corrupt,
-    Delay,
     Drop,
     Duplicate,
     EcnMark,
     Fault,
     Forge,
     Kill,
-    LinkDown,
     Loss,
     Match,
     PacketFault,
     Pause,
-    RateChange,
     Reorder,
     Window,
 )
+from testbed.hunt.fault_dice import FaultDice
 from testbed.hunt.survival import LOSES, allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.geometry import Geometry, geometry_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.problems import Problems
-from topologies import DIRECTIONS, Direction
+from topologies import Direction
 from workloads.rc.requester import rto_ns
 
 __all__ = ["draw_faults", "is_sensible"]
@@ -115,15 +112,14 @@ def is_sensible(scenario: Scenario) -> bool:
     return not problems
 
 
-class _Maker:
+class _Maker(FaultDice):
+    delay_share = 48
+
     def __init__(self, draw: Random, scenario: Scenario) -> None:
-        self.draw, self.scenario = draw, scenario
-        self.links = tuple(link.name for link in scenario.topology.links)
+        super().__init__(draw, scenario, rto_ns(scenario.transport.timeout_code) or 0, travel_ns(scenario))
         hosts = {node.name for node in scenario.topology.hosts}
         self.hosts = len(hosts)
         self.host_links = tuple(link.name for link in scenario.topology.links if link.a in hosts)
-        self.rto = rto_ns(scenario.transport.timeout_code) or 0
-        self.travel = max(1, travel_ns(scenario))
         self.room = max(0, allowance_ns(scenario) - (disturbance_ns(scenario) or 0))
         """ns that windows may span together"""
         later = draw.random() < 0.3
@@ -152,29 +148,12 @@ class _Maker:
         }
         return makers[kind](name)
 
-    def where(self) -> tuple[tuple[str, ...], tuple[Direction, ...]]:
-        draw = self.draw
-        count = draw.choice((1, 1, 2, len(self.links), len(self.links)))
-        chosen = set(draw.sample(self.links, min(count, len(self.links))))
-        links = tuple(link for link in self.links if link in chosen)
-        return links, draw.choice((DIRECTIONS, DIRECTIONS, (Direction.UP,), (Direction.DOWN,)))
-
     def window(self) -> Window:
         """Ends soon enough; begins while the job may still run."""
         end = max(2, self.room)
         start = 0 if self.draw.random() < 0.3 else self.draw.randrange(min(end - 1, 6 * self.travel))
         longest = self.draw.choice((end, min(end, start + self.travel), min(end, start + 4 * self.travel)))
         return Window(self.origin + start, self.origin + self.draw.randint(start + 1, max(start + 1, longest)))
-
-    def maybe(self) -> Window:
-        return self.window() if self.draw.random() < 0.4 else Window()
-
-    def rate(self, low: float, high: float) -> float:
-        """In thousandths, so that files read well."""
-        return 1.0 if self.draw.random() < 0.12 else self.draw.randint(int(low * 1000), int(high * 1000)) / 1000
-
-    def hold(self, share: int) -> int:
-        return self.draw.randint(1, max(1, self.rto // share))
 
     def match(self) -> Match:
         draw, form = self.draw, self.draw.random()
@@ -207,11 +186,6 @@ class _Maker:
             return Drop(name, links, directions, match=Match(opcodes, syndrome, attempt=self.draw.choice((1, 1, 2))))
         return Drop(name, links, directions, match=replace(self.identity(), attempt=self.draw.choice((1, 1, 1, 2, 3))))
 
-    def burst(self, name: str) -> Burst:
-        rate, recover = self.rate(0.02, 0.5), self.draw.randint(50, 900) / 1000
-        bad, good = self.draw.choice((1.0, 0.8)), self.draw.choice((0.0, 0.0, 0.05))
-        return Burst(name, *self.where(), self.window(), self.match(), rate, recover, bad, good)
-
     def corrupt(self, name: str) -> Corrupt:
         """Never with a repaired iCRC: such a sum is wrong by right."""
         if self.draw.random() < 0.4:
@@ -223,40 +197,12 @@ class _Maker:
         later = self.draw.choice((0, self.draw.randint(0, self.travel), self.draw.randint(0, 4 * self.rto)))
         return Duplicate(name, *self.where(), self.maybe(), self.match(), self.rate(0.02, 1.0), later)
 
-    def delay(self, name: str) -> Delay:
-        delay = self.hold(48)
-        return Delay(
-            name, *self.where(), self.maybe(), self.match(), self.rate(0.1, 1.0), delay, self.draw.randint(0, delay)
-        )
-
-    def link_down(self, name: str) -> LinkDown:
-        links, directions = self.where()
-        window, count = self.window(), self.draw.choice((1, 1, 2, 4))
-        assert window.stop_ns is not None
-        if count == 1:
-            return LinkDown(name, links, directions, window)
-        length = max(1, (window.stop_ns - window.start_ns) // (2 * count))
-        period = length + self.draw.randint(1, max(1, length))
-        return LinkDown(
-            name, links, directions, Window(window.start_ns, window.start_ns + length), count=count, period_ns=period
-        )
-
-    def rate_change(self, name: str) -> RateChange:
-        links, directions = self.where()
-        rate = min(self.scenario.topology.link(link).shape.rate_bps for link in links)
-        return RateChange(name, links, directions, self.window(), max(1_000_000, rate // self.draw.choice((2, 2, 4))))
-
     def node(self) -> str:
         draw, topology = self.draw, self.scenario.topology
         if draw.random() >= 0.4:
             return draw.choice(topology.nodes).name
         switches = topology.switches
         return switches[0].name if len(switches) == 1 else draw.choice(switches).name
-
-    def kill(self, name: str) -> Kill:
-        start = self.draw.randrange(8 * self.travel)
-        back = None if self.draw.random() < 0.4 else start + 1 + self.draw.randrange(2 * max(1, self.rto))
-        return Kill(name, self.node(), Window(start, back))
 
     def forge(self, name: str) -> Forge:
         draw = self.draw

@@ -52,6 +52,7 @@ from testbed.faults.model import (
     RateChange,
     Reorder,
 )
+from testbed.hunt.fault_reach import hold_ns, tiers
 from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Scenario
 from workloads.rc.requester import INFINITE_RNR_RETRY, rto_ns
@@ -99,7 +100,7 @@ def travel_ns(scenario: Scenario) -> int:
     serial = packets * (frame + _ACK_BYTES) * 8 * 1_000_000_000 // slowest
     serial = round(serial * _copies(scenario))
     line = 2 * hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
-    held = 2 * hops * sum(_hold_ns(fault) for fault in scenario.faults)
+    held = 2 * hops * sum(hold_ns(fault) for fault in scenario.faults)
     return serial + line + held
 
 
@@ -114,7 +115,7 @@ def _copies(scenario: Scenario) -> float:
         if isinstance(fault, Duplicate) and fault.match.message is None:
             copies *= (1 + fault.rate) ** (2 * _hops(scenario))
         if isinstance(fault, Forge) and fault.match.message is None:
-            copies *= (1 + fault.rate) ** (2 * len(fault.directions) * _tiers(scenario, fault))
+            copies *= (1 + fault.rate) ** (2 * len(fault.directions) * tiers(scenario, fault))
     return copies
 
 
@@ -129,19 +130,7 @@ def _firsts(scenario: Scenario, fault: PacketFault) -> int:
     reserve bears that)."""
     if len(scenario.topology.switches) == 1:
         return len(fault.directions)
-    return len(fault.directions) * _tiers(scenario, fault) * (2 if fault.match.opcodes is None else 1)
-
-
-def _tiers(scenario: Scenario, fault: PacketFault) -> int:
-    """1 or 2: links of hosts, links between switches."""
-    hosts = {node.name for node in scenario.topology.hosts}
-    return len({scenario.topology.link(link).a in hosts for link in fault.links})
-
-
-def _hold_ns(fault: Fault) -> int:
-    if isinstance(fault, Delay):
-        return fault.delay_ns + fault.jitter_ns
-    return fault.delay_ns if isinstance(fault, Reorder) else 0
+    return len(fault.directions) * tiers(scenario, fault) * (2 if fault.match.opcodes is None else 1)
 
 
 def disturbance_ns(scenario: Scenario) -> int | None:

@@ -42,7 +42,6 @@ from collections.abc import Iterable
 from testbed.faults.healing import heals_at
 from testbed.faults.model import (
     Burst,
-    Delay,
     Drop,
     Duplicate,
     Fault,
@@ -52,8 +51,8 @@ from testbed.faults.model import (
     PacketFault,
     Pause,
     RateChange,
-    Reorder,
 )
+from testbed.hunt.fault_reach import hold_ns, tiers
 from testbed.hunt.protocols import Protocol, protocol_of
 from testbed.plan import Plan
 from testbed.scenario.model import Job, Scenario
@@ -162,7 +161,7 @@ def travel_ns(scenario: Scenario) -> int:
     serial = hops // 2 * _outstanding(scenario) * _frame_ns(scenario)
     serial = round(serial * copies_of(scenario))
     line = hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
-    return serial + line + hops * sum(map(_hold_ns, faults))
+    return serial + line + hops * sum(map(hold_ns, faults))
 
 
 def _under_way_ns(scenario: Scenario) -> int:
@@ -186,27 +185,15 @@ def copies_of(scenario: Scenario) -> float:
     copies = 1.0
     for fault in scenario.faults:
         if isinstance(fault, Duplicate):
-            copies *= (1 + fault.rate) ** (len(fault.directions) * _tiers(scenario, fault))
+            copies *= (1 + fault.rate) ** (len(fault.directions) * tiers(scenario, fault))
     return copies
-
-
-def _tiers(scenario: Scenario, fault: PacketFault) -> int:
-    """1 or 2: links of hosts, links between switches."""
-    hosts = {host.name for host in scenario.topology.hosts}
-    return len({scenario.topology.link(link).a in hosts for link in fault.links})
-
-
-def _hold_ns(fault: Fault) -> int:
-    if isinstance(fault, Delay):
-        return fault.delay_ns + fault.jitter_ns
-    return fault.delay_ns if isinstance(fault, Reorder) else 0
 
 
 def _attempts(scenario: Scenario) -> int:
     """Rounds that each round may take more."""
     kinds = _KINDS_OF_FRAMES if _protocol(scenario).server else 1
     return kinds * sum(
-        len(fault.directions) * _tiers(scenario, fault)
+        len(fault.directions) * tiers(scenario, fault)
         for fault in scenario.faults
         if isinstance(fault, PacketFault) and isinstance(fault, LOSES) and fault.match.attempt is not None
     )

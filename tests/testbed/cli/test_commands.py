@@ -58,7 +58,8 @@ def test_run_ends_with_the_code_of_the_verdict(engine, code, capsys):
     assert capsys.readouterr().out == "the summary\nRun directory: runs/x\n"
 
 
-def test_run_hands_over_the_whole_command_line(engine, capsys):
+def test_run_hands_over_the_whole_command_line(engine, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a crash report would go to `there`
     words = ["-q", "run", "rack", "--seed", "0x10", "--set", "topology.hosts=8", "--set", "job.dtype=int32",
              "--world", "simulated", "--out", "there", "--pcap"]  # fmt: skip
     assert main(words) == 0
