@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from testbed.faults.model import PacketFault
-from testbed.scenario.fault_loader import Placed
+from testbed.scenario.checks_datagrams import check_datagram_links, check_no_devices, check_sizes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PRIORITIES
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from topologies import LinkShape, Topology, attachment
-from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS, MAX_GRID_ELEMENTS
+from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
-__all__ = ["WITH_SERVER", "check_atp", "check_atp_fault", "check_atp_keys", "check_atp_nics", "with_server"]
+__all__ = ["WITH_SERVER", "check_atp", "check_atp_keys", "check_atp_nics", "with_server"]
 
 WITH_SERVER = ("atp", "esa", "grid")
 """collectives with a parameter server"""
-_MOST_WORKERS = 32
-_ETHERNET = 14
-_ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 _ESA_ONLY = ("priority", "priority_x0")
 
 
@@ -103,14 +99,7 @@ def check_atp(
             allowed=f"a divisor of {hosts}",
         )
         return
-    for path, workers in [(path, len(each.hosts)) for path, each in entries] or [(("job",), hosts // job.copies)]:
-        if workers > _MOST_WORKERS:
-            problems.add(
-                (*path, "hosts" if entries else "collective"),
-                "more workers than bits",
-                found=f"{workers} hosts",
-                allowed=f"at most {_MOST_WORKERS} in a job",
-            )
+    check_sizes(problems, entries, hosts // job.copies)
     if job.op != "sum":
         problems.add(("job", "op"), f"{name} only sums", found=f"'{job.op}'", allowed="sum")
     payload = transport.path_mtu
@@ -125,56 +114,9 @@ def check_atp(
         return
     if transport.rto_ns == 0:
         problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")
-    _check_links(problems, topology, payload)
-
-
-def _check_links(problems: Problems, topology: Topology, payload: int) -> None:
-    need = AGGREGATION_OVERHEAD_BYTES - _ETHERNET + payload
-    for link in topology.links:
-        if link.shape.mtu < need:
-            problems.add(
-                ("topology", "link", "mtu"),
-                f"one packet of path_mtu {payload} does not fit on {link.name}",
-                found=str(link.shape.mtu),
-                allowed=f"{need} or more",
-            )
-            return
-
-
-def check_atp_fault(problems: Problems, placed: Placed, collective: str) -> None:
-    """Faults tell datagrams apart by their bytes alone, so that only how often one came can be asked for; and what is made of
-    RoCE packets cannot be made of them."""
-    path, kind, fault = placed
-    if not isinstance(fault, PacketFault):
-        return
-    if kind in _ROCE_ONLY:
-        problems.add(
-            (*path, "kind"),
-            f"the fault can never strike: it is made for RoCE packets, and {collective} sends none",
-            found=kind,
-            allowed="loss, burst, drop, duplicate, reorder, delay, link_down, rate_change, kill, pause",
-        )
-    match = fault.match
-    given = {
-        "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
-        "packet": match.packet, "rank": match.source_rank,
-    }  # fmt: skip
-    for key, value in given.items():
-        if value is not None:
-            problems.add(
-                (*path, "match", key),
-                f"the fault can never strike: {collective} sends no RoCE packets",
-                allowed="attempt, on the links and directions of the fault",
-            )
+    check_datagram_links(problems, topology, payload)
 
 
 def check_atp_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:
-    """A device does the RC protocol; ATP is datagrams of our own."""
     if job.collective in WITH_SERVER:
-        for host, device in nics:
-            problems.add(
-                ("nics", host),
-                f"{job.collective} does not run on RDMA devices",
-                found=f"verbs:{device}",
-                allowed="soft",
-            )
+        check_no_devices(problems, job.collective, nics)

@@ -24,12 +24,12 @@ from testbed.scenario.checks import (
 from testbed.scenario.checks_atp import (
     WITH_SERVER,
     check_atp,
-    check_atp_fault,
     check_atp_keys,
     check_atp_nics,
     with_server,
 )
 from testbed.scenario.checks_card import check_card
+from testbed.scenario.checks_datagrams import check_datagram_fault
 from testbed.scenario.checks_grid import check_grid
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
@@ -254,7 +254,7 @@ class _Build:
             if job and job.collective == "switchml":
                 check_switchml_fault(self.problems, placed, transport, ranks)
             elif job and job.collective in WITH_SERVER:
-                check_atp_fault(self.problems, placed, job.collective)
+                check_datagram_fault(self.problems, placed, job.collective)
             elif job and transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
                 check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)

@@ -1,0 +1,79 @@
+"""What every collective over aggregation datagrams asks of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from testbed.faults.model import PacketFault
+from testbed.scenario.fault_loader import Placed
+from testbed.scenario.model import Job
+from testbed.scenario.problems import KeyPath, Problems
+from topologies import Topology
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = ["check_datagram_fault", "check_datagram_links", "check_no_devices", "check_sizes"]
+
+_MOST_WORKERS = 32
+_ETHERNET = 14
+_ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
+_NEVER = "the fault can never strike: "
+
+
+def check_sizes(problems: Problems, entries: Sequence[tuple[KeyPath, Job]], workers: int) -> None:
+    """The bitmap has 32 bits. `workers`: of the one job, where there are no `entries` of `jobs`."""
+    for path, size in [((*path, "hosts"), len(each.hosts)) for path, each in entries] or [
+        (("job", "collective"), workers)
+    ]:
+        if size > _MOST_WORKERS:
+            problems.add(
+                path, "more workers than bits", found=f"{size} hosts", allowed=f"at most {_MOST_WORKERS} in a job"
+            )
+
+
+def check_datagram_links(problems: Problems, topology: Topology, payload: int) -> None:
+    need = AGGREGATION_OVERHEAD_BYTES - _ETHERNET + payload
+    for link in topology.links:
+        if link.shape.mtu < need:
+            problems.add(
+                ("topology", "link", "mtu"),
+                f"one packet of path_mtu {payload} does not fit on {link.name}",
+                found=str(link.shape.mtu),
+                allowed=f"{need} or more",
+            )
+            return
+
+
+def check_datagram_fault(problems: Problems, placed: Placed, collective: str, hint: str | None = None) -> None:
+    """Faults tell datagrams apart by their bytes alone, so that only how often one came can be asked for; and what is made of
+    RoCE packets cannot be made of them. `hint`: where it could."""
+    path, kind, fault = placed
+    if not isinstance(fault, PacketFault):
+        return
+    if kind in _ROCE_ONLY:
+        problems.add(
+            (*path, "kind"),
+            f"{_NEVER}it is made for RoCE packets, and {collective} sends none",
+            found=kind,
+            allowed="loss, burst, drop, duplicate, reorder, delay, link_down, rate_change, kill, pause",
+            hint=hint,
+        )
+    match = fault.match
+    given = {
+        "opcode": match.opcodes, "syndrome": match.syndrome, "psn_offset": match.psn_offset, "message": match.message,
+        "packet": match.packet, "rank": match.source_rank,
+    }  # fmt: skip
+    for key, value in given.items():
+        if value is not None:
+            problems.add(
+                (*path, "match", key),
+                f"{_NEVER}{collective} sends no RoCE packets",
+                allowed="attempt, on the links and directions of the fault",
+            )
+
+
+def check_no_devices(problems: Problems, collective: str, nics: Sequence[tuple[str, str]]) -> None:
+    """A device does the RC protocol; these are datagrams of our own."""
+    for host, device in nics:
+        problems.add(
+            ("nics", host), f"{collective} does not run on RDMA devices", found=f"verbs:{device}", allowed="soft"
+        )
