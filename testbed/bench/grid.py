@@ -24,7 +24,7 @@ __all__ = ["Run", "bench_grid", "grid_scenario", "run_grid"]
 
 Say = Callable[[str], None]
 _LINK_BPS, _SERVER_BPS, _CAPACITY_BPS = 30_000_000, 90_000_000, 90_000_000
-_PATH_MTU, _ELEMENT_BYTES = 4096, 4
+_PATH_MTU = 8192
 _PLANNERS = {"geryon": 1.0, "atp": 2.4375, "grid": 3.0}
 """and the published smallest rate, in units of the first"""
 _QUEUE_PACKETS, _CONTROL_QUEUE_PACKETS = 1000, 24
