@@ -5,7 +5,9 @@ implementation (protocol text, section 2.2): a fixed wait that doubles after 100
 here: never less than four round trips, as they were measured.
 
 `BackoffTimer`, where it goes another one: all of ATP's go to one server, whose queue too many of them make longer. Source: RFC
-6298 for the doubling, Karn's rule and the mean; the factor of four and the least wait as above.
+6298 for the doubling, Karn's rule and the mean; the factor of four and the least wait as above. The longest wait is drawn anew each
+time, from its upper half: senders that wait equally long, as all do at the longest, meet the same full queue for ever, and it turns
+the same one away (Floyd and Jacobson, On traffic phase effects in packet-switched gateways, 1992).
 """
 
 from __future__ import annotations
@@ -46,24 +48,34 @@ class RetransmissionTimer:
 
 _SMOOTHING = 8
 _MOST_BACKOFF = 4
+_MULTIPLIER, _INCREMENT, _DRAW_BITS = 6364136223846793005, 1442695040888963407, 64
+"""Knuth's linear congruential generator MMIX (The Art of Computer Programming 2, 3.3.4), of which the upper bits are used"""
 
 
 class BackoffTimer:
-    """Of one sender. Times in ns."""
+    """Of one sender; `seed`: another one than that of its peers. Times in ns."""
 
-    def __init__(self, rto_ns: int) -> None:
+    def __init__(self, rto_ns: int, seed: int = 0) -> None:
         self._rto_ns = rto_ns
+        self._drawn = seed
         self._round_trip_ns = self._backoff = self._hold_until = 0
 
     def wait(self) -> int:
         """For any packet that leaves now."""
+        longest = self._longest()
+        if self._backoff < _MOST_BACKOFF:
+            return longest
+        self._drawn = (self._drawn * _MULTIPLIER + _INCREMENT) % (1 << _DRAW_BITS)
+        return longest - (longest // 2 * (self._drawn >> _DRAW_BITS // 2) >> _DRAW_BITS // 2)
+
+    def _longest(self) -> int:
         return min(max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns), _MOST_WAITS * self._rto_ns) << self._backoff
 
     def expired(self, now: int) -> None:
         """Packets waited in vain: twice as long from now on, but once for all that left before."""
         if now >= self._hold_until:
             self._backoff = min(self._backoff + 1, _MOST_BACKOFF)
-            self._hold_until = now + self.wait()
+            self._hold_until = now + self._longest()
 
     def measure(self, took_ns: int) -> None:
         """Of a packet that left once only: of others nobody knows which copy was answered (Karn and Partridge, 1987)."""

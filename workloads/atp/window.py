@@ -21,9 +21,10 @@ _NEVER = -1
 
 
 class SendWindow:
-    """Packets are numbered from 0 over the whole life of the job. Times in ns. `aimd=False`: W packets, always."""
+    """Packets are numbered from 0 over the whole life of the job. Times in ns. `aimd=False`: W packets, always. `seed`: of the
+    worker's waits, other than its peers'."""
 
-    def __init__(self, window: int, rto_ns: int, *, aimd: bool = True) -> None:
+    def __init__(self, window: int, rto_ns: int, *, aimd: bool = True, seed: int = 0) -> None:
         self.window, self._aimd = window, aimd
         self.size = window
         """packets that may be outstanding now"""
@@ -42,7 +43,7 @@ class SendWindow:
         """packets of `_again`"""
         self._timers: list[tuple[int, int]] = []
         """(deadline, packet); those that are not valid any more are passed over"""
-        self._timer = BackoffTimer(rto_ns)
+        self._timer = BackoffTimer(rto_ns, seed)
         self._round_end = window
         self._marked = False
 

@@ -213,7 +213,8 @@ class AtpWorker:
         return training.ready >= min(end, total) or end >= total + self._config.elements
 
     def _make_window(self) -> SendWindow:
-        return SendWindow(self._config.window, self._config.rto_ns, aimd=self._config.aimd)
+        config, share = self._config, self._config.collective
+        return SendWindow(config.window, config.rto_ns, aimd=config.aimd, seed=share.job << 32 | share.rank)
 
     def _in_pace(self, now: int) -> bool:
         """Whether a packet may leave, as far as time is concerned."""

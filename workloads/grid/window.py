@@ -18,8 +18,8 @@ _MOST_REFUSALS = 4
 class GridWindow(SendWindow):
     """`window` is the largest. `first`: packets that may be outstanding at first; with None always the largest (paced senders)."""
 
-    def __init__(self, window: int, rto_ns: int, *, first: int | None) -> None:
-        super().__init__(window, rto_ns, aimd=False)
+    def __init__(self, window: int, rto_ns: int, *, first: int | None, seed: int = 0) -> None:
+        super().__init__(window, rto_ns, aimd=False, seed=seed)
         self._controlled = first is not None
         self.threshold = window
         self._grown = 0

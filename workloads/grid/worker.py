@@ -74,8 +74,8 @@ class GridWorker(AtpWorker):
         self._pace.set_rate(orders.rate_bps, now)
 
     def _make_window(self) -> SendWindow:
-        paced = self._plan.orders[0].rate_bps > 0
-        return GridWindow(self._plan.window, self._plan.rto_ns, first=None if paced else self._plan.first_window)
+        first = None if self._plan.orders[0].rate_bps > 0 else self._plan.first_window
+        return GridWindow(self._plan.window, self._plan.rto_ns, first=first, seed=self._rank)
 
     def _in_pace(self, now: int) -> bool:
         self._seen = now

@@ -48,6 +48,15 @@ def test_the_sums_are_right(name: str, overrides: list[str]) -> None:
     assert_passes(judged(name, [*SMALL, *overrides]))
 
 
+def test_workers_in_step_do_not_meet_a_full_queue_for_ever() -> None:
+    """Whoever comes last at a queue of three is turned away, and all wait equally long (found by the hunt)."""
+    first = "faults=[{kind: drop, name: first, links: all, direction: both, match: {attempt: 1}}]"
+    job = "jobs=[{hosts: [h3, h4, h2], server: h1, size: 780B, iterations: 2, window_packets: 4}]"
+    rack = "topology={kind: rack, hosts: 4, link: {rate: 40Mbps, delay: 5us, queue: 3}}"
+    knobs = ["switch={program: atp, memory: 1}", "transport={path_mtu: 256, rto: 8732800ns}"]
+    assert_passes(judged("atp", [rack, *knobs, "job={collective: atp, dtype: int32}", job, first]))
+
+
 def test_a_real_model_trains() -> None:
     assert_passes(judged("atp", ["job={collective: atp, workload: digits, iterations: 2}"]))
 
