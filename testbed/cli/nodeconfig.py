@@ -17,6 +17,8 @@ from switch_nodes.config import SwitchConfig
 from testbed.scenario import names
 from testbed.scenario.problems import KeyPath, Place, Problems, closest, show
 from testbed.scenario.yamlfile import parse_yaml, read_text
+from workloads.atp import AtpConfig
+from workloads.atp.priority import PRIORITIES
 from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, WorkloadConfig
 
 __all__ = ["parse_node_config", "read_node_config"]
@@ -31,6 +33,7 @@ _CHOICES: dict[tuple[type, str], Iterable[str]] = {
     (CollectiveConfig, "verb"): names.VERBS,
     (CollectiveConfig, "credit"): names.CREDITS,
     (WorkloadConfig, "kind"): names.WORKLOADS,
+    (AtpConfig, "priority"): PRIORITIES,
 }
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
 _BAD: Any = object()

@@ -1,4 +1,5 @@
-"""`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout.
+"""`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout. `tb server` and workers
+over datagrams are read by `datagramnode`.
 
 SIGTERM and SIGINT stop a node at its next wake-up; it then tells its statistics and ends with exit 0 (a worker that
 failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (tell the statistics so far); `docs/switch-node.md`.
@@ -18,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from socket import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.program import SwitchProgram
@@ -28,6 +29,9 @@ from testbed.scenario.units import UnitError, parse_duration
 from workloads.config import WorkerConfig
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event, event_record
+
+if TYPE_CHECKING:
+    from testbed.cli.datagramnode import DatagramConfig
 
 __all__ = ["configure_switch", "configure_worker", "drive", "run_switch", "run_worker"]
 
@@ -39,8 +43,8 @@ examples:
   ip netns exec s1 ./tb switch --program netreduce --port s1-eth1 --port s1-eth2 --config rings.yaml
 
 FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, rings, release,
-gate, groups, flow_salt, flood_ports, jobs, memory. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1 tells the statistics so far, SIGTERM ends it.
-docs/switch-node.md has it all.
+gate, groups, flow_salt, flood_ports, jobs, memory, knobs. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1
+tells the statistics so far, SIGTERM ends it. docs/switch-node.md has it all.
 """
     parser.add_argument("--program", required=True, metavar="P", help="`tb list programs`, or path.py:Class")
     parser.add_argument(
@@ -113,6 +117,7 @@ def _check_ports(config: SwitchConfig, file: str) -> None:
     used += [("flood_ports", port) for port in config.flood_ports or ()]
     used += [("rings", member.port) for ring in config.rings for member in ring.members]
     used += [("jobs", member.port) for job in config.jobs for member in job.members]
+    used += [("jobs", job.server.port) for job in config.jobs if job.server is not None]
     for key, port in used:
         if port >= config.ports:
             allowed = f"0 to {config.ports - 1} (one per --port)"
@@ -125,8 +130,9 @@ examples:
   ip netns exec h1 ./tb worker --config h1.yaml --port h1-eth0
   ./tb worker --config h1.yaml --device mlx5_0 --exchange /mnt/job17
 
-FILE holds the fields of WorkerConfig (workloads/config.py). JSON is YAML, so both will do. With --device the endpoint is an
-RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
+FILE holds the fields of WorkerConfig (workloads/config.py); where its collective.kind is switchml, atp, esa or grid, those of
+SwitchMlConfig, AtpConfig or GridConfig (docs/switch-node.md). JSON is YAML, so both will do. With --device the endpoint is an RDMA
+device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
 """
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="what this worker is told")
     endpoint = parser.add_mutually_exclusive_group(required=True)
@@ -152,7 +158,11 @@ def _linger(text: str) -> int:
 
 
 def run_worker(args: argparse.Namespace) -> int:
-    config = read_node_config(args.config, WorkerConfig)
+    from testbed.cli.datagramnode import read_worker_config
+
+    config = read_worker_config(args.config)
+    if not isinstance(config, WorkerConfig):
+        return _run_datagram_worker(config, args)
     if args.device is None:
         require_raw_sockets("worker")
     elif args.exchange is None:
@@ -182,14 +192,32 @@ def run_worker(args: argparse.Namespace) -> int:
     if exchange is not None:
         config = true_names(config, exchange, dataclasses.asdict(planned_names(config)))
         exchange.publish("connected", {})
-    machine = create_worker(config)
+    told = exchange
+    return _drive_worker(create_worker(config), args, lambda: told.publish("done", {}) if told is not None else None)
+
+
+def _run_datagram_worker(config: DatagramConfig, args: argparse.Namespace) -> int:
+    for flag, found in (("--device", args.device), ("--exchange", args.exchange)):
+        if found is not None:
+            raise ScenarioError(
+                f"a worker of {config.collective.kind} talks in datagrams, on an endpoint of our own", file="tb worker",
+                key=flag, found=str(found), allowed="leave it out, and give --port",
+            )  # fmt: skip
+    require_raw_sockets("worker")
+    from workloads.hosts import create_host
+
+    return _drive_worker(create_host(config), args)
+
+
+def _drive_worker(machine: Any, args: argparse.Namespace, done: Callable[[], None] = lambda: None) -> int:
+    """Until its job is over, and `--linger` longer. `done` is called once, when it is."""
     done_at: list[int] = []
 
     def over(now: int) -> bool:
         if not machine.finished and not machine.failed:
             return False
-        if not done_at and exchange is not None:
-            exchange.publish("done", {})
+        if not done_at:
+            done()
         done_at.append(now)
         return now - done_at[0] >= int(args.linger)
 
