@@ -30,6 +30,7 @@ from testbed.scenario.fields import (
     even,
     number_above_zero,
     number_or_auto,
+    quantisation,
     share,
     whole,
     whole_or,
@@ -343,6 +344,7 @@ class SharedJobKeys(Section):
     hosts: NamesKey = ()
     arrival: DurationKey = 0
     server: TextKey = ""
+    quantisation: Annotated[float | None, quantisation()] = None
     priority: TextKey = "esa-default"
     priority_x0: Annotated[float | None, number_or_auto(1_000_000)] = None
 

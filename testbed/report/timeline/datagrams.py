@@ -109,7 +109,9 @@ class DatagramReader(QpReader):
 
     def _PartialSent(self, record: Record) -> None:
         inside = sum(count > 0 for count in record["contributions"])
-        self._tell(record, _LEFT.get(record["reason"], "back"), f"to the server ({record['reason']})", f"with {inside} inside")
+        self._tell(
+            record, _LEFT.get(record["reason"], "back"), f"to the server ({record['reason']})", f"with {inside} inside"
+        )
 
     def _Collided(self, record: Record) -> None:
         owner = f"slot {record['slot']} is that of block {record['owner_block']} of job {record['owner_job']}"
@@ -120,7 +122,10 @@ class DatagramReader(QpReader):
 
     def _ContributionIgnored(self, record: Record) -> None:
         self._tell(
-            record, "ignored", f"ignored ({record['reason']})", f"from rank {record['rank']}" if record["rank"] >= 0 else ""
+            record,
+            "ignored",
+            f"ignored ({record['reason']})",
+            f"from rank {record['rank']}" if record["rank"] >= 0 else "",
         )
 
     def _BlockLost(self, record: Record) -> None:
@@ -169,7 +174,9 @@ class DatagramReader(QpReader):
     def _FaultStruck(self, record: Record) -> None:
         """A packet that was struck stands at the host at whose link it was."""
         kind, target = record["kind"], record["target"]
-        host = next((name for name in target.split("-") if (name, "to") in self._lanes and name in self._names.hosts), "")
+        host = next(
+            (name for name in target.split("-") if (name, "to") in self._lanes and name in self._names.hosts), ""
+        )
         if not host or not record["direction"] or kind in _LASTING:
             super()._FaultStruck(record)
             return

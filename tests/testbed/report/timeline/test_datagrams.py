@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -14,10 +13,19 @@ from testbed.report.timeline import Selection, Timeline, build_timeline, select,
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 
+_SMALL = {
+    "atp-two-jobs": ("job.size=20kB", "job.iterations=1"),
+    "atp-server-restarted": ("job.size=100kB", "job.iterations=1", "faults[1].from=15ms", "faults[1].until=40ms"),
+    "atp-lossy": ("job.size=60kB", "job.iterations=1", "faults[0].rate=5%"),
+    "esa-lossy": ("job.size=20kB", "job.iterations=1"),
+    "switchml-lossy": ("job.size=20kB", "job.iterations=1"),
+    "grid-lossy": ("job.size=20kB", "job.iterations=1"),
+}
+
 
 @cache
 def run(name: str, trace: bool = False) -> tuple[list[Record], Timeline]:
-    scenario = replace(load_scenario(name), trace=trace, world="simulated")
+    scenario = load_scenario(name, ["world=simulated", f"trace={str(trace).lower()}", *_SMALL.get(name, ())])
     history = sort_history(simulate(make_plan(scenario)))
     return history, build_timeline(history)
 
@@ -37,7 +45,12 @@ def test_each_worker_server_and_switch_has_a_lane() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "event"),
-    [("timeout", "DatagramResent"), ("sum", "BlockSummed"), ("replay", "BlockReplayed"), ("ignored", "ContributionIgnored")],
+    [
+        ("timeout", "DatagramResent"),
+        ("sum", "BlockSummed"),
+        ("replay", "BlockReplayed"),
+        ("ignored", "ContributionIgnored"),
+    ],
 )
 def test_every_fact_of_a_node_is_a_mark_of_its_lane(kind: str, event: str) -> None:
     history, timeline = run("atp-lossy")

@@ -32,6 +32,8 @@ def assert_passes(context: CheckContext) -> None:
     ("name", "overrides"),
     [
         ("atp", ["job.dtype=int32"]),
+        ("atp-lossy", ["job.quantisation=fixed:1e4"]),
+        ("esa", ["job.quantisation=fixed:1e4", *FABRIC]),
         ("atp", ["switch.program=forward"]),
         ("esa", ["switch.program=forward", *LOSS]),
         ("atp", ["switch.memory=3"]),
@@ -50,6 +52,14 @@ def test_the_sums_are_right(name: str, overrides: list[str]) -> None:
 
 def test_a_real_model_trains() -> None:
     assert_passes(judged("atp", ["job={collective: atp, workload: digits, iterations: 2}"]))
+
+
+@pytest.mark.parametrize(("scale", "reason"), [("5e5", "overflow"), ("1e6", "unquantisable")])
+def test_one_scale_may_be_too_large(scale: str, reason: str) -> None:
+    """Values reach 4096; no switch and no server adds up what left its range in silence."""
+    context = judged("atp", [*SMALL, f"job.quantisation=fixed:{scale}"])
+    assert {record["reason"] for record in context.events("WorkerFailed")} == {reason}
+    assert not context.events("WorkerFinished")
 
 
 def test_collisions_go_to_the_server_and_move() -> None:
