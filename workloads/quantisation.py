@@ -22,7 +22,16 @@ from numpy.typing import NDArray
 
 from workloads.gradients import Vector
 
-__all__ = ["LOWEST_EXPONENT", "Exponents", "FixedTensor", "FloatTensor", "Int32Tensor", "Tensor", "Unquantisable", "create_tensor"]
+__all__ = [
+    "LOWEST_EXPONENT",
+    "Exponents",
+    "FixedTensor",
+    "FloatTensor",
+    "Int32Tensor",
+    "Tensor",
+    "Unquantisable",
+    "create_tensor",
+]
 
 Exponents = tuple[int, int]
 LOWEST_EXPONENT = -126

@@ -87,18 +87,31 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
 
 
 def _reload(program: SwitchProgram, config: SwitchConfig, args: argparse.Namespace) -> Event | None:
-    """Install the rings that the file names now. A file that cannot be used is told; a running switch never dies of it."""
+    """Install the rings that the file names now, or let the jobs go that it names no more. A file that cannot be used is told; a
+    running switch never dies of it."""
+    from switch_nodes.aggregators.core import AggregatorProgram
     from switch_nodes.events import ConfigRefused
     from switch_nodes.netreduce import NetReduceProgram
+    from switch_nodes.switchml import SwitchMlProgram
 
-    if not isinstance(program, NetReduceProgram) or args.config is None:
-        return ConfigRefused("only a switch with --program netreduce and --config can read its rings again")
+    if args.config is None or not isinstance(program, (NetReduceProgram, AggregatorProgram, SwitchMlProgram)):
+        return ConfigRefused(
+            "only a switch with --program netreduce and --config can read its rings again, or its jobs one with switchml, atp, esa"
+        )
+    may = "rings" if isinstance(program, NetReduceProgram) else "jobs"
     try:
         fresh = _switch_config(args)
         for field in dataclasses.fields(fresh):
-            if field.name != "rings" and getattr(fresh, field.name) != getattr(config, field.name):
-                return ConfigRefused(f"{args.config}: {field.name}: only rings may change while the switch runs")
-        program.install(fresh.rings)
+            if field.name != may and getattr(fresh, field.name) != getattr(config, field.name):
+                return ConfigRefused(f"{args.config}: {field.name}: only {may} may change while the switch runs")
+        if isinstance(program, NetReduceProgram):
+            program.install(fresh.rings)
+            return None
+        if any(job not in config.jobs for job in fresh.jobs):
+            return ConfigRefused(f"{args.config}: jobs: jobs may only leave while the switch runs")
+        for job in config.jobs:
+            if job not in fresh.jobs:
+                program.depart(job.job)
     except ScenarioError as error:
         return ConfigRefused(str(error))
     return None

@@ -59,12 +59,16 @@ _BLOCKS = _names("block", BLOCK_TABLE)
 _INTEGERS = {"float32": 42, "int32": 53, "int32sat": 5}
 
 _ONE_SIZE = "a block has one size at all of its workers, also when one starts anew: only forged packets differ"
-_OVERRUN = "who sends a block has the result of the one a window before; a packet that says otherwise fails credit_bound"
-_NOT_STRICT = "an ESA server knows that a switch may have sent the result of the block a window before, and refuses nothing"
+_OVERRUN = (
+    "who sends a block has the result of the one a window before; a packet that says otherwise fails credit_bound"
+)
+_NOT_STRICT = (
+    "an ESA server knows that a switch may have sent the result of the block a window before, and refuses nothing"
+)
 _NO_PRIORITY = "packets of ATP have priority 0, all of them"
 _NO_EARLY_RESULT = "no switch of ATP makes a result"
 _NO_REMINDER = "an ATP server asks workers, never a switch, so that none answers that it has nothing"
-_SIZES = {step: _ONE_SIZE for step in ("slot filling/mismatch", "slot done/mismatch", "block open/mismatch")}
+_SIZES = dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), _ONE_SIZE)
 _STATES = tuple(state.name.lower() for state in BlockState)
 _OF_ATP = {
     **_SIZES,
@@ -81,8 +85,17 @@ PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
         Protocol("switchml", {"float32": 45, "int32": 55}, 2, _names("slot", SLOT_TABLE)),
-        Protocol("atp", _INTEGERS, 1, (*_names("slot", aggregator_table(atp_knobs())), *_BLOCKS), server=True, impossible=_OF_ATP),
-        Protocol("esa", _INTEGERS, 1, (*_names("slot", _esa_pairs()), *_BLOCKS), server=True, knobs=True, impossible=_OF_ESA),
+        Protocol(
+            "atp",
+            _INTEGERS,
+            1,
+            (*_names("slot", aggregator_table(atp_knobs())), *_BLOCKS),
+            server=True,
+            impossible=_OF_ATP,
+        ),
+        Protocol(
+            "esa", _INTEGERS, 1, (*_names("slot", _esa_pairs()), *_BLOCKS), server=True, knobs=True, impossible=_OF_ESA
+        ),
     )
 }
 

@@ -63,7 +63,10 @@ def check_atp_keys(
             )  # fmt: skip
         elif each.fixed_scale is not None and each.dtype != "float32":
             problems.add(
-                (*path, "quantisation"), "integers need no scale", found=f"dtype {each.dtype}", allowed="with dtype: float32"
+                (*path, "quantisation"),
+                "integers need no scale",
+                found=f"dtype {each.dtype}",
+                allowed="with dtype: float32",
             )
         for key in _ESA_ONLY:
             if key in keys and name != "esa":

@@ -34,9 +34,9 @@ __all__ = [
     "WordKey",
     "choice",
     "even",
+    "floats_as_integers",
     "number_above_zero",
     "number_or_auto",
-    "quantisation",
     "refuse",
     "share",
     "whole",
@@ -167,7 +167,7 @@ def number_or_auto(most: int) -> PlainValidator:
     return PlainValidator(check)
 
 
-def quantisation() -> PlainValidator:
+def floats_as_integers() -> PlainValidator:
     """`exponents`, which becomes None, or `fixed:SCALE`, which becomes the number."""
     allowed = f"exponents, or fixed: and a number above 0, at most {_MOST_SCALE:g}, as fixed:1e6"
 

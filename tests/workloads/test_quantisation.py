@@ -13,9 +13,7 @@ from workloads.gradients import create_source
 from workloads.quantisation import Unquantisable, create_tensor
 
 
-def reduce(
-    rows: list[np.ndarray], block: int, window: int, fixed_scale: float | None = None
-) -> list[np.ndarray]:
+def reduce(rows: list[np.ndarray], block: int, window: int, fixed_scale: float | None = None) -> list[np.ndarray]:
     """All workers' tensors through a switch that is a dozen lines of Python integers."""
     results = [np.full_like(row, 99) for row in rows]
     tensors = [
@@ -69,7 +67,9 @@ def test_with_one_scale_nothing_goes_ahead():
     assert tensor.payload(2) == ((0, 0), (1_000_000).to_bytes(4, "big") * 4)
 
 
-@pytest.mark.parametrize(("value", "fits"), [(2147.483, True), (-2147.483, True), (2147.484, False), (np.inf, False), (np.nan, False)])
+@pytest.mark.parametrize(
+    ("value", "fits"), [(2147.483, True), (-2147.483, True), (2147.484, False), (np.inf, False), (np.nan, False)]
+)
 def test_a_value_that_no_integer_holds_at_that_scale_is_refused(value, fits):
     gradient = np.array([0, value], "<f4")
     if fits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import hashlib
 import json
@@ -13,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from switch_nodes.jobs import JobConfig
+from switch_nodes.registry import create_program
 from testbed.checkers.reference import expected_results
-from testbed.cli import main
+from testbed.cli import main, nodes
 from testbed.cli.datagramnode import read_server_config, read_worker_config
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
@@ -110,6 +113,44 @@ def test_no_rdma_device_talks_in_datagrams(tmp_path: Path, capsys: pytest.Captur
     path = write(tmp_path / "h1.json", plan_of("atp").workers[0])
     assert main(["worker", "--config", str(path), "--device", "rxe0", "--exchange", str(tmp_path)]) == 64
     assert "tb worker: --device: a worker of atp talks in datagrams" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["atp", "esa", "switchml"])
+def test_a_job_may_leave_a_running_switch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    more = [] if name == "switchml" else ["job.server=h5"]
+    plan = make_plan(load_scenario(name, ["topology.hosts=5", "job.copies=2", *more], 1))
+    (switch,) = plan.switches
+    path = tmp_path / "s1.json"
+    ports = [f"p{number}" for number in range(switch.ports)]
+    args = argparse.Namespace(program=name, ports=ports, config=path)
+
+    def name_jobs(jobs: tuple[JobConfig, ...], **changes: object) -> None:
+        config = plain(dataclasses.replace(switch, jobs=jobs)) | changes
+        del config["program"], config["ports"]
+        path.write_text(json.dumps(config), encoding="utf-8")
+
+    name_jobs(switch.jobs)
+    config = nodes._switch_config(args)
+    program = create_program(config)
+
+    def reload() -> str:
+        told = nodes._reload(program, config, args)
+        return "" if told is None else told.problem  # type: ignore[attr-defined]
+
+    name_jobs(switch.jobs[1:])
+    assert reload() == ""
+    told = []
+    while (event := program.next_event()) is not None:
+        told.append(event)
+    assert [(type(event).__name__, event.job) for event in told] == [("MemoryAtEnd", 1)]  # type: ignore[attr-defined]
+    assert reload() == ""
+    assert program.next_event() is None, "it has left already"
+    name_jobs((dataclasses.replace(switch.jobs[1], slots=1),))
+    assert reload() == f"{path}: jobs: jobs may only leave while the switch runs"
+    name_jobs(switch.jobs[1:], memory=switch.memory + 1)
+    assert reload() == f"{path}: memory: only jobs may change while the switch runs"
 
 
 @pytest.mark.root

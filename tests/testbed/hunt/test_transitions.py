@@ -12,7 +12,14 @@ from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.judge import run_and_judge
-from testbed.hunt.transitions import FABRIC_IMPOSSIBLE, FABRIC_TRANSITIONS, IMPOSSIBLE, TRANSITIONS, step_of, steps_of_kind
+from testbed.hunt.transitions import (
+    FABRIC_IMPOSSIBLE,
+    FABRIC_TRANSITIONS,
+    IMPOSSIBLE,
+    TRANSITIONS,
+    step_of,
+    steps_of_kind,
+)
 from tests.support.roce_frames import envelope
 from workloads.config import QpConfig
 from workloads.rc.endpoint import RcEndpoint
