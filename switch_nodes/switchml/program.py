@@ -228,9 +228,7 @@ class SwitchMlProgram(ForwardProgram):
         pool.occupy(0, pool.touched)
         first, values = pool.config.first_slot, VERSIONS * pool.slots
         self.tell(
-            MemoryAtEnd(
-                pool.job, first, pool.slots, pool.open_slots, values, pool.peak, pool.busy_ns, pool.useful_ns
-            )
+            MemoryAtEnd(pool.job, first, pool.slots, pool.open_slots, values, pool.peak, pool.busy_ns, pool.useful_ns)
         )
 
     def _ignore(self, job: int, rank: int, block: int, slot: int, reason: str) -> None:

@@ -116,9 +116,7 @@ def test_no_rdma_device_talks_in_datagrams(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("name", ["atp", "esa", "switchml"])
-def test_a_job_may_leave_a_running_switch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_job_may_leave_a_running_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     more = [] if name == "switchml" else ["job.server=h5"]
     plan = make_plan(load_scenario(name, ["topology.hosts=5", "job.copies=2", *more], 1))
     (switch,) = plan.switches
