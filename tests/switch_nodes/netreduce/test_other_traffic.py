@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from switch_nodes.events import PacketIgnored
 from switch_nodes.config import RingMember
+from switch_nodes.events import PacketIgnored
 from switch_nodes.netreduce import NetReduceProgram
 from tests.support.netreduce_harness import Bench, Job
 from workloads.wire import Bth, Deth, ImmDt, Opcode, Packet, Reth, encode_packet
