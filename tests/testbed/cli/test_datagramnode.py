@@ -179,11 +179,11 @@ def test_workers_a_server_and_a_switch_reduce_a_job(tmp_path: Path, name: str) -
                 for n, w in enumerate(plan.workers)
             ]
             nodes += workers
-            told = [worker.communicate(timeout=120) for worker in workers]
+            told = [worker.communicate(timeout=400) for worker in workers]
             assert [worker.returncode for worker in workers] == [0] * len(workers), told
             for node in nodes[: -len(workers)]:
                 node.send_signal(signal.SIGTERM)
-            ends = [node.communicate(timeout=60) for node in nodes[: -len(workers)]]
+            ends = [node.communicate(timeout=200) for node in nodes[: -len(workers)]]
             assert [node.returncode for node in nodes] == [0] * len(nodes), ends
         finally:
             for node in nodes:

@@ -76,6 +76,24 @@ def test_priority_takes_slots_away() -> None:
     assert max(ends["h3"], ends["h4"]) < min(ends["h1"], ends["h2"]), "the small job first"
 
 
+@pytest.mark.parametrize("name", ["atp", "esa"])
+def test_a_switch_that_loses_its_memory_costs_time_only(name: str) -> None:
+    context = judged(name, [*SMALL, "faults=[{kind: kill, name: crash, node: s1, from: 10ms, until: 12ms}]"])
+    assert_passes(context)
+    assert context.events("DatagramResent")
+
+
+@pytest.mark.parametrize("collective", ["atp", "esa"])
+def test_a_worker_that_leaves_ends_its_own_job_only(collective: str) -> None:
+    """What it left in slots is in nobody's way for long: others collide with it, and go to the server."""
+    crash = "faults=[{kind: kill, name: crash, node: h1, from: 10ms}]"
+    words = [f"job.collective={collective}", f"switch.program={collective}", "time_limit=2s", crash]
+    context = judged("atp-two-jobs", [*SMALL, *words])
+    assert {record["node"] for record in context.events("WorkerFinished")} == {"h3", "h4"}
+    verdicts = {found.name: found.verdict for found in run_checks(context).results}
+    assert Verdict.FAIL not in (verdicts["exactly_once"], verdicts["bit_exact"])
+
+
 def test_a_server_that_comes_back_knows_nothing_and_the_job_goes_on() -> None:
     context = judged("atp-server-restarted", [])
     assert_passes(context)
