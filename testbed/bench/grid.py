@@ -1,6 +1,7 @@
 """`tb bench grid`: GRID's worked example on packets. Three plans for one network, each run with workers that send at its rates; what
 was carried by workers, links and switches stands beside the plan's load table, and the smallest rates beside each other (the published
-1 : 2.4375 : 3). A control sends 5 % above the plan, and must lose packets or find no capacity: else the rates would prove nothing."""
+1 : 2.4375 : 3). A control sends 5 % above the plan, and must lose packets or find no capacity: else the rates would prove nothing.
+With losses the sums must be as exact, and the rates are told."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from testbed.bench.rows import Row, spread
+from testbed.faults.model import Loss
 from testbed.history import Record
 from testbed.plan import make_plan
 from testbed.routing.measured import Measured, measured, spans_of
@@ -24,11 +26,12 @@ __all__ = ["Run", "bench_grid", "grid_scenario", "run_grid"]
 
 Say = Callable[[str], None]
 _LINK_BPS, _SERVER_BPS, _CAPACITY_BPS = 30_000_000, 90_000_000, 90_000_000
-_PATH_MTU, _ELEMENT_BYTES = 4096, 4
+_PATH_MTU = 8192
 _PLANNERS = {"geryon": 1.0, "atp": 2.4375, "grid": 3.0}
 """and the published smallest rate, in units of the first"""
 _QUEUE_PACKETS, _CONTROL_QUEUE_PACKETS = 1000, 24
 _OVERLOAD = 1.05
+_LOSS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,12 @@ class _Settings:
     load_within: float
     rto_ns: int
     """longer than the slowest worker's packets are late behind the fastest one's"""
+    lossy_rto_ns: int
 
 
 _SETTINGS = {
-    "simulated": _Settings(200_000_000, 1_000_000_000, 1.0, 10_000_000, 1, 0.02, 0.02, 60_000_000_000),
-    "emulated": _Settings(2_000_000_000, 6_000_000_000, 0.98, 200_000_000, 5, 0.03, 0.05, 6_000_000_000),
+    "simulated": _Settings(200_000_000, 1_000_000_000, 1.0, 10_000_000, 1, 0.02, 0.02, 60_000_000_000, 1_000_000_000),
+    "emulated": _Settings(2_000_000_000, 6_000_000_000, 0.98, 200_000_000, 5, 0.03, 0.05, 6_000_000_000, 6_000_000_000),
 }
 
 
@@ -60,12 +64,16 @@ class Run:
     """of the packets that came to the aggregators, those that went around"""
     drops: int
     """frames that found a full queue"""
+    strikes: int
+    """of faults"""
     fidelity: str
 
 
-def grid_scenario(planner: str, world: str, pace: float, *, overload: bool = False, slower: int = 1) -> Scenario:
+def grid_scenario(
+    planner: str, world: str, pace: float, *, overload: bool = False, loss: float = 0.0, slower: int = 1
+) -> Scenario:
     """Every worker sends until the measurement is over, and the job is judged as always. `overload`: queues are short, and what is lost
-    stays lost. `slower`: all rates divided by that."""
+    stays lost. `loss`: probability, on every link, both ways. `slower`: all rates divided by that."""
     settings = _SETTINGS[world]
     shape = LinkShape(
         rate_bps=_LINK_BPS // slower, mtu=9000, queue_packets=_CONTROL_QUEUE_PACKETS if overload else _QUEUE_PACKETS
@@ -74,12 +82,14 @@ def grid_scenario(planner: str, world: str, pace: float, *, overload: bool = Fal
     frames = (
         fastest_bps * (settings.warm_ns + settings.measured_ns) * 1.1 / 8e9 / (_PATH_MTU + AGGREGATION_OVERHEAD_BYTES)
     )
+    topology = grid_triangle(shape, replace(shape, rate_bps=_SERVER_BPS // slower))
+    losses = Loss("loss", links=tuple(link.name for link in topology.links), rate=loss)
     return Scenario(
         name=f"bench-grid-{planner}",
-        topology=grid_triangle(shape, replace(shape, rate_bps=_SERVER_BPS // slower)),
+        topology=topology,
         link=shape,
         world=world,
-        transport=Transport(path_mtu=_PATH_MTU, rto_ns=settings.rto_ns),
+        transport=Transport(path_mtu=_PATH_MTU, rto_ns=settings.lossy_rto_ns if loss else settings.rto_ns),
         switch=SwitchOptions(program="grid", memory=1 << 14),
         job=Job(
             collective="grid", size_bytes=int(frames) * _PATH_MTU, dtype="int32", window_packets=int(frames), server="ps",
@@ -88,6 +98,7 @@ def grid_scenario(planner: str, world: str, pace: float, *, overload: bool = Fal
             ("ps",), planner, capacity_bps=_CAPACITY_BPS // slower, mode="paced", pace=pace, bucket_ns=settings.bucket_ns,
             sample_ns=settings.measured_ns // 20,
         ),
+        faults=(losses,) if loss else (),
         capture=False,
         time_limit_ns=settings.warm_ns + 2 * settings.measured_ns if overload else 120_000_000_000,
     )  # fmt: skip
@@ -124,6 +135,7 @@ def _judge(scenario: Scenario, history: list[Record], settings: _Settings, fidel
         min(load.measured_bps for load in loads if load.name in workers),
         sum(span.bypassed for span in spans) / arrived if arrived else 0.0,
         sum(int(record["drops"]) for record in history if record["event"] == "ShapingMeasured"),
+        sum(record["event"] == "FaultStruck" for record in history),
         fidelity,
     )
 
@@ -142,6 +154,7 @@ def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]
         rows += _load_rows(planner, runs, settings)
         if planner != "grid":  # there, workers already fill their own links
             rows.append(_control(say, planner, world, slower, runs))
+        rows.append(_lossy(say, planner, world, slower))
     base = rates["geryon"]
     for planner, published in list(_PLANNERS.items())[1:]:
         ratios = [rate / first for rate, first in zip(rates[planner], base, strict=True)]
@@ -183,4 +196,14 @@ def _control(say: Say, planner: str, world: str, slower: int, planned: list[Run]
     return Row(
         f"{planner}: {_OVERLOAD:.0%} of the plan has no place", "drops, or more bypassed", 1, seen or 0.0, 0.0, "", seen, 1.0,
         run.fidelity, note=f"{run.drops} drops, {more:+.2%} bypassed",
+    )  # fmt: skip
+
+
+def _lossy(say: Say, planner: str, world: str, slower: int) -> Row:
+    run = run_grid(grid_scenario(planner, world, _SETTINGS[world].pace, loss=_LOSS, slower=slower))
+    say(f"{planner}, {_LOSS:.1%} loss: slowest worker {run.min_rate_bps / 1e6:.3f} Mbit/s, exact sums")
+    planned_bps = min(load.planned_bps for load in run.loads if load.name.startswith("w"))
+    return Row(
+        f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {planned_bps / 1e6:.3f} Mbit/s", 1, run.min_rate_bps, 0.0, "bit/s",
+        run.min_rate_bps / planned_bps, None, run.fidelity, note=f"sums exact; {run.strikes} packets lost",
     )  # fmt: skip

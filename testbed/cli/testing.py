@@ -21,6 +21,8 @@ _TOP = Path(__file__).resolve().parent.parent.parent
 _OWNS_THE_MACHINE = "root or mininet or ebpf or rxe"
 """marks (setup.cfg)"""
 _MOST_PROCESSES = 8
+_SLOWEST = ["--durations", "12"]
+"""told at the end: a suite that nobody watches grows"""
 
 
 def steps(pytest_args: list[str]) -> list[list[str]]:
@@ -31,8 +33,8 @@ def steps(pytest_args: list[str]) -> list[list[str]]:
     processes = str(min(os.cpu_count() or 1, _MOST_PROCESSES))
     return [
         *linters,
-        ["pytest", "-m", f"not ({_OWNS_THE_MACHINE})", "-n", processes, "--dist", "loadfile"],
-        ["pytest", "-m", _OWNS_THE_MACHINE],
+        ["pytest", "-m", f"not ({_OWNS_THE_MACHINE})", "-n", processes, "--dist", "loadfile", *_SLOWEST],
+        ["pytest", "-m", _OWNS_THE_MACHINE, *_SLOWEST],
     ]
 
 

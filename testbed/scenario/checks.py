@@ -5,7 +5,7 @@ from __future__ import annotations
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Job, SwitchOptions, Transport
-from testbed.scenario.names import PROGRAMS
+from testbed.scenario.names import DATAGRAM_COLLECTIVES, PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.units import format_size
@@ -21,6 +21,7 @@ __all__ = [
     "check_job_hosts",
     "check_machines",
     "check_mtu",
+    "check_path_mtu",
     "check_program",
     "check_switch_memory",
 ]
@@ -56,6 +57,17 @@ def check_commodity(problems: Problems, switch: SwitchOptions, topology: Topolog
             "no switch of this network is a commodity switch",
             found=f"'{switch.commodity}', and program {switch.program} on every switch",
             allowed="topology.kind: rack_accelerator, or switch.program: forward",
+        )
+
+
+def check_path_mtu(problems: Problems, job: Job, transport: Transport) -> None:
+    """Datagrams say themselves what is too long for them."""
+    if job.collective not in DATAGRAM_COLLECTIVES and transport.path_mtu not in ROCE_PATH_MTUS:
+        problems.add(
+            ("transport", "path_mtu"),
+            "RoCE has no such MTU",
+            found=str(transport.path_mtu),
+            allowed=", ".join(map(str, ROCE_PATH_MTUS)) + " (job.collective: grid also takes 8192)",
         )
 
 

@@ -18,6 +18,7 @@ from testbed.scenario.checks import (
     check_job_hosts,
     check_machines,
     check_mtu,
+    check_path_mtu,
     check_program,
     check_switch_memory,
 )
@@ -126,6 +127,8 @@ class _Build:
         background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
         if topology and transport:
             check_mtu(self.problems, *topology, transport)
+        if job and transport:
+            check_path_mtu(self.problems, job, transport)
         if job:
             given = set(self.data.get("job") or ())
             check_layered(self.problems, job, given)

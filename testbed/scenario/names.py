@@ -26,6 +26,7 @@ __all__ = [
     "PROGRAMS",
     "RATE_MODES",
     "RELEASES",
+    "ROCE_PATH_MTUS",
     "VERBS",
     "WORKLOADS",
     "WORLDS",
@@ -166,4 +167,7 @@ ON_COLLISION = {
     "drop": "the switch drops the packet, and tells its worker to slow down and send it again",
     "to_ps": "the packet, and the rest of its block, go on to the parameter server",
 }
-PATH_MTUS = (256, 512, 1024, 2048, 4096)
+ROCE_PATH_MTUS = (256, 512, 1024, 2048, 4096)
+"""those of `ibv_mtu` (libibverbs, verbs.h)"""
+PATH_MTUS = (*ROCE_PATH_MTUS, 8192)
+"""the last one: of datagrams that are not RoCE, on links with jumbo frames"""

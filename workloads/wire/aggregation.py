@@ -38,7 +38,7 @@ __all__ = [
 
 AGGREGATION_PORT = 0xACE0
 MAX_ELEMENTS = 256
-MAX_GRID_ELEMENTS = 1024
+MAX_GRID_ELEMENTS = 2048
 """of policy GRID, whose switches have no pipeline to fit a packet into"""
 SEQUENCES = 1 << 32
 """sequence numbers; packet k of a job (from 0) has number k + 1, modulo this"""
@@ -63,7 +63,7 @@ AGGREGATION = Layout(
     Field("op", 8, "0 int32 wrapping sum, 1 int32 saturating sum"),
     Field("exponent0", 8, "int8, of the first half of a block"),
     Field("exponent1", 8, "int8, of the second half"),
-    Field("nelem", 16, "elements behind this header, at most 256 (GRID: 1024)"),
+    Field("nelem", 16, "elements behind this header, at most 256 (GRID: 2048)"),
     Field("server", 32, "IPv4 address of the parameter server (ATP, ESA)"),
     Field("tensor", 32, "which tensor of the job"),
 )

@@ -38,6 +38,14 @@ def test_more_than_the_plan_has_no_place() -> None:
     assert run.drops > 0 or run.bypassed > 0.01
 
 
+@pytest.mark.parametrize("planner", ["geryon", "atp", "grid"])
+def test_sums_are_exact_when_packets_are_lost(planner: str) -> None:
+    row = bench._lossy(lambda text: None, planner, "simulated", 1)
+    assert row.met
+    assert row.ratio == pytest.approx(1, abs=0.1)
+    assert int(row.note.split()[2]) > 0
+
+
 def test_rows_compare_and_miss() -> None:
     run = run_grid(grid_scenario("geryon", "simulated", 1.0))
     settings = bench._SETTINGS["simulated"]

@@ -50,12 +50,12 @@ def test_what_does_not_fit_is_said(old: str, new: str, said: str) -> None:
 
 
 def test_long_packets_need_long_frames() -> None:
-    text = GOOD + "transport: {path_mtu: 4096}\n"
-    with pytest.raises(ScenarioError, match="path_mtu 4096 does not fit"):
+    text = GOOD + "transport: {path_mtu: 8192}\n"
+    with pytest.raises(ScenarioError, match="path_mtu 8192 does not fit"):
         parse_scenario(text, "x.yaml")
     assert (
         parse_scenario(text.replace("grid_triangle}", "grid_triangle, link: {mtu: 9000}}"), "x.yaml").transport.path_mtu
-        == 4096
+        == 8192
     )
 
 

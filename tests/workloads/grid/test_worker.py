@@ -143,7 +143,7 @@ def test_layers_and_iterations_come_to_an_end() -> None:
     [
         ({"orders": ()}, "no plan says"),
         ({"destinations": ()}, "no address"),
-        ({"elements": 1026}, "2 to 1024"),
+        ({"elements": 2050}, "2 to 2048"),
         ({"window": 0}, "window"),
     ],
 )
