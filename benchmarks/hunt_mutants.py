@@ -13,7 +13,7 @@ import sys
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import Machines, judge_schedule
-from tests.support.datagram_planted import DATAGRAM_PLANTED
+from tests.support.datagram_planted import DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
 from tests.support.hunt_mutants import FABRIC_PLANTED, PLANTED
 
 
@@ -40,7 +40,8 @@ def main() -> int:
     args = parser.parse_args()
     kind, planted = (FABRIC, FABRIC_PLANTED) if args.fabric else (RACK, PLANTED)
     if args.program in DATAGRAM_PLANTED:
-        kind, planted = args.program, dict(DATAGRAM_PLANTED[args.program])
+        kind = args.program
+        planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_UNTIMED.get(kind, {})}
     missed = 0
     for seed in args.seeds if args.survive else ():
         found = _first(seed, args.survive, Machines(), kind)
@@ -53,6 +54,8 @@ def main() -> int:
             missed += found is None
             texts.append(f"not in {args.schedules}" if found is None else f"{found[0]} ({found[1]})")
         print(f"{name:30} {', '.join(texts)}", flush=True)
+    for name, reason in DATAGRAM_NOT_HUNTED.get(kind, {}).items() if not args.names else ():
+        print(f"{name:30} not hunted: {reason}", flush=True)
     return 1 if missed else 0
 
 

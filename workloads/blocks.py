@@ -20,6 +20,7 @@ __all__ = [
     "JobResumed",
     "MemoryAtEnd",
     "PartialSent",
+    "ServerStarted",
     "ServerStatistics",
     "SlotChanged",
 ]
@@ -148,6 +149,14 @@ class JobResumed(Event):
     block: int
     took_ns: int
     """since the failure that made it necessary"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStarted(Event):
+    """`tb server` receives on its interface: what comes in from now on is merged."""
+
+    jobs: tuple[int, ...]
+    """ids"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,9 @@ worker has for that block.
 For a half block with |x| < 2^E in all of n workers:  scale = (2^31 - 1) / n * 2^-E,  q = round(x * scale) in binary64, to
 nearest, ties to even; the sum of n such q fits 32 bits.  result = sum / scale in binary64, rounded to binary32. Every step
 is one IEEE 754 operation, so that the bits are the same everywhere.
+
+ATP's release has one scale for all instead (10^6), and nothing to agree on: q = round(x * scale), result = sum / scale. Sums may
+then leave 32 bits.
 """
 
 from __future__ import annotations
@@ -19,7 +22,16 @@ from numpy.typing import NDArray
 
 from workloads.gradients import Vector
 
-__all__ = ["LOWEST_EXPONENT", "Exponents", "FloatTensor", "Int32Tensor", "Tensor", "Unquantisable", "create_tensor"]
+__all__ = [
+    "LOWEST_EXPONENT",
+    "Exponents",
+    "FixedTensor",
+    "FloatTensor",
+    "Int32Tensor",
+    "Tensor",
+    "Unquantisable",
+    "create_tensor",
+]
 
 Exponents = tuple[int, int]
 LOWEST_EXPONENT = -126
@@ -82,6 +94,29 @@ class Int32Tensor:
     def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
         at = packet * self._block
         self._result[at : at + self._block] = np.frombuffer(payload, ">i4")
+
+
+class FixedTensor(Int32Tensor):
+    """float32 times one scale, rounded to nearest, ties to even. Raises Unquantisable for values whose integers do not fit 32
+    bits, or that are not finite."""
+
+    def __init__(self, gradient: Vector, result: Vector, block: int, scale: float) -> None:
+        super().__init__(gradient, result, block)
+        self._scale = scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = np.rint(gradient.astype(np.float64) * scale)
+        fits = np.abs(scaled) <= _LARGEST
+        if not fits.all():
+            bad = int(np.flatnonzero(~fits)[0])
+            raise Unquantisable(
+                f"element {bad} is {float(gradient[bad])!r}: times {scale:g} it is no integer of 32 bits"
+            )
+        self._gradient = scaled
+
+    def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
+        at, total = packet * self._block, np.frombuffer(payload, ">i4").astype(np.float64)
+        with np.errstate(over="ignore"):
+            self._result[at : at + self._block] = (total / self._scale).astype(np.float32)
 
 
 class FloatTensor:
@@ -148,9 +183,13 @@ def _exponents(gradient: Vector, half: int, blocks: int) -> list[Exponents]:
     return [(first, second) for first, second in pairs]
 
 
-def create_tensor(gradient: Vector, result: Vector, *, block: int, workers: int, window: int) -> Tensor:
-    """For float32 or int32 arrays of shape (elements,). Raises Unquantisable."""
+def create_tensor(
+    gradient: Vector, result: Vector, *, block: int, workers: int, window: int, fixed_scale: float | None = None
+) -> Tensor:
+    """For float32 or int32 arrays of shape (elements,). `fixed_scale`: of floats; None: by exponents. Raises Unquantisable."""
     dtype: Any = gradient.dtype
+    if dtype.kind == "f" and fixed_scale is not None:
+        return FixedTensor(gradient, result, block, fixed_scale)
     if dtype.kind == "f":
         return FloatTensor(gradient, result, block, workers, window)
     return Int32Tensor(gradient, result, block)

@@ -211,25 +211,40 @@ class AggregatorProgram(AggregatorSender):
         self.count("completed")
         slot.served.useful_ns += self._now - slot.opened
 
+    def depart(self, job: int) -> bool:
+        """The control plane takes a job away: at once its slots are empty for the others, and what it still sends passes on to
+        its server. False: there is no such job."""
+        served = self.served.pop(job, None)
+        if served is None:
+            return False
+        self._tell_end(served)
+        for index, slot in enumerate(self.memory.slots):
+            if slot is not None and slot.served is served:
+                self.memory.free(index, served.touched)
+        return True
+
     def finish(self, now: int) -> None:
-        """All jobs depart. What late copies opened after their block's result is no leftover of a job: the control plane
-        clears it."""
-        open_slots = dict.fromkeys(self.served, 0)
+        """All jobs depart."""
+        for served in self.served.values():
+            self._tell_end(served)
+        super().finish(now)
+
+    def _tell_end(self, served: ServedJob) -> None:
+        """What late copies opened after their block's result is no leftover of a job: the control plane clears it."""
+        left = 0
         for slot in self.memory.slots:
-            if slot is not None and slot.bitmap != slot.served.target:
-                if slot.block in slot.served.delivered:
+            if slot is not None and slot.served is served and slot.bitmap != served.target:
+                if slot.block in served.delivered:
                     self.count("ghosts_at_end")
                 else:
-                    open_slots[slot.served.job] += 1
-        for served in self.served.values():
-            served.depart()
-            self.tell(
-                MemoryAtEnd(
-                    served.job, served.config.first_slot, served.config.slots, open_slots[served.job],
-                    served.config.slots, served.peak, served.busy_ns, served.useful_ns,
-                )
-            )  # fmt: skip
-        super().finish(now)
+                    left += 1
+        served.depart()
+        self.tell(
+            MemoryAtEnd(
+                served.job, served.config.first_slot, served.config.slots, left, served.config.slots, served.peak,
+                served.busy_ns, served.useful_ns,
+            )
+        )  # fmt: skip
 
     def _drop(self, a: Arrival, reason: str) -> None:
         self._ignore(ContributionIgnored(a.served.job, a.rank, a.block, a.found.header.slot, reason))

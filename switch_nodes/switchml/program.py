@@ -211,23 +211,25 @@ class SwitchMlProgram(ForwardProgram):
             self.emit(port, frame)
         self.count("results_out", len(members))
 
+    def depart(self, job: int) -> bool:
+        """The control plane takes a job away: nothing of it is summed any more. Its part of the pool stays empty: the partition
+        is fixed. False: there is no such job."""
+        pool = self.pools.pop(job, None)
+        if pool is not None:
+            self._tell_end(pool)
+        return pool is not None
+
     def finish(self, now: int) -> None:
         for pool in self.pools.values():
-            pool.occupy(0, pool.touched)
-            config = pool.config
-            self.tell(
-                MemoryAtEnd(
-                    pool.job,
-                    config.first_slot,
-                    pool.slots,
-                    pool.open_slots,
-                    VERSIONS * pool.slots,
-                    pool.peak,
-                    pool.busy_ns,
-                    pool.useful_ns,
-                )
-            )
+            self._tell_end(pool)
         super().finish(now)
+
+    def _tell_end(self, pool: Pool) -> None:
+        pool.occupy(0, pool.touched)
+        first, values = pool.config.first_slot, VERSIONS * pool.slots
+        self.tell(
+            MemoryAtEnd(pool.job, first, pool.slots, pool.open_slots, values, pool.peak, pool.busy_ns, pool.useful_ns)
+        )
 
     def _ignore(self, job: int, rank: int, block: int, slot: int, reason: str) -> None:
         self.count(reason)

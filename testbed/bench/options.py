@@ -20,12 +20,17 @@ class BenchOptions:
     seeds: int | None = None
     """of each point; None: as many as the bench thinks right"""
     csv: Path | None = None
-    """where all runs are written, too"""
+    """where all runs are written, too, each when it is done; runs that are there already are not done again"""
     slower: int = 1
     """by which all rates are divided"""
+    repeats: int | None = None
+    """of each run in real time; None: as many as the bench thinks right"""
 
 
-_FLAGS = {"quick": "--quick", "processes": "--jobs", "seeds": "--seeds", "csv": "--csv", "slower": "--slower"}
+_FLAGS = {
+    "quick": "--quick", "processes": "--jobs", "seeds": "--seeds", "csv": "--csv", "slower": "--slower",
+    "repeats": "--repeats",
+}  # fmt: skip
 
 
 def refuse_options(bench: str, options: BenchOptions, takers: Mapping[str, Collection[str]]) -> None:

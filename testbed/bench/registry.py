@@ -40,7 +40,7 @@ _BENCHES: dict[str, Bench] = {
         lambda say, world, options: bench_grid(say, world, options.slower), ("simulated", "emulated"), ("slower",)
     ),
     "hierarchical": Bench(lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
-    "ina": Bench(bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv")),
+    "ina": Bench(bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv", "repeats")),
 }
 
 

@@ -1,7 +1,7 @@
 """The blocks of a job that travels in datagrams, worked out from the plan and the number of elements alone.
 
 A block is what one packet of a worker carries. SwitchML, ATP, ESA (docs/switchml.md): K = ceil(elements / s) blocks of an
-iteration; float32 needs W packets more than max(K, W), which carry exponents ahead of the integers, int32 needs K.
+iteration; float32 needs W packets more than max(K, W), which carry exponents ahead of the integers; int32, and float32 with one scale, K.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     started = context.events("CollectiveStarted")
     told = [int(record["bytes"]) // 4 for record in started if record["node"] == worker.name]
     blocks = -(-(told[0] if told else worker.workload.elements) // worker.elements)
-    if worker.collective.arithmetic.dtype == "float32":
+    if worker.collective.arithmetic.dtype == "float32" and not (isinstance(worker, AtpConfig) and worker.fixed_scale):
         blocks = max(blocks, worker.window) + worker.window
     return BlockLayout(worker.workload.iterations, blocks)
 

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.checkers.blocks import IN_BLOCKS
-from testbed.checkers.reference_quantised import quantised_sum
+from testbed.checkers.reference_quantised import quantised_sum, scaled_sum
 from testbed.plan import Plan
 from topologies import machine_groups
+from workloads.atp import AtpConfig
 from workloads.config import ArithmeticSpec, HostConfig, WorkerConfig, WorkloadConfig
 
 __all__ = [
@@ -173,7 +174,10 @@ def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFa
         elif collective.kind == "ring":
             totals = [ring_fold(gradients, collective.arithmetic)] * size
         elif isinstance(first, IN_BLOCKS):
-            totals = [quantised_sum(gradients, first.elements // 2)] * size
+            scale = first.fixed_scale if isinstance(first, AtpConfig) else None
+            totals = [
+                quantised_sum(gradients, first.elements // 2) if scale is None else scaled_sum(gradients, scale)
+            ] * size
         elif isinstance(first, WorkerConfig) and first.phases:
             totals = [machines_fold(collective.kind, groups, gradients, collective.arithmetic)] * size
         else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["quantised_sum"]
+__all__ = ["quantised_sum", "scaled_sum"]
 
 _LOWEST = -126
 
@@ -33,3 +33,11 @@ def quantised_sum(gradients: Sequence[NDArray[Any]], half: int) -> NDArray[Any]:
         with np.errstate(over="ignore"):
             result[start : start + half] = (shares.sum(axis=0) / scale).astype(np.float32)
     return result
+
+
+def scaled_sum(gradients: Sequence[NDArray[Any]], scale: float) -> NDArray[Any]:
+    """Of float32 arrays of one shape, (n,): each value times `scale`, round-half-even, as an integer; their sum over `scale`. A sum
+    that no int32 holds is no result, and the job that has one does not end well."""
+    shares = [np.rint(gradient.astype(np.float64) * scale).astype(np.int64) for gradient in gradients]
+    total: NDArray[np.int64] = np.sum(shares, axis=0)
+    return (total / scale).astype(np.float32)

@@ -19,7 +19,8 @@ examples:
   ./tb bench hierarchical
   ./tb bench ina --csv ina.csv            the whole grid, on all cores
   ./tb bench ina --quick --jobs 1
-  sudo ./tb bench ina --emulated          a few points in both worlds
+  ./tb bench ina --csv ina.csv            again: goes on after an interruption, or prints the table
+  sudo ./tb bench ina --emulated          a few points in both worlds, medians of 3 repeats
   ./tb bench grid                         routes on the network beside their plan
   sudo ./tb bench grid --emulated --slower 3
   ./tb bench grid --plan-only sensitivity
@@ -43,7 +44,13 @@ examples:
         "--jobs", type=_whole(999), metavar="N", help="ina: runs at the same time (default: one per core)"
     )
     parser.add_argument("--seeds", type=_whole(999), metavar="N", help="ina: runs of each point (default: 2 or 3)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="ina: also write every run as a line of FILE")
+    parser.add_argument(
+        "--csv", type=Path, metavar="FILE",
+        help="ina: also write every run as a line of FILE, as soon as it is done; runs that are there are not done again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--repeats", type=_whole(99), metavar="N", help="ina --emulated: runs of each point and seed (default: 3)"
+    )
 
 
 def run_bench(args: argparse.Namespace) -> int:
@@ -54,7 +61,7 @@ def run_bench(args: argparse.Namespace) -> int:
     world = bench.bench_world(args.name, args.world)
     if world == "emulated":
         require_root(f"bench {args.name}")
-    options = bench.BenchOptions(args.quick, args.jobs, args.seeds, args.csv, args.slower)
+    options = bench.BenchOptions(args.quick, args.jobs, args.seeds, args.csv, args.slower, args.repeats)
     return bench.run_bench(args.name, as_json=args.json, world=world, options=options)
 
 

@@ -41,9 +41,10 @@ COMMANDS = {
     "shell": Command("testbed.cli.shell", "a scenario's network, up, with Mininet's command line on it"),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
-    "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair and per slot"),
+    "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair or node, and per slot"),
     "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
     "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
+    "server": Command("testbed.cli.datagramnode", "one parameter server on an interface of this network namespace"),
     "card": Command(
         "testbed.cli.cards", "aggregation cards: program, configure, check, prove frame by frame, or emulate one"
     ),

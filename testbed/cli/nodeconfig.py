@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import JobMember
 from testbed.scenario import names
 from testbed.scenario.problems import KeyPath, Place, Problems, closest, show
 from testbed.scenario.yamlfile import parse_yaml, read_text
+from workloads.atp import AtpConfig
+from workloads.atp.priority import PRIORITIES
 from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, WorkloadConfig
 
 __all__ = ["parse_node_config", "read_node_config"]
@@ -31,7 +34,10 @@ _CHOICES: dict[tuple[type, str], Iterable[str]] = {
     (CollectiveConfig, "verb"): names.VERBS,
     (CollectiveConfig, "credit"): names.CREDITS,
     (WorkloadConfig, "kind"): names.WORKLOADS,
+    (AtpConfig, "priority"): PRIORITIES,
 }
+_LEAST: dict[tuple[type, str], int] = {(JobMember, "rank"): -1}
+"""of whole numbers; of others 0"""
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
 _BAD: Any = object()
 
@@ -70,7 +76,8 @@ class _Reader:
         for field in fields:
             here = (*path, field.name)
             if field.name in data:
-                value = self.value(data[field.name], hints[field.name], here)
+                least = _LEAST.get((cls, field.name), 0)
+                value = self.value(data[field.name], hints[field.name], here, least)
                 words = _CHOICES.get((cls, field.name))
                 if value is not _BAD and words is not None and value not in words:
                     value = self._bad(here, "unknown value", value, ", ".join(words), closest(value, words))
@@ -81,7 +88,7 @@ class _Reader:
                 good = False
         return cls(**values) if good else _BAD
 
-    def value(self, data: object, kind: Any, path: KeyPath) -> Any:
+    def value(self, data: object, kind: Any, path: KeyPath, least: int = 0) -> Any:
         if dataclasses.is_dataclass(kind):
             assert isinstance(kind, type)
             return self.dataclass(data, kind, path, {})
@@ -92,8 +99,8 @@ class _Reader:
             return None if data is None else self.value(data, inner[0], path)
         if kind is bytes:
             return self._address(data, path)
-        if kind is int and (isinstance(data, bool) or not isinstance(data, int) or data < 0):
-            return self._bad(path, "not a whole number", data, "a whole number from 0")
+        if kind is int and (isinstance(data, bool) or not isinstance(data, int) or data < least):
+            return self._bad(path, "not a whole number", data, f"a whole number from {least}")
         if kind is float and isinstance(data, int) and not isinstance(data, bool):
             return float(data)
         if not isinstance(data, kind):

@@ -1,4 +1,5 @@
-"""`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout.
+"""`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout. `tb server` and workers
+over datagrams are read by `datagramnode`.
 
 SIGTERM and SIGINT stop a node at its next wake-up; it then tells its statistics and ends with exit 0 (a worker that
 failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (tell the statistics so far); `docs/switch-node.md`.
@@ -18,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from socket import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.program import SwitchProgram
@@ -28,6 +29,9 @@ from testbed.scenario.units import UnitError, parse_duration
 from workloads.config import WorkerConfig
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event, event_record
+
+if TYPE_CHECKING:
+    from testbed.cli.datagramnode import DatagramConfig
 
 __all__ = ["configure_switch", "configure_worker", "drive", "run_switch", "run_worker"]
 
@@ -39,8 +43,8 @@ examples:
   ip netns exec s1 ./tb switch --program netreduce --port s1-eth1 --port s1-eth2 --config rings.yaml
 
 FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, rings, release,
-gate, groups, flow_salt, flood_ports, jobs, memory. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1 tells the statistics so far, SIGTERM ends it.
-docs/switch-node.md has it all.
+gate, groups, flow_salt, flood_ports, jobs, memory, knobs. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1
+tells the statistics so far, SIGTERM ends it. docs/switch-node.md has it all.
 """
     parser.add_argument("--program", required=True, metavar="P", help="`tb list programs`, or path.py:Class")
     parser.add_argument(
@@ -83,18 +87,31 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
 
 
 def _reload(program: SwitchProgram, config: SwitchConfig, args: argparse.Namespace) -> Event | None:
-    """Install the rings that the file names now. A file that cannot be used is told; a running switch never dies of it."""
+    """Install the rings that the file names now, or let the jobs go that it names no more. A file that cannot be used is told; a
+    running switch never dies of it."""
+    from switch_nodes.aggregators.core import AggregatorProgram
     from switch_nodes.events import ConfigRefused
     from switch_nodes.netreduce import NetReduceProgram
+    from switch_nodes.switchml import SwitchMlProgram
 
-    if not isinstance(program, NetReduceProgram) or args.config is None:
-        return ConfigRefused("only a switch with --program netreduce and --config can read its rings again")
+    if args.config is None or not isinstance(program, (NetReduceProgram, AggregatorProgram, SwitchMlProgram)):
+        return ConfigRefused(
+            "only a switch with --program netreduce and --config can read its rings again, or its jobs one with switchml, atp, esa"
+        )
+    may = "rings" if isinstance(program, NetReduceProgram) else "jobs"
     try:
         fresh = _switch_config(args)
         for field in dataclasses.fields(fresh):
-            if field.name != "rings" and getattr(fresh, field.name) != getattr(config, field.name):
-                return ConfigRefused(f"{args.config}: {field.name}: only rings may change while the switch runs")
-        program.install(fresh.rings)
+            if field.name != may and getattr(fresh, field.name) != getattr(config, field.name):
+                return ConfigRefused(f"{args.config}: {field.name}: only {may} may change while the switch runs")
+        if isinstance(program, NetReduceProgram):
+            program.install(fresh.rings)
+            return None
+        if any(job not in config.jobs for job in fresh.jobs):
+            return ConfigRefused(f"{args.config}: jobs: jobs may only leave while the switch runs")
+        for job in config.jobs:
+            if job not in fresh.jobs:
+                program.depart(job.job)
     except ScenarioError as error:
         return ConfigRefused(str(error))
     return None
@@ -113,6 +130,7 @@ def _check_ports(config: SwitchConfig, file: str) -> None:
     used += [("flood_ports", port) for port in config.flood_ports or ()]
     used += [("rings", member.port) for ring in config.rings for member in ring.members]
     used += [("jobs", member.port) for job in config.jobs for member in job.members]
+    used += [("jobs", job.server.port) for job in config.jobs if job.server is not None]
     for key, port in used:
         if port >= config.ports:
             allowed = f"0 to {config.ports - 1} (one per --port)"
@@ -125,8 +143,9 @@ examples:
   ip netns exec h1 ./tb worker --config h1.yaml --port h1-eth0
   ./tb worker --config h1.yaml --device mlx5_0 --exchange /mnt/job17
 
-FILE holds the fields of WorkerConfig (workloads/config.py). JSON is YAML, so both will do. With --device the endpoint is an
-RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
+FILE holds the fields of WorkerConfig (workloads/config.py); where its collective.kind is switchml, atp, esa or grid, those of
+SwitchMlConfig, AtpConfig or GridConfig (docs/switch-node.md). JSON is YAML, so both will do. With --device the endpoint is an RDMA
+device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
 """
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="what this worker is told")
     endpoint = parser.add_mutually_exclusive_group(required=True)
@@ -152,7 +171,11 @@ def _linger(text: str) -> int:
 
 
 def run_worker(args: argparse.Namespace) -> int:
-    config = read_node_config(args.config, WorkerConfig)
+    from testbed.cli.datagramnode import read_worker_config
+
+    config = read_worker_config(args.config)
+    if not isinstance(config, WorkerConfig):
+        return _run_datagram_worker(config, args)
     if args.device is None:
         require_raw_sockets("worker")
     elif args.exchange is None:
@@ -182,14 +205,32 @@ def run_worker(args: argparse.Namespace) -> int:
     if exchange is not None:
         config = true_names(config, exchange, dataclasses.asdict(planned_names(config)))
         exchange.publish("connected", {})
-    machine = create_worker(config)
+    told = exchange
+    return _drive_worker(create_worker(config), args, lambda: told.publish("done", {}) if told is not None else None)
+
+
+def _run_datagram_worker(config: DatagramConfig, args: argparse.Namespace) -> int:
+    for flag, found in (("--device", args.device), ("--exchange", args.exchange)):
+        if found is not None:
+            raise ScenarioError(
+                f"a worker of {config.collective.kind} talks in datagrams, on an endpoint of our own", file="tb worker",
+                key=flag, found=str(found), allowed="leave it out, and give --port",
+            )  # fmt: skip
+    require_raw_sockets("worker")
+    from workloads.hosts import create_host
+
+    return _drive_worker(create_host(config), args)
+
+
+def _drive_worker(machine: Any, args: argparse.Namespace, done: Callable[[], None] = lambda: None) -> int:
+    """Until its job is over, and `--linger` longer. `done` is called once, when it is."""
     done_at: list[int] = []
 
     def over(now: int) -> bool:
         if not machine.finished and not machine.failed:
             return False
-        if not done_at and exchange is not None:
-            exchange.publish("done", {})
+        if not done_at:
+            done()
         done_at.append(now)
         return now - done_at[0] >= int(args.linger)
 

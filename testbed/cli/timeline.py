@@ -28,7 +28,7 @@ every step of queue pairs and slots is there if the run had them told: sudo ./tb
     parser.add_argument("--out", metavar="FILE", type=Path, help="default: the terminal")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--qp", type=_number, metavar="N", help="only this queue pair, as 0x621f")
-    which.add_argument("--host", metavar="NAME", help="only the queue pairs of this host")
+    which.add_argument("--host", metavar="NAME", help="only the queue pairs of this host; over datagrams its lane")
     parser.add_argument("--slot", type=_number, metavar="N", help="only this slot of the switches")
     parser.add_argument("--from", dest="start", type=_time, metavar="TIME", help="since the start, as 50ms")
     parser.add_argument("--to", dest="stop", type=_time, metavar="TIME", help="as 60ms")

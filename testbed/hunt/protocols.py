@@ -17,7 +17,7 @@ from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.scenario.model import Scenario
-from workloads.server.tables import BLOCK_TABLE
+from workloads.server.tables import BLOCK_TABLE, BlockState
 
 __all__ = ["BLOCK_STEPS", "PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of", "with_stock_program"]
 
@@ -58,12 +58,44 @@ BLOCK_STEPS = frozenset((state.name.lower(), event.name.lower()) for state, even
 _BLOCKS = _names("block", BLOCK_TABLE)
 _INTEGERS = {"float32": 42, "int32": 53, "int32sat": 5}
 
+_ONE_SIZE = "a block has one size at all of its workers, also when one starts anew: only forged packets differ"
+_OVERRUN = (
+    "who sends a block has the result of the one a window before; a packet that says otherwise fails credit_bound"
+)
+_NOT_STRICT = (
+    "an ESA server knows that a switch may have sent the result of the block a window before, and refuses nothing"
+)
+_NO_PRIORITY = "packets of ATP have priority 0, all of them"
+_NO_EARLY_RESULT = "no switch of ATP makes a result"
+_NO_REMINDER = "an ATP server asks workers, never a switch, so that none answers that it has nothing"
+_SIZES = dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), _ONE_SIZE)
+_STATES = tuple(state.name.lower() for state in BlockState)
+_OF_ATP = {
+    **_SIZES,
+    "slot filling/other_lower": _NO_PRIORITY,
+    "slot done/other_lower": _NO_PRIORITY,
+    "block unknown/overrun": _OVERRUN,
+    **{f"block {state}/copy": _NO_EARLY_RESULT for state in _STATES},
+    **{f"block {state}/nothing_there": _NO_REMINDER for state in _STATES},
+}
+_OF_ESA = {**_SIZES, "block unknown/overrun": _NOT_STRICT}
+"""steps that no run of ATP, of ESA, takes without a bug, whatever befalls it, and why; the cases of switch and server feed them"""
+
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
         Protocol("switchml", {"float32": 45, "int32": 55}, 2, _names("slot", SLOT_TABLE)),
-        Protocol("atp", _INTEGERS, 1, (*_names("slot", aggregator_table(atp_knobs())), *_BLOCKS), server=True),
-        Protocol("esa", _INTEGERS, 1, (*_names("slot", _esa_pairs()), *_BLOCKS), server=True, knobs=True),
+        Protocol(
+            "atp",
+            _INTEGERS,
+            1,
+            (*_names("slot", aggregator_table(atp_knobs())), *_BLOCKS),
+            server=True,
+            impossible=_OF_ATP,
+        ),
+        Protocol(
+            "esa", _INTEGERS, 1, (*_names("slot", _esa_pairs()), *_BLOCKS), server=True, knobs=True, impossible=_OF_ESA
+        ),
     )
 }
 

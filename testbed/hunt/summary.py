@@ -73,7 +73,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield from _wrapped("  never taken: ", ", ".join(steps["never"]))
     if steps["taken_though_impossible"]:
         yield from _wrapped("  taken though listed as impossible: ", ", ".join(steps["taken_though_impossible"]))
-    yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in {steps['of']} (testbed/hunt/transitions.py says why)"
+    yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in {steps['of']} (summary.json says why)"
     yield ""
     if failure is None:
         yield "Verdict: PASS      no schedule broke a rule"

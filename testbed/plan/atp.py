@@ -14,7 +14,7 @@ from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
 from topologies import Node, Topology
 from workloads.atp import AtpConfig
-from workloads.config import JobShare
+from workloads.config import ArithmeticSpec, JobShare
 from workloads.errors import InternalError
 from workloads.server import ServedJob, ServedMember, ServerConfig
 from workloads.wire import Envelope
@@ -55,6 +55,11 @@ def _window(scenario: Scenario, job: PlannedJob) -> int:
     return min(job.job.window_packets, -(-job.workloads[0].elements // _elements(scenario)))
 
 
+def _sums(job: PlannedJob) -> ArithmeticSpec:
+    """What switches and servers do with the integers that floats become by one scale: as ATP's release, they saturate."""
+    return job.arithmetic if job.job.fixed_scale is None else replace(job.arithmetic, dtype="int32sat")
+
+
 def _server(job: PlannedJob) -> Node:
     if job.server is None:
         raise InternalError(f"job {job.number} without a server was not refused")
@@ -80,6 +85,7 @@ def _workers(
             rto_ns=scenario.transport.rto_ns,
             aimd=scenario.transport.aimd,
             fan_in=(sizes[rank], len(racks)) if levels else (0, 0),
+            fixed_scale=options.fixed_scale,
             priority=options.priority,
             priority_x0=options.priority_x0,
         )
@@ -105,7 +111,7 @@ def _served(scenario: Scenario, job: PlannedJob, salt: int) -> ServedJob:
         memory=scenario.switch.memory,
         salt=salt,
         elements=_elements(scenario),
-        arithmetic=job.arithmetic,
+        arithmetic=_sums(job),
         rto_ns=scenario.transport.rto_ns,
         remind=job.job.collective == "esa" and scenario.switch.knobs.reminder,
         multicast=scenario.switch.program != "forward",
@@ -135,7 +141,7 @@ def _configs(
             first_slot=0,
             slots=scenario.switch.memory,
             elements=_elements(scenario),
-            arithmetic=job.arithmetic,
+            arithmetic=_sums(job),
             server=_member(switch, -1, server),
             window=_window(scenario, job),
             levels=None

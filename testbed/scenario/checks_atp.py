@@ -16,6 +16,8 @@ __all__ = ["WITH_SERVER", "check_atp", "check_atp_keys", "check_atp_nics", "with
 
 WITH_SERVER = ("atp", "esa", "grid")
 """collectives with a parameter server"""
+_FIXED = ("atp", "esa")
+"""collectives that may multiply floats by one scale: a sum that leaves its range is told"""
 _ESA_ONLY = ("priority", "priority_x0")
 
 
@@ -53,6 +55,18 @@ def check_atp_keys(
                 (*path, "server"),
                 f"collective {name} has no parameter server",
                 allowed=f"with job.collective: {', '.join(WITH_SERVER)}",
+            )
+        if each.fixed_scale is not None and name not in _FIXED:
+            problems.add(
+                (*path, "quantisation"), f"collective {name} has no way to tell that a sum left its range",
+                allowed=f"exponents; fixed: with job.collective: {', '.join(_FIXED)}",
+            )  # fmt: skip
+        elif each.fixed_scale is not None and each.dtype != "float32":
+            problems.add(
+                (*path, "quantisation"),
+                "integers need no scale",
+                found=f"dtype {each.dtype}",
+                allowed="with dtype: float32",
             )
         for key in _ESA_ONLY:
             if key in keys and name != "esa":

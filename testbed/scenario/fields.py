@@ -34,6 +34,7 @@ __all__ = [
     "WordKey",
     "choice",
     "even",
+    "floats_as_integers",
     "number_above_zero",
     "number_or_auto",
     "refuse",
@@ -42,6 +43,9 @@ __all__ = [
     "whole_or",
     "whole_or_list",
 ]
+
+_SCALE = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,2})?\Z", re.ASCII)
+_MOST_SCALE = 1e12
 
 
 class Section(BaseModel):
@@ -159,6 +163,21 @@ def number_or_auto(most: int) -> PlainValidator:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
             raise refuse("neither auto nor a number above 0", f"auto, or a number above 0, at most {most}")
         return float(value)
+
+    return PlainValidator(check)
+
+
+def floats_as_integers() -> PlainValidator:
+    """`exponents`, which becomes None, or `fixed:SCALE`, which becomes the number."""
+    allowed = f"exponents, or fixed: and a number above 0, at most {_MOST_SCALE:g}, as fixed:1e6"
+
+    def check(value: object) -> float | None:
+        if value == "exponents":
+            return None
+        word, _, text = value.partition(":") if isinstance(value, str) else ("", "", "")
+        if word != "fixed" or not _SCALE.match(text) or not 0 < float(text) <= _MOST_SCALE:
+            raise refuse("no way to make integers of floats", allowed)
+        return float(text)
 
     return PlainValidator(check)
 

@@ -91,6 +91,8 @@ def _when(job: Job) -> dict[str, Any]:
         result["arrival"] = format_duration(job.arrival_ns)
     if job.server:
         result["server"] = job.server
+    if job.fixed_scale is not None:
+        result["quantisation"] = f"fixed:{job.fixed_scale!r}"
     if job.priority != Job().priority:
         result["priority"] = job.priority
     if job.priority_x0 is not None:

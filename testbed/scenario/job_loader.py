@@ -30,7 +30,7 @@ _ELEMENT_BYTES = 4
 _PLAIN = {
     "workload": "workload", "size": "size_bytes", "scale": "scale", "dtype": "dtype", "iterations": "iterations",
     "window_packets": "window_packets", "hosts": "hosts", "arrival": "arrival_ns", "server": "server",
-    "priority": "priority", "priority_x0": "priority_x0",
+    "quantisation": "fixed_scale", "priority": "priority", "priority_x0": "priority_x0",
 }  # fmt: skip
 """keys that one job and each of several have, and their fields"""
 _OF_THE_ONE = (

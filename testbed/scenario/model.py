@@ -151,6 +151,8 @@ class Job:
     """None: nothing is computed, unless the model's layers were measured"""
     server: str = ""
     """host of its parameter server, where the protocol has one"""
+    fixed_scale: float | None = None
+    """atp, esa: by which floats are multiplied, to travel as integers; None: exponents say it, block by block"""
     priority: str = "esa-default"
     """esa: rule of its packets' priority (`workloads.atp.priority`)"""
     priority_x0: float | None = None

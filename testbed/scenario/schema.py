@@ -28,6 +28,7 @@ from testbed.scenario.fields import (
     WordKey,
     choice,
     even,
+    floats_as_integers,
     number_above_zero,
     number_or_auto,
     share,
@@ -343,6 +344,7 @@ class SharedJobKeys(Section):
     hosts: NamesKey = ()
     arrival: DurationKey = 0
     server: TextKey = ""
+    quantisation: Annotated[float | None, floats_as_integers()] = None
     priority: TextKey = "esa-default"
     priority_x0: Annotated[float | None, number_or_auto(1_000_000)] = None
 

@@ -102,6 +102,24 @@ def copies_of_all_are_the_same_sum_again(programs: Programs) -> None:
     assert [reason for *_, reason in bench.partial] == ["complete", "repeated"]
 
 
+def who_departs_leaves_its_slots(programs: Programs) -> None:
+    """In the middle of a run: what the job had is empty for the others, and what it still sends passes on to its server."""
+    one, two = job_config(3), job_config(4, first=4)
+    for make, knobs in ((programs.atp, ACK), (programs.esa, EARLY), (programs.esa, ACK)):
+        bench = Bench(make, one, two, knobs=knobs)
+        bench.send(0, 5, job=one)
+        bench.send(0, 6, job=two)
+        assert only(bench.send(0, 5, job=two)).flags == COLLISION
+        assert bench.program.depart(3)
+        assert not bench.program.depart(3)
+        assert bench.occupied() == [6]
+        out = bench.fill(5, job=two)
+        assert {tuple(s.values) for s in out} == {tuple(bench.total(5))}
+        passed = only(bench.send(1, 5, job=one))
+        assert (passed.port, passed.bitmap, passed.flags, passed.values) == (SERVER, 0b10, 0, bench.values(1, 5))
+        assert [(told.job, told.open, told.peak_occupied) for told in bench.at_end()] == [(3, 1, 1), (4, 1, 2)]
+
+
 def preemption(programs: Programs) -> None:
     """One in, one out: the occupant leaves for its own server, with all that it has, and the newcomer is served."""
     one, two = job_config(3), job_config(4, first=4)
@@ -293,6 +311,7 @@ MORE_CASES: dict[str, Callable[[Programs], None]] = {
         reclaim_is_of_one_job,
         a_ghost_is_no_leftover,
         copies_of_all_are_the_same_sum_again,
+        who_departs_leaves_its_slots,
         preemption,
         a_tie_keeps_the_occupant,
         a_slot_has_its_highest_priority,

@@ -139,6 +139,11 @@ class BusyUntilTheEnd(AggregatorProgram):
         super().finish(now)
 
 
+class KeepsTheSlotsOfTheDeparted(AggregatorProgram):
+    def depart(self, job: int) -> bool:
+        return self.served.pop(job, None) is not None
+
+
 MORE_MUTANTS: dict[Mutant, str] = {
     AlonePreempts: "who_is_alone_preempts_nobody",
     ReclaimsFromOthers: "reclaim_is_of_one_job",
@@ -152,4 +157,5 @@ MORE_MUTANTS: dict[Mutant, str] = {
     OwnHeader: "results_keep_their_header",
     AnyPolicy: "other_traffic",
     BusyUntilTheEnd: "memory_is_told_until_the_last_packet",
+    KeepsTheSlotsOfTheDeparted: "who_departs_leaves_its_slots",
 }

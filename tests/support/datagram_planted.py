@@ -16,7 +16,7 @@ from workloads.config import HostConfig
 from workloads.server import ServerConfig
 from workloads.switchml import SwitchMlWorker
 
-__all__ = ["DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED"]
+__all__ = ["DATAGRAM_BROKEN", "DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED", "DATAGRAM_UNTIMED"]
 
 
 class AnswersOnce(switchml.SwitchMlProgram):
@@ -137,7 +137,97 @@ def _with_server(program: str, names: Iterable[str]) -> dict[str, Machines]:
     }
 
 
+_UNTIMED_BOTH = (
+    "ResendCollides", "FreesWhatIsComplete", "GhostsAreLeftovers", "AggregatesWhatIsMarked", "AggregatesAnything",
+    "OverflowsInSilence", "OwnHeader", "fan-in compared with the packet count", "last exponent instead of the largest",
+    "result cache too small", "overflow forgotten",
+)  # fmt: skip
+_UNTIMED = {
+    "atp": (*_UNTIMED_BOTH, "ReclaimAddsToTheGhost", "ReclaimEvicts"),
+    "esa": (
+        *_UNTIMED_BOTH, "KeptSumsStay", "KeepsWhatItReleases", "CopyAlways", "SilentReminders", "SumsTwice",
+        "RackAnswersItself", "no reminder",
+    ),
+}  # fmt: skip
+
+_ASKS_AGAIN = "costs time: who misses a sum asks again, and what is sent again is added at the server"
+_FORGOTTEN = "costs time: whose part is forgotten asks again, and no RESEND waits for the slot: the server adds them up"
+_ORDER = "costs time: who waits for whom; sums are the same in any order"
+_MARKS = "costs time: marks make windows smaller, and no sum depends on them"
+_NOBODY = "nobody in a hunt sends that: datagrams are not forged"
+_NOT_REACHED = "ATP neither preempts, nor releases early, nor answers reminders: the broken part is never reached"
+_RESTARTED = "an ATP server asks after it started anew only, and then its jobs need not finish"
+_BOTH_NOT_HUNTED = {
+    "ReclaimsTheNewer": _FORGOTTEN,
+    "ReclaimsWithinTheWindow": _FORGOTTEN,
+    "ReclaimsFromOthers": _FORGOTTEN,
+    "ReclaimsWithoutModulus": "a drawn job does not send 2^31 packets",
+    "CollisionUnmarked": "costs time: without the mark the server names no other index, and blocks collide again",
+    "CollisionDropped": _ASKS_AGAIN,
+    "NoSecondSum": _ASKS_AGAIN,
+    "SlotBeforeTheSum": "costs time: the server asks once more, and finds the slot empty",
+    "ForgetsMarks": _MARKS,
+    "ForgetsMarksOfCopies": _MARKS,
+    "ResultsToTheLastOnly": _ASKS_AGAIN,
+    "RepairsToAll": "costs time: who did not ask drops the copy",
+    "OverflowFrees": "the job ends with `overflow` whether or not its slot is free",
+    "BelievesAnybody": _NOBODY,
+    "FromAnyPort": _NOBODY,
+    "OtherSizesPass": _NOBODY,
+    "AnyPolicy": _NOBODY,
+    "BusyUntilTheEnd": "a figure, which no rule judges",
+    "KeepsTheSlotsOfTheDeparted": "jobs of a hunt depart when the switch stops",
+    "NoEdge": "costs time: a rack's sum passes on to the server, and is added there",
+    "RackNeedsTheJob": _ASKS_AGAIN,
+    "NoOtherRacks": _ASKS_AGAIN,
+    "ResultsByWorker": "costs time: more frames, and each of them frees the rack's slot as well",
+    "AggregatesAnybody": _FORGOTTEN,
+    "NoRacksInside": "nobody reads which racks are inside: the workers are named, too",
+    "overtaken block not asked for": "costs time: the block's own timer asks for it",
+    "repairs to everybody": "costs time: who did not ask drops the copy",
+    "losses not told": "a sum is lost with a killed node only, and then its jobs need not finish",
+    "new index told once": _ORDER,
+    "no new index": _ORDER,
+    "copies sent once more": "costs time: who has the result drops the copy",
+    "nobody overruns": "our workers never send ahead of the result that allows it",
+    "marks forgotten": _MARKS,
+}
 DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
+    "atp": {
+        **_BOTH_NOT_HUNTED,
+        **dict.fromkeys(
+            (
+                "PreemptsOnATie",
+                "PreemptsNobody",
+                "EvictsToTheWrongServer",
+                "EvictsInSilence",
+                "EvictsAndCollides",
+                "AgesNot",
+                "AgesAroundZero",
+                "LastPriority",
+                "KeepsWhatItReleases",
+                "CopyAlways",
+                "RemindsAndKeeps",
+                "SilentReminders",
+                "SumsTwice",
+                "AlonePreempts",
+                "KeptSumsStay",
+                "RackAnswersItself",
+            ),
+            _NOT_REACHED,
+        ),
+        "workers never asked": _RESTARTED,
+        "no reminder": _RESTARTED,
+    },
+    "esa": {
+        **_BOTH_NOT_HUNTED,
+        "EvictsInSilence": _FORGOTTEN,
+        "PreemptsNobody": _ORDER,
+        "AlonePreempts": "costs a frame: one comes in and two go out, and both are right",
+        "AgesNot": _ORDER,
+        "AgesAroundZero": _ORDER,
+        "LastPriority": _ORDER,
+    },
     "switchml": {
         "CountsWithoutModulus": "a drawn job does not send 2^32 packets",
         "ReplayToAll": "costs time: who did not ask drops the copy",
@@ -145,7 +235,10 @@ DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
         "BelievesEverybody": "our workers never send ahead of the result that frees a slot",
     },
 }
-"""broken programs that break no rule of a run, and why"""
+"""broken programs and servers that break no rule of a run, and why. A packet case catches each of them."""
+
+DATAGRAM_BROKEN = frozenset({*_AGGREGATORS, *SERVER_MUTANTS})
+"""names of all that is broken of ATP and ESA"""
 
 DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
     "switchml": {
@@ -163,3 +256,8 @@ DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
     "esa": _with_server("esa", (*_BOTH, *_OF_ESA)),
 }
 """by protocol: planted bug -> the Machines that hold it"""
+
+DATAGRAM_UNTIMED: Mapping[str, Mapping[str, Machines]] = {
+    program: _with_server(program, names) for program, names in _UNTIMED.items()
+}
+"""those that break a rule, of which nobody has measured how many schedules it takes: for the benchmark, not for the tests"""

@@ -210,6 +210,20 @@ def two_jobs(make: MakeBench) -> None:
     assert bench.reasons == ["bad_slot", "bad_slot"]
 
 
+def who_departs_is_not_summed(make: MakeBench) -> None:
+    """In the middle of a run; the others go on, in their own part of the pool."""
+    one, two = job_config(3, workers=2, slots=2), job_config(4, first_member=2, workers=2, first_slot=2, slots=2)
+    bench = make(one, two)
+    bench.send(0, 0, job=one)
+    bench.send(0, 0, [100, 200], job=two)
+    assert bench.program.depart(3)
+    assert not bench.program.depart(3)
+    assert bench.send(1, 0, job=one) == {}
+    assert bench.reasons == ["malformed"]
+    assert bench.send(1, 0, [5, 6], job=two) == {2: [105, 206], 3: [105, 206]}
+    assert [(told.job, told.open, told.first_slot) for told in bench.at_end()] == [(3, 1, 0), (4, 0, 2)]
+
+
 def memory_is_told(make: MakeBench) -> None:
     bench = make()
     bench.send_all(0)
@@ -226,6 +240,7 @@ CASES: dict[str, Callable[[MakeBench], None]] = {
         basic_reduction, retransmit_after_reduction, other_set_reduction, both_sets_reduction, slot_reuse,
         ignore_retransmissions, retransmit_from_previous_set, slot_reuse_and_retransmit, non_switchml,
         different_ports_reduction, results_are_addressed, sums_wrap, largest_exponents, late_copy, sequence_wraps, overrun,
-        contradictions, bad_packets, two_jobs, memory_is_told,
+        contradictions, bad_packets, two_jobs, who_departs_is_not_summed,
+        memory_is_told,
     )
 }  # fmt: skip

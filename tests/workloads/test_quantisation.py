@@ -7,17 +7,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from testbed.checkers.reference_quantised import quantised_sum
+from testbed.checkers.reference_quantised import quantised_sum, scaled_sum
 from workloads.config import WorkloadConfig
 from workloads.gradients import create_source
 from workloads.quantisation import Unquantisable, create_tensor
 
 
-def reduce(rows: list[np.ndarray], block: int, window: int) -> list[np.ndarray]:
+def reduce(rows: list[np.ndarray], block: int, window: int, fixed_scale: float | None = None) -> list[np.ndarray]:
     """All workers' tensors through a switch that is a dozen lines of Python integers."""
     results = [np.full_like(row, 99) for row in rows]
     tensors = [
-        create_tensor(row, result, block=block, workers=len(rows), window=window)
+        create_tensor(row, result, block=block, workers=len(rows), window=window, fixed_scale=fixed_scale)
         for row, result in zip(rows, results, strict=True)
     ]
     for packet in range(tensors[0].packets):
@@ -49,6 +49,34 @@ def test_every_worker_gets_the_references_bits(dtype, workers, elements, block, 
     expected = quantised_sum(rows, block // 2)
     for result in reduce(rows, block, window):
         assert result.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("elements", "block", "window"), [(1000, 64, 4), (33, 16, 3), (1, 4, 2)])
+def test_with_one_scale_every_worker_gets_the_references_bits(elements, block, window):
+    rows = gradients(3, elements)
+    expected = scaled_sum(rows, 1e4)
+    for result in reduce(rows, block, window, 1e4):
+        assert result.tobytes() == expected.tobytes()
+    exact = np.sum([row.astype(np.float64) for row in rows], axis=0)
+    assert np.abs(expected - exact).max() <= 3 * 0.5 / 1e4 + np.spacing(np.abs(exact).max().astype(np.float32)) / 2
+
+
+def test_with_one_scale_nothing_goes_ahead():
+    tensor = create_tensor(np.ones(20, "<f4"), np.zeros(20, "<f4"), block=8, workers=2, window=50, fixed_scale=1e6)
+    assert (tensor.packets, tensor.ahead, tensor.elements_in(2)) == (3, 0, 4)
+    assert tensor.payload(2) == ((0, 0), (1_000_000).to_bytes(4, "big") * 4)
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"), [(2147.483, True), (-2147.483, True), (2147.484, False), (np.inf, False), (np.nan, False)]
+)
+def test_a_value_that_no_integer_holds_at_that_scale_is_refused(value, fits):
+    gradient = np.array([0, value], "<f4")
+    if fits:
+        create_tensor(gradient, gradient.copy(), block=2, workers=2, window=1, fixed_scale=1e6)
+        return
+    with pytest.raises(Unquantisable, match=r"element 1 is .*: times 1e\+06 it is no integer of 32 bits"):
+        create_tensor(gradient, gradient.copy(), block=2, workers=2, window=1, fixed_scale=1e6)
 
 
 def test_the_error_is_within_the_bound():

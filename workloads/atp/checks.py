@@ -32,6 +32,9 @@ def check_config(config: AtpConfig) -> None:
     most = MAX_GRID_ELEMENTS if share.kind == "grid" else MAX_ELEMENTS
     if not 2 <= config.elements <= most or config.elements % 2:
         raise refuse("elements of a packet", "elements", config.elements, f"an even number from 2 to {most}")
+    if config.fixed_scale is not None and (share.arithmetic.dtype != "float32" or config.fixed_scale <= 0):
+        found = f"{config.fixed_scale:g} for {share.arithmetic.dtype}"
+        raise refuse("fixed scale", "fixed_scale", found, "above 0, for float32")
     if config.window < 1:
         raise refuse("window", "window", config.window, "1 or more packets")
     if not 1 <= config.memory <= MAX_MEMORY:

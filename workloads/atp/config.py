@@ -37,6 +37,8 @@ class AtpConfig:
     """the window follows the marks of congestion"""
     fan_in: tuple[int, int] = (0, 0)
     """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""
+    fixed_scale: float | None = None
+    """by which floats are multiplied, to travel as integers that saturate; None: exponents"""
     priority: str = "equal"
     """a name in `workloads.atp.priority`; ESA only"""
     priority_x0: float | None = None

@@ -144,7 +144,7 @@ class AtpWorker:
         try:
             tensor = create_tensor(
                 training.gradient, training.result, block=config.elements, workers=config.collective.size,
-                window=config.window,
+                window=config.window, fixed_scale=config.fixed_scale,
             )  # fmt: skip
         except Unquantisable as error:
             training.fail("unquantisable", str(error))
@@ -258,7 +258,7 @@ class AtpWorker:
             exponent0=exponents[0],
             exponent1=exponents[1],
             tensor=self._training.iteration,
-            op=int(config.collective.arithmetic.dtype == "int32sat"),
+            op=int(config.collective.arithmetic.dtype == "int32sat" or config.fixed_scale is not None),
             priority=self._pressure.priority(packet - self._window.first),
             server=int.from_bytes(config.envelope.dst_ip, "big"),
         )

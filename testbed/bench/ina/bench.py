@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.bench.ina.analysis import Cells, cells_of, gain, order_margin, widest
+from testbed.bench.ina.csvfile import KeptRuns
 from testbed.bench.ina.place import EMULATED, SIMULATED, Place, Point
 from testbed.bench.ina.runs import Figures, run_points
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML
-from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines, write_csv
-from testbed.bench.ina.worlds import compare_worlds
+from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines
+from testbed.bench.ina.worlds import EMULATED_REPEATS, compare_worlds, twin_points
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
+from workloads.errors import ScenarioError
 
 __all__ = ["FULL", "QUICK", "Grid", "bench_ina", "grid_rows"]
 
@@ -48,19 +50,39 @@ _DEFAULT = BenchOptions()
 
 def bench_ina(say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, grid: Grid | None = None) -> Report:
     """`say`: progress. Raises InternalError when a sum is wrong or a job does not end, ScenarioError when the CSV file cannot be
-    written."""
-    if options.csv is not None:
-        write_csv(options.csv, {})  # before the runs, not after them
+    used, or for repeats in virtual time. What was measured until then is in the CSV file; the same call goes on from there."""
     if world == "emulated":
-        found, report = compare_worlds(say, EMULATED, quick=options.quick, seeds=options.seeds or 1)
-    else:
-        chosen = grid or (QUICK if options.quick else FULL)
-        points = grid_points(chosen, SIMULATED, options.seeds)
-        found = run_points(say, points, options.processes or os.cpu_count() or 1)
-        report = _report(found, chosen)
-    if options.csv is not None:
-        write_csv(options.csv, found)
-    return report
+        repeats = options.repeats or EMULATED_REPEATS
+        twins = twin_points(EMULATED, quick=options.quick, seeds=options.seeds or 1, repeats=repeats)
+        real = sorted((point for _, points in twins for point in points), key=lambda point: point.repeat)
+        # One run at a time: two networks on one machine would slow each other down.
+        return compare_worlds(twins, _run(say, [*(point for point, _ in twins), *real], 1, options))
+    if options.repeats is not None:
+        raise ScenarioError(
+            "a run in virtual time is the same each time", file="tb bench", key="--repeats", allowed="with --emulated"
+        )
+    chosen = grid or (QUICK if options.quick else FULL)
+    points = grid_points(chosen, SIMULATED, options.seeds)
+    return _report(_run(say, points, options.processes or os.cpu_count() or 1, options), chosen)
+
+
+def _run(say: Say, points: Sequence[Point], processes: int, options: BenchOptions) -> dict[Point, Figures]:
+    if options.csv is None:
+        return run_points(say, points, processes)
+    kept = KeptRuns(options.csv, {point.place for point in points})
+    try:
+        known = {point: kept.known[point] for point in points if point in kept.known}
+        if known:
+            say(f"{len(known)} of {len(points)} runs are in {options.csv}")
+        found = run_points(say, points, processes, known, kept.add)
+        kept.finish(points)
+        return found
+    except BaseException:
+        there = sum(point in kept.known for point in points)
+        say(f"{there} of {len(points)} runs are in {options.csv}; the same command goes on from there")
+        raise
+    finally:
+        kept.close()
 
 
 def _report(found: Mapping[Point, Figures], grid: Grid) -> Report:

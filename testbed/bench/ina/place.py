@@ -32,6 +32,13 @@ class Place:
     jitter: float = 0.05
     """of computing"""
 
+    def setting(self) -> str:
+        """In words, all that makes runs of two places different."""
+        return (
+            f"{self.world}, {self.rate_bps} bit/s, {self.delay_ns} ns, rto {self.rto_ns} ns, {self.workers} workers, "
+            f"window {self.window}, models / {self.scale}, {self.iterations} iterations, jitter {self.jitter:g}"
+        )
+
     def windows(self, mix: Mix) -> int:
         """SW: the sum of the windows of all jobs, in packets. A block's packets share one slot, so that a job can use as many
         slots as a worker has packets outstanding."""
@@ -54,6 +61,8 @@ class Point:
     memory: int
     """values stored in the switch"""
     seed: int
+    repeat: int = 1
+    """in real time the same seed may take another time; in virtual time there is one run"""
 
     def indices(self) -> int:
         """Slots that the memory makes: of all jobs together."""

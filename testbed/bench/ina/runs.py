@@ -1,17 +1,17 @@
-"""Runs of points, over processes, and what is kept of each."""
+"""Runs of points, and what is kept of each."""
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from testbed.bench.ina.place import Point
+from testbed.bench.ina.processes import in_processes
 from testbed.run import run_scenario
 from workloads.errors import InternalError
 
@@ -69,32 +69,36 @@ def figures_of(document: dict[str, Any], place: str) -> Figures:
     )  # fmt: skip
 
 
-def run_points(say: Say, points: Sequence[Point], processes: int) -> dict[Point, Figures]:
-    """In the order of `points`, whatever was ready first."""
+def run_points(
+    say: Say,
+    points: Sequence[Point],
+    processes: int,
+    known: Mapping[Point, Figures] | None = None,
+    keep: Callable[[Point, Figures], None] = lambda point, figures: None,
+) -> dict[Point, Figures]:
+    """In the order of `points`, whatever was ready first. `known`: figures of points that need no run; `keep` gets each other
+    one as soon as it is there."""
     began = last = time.monotonic()
-    found: dict[Point, Figures] = {}
-    for point, figures in _measured(points, processes):
-        found[point] = figures
-        now = time.monotonic()
-        if now - last >= _LEAST_BETWEEN_S or len(found) == len(points):
-            last = now
-            left = (now - began) / len(found) * (len(points) - len(found))
-            say(f"{len(found)} of {len(points)} runs, {now - began:.0f} s, about {left:.0f} s to go")
+    found = dict(known or {})
+    missing = [point for point in points if point not in found]
+    done = 0
+    with closing(_measured(missing, processes)) as measured:
+        for point, figures in measured:
+            found[point] = figures
+            keep(point, figures)
+            done += 1
+            now = time.monotonic()
+            if now - last >= _LEAST_BETWEEN_S or done == len(missing):
+                last = now
+                left = (now - began) / done * (len(missing) - done)
+                so_far = len(points) - len(missing) + done
+                say(f"{so_far} of {len(points)} runs, {now - began:.0f} s, about {left:.0f} s to go")
     return {point: found[point] for point in points}
 
 
-def _measured(points: Sequence[Point], processes: int) -> Iterator[tuple[Point, Figures]]:
+def _measured(points: Sequence[Point], processes: int) -> Generator[tuple[Point, Figures], None, None]:
     if processes == 1 or len(points) < 2:
-        yield from map(_measure, points)
-        return
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(min(processes, len(points)), _leave_interrupts_to_the_parent) as pool:
-        yield from pool.imap_unordered(_measure, points)
-
-
-def _measure(point: Point) -> tuple[Point, Figures]:
-    return point, measure_point(point)
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for point in points:
+            yield point, measure_point(point)
+    else:
+        yield from in_processes(measure_point, points, processes)

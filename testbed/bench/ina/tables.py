@@ -1,28 +1,20 @@
-"""The grid as text for people, and as CSV."""
+"""The grid as text for people."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain, leader_at
 from testbed.bench.ina.place import Place, Point
-from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML, Subject
-from workloads.errors import ScenarioError
 
-__all__ = ["PAPER_GAIN", "crossing_lines", "mix_lines", "split_lines", "write_csv"]
+__all__ = ["PAPER_GAIN", "crossing_lines", "mix_lines", "split_lines"]
 
 PAPER_GAIN = 1.35
 """ESA's abstract (arXiv 2201.06398): average JCT better than existing in-network aggregation by up to that"""
 _HEAD = (
     "M", "M/SW", "slots", "protocol", "avg JCT", "spread", "x ATP", "x SwitchML", "p95 JCT", "busy", "useful",
     "collided", "evicted", "resent", "PS in",
-)  # fmt: skip
-_CSV = (
-    "mix", "protocol", "memory", "memory_per_sw", "slots", "seed", "average_jct_s", "p95_jct_s", "busy", "useful",
-    "collisions", "evictions", "resends", "server_bytes", "gain_over_atp", "gain_over_switchml", "world", "fidelity",
 )  # fmt: skip
 
 
@@ -92,30 +84,6 @@ def shares(split: Split) -> str:
     if split.early_share is None:
         return "no gain to share"
     return f"of the gain {split.early_share:.0%} is early release's, {1 - split.early_share:.0%} the priorities'"
-
-
-def write_csv(path: Path, found: Mapping[Point, Figures]) -> None:
-    """One line per run. Raises ScenarioError when the file cannot be written."""
-    jcts = {
-        (p.place, p.mix, p.memory, p.seed, p.subject): figures.average_jct_s for p, figures in found.items()
-    }  # fmt: skip
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(_CSV)
-            for p, figures in found.items():
-                peers = (jcts.get((p.place, p.mix, p.memory, p.seed, peer)) for peer in (ATP, SWITCHML))
-                gains = ("" if peer is None else f"{peer / figures.average_jct_s:.4f}" for peer in peers)
-                share = p.memory / p.place.windows(MIXES[p.mix])
-                writer.writerow(
-                    [
-                        p.mix, p.subject.name, p.memory, f"{share:.4f}", p.indices(), p.seed, figures.average_jct_s,
-                        figures.p95_jct_s, f"{figures.busy:.6f}", f"{figures.useful:.6f}", figures.collisions,
-                        figures.evictions, figures.resends, figures.server_bytes, *gains, p.place.world, figures.fidelity,
-                    ]
-                )  # fmt: skip
-    except OSError as error:
-        raise ScenarioError(f"cannot be written: {error.strerror or error}", file=str(path), key="--csv") from error
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -111,7 +111,7 @@ class Timeline:
     faults: Lane
     """what befell nodes and links, and what no queue pair was struck by"""
     qps: list[Lane]
-    """per host: to its successor, then from its predecessor"""
+    """per host: to its successor, then from its predecessor; see `lanes_are`"""
     messages: list[MessageFate]
     switch_marks: dict[str, list[Mark]]
     """of each switch, `number` being the message"""
@@ -122,3 +122,5 @@ class Timeline:
     traced: bool
     notes: list[str] = field(default_factory=list)
     """what was left out, and why"""
+    lanes_are: str = "queue pairs"
+    """what `qps` holds; over datagrams a lane for each node, whose number is -1"""

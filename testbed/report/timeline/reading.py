@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.history import Record
+from testbed.report.timeline.datagrams import DatagramReader, is_over_datagrams
 from testbed.report.timeline.model import Lane, Timeline
-from testbed.report.timeline.naming import find_names
+from testbed.report.timeline.naming import Names, find_names
 from testbed.report.timeline.queue_pairs import QpReader
 from testbed.report.timeline.switches import SwitchReader
 from workloads.errors import ScenarioError
 
 __all__ = ["build_timeline"]
 
-_STEPS = {"QpStepped", "SlotStepped"}
+_STEPS = {"QpStepped", "SlotStepped", "SlotChanged"}
 
 
 def build_timeline(history: Sequence[Record]) -> Timeline:
@@ -26,6 +27,8 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
             allowed="a run of one collective",
         )
     names = find_names(history)
+    if is_over_datagrams(history):
+        return _of_datagrams(history, names)
     faults = Lane("faults", "world")
     queue_pairs, switches = QpReader(names, faults), SwitchReader(names)
     traced = False
@@ -52,4 +55,30 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
         start=0,
         stop=stop,
         traced=traced,
+    )
+
+
+def _of_datagrams(history: Sequence[Record], names: Names) -> Timeline:
+    """A lane for each worker, parameter server and switch."""
+    faults = Lane("faults", "world")
+    reader = DatagramReader(names, faults, history)
+    for record in history:
+        reader.read(record)
+    reader.sort()
+    lanes = reader.lanes
+    stop = max((lane.marks[-1].t for lane in (faults, *lanes, *reader.slots.values()) if lane.marks), default=0)
+    reader.close(stop)
+    return Timeline(
+        hosts=names.hosts,
+        switches=names.switches,
+        iterations=[],
+        faults=faults,
+        qps=lanes,
+        messages=[],
+        switch_marks={},
+        slots=[reader.slots[key] for key in sorted(reader.slots)],
+        start=0,
+        stop=stop,
+        traced=any(record["event"] in _STEPS for record in history),
+        lanes_are="workers, servers and switches",
     )

@@ -89,7 +89,9 @@ def timeline_svg(timeline: Timeline) -> str:
     _slots(canvas)
     bottom = canvas.y + 6
     if not timeline.traced:
-        canvas.notes.append("Messages only: a run with --set trace=true shows every step of queue pairs and slots.")
+        of_pairs = timeline.lanes_are == "queue pairs"
+        what, steps = ("Messages only", "queue pairs and slots") if of_pairs else ("No steps", "slots")
+        canvas.notes.append(f"{what}: a run with --set trace=true shows every step of {steps}.")
     for note in canvas.notes:
         canvas.y += 16
         canvas.text(10, canvas.y + 4, note, "s")
@@ -152,9 +154,9 @@ def _head(canvas: _Canvas) -> None:
 
 def _queue_pairs(canvas: _Canvas) -> None:
     lanes = canvas.timeline.qps[:_MOST_LANES]
-    _note(canvas, len(canvas.timeline.qps) - len(lanes), "queue pairs", "--host NAME")
+    _note(canvas, len(canvas.timeline.qps) - len(lanes), canvas.timeline.lanes_are, "--host NAME")
     if lanes:
-        canvas.head("queue pairs")
+        canvas.head(canvas.timeline.lanes_are)
     for number, lane in enumerate(lanes):
         if number and lane.node != lanes[number - 1].node:
             canvas.y += 6

@@ -35,7 +35,7 @@ def timeline_text(timeline: Timeline) -> str:
     for lane in (timeline.faults, *told):
         if lane.marks or lane is not timeline.faults:
             lines += ["", *_lane(lane, timeline)]
-    lines += _left_out(len(timeline.qps) - len(told), "queue pairs with less trouble", "--host NAME")
+    lines += _left_out(len(timeline.qps) - len(told), f"{timeline.lanes_are} with less trouble", "--host NAME")
     for switch in timeline.switches:
         fates = [fate for fate in timeline.messages if fate.node == switch]
         if fates:
@@ -56,7 +56,9 @@ def _head(timeline: Timeline) -> Iterator[str]:
 def _tail(timeline: Timeline) -> Iterator[str]:
     notes = list(timeline.notes)
     if not timeline.traced:
-        notes.append("messages only: a run with `--set trace=true` tells every step of queue pairs and slots")
+        of_pairs = timeline.lanes_are == "queue pairs"
+        what, steps = ("messages only", "queue pairs and slots") if of_pairs else ("no steps", "slots")
+        notes.append(f"{what}: a run with `--set trace=true` tells every step of {steps}")
     if notes:
         yield ""
     yield from (f"note: {note}" for note in notes)

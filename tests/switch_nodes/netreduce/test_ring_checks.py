@@ -1,4 +1,4 @@
-"""Rings of leaves and spines that cannot be installed; a rack's are in `test_program`."""
+"""Rings of leaves and spines that cannot be installed; a rack's are in `test_rings`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,12 @@ from testbed.hunt.judge import CRASH
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.slot_rules import SLOT_RULES
 from testbed.hunt.state import Store
-from tests.support.datagram_planted import DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED
+from tests.support.datagram_planted import (
+    DATAGRAM_BROKEN,
+    DATAGRAM_NOT_HUNTED,
+    DATAGRAM_PLANTED,
+    DATAGRAM_UNTIMED,
+)
 from tests.support.switchml_mutants import MUTANTS
 
 SEED, SCHEDULES = 1, 1000
@@ -51,6 +56,14 @@ def test_every_broken_switchml_program_is_hunted_or_says_why_not():
     planted, left_out = DATAGRAM_PLANTED["switchml"], DATAGRAM_NOT_HUNTED["switchml"]
     assert {mutant.__name__ for mutant in MUTANTS} <= {*planted, *left_out}
     assert not set(left_out) & set(planted)
+
+
+@pytest.mark.parametrize("program", ["atp", "esa"])
+def test_every_broken_switch_and_server_is_hunted_or_says_why_not(program):
+    parts = DATAGRAM_PLANTED[program], DATAGRAM_UNTIMED[program], DATAGRAM_NOT_HUNTED[program]
+    assert set().union(*parts) == DATAGRAM_BROKEN
+    assert sum(map(len, parts)) == len(DATAGRAM_BROKEN), "one of them only"
+    assert all(len(reason) > 10 for reason in DATAGRAM_NOT_HUNTED[program].values())
 
 
 @pytest.mark.parametrize(

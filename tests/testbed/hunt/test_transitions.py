@@ -12,7 +12,14 @@ from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.judge import run_and_judge
-from testbed.hunt.transitions import FABRIC_IMPOSSIBLE, FABRIC_TRANSITIONS, IMPOSSIBLE, TRANSITIONS, step_of
+from testbed.hunt.transitions import (
+    FABRIC_IMPOSSIBLE,
+    FABRIC_TRANSITIONS,
+    IMPOSSIBLE,
+    TRANSITIONS,
+    step_of,
+    steps_of_kind,
+)
 from tests.support.roce_frames import envelope
 from workloads.config import QpConfig
 from workloads.rc.endpoint import RcEndpoint
@@ -51,6 +58,21 @@ def test_traced_runs_over_fabrics_take_steps_of_leaves_too():
     assert coverage.traced == 20
     assert set(coverage.transitions) <= set(FABRIC_TRANSITIONS) - set(FABRIC_IMPOSSIBLE)
     assert sum(step.startswith("leaf_slot ") for step in coverage.transitions) > 10
+
+
+@pytest.mark.parametrize("program", ["atp", "esa"])
+def test_impossible_steps_of_datagram_protocols_are_steps_and_are_not_taken(program):
+    steps, impossible = steps_of_kind(program)
+    assert set(impossible) < set(steps)
+    coverage = Coverage()
+    for number in range(0, 160, 8):
+        scenario = draw_schedule(3, number, None, program, program).scenario
+        _, history = run_and_judge(scenario)
+        coverage.add(scenario, history)
+    assert coverage.traced == 20
+    assert not set(impossible) & set(coverage.transitions)
+    assert set(coverage.transitions) <= set(steps)
+    assert len(coverage.transitions) > 12
 
 
 @pytest.mark.parametrize("seed", range(4))

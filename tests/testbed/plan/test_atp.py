@@ -131,6 +131,17 @@ def test_where_nothing_sums_the_server_sends_to_each() -> None:
     assert planned().servers[0].jobs[0].multicast
 
 
+def test_what_one_scale_makes_of_floats_saturates() -> None:
+    plan = planned("job: {collective: atp, quantisation: 'fixed:1e6'}")
+    assert {(worker.fixed_scale, worker.collective.arithmetic.dtype) for worker in workers(plan)} == {(1e6, "float32")}
+    told = [job.arithmetic.dtype for server in plan.servers for job in server.jobs]
+    told += [job.arithmetic.dtype for switch in plan.switches for job in switch.jobs]
+    assert set(told) == {"int32sat"}
+    plain = planned("job: {collective: atp, quantisation: exponents}")
+    assert {worker.fixed_scale for worker in workers(plain)} == {None}
+    assert {job.arithmetic.dtype for switch in plain.switches for job in switch.jobs} == {"float32"}
+
+
 def test_keys_arrive() -> None:
     knobs = "{preempt: false, age: shift1, free: ack, ps_copy: false, reminder: false, reclaim: false}"
     plan = planned(

@@ -45,6 +45,13 @@ def test_a_size_replaces_the_model_that_all_have_and_the_other_way_round():
     assert same.size_bytes > 4000
 
 
+def test_a_scale_survives_being_written():
+    text = "name: scaled\ntopology: {kind: rack, hosts: 3}\nswitch: {program: atp}\njob: {collective: atp, quantisation: 'fixed:2.5e4'}\n"
+    scenario = parse_scenario(text, "scaled.yaml")
+    assert scenario.job.fixed_scale == 25_000
+    assert parse_scenario(dump_scenario(scenario), "again.yaml").job.fixed_scale == 25_000
+
+
 def test_written_out_it_loads_back(tmp_path):
     (tmp_path / "net.csv").write_text("layer,bytes,forward_ms,backward_ms\na,40000,1.5,3\nb,4000,0.25,1\n")
     scenario = parse(

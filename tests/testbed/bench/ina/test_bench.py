@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench.ina import bench, worlds
+from testbed.bench.ina import bench, runs
 from testbed.bench.ina.analysis import cells_of
 from testbed.bench.ina.bench import FULL, QUICK, Grid, bench_ina, grid_points, grid_rows
-from testbed.bench.ina.place import EMULATED, SIMULATED, Point
+from testbed.bench.ina.place import SIMULATED, Point
+from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SUBJECTS, SWITCHML, Subject
-from testbed.bench.ina.worlds import world_lines, world_rows
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Row
 from tests.support.ina_runs import run
@@ -79,37 +79,60 @@ def test_the_bench_in_the_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_a_csv_file_that_cannot_be_written_is_found_before_the_runs(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="--csv: cannot be written"):
+    with pytest.raises(ScenarioError, match="--csv: cannot be written: Is a directory"):
         bench_ina(lambda text: None, options=BenchOptions(csv=tmp_path), grid=FULL)
 
 
-def test_worlds_side_by_side() -> None:
-    point = Point(EMULATED, "mix-2+2", ATP, 32, 1)
-    late = replace(run(5.6), fidelity="unknown", reasons=("s1 waited 80 ms for the CPU",))
-    pairs = [(point, run(5.0), run(5.4)), (point, run(5.0), run(5.6)), (point, run(5.0), late)]
-    assert list(world_lines(pairs)) == [
-        "mix-2+2 at 1 Mb/s and 88 ms per hop, average JCT in both worlds",
-        "     M  protocol    seed   simulated    emulated   differs  fidelity",
-        "    32  atp            1     5.000 s     5.400 s     +8.0%  pass",
-        "    32  atp            1     5.000 s     5.600 s    +12.0%  pass",
-        "    32  atp            1     5.000 s     5.600 s    +12.0%  unknown: s1 waited 80 ms for the CPU",
-    ]
-    assert [row.met for row in world_rows(pairs)] == [True, False, False]
-    assert not world_rows([(point, run(5.6), late)])[0].met, (
-        "equal times of a machine that did not keep up prove nothing"
+def test_repeats_are_of_the_emulated_world() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        bench_ina(lambda text: None, options=BenchOptions(repeats=2))
+    assert str(caught.value) == (
+        "tb bench: --repeats: a run in virtual time is the same each time; allowed: with --emulated"
     )
 
 
-def test_each_emulated_point_has_its_twin_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Point] = []
+_GRID = Grid({"mix-2+2": (1 / 12,)}, {"mix-2+2": 1})
 
-    def fake(say: object, points: list[Point], processes: int) -> dict[Point, object]:
-        asked.extend(points)
-        assert processes == 1, "two networks on one machine would slow each other down"
-        return {point: run(1.0 if point.place.world == "simulated" else 1.05) for point in points}
 
-    monkeypatch.setattr(worlds, "run_points", fake)
-    report = bench_ina(lambda text: None, "emulated", BenchOptions(quick=True))
-    assert [point.subject for point in asked] == [SWITCHML, ATP, ESA] * 2
-    assert {replace(point.place, world="") for point in asked} == {replace(EMULATED, world="")}
-    assert all(row.met and row.ratio == pytest.approx(1.05) for row in report.rows)
+class _Runs:
+    """Stands in for runs: the seed of a figure is the number of the run. `last`: the one that is interrupted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, last: int | None = None) -> None:
+        self.asked, self.last = list[Point](), last
+        monkeypatch.setattr(runs, "measure_point", self)
+
+    def __call__(self, point: Point) -> Figures:
+        self.asked.append(point)
+        if len(self.asked) == self.last:
+            raise KeyboardInterrupt
+        return run(1.0 + len(point.subject.name), resends=3)
+
+
+def test_an_interrupted_grid_keeps_what_it_has_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "ina.csv"
+    options = BenchOptions(processes=1, csv=path)
+    first, said = _Runs(monkeypatch, last=3), list[str]()
+    with pytest.raises(KeyboardInterrupt):
+        bench_ina(said.append, options=options, grid=_GRID)
+    assert said == [f"2 of 5 runs are in {path}; the same command goes on from there"]
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 1 + 2
+
+    second, said = _Runs(monkeypatch), []
+    report = bench_ina(said.append, options=options, grid=_GRID)
+    assert said[0] == f"2 of 5 runs are in {path}"
+    assert second.asked == first.asked[2:] + [point for point in second.asked if point not in first.asked]
+    assert len(second.asked) == 3
+
+    whole = tmp_path / "whole.csv"
+    _Runs(monkeypatch)
+    assert bench_ina(said.append, options=replace(options, csv=whole), grid=_GRID) == report
+    assert whole.read_bytes() == path.read_bytes()
+
+
+def test_a_finished_grid_is_only_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    options = BenchOptions(processes=1, csv=tmp_path / "ina.csv")
+    _Runs(monkeypatch)
+    before = bench_ina(lambda text: None, options=options, grid=_GRID)
+    again = _Runs(monkeypatch)
+    assert bench_ina(lambda text: None, options=options, grid=_GRID) == before
+    assert again.asked == []

@@ -1,8 +1,6 @@
-"""The table, the lines below it and the CSV file, of made-up runs."""
+"""The table and the lines below it, of made-up runs."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,8 @@ from testbed.bench.ina.analysis import cells_of
 from testbed.bench.ina.place import SIMULATED, Point
 from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SUBJECTS, SWITCHML
-from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines, write_csv
+from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines
 from tests.support.ina_runs import run
-from workloads.errors import ScenarioError
 
 _JCTS = {
     8: {SWITCHML: (0.5, 0.51), ATP: (0.18, 0.2), ESA: (0.12, 0.1), ESA_EQUAL: (0.13, 0.12), ESA_ACK: (0.17, 0.18)},
@@ -75,21 +72,3 @@ def test_the_best_gain_stands_beside_the_papers(found: dict[Point, Figures]) -> 
         "best gain of ESA over ATP: 1.75x at M = 8 (0.08 SW); the paper says up to 1.35x, for its own setting",
         "  early release alone 1.53x, priorities alone 1.08x; of the gain 80% is early release's, 20% the priorities'",
     ]
-
-
-def test_the_csv_file_has_every_run(found: dict[Point, Figures], tmp_path: Path) -> None:
-    write_csv(tmp_path / "ina.csv", found)
-    lines = (tmp_path / "ina.csv").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 1 + len(found)
-    assert lines[0] == (
-        "mix,protocol,memory,memory_per_sw,slots,seed,average_jct_s,p95_jct_s,busy,useful,collisions,evictions,resends,"
-        "server_bytes,gain_over_atp,gain_over_switchml,world,fidelity"
-    )
-    assert lines[1] == "mix-2+2,switchml,8,0.0833,4,1,0.5,0.75,0.500000,0.250000,0,0,0,0,0.3600,1.0000,simulated,pass"
-    assert lines[5] == "mix-2+2,esa,8,0.0833,8,1,0.12,0.18,0.500000,0.250000,0,12,0,0,1.5000,4.1667,simulated,pass"
-
-
-def test_a_csv_file_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        write_csv(tmp_path / "none" / "ina.csv", {})
-    assert str(caught.value) == f"{tmp_path}/none/ina.csv: --csv: cannot be written: No such file or directory"

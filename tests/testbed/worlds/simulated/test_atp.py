@@ -32,6 +32,8 @@ def assert_passes(context: CheckContext) -> None:
     ("name", "overrides"),
     [
         ("atp", ["job.dtype=int32"]),
+        ("atp-lossy", ["job.quantisation=fixed:1e4"]),
+        ("esa", ["job.quantisation=fixed:1e4", *FABRIC]),
         ("atp", ["switch.program=forward"]),
         ("esa", ["switch.program=forward", *LOSS]),
         ("atp", ["switch.memory=3"]),
@@ -61,6 +63,14 @@ def test_a_real_model_trains() -> None:
     assert_passes(judged("atp", ["job={collective: atp, workload: digits, iterations: 2}"]))
 
 
+@pytest.mark.parametrize(("scale", "reason"), [("5e5", "overflow"), ("1e6", "unquantisable")])
+def test_one_scale_may_be_too_large(scale: str, reason: str) -> None:
+    """Values reach 4096; no switch and no server adds up what left its range in silence."""
+    context = judged("atp", [*SMALL, f"job.quantisation=fixed:{scale}"])
+    assert {record["reason"] for record in context.events("WorkerFailed")} == {reason}
+    assert not context.events("WorkerFinished")
+
+
 def test_collisions_go_to_the_server_and_move() -> None:
     context = judged("atp-two-jobs", SMALL)
     assert_passes(context)
@@ -73,6 +83,24 @@ def test_priority_takes_slots_away() -> None:
     assert any(record["reason"] == "evicted" for record in context.events("PartialSent"))
     ends = {record["node"]: record["t"] for record in context.events("WorkerFinished")}
     assert max(ends["h3"], ends["h4"]) < min(ends["h1"], ends["h2"]), "the small job first"
+
+
+@pytest.mark.parametrize("name", ["atp", "esa"])
+def test_a_switch_that_loses_its_memory_costs_time_only(name: str) -> None:
+    context = judged(name, [*SMALL, "faults=[{kind: kill, name: crash, node: s1, from: 10ms, until: 12ms}]"])
+    assert_passes(context)
+    assert context.events("DatagramResent")
+
+
+@pytest.mark.parametrize("collective", ["atp", "esa"])
+def test_a_worker_that_leaves_ends_its_own_job_only(collective: str) -> None:
+    """What it left in slots is in nobody's way for long: others collide with it, and go to the server."""
+    crash = "faults=[{kind: kill, name: crash, node: h1, from: 10ms}]"
+    words = [f"job.collective={collective}", f"switch.program={collective}", "time_limit=2s", crash]
+    context = judged("atp-two-jobs", [*SMALL, *words])
+    assert {record["node"] for record in context.events("WorkerFinished")} == {"h3", "h4"}
+    verdicts = {found.name: found.verdict for found in run_checks(context).results}
+    assert Verdict.FAIL not in (verdicts["exactly_once"], verdicts["bit_exact"])
 
 
 def test_a_server_that_comes_back_knows_nothing_and_the_job_goes_on() -> None:

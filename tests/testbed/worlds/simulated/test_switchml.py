@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from switch_nodes.registry import create_program
 from switch_nodes.switchml import SwitchMlProgram
 from testbed.checkers import CheckContext, run_checks
 from testbed.faults.model import (
@@ -43,7 +41,6 @@ from workloads.switchml.window import SlotWindow
 from workloads.wire import PSN_MODULUS, Opcode
 
 _MS = 1_000_000
-_DOCS = Path(__file__).resolve().parents[4] / "docs" / "programs.md"
 
 
 def plan_of(
@@ -289,16 +286,6 @@ def test_the_trace_adds_steps_and_changes_nothing() -> None:
     plain, traced = (simulate(plan_of(*faults, trace=trace)) for trace in (False, True))
     assert of(traced, "SlotChanged")
     assert [record for record in traced if record["event"] != "SlotChanged"] == plain
-
-
-def test_the_program_of_the_guide_serves_the_job(tmp_path: Path) -> None:
-    (text,) = re.findall(r"```python\n(.*?)```", _DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "endless.py").write_text(text, encoding="utf-8")
-    plan = plan_of(losses(0.05))
-    program = f"{tmp_path / 'endless.py'}:Endless"
-    history = simulate(plan, create=lambda config: create_program(replace(config, program=program)))
-    assert set(judge(plan, history).values()) == {Verdict.PASS}
-    assert of(history, "BlockReplayed")
 
 
 def test_gradients_differ_by_rank() -> None:

@@ -1,0 +1,108 @@
+"""The CSV file of a grid, of made-up runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from testbed.bench.ina.csvfile import COLUMNS, KeptRuns
+from testbed.bench.ina.place import EMULATED, SIMULATED, Point
+from testbed.bench.ina.subjects import ATP, ESA, SWITCHML
+from tests.support.ina_runs import run
+from workloads.errors import ScenarioError
+
+_SETTING = '"simulated, 100000000 bit/s, 440000 ns, rto 20000000 ns, 4 workers, window 24, models / 1000, 2 iterations, jitter 0.05"'
+_RUNS = {
+    Point(SIMULATED, "mix-2+2", SWITCHML, 8, 1): run(0.5),
+    Point(SIMULATED, "mix-2+2", ATP, 8, 1): run(0.18),
+    Point(SIMULATED, "mix-2+2", ESA, 8, 1): run(0.12, evictions=12),
+}
+
+
+def kept(path: Path) -> KeptRuns:
+    return KeptRuns(path, [SIMULATED])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ina.csv"
+
+
+@pytest.fixture
+def begun(path: Path) -> Path:
+    runs = kept(path)
+    for point, figures in _RUNS.items():
+        runs.add(point, figures)
+    runs.close()
+    return path
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_a_run_is_in_the_file_as_soon_as_it_is_there(path: Path) -> None:
+    runs = kept(path)
+    assert lines(path) == [",".join(COLUMNS)]
+    for number, (point, figures) in enumerate(_RUNS.items(), 2):
+        runs.add(point, figures)
+        assert len(lines(path)) == number
+    assert lines(path)[3] == f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,,,simulated,pass,,{_SETTING}"
+
+
+def test_a_finished_file_is_in_order_and_has_gains(begun: Path) -> None:
+    runs = kept(begun)
+    runs.finish([*_RUNS][1:])
+    assert [line.split(",")[1] for line in lines(begun)[1:]] == ["atp", "esa", "switchml"]
+    assert lines(begun)[2] == (
+        f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,1.5000,4.1667,simulated,pass,,{_SETTING}"
+    )
+    assert [entry.name for entry in begun.parent.iterdir()] == ["ina.csv"]
+
+
+def test_what_is_read_is_what_was_written(path: Path) -> None:
+    point = Point(EMULATED, "mix-8", ESA, 8, 3, repeat=2)
+    late = replace(run(1 / 3, busy=1 / 7, server_bytes=5), fidelity="unknown", reasons=("s1, late;", 'by "2" ms'))
+    runs = KeptRuns(path, [EMULATED])
+    runs.add(point, late)
+    runs.close()
+    (found,) = KeptRuns(path, [SIMULATED, EMULATED]).known.items()
+    assert found == (point, replace(late, reasons=("s1, late;", 'by "2" ms')))
+
+
+def test_a_line_that_was_cut_short_is_measured_again(begun: Path) -> None:
+    text = begun.read_text(encoding="utf-8")
+    begun.write_text(text[:-4], encoding="utf-8")
+    assert list(kept(begun).known) == list(_RUNS)[:-1]
+    assert begun.read_text(encoding="utf-8").endswith("\n")
+    assert len(lines(begun)) == len(_RUNS)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (("mix,protocol", "mix,program"), ":1: --csv: not a file of tb bench ina"),
+        (("mix-2+2,atp", "mix-2+2,atq"), ":3: --csv: a run of another grid; found atq"),
+        (("mix-2+2,atp", "mix-3,atp"), ":3: --csv: a run of another grid; found mix-3"),
+        (("window 24", "window 48"), f":2: --csv: a run of another grid; found {_SETTING[1:-1].replace('24', '48')}"),
+        (("atp,8,", "atp,eight,"), ":3: --csv: no run of tb bench ina; found invalid literal for int() with base 10: 'eight'"),
+        (("mix-2+2,atp", "mix-2+2,,atp"), ":3: --csv: no run of tb bench ina; found 22 columns"),
+    ],
+)  # fmt: skip
+def test_a_file_of_something_else_is_left_alone(begun: Path, change: tuple[str, str], text: str) -> None:
+    begun.write_text(begun.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
+    before = begun.read_bytes()
+    with pytest.raises(ScenarioError) as caught:
+        kept(begun)
+    assert str(caught.value) == (
+        f"{begun}{text}; allowed: another file, or one that this bench began with these arguments"
+    )
+    assert begun.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        kept(tmp_path / "none" / "ina.csv")
+    assert str(caught.value) == f"{tmp_path}/none/ina.csv: --csv: cannot be written: No such file or directory"

@@ -1,0 +1,206 @@
+"""Workers over datagrams and parameter servers from files, and as processes of their own around a `tb switch`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from switch_nodes.jobs import JobConfig
+from switch_nodes.registry import create_program
+from testbed.checkers.reference import expected_results
+from testbed.cli import main, nodes
+from testbed.cli.datagramnode import read_server_config, read_worker_config
+from testbed.plan import Plan, make_plan
+from testbed.scenario import load_scenario
+from tests.support.namespace import own_namespace
+from tests.testbed.cli.test_nodes_for_real import ROOT, events, plain, start
+from workloads.errors import ScenarioError
+
+
+def plan_of(name: str) -> Plan:
+    hosts = {"atp": 3, "esa": 3, "switchml": 2}[name]
+    return make_plan(load_scenario(name, [f"topology.hosts={hosts}", "job.size=100kB", "job.iterations=2"], 1))
+
+
+def write(path: Path, config: Any) -> Path:
+    path.write_text(json.dumps(plain(config)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["switchml", "switchml-uc", "atp", "esa", "grid"])
+def test_what_a_plan_says_is_read_back(tmp_path: Path, name: str) -> None:
+    plan = make_plan(load_scenario(name, [], 1))
+    for worker in plan.workers:
+        assert read_worker_config(write(tmp_path / "worker.json", worker)) == worker
+    for server in plan.servers:
+        assert read_server_config(write(tmp_path / "server.json", server)) == server
+
+
+def test_the_files_of_the_documentation_fit_each_other(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "switch-node.md").read_text(encoding="utf-8")
+    first, second = re.findall(r"```yaml\n(name: h.*?)```", text, re.DOTALL)
+    (tmp_path / "h1.yaml").write_text(first, encoding="utf-8")
+    (tmp_path / "h3.yaml").write_text(second, encoding="utf-8")
+    worker, server = read_worker_config(tmp_path / "h1.yaml"), read_server_config(tmp_path / "h3.yaml")
+    (job,) = server.jobs
+    assert not hasattr(worker, "to_successor")
+    assert worker.envelope.dst_ip == server.envelope.src_ip
+    assert (worker.envelope.src_ip, worker.envelope.src_mac) == (job.members[0].ip, job.members[0].mac)
+    assert (job.job, job.window, job.memory, job.salt, job.elements, job.arithmetic) == (
+        worker.collective.job, worker.window, worker.memory, worker.salt, worker.elements, worker.collective.arithmetic,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"elements": 255}, "elements: cannot be; found 255; allowed: an even number, 2 .. 256"),
+        ({"window": 0}, "window: cannot be; found 0; allowed: 1 .. 65536"),
+        ({"memory": 0}, "memory: cannot be; found 0; allowed: 1 .. 65536"),
+        ({"priority": "first"}, "priority: unknown value; found 'first'; allowed: "),
+        ({"windows": 1}, "windows: unknown key; allowed: name, collective, workload, envelope"),
+        ({"collective": {"kind": "atp", "job": 1, "rank": 2, "size": 2}}, "collective.rank: cannot be; found 2; allowed: 0 .. 1"),
+        ({"collective": {"kind": "atp", "job": 1, "rank": 0, "size": 33}}, "collective.size: cannot be; found 33; allowed: 1 .. 32, the width of the bitmap"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_a_workers_file(tmp_path: Path, change: dict[str, Any], text: str) -> None:
+    path = tmp_path / "h1.json"
+    path.write_text(json.dumps(plain(plan_of("atp").workers[0]) | change), encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        read_worker_config(path)
+    place, _, told = str(caught.value).partition(": ")
+    assert place.split(":")[0] == str(path)
+    assert told.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"kind": "switchml"}, "jobs[0].kind: cannot be; found 'switchml'; allowed: atp, esa, grid"),
+        ({"members": []}, "jobs[0].members: cannot be; found 0; allowed: 1 .. 32 workers, the width of the bitmap"),
+        ({"window": 0}, "jobs[0].window: cannot be; found 0; allowed: 1 .. 65536"),
+    ],
+)
+def test_mistakes_in_a_servers_file(tmp_path: Path, change: dict[str, Any], text: str) -> None:
+    (server,) = plan_of("atp").servers
+    path = write(tmp_path / "h3.json", dataclasses.replace(server, jobs=(dataclasses.replace(server.jobs[0]),)))
+    data = json.loads(path.read_text(encoding="utf-8"))
+    data["jobs"][0] |= change
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        read_server_config(path)
+    assert str(caught.value) == f"{path}: {text}"
+
+
+def test_two_jobs_of_a_server_have_two_ids(tmp_path: Path) -> None:
+    (server,) = plan_of("atp").servers
+    path = write(tmp_path / "h3.json", dataclasses.replace(server, jobs=server.jobs * 2))
+    with pytest.raises(ScenarioError) as caught:
+        read_server_config(path)
+    assert str(caught.value) == f"{path}: jobs[1].job: cannot be; found 1; allowed: an id of its own"
+
+
+def test_no_rdma_device_talks_in_datagrams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "h1.json", plan_of("atp").workers[0])
+    assert main(["worker", "--config", str(path), "--device", "rxe0", "--exchange", str(tmp_path)]) == 64
+    assert "tb worker: --device: a worker of atp talks in datagrams" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["atp", "esa", "switchml"])
+def test_a_job_may_leave_a_running_switch(tmp_path: Path, name: str) -> None:
+    hosts = 4 if name == "switchml" else 5
+    plan = make_plan(load_scenario(name, [f"topology.hosts={hosts}", "job.copies=2"], 1))
+    (switch,) = plan.switches
+    path = tmp_path / "s1.json"
+    ports = [f"p{number}" for number in range(switch.ports)]
+    args = argparse.Namespace(program=name, ports=ports, config=path)
+
+    def name_jobs(jobs: tuple[JobConfig, ...], **changes: object) -> None:
+        config = plain(dataclasses.replace(switch, jobs=jobs)) | changes
+        del config["program"], config["ports"]
+        path.write_text(json.dumps(config), encoding="utf-8")
+
+    name_jobs(switch.jobs)
+    config = nodes._switch_config(args)
+    program = create_program(config)
+
+    def reload() -> str:
+        told = nodes._reload(program, config, args)
+        return "" if told is None else told.problem  # type: ignore[attr-defined]
+
+    name_jobs(switch.jobs[1:])
+    assert reload() == ""
+    told = []
+    while (event := program.next_event()) is not None:
+        told.append(event)
+    assert [(type(event).__name__, event.job) for event in told] == [("MemoryAtEnd", 1)]  # type: ignore[attr-defined]
+    assert reload() == ""
+    assert program.next_event() is None, "it has left already"
+    name_jobs((dataclasses.replace(switch.jobs[1], slots=1),))
+    assert reload() == f"{path}: jobs: jobs may only leave while the switch runs"
+    name_jobs(switch.jobs[1:], memory=switch.memory + 1)
+    assert reload() == f"{path}: memory: only jobs may change while the switch runs"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["switchml", "atp", "esa"])
+def test_workers_a_server_and_a_switch_reduce_a_job(tmp_path: Path, name: str) -> None:
+    plan = plan_of(name)
+    hosts = [*plan.workers, *plan.servers]
+    (switch,) = plan.switches
+    config = plain(switch)
+    del config["program"], config["ports"]
+    (tmp_path / "s1.json").write_text(json.dumps(config), encoding="utf-8")
+    nodes: list[subprocess.Popen[str]] = []
+    with own_namespace() as namespace:
+        for number in range(len(hosts)):
+            namespace.veth(f"host{number}", f"port{number}")
+        try:
+            ports = [word for number in range(len(hosts)) for word in ("--port", f"port{number}")]
+            nodes.append(start("switch", "--program", switch.program, *ports, "--config", str(tmp_path / "s1.json")))
+            await_event(nodes[0], "SwitchStarted")
+            for number, host in enumerate(hosts):
+                path = write(tmp_path / f"{host.name}.json", host)
+                if number < len(plan.workers):
+                    continue
+                nodes.append(start("server", "--config", str(path), "--port", f"host{number}"))
+                assert await_event(nodes[-1], "ServerStarted")["jobs"] == [1]
+            workers = [
+                start("worker", "--config", str(tmp_path / f"{w.name}.json"), "--port", f"host{n}", "--linger", "500ms")
+                for n, w in enumerate(plan.workers)
+            ]
+            nodes += workers
+            told = [worker.communicate(timeout=400) for worker in workers]
+            assert [worker.returncode for worker in workers] == [0] * len(workers), told
+            for node in nodes[: -len(workers)]:
+                node.send_signal(signal.SIGTERM)
+            ends = [node.communicate(timeout=200) for node in nodes[: -len(workers)]]
+            assert [node.returncode for node in nodes] == [0] * len(nodes), ends
+        finally:
+            for node in nodes:
+                node.kill()
+    wanted = [[hashlib.sha256(result.tobytes()).hexdigest() for result in each] for each in expected_results(plan)]
+    for rank, (output, _) in enumerate(told):
+        digests = {record["iteration"]: record["sha256"] for record in events(output, "CollectiveCompleted")}
+        assert digests == {iteration: results[rank] for iteration, results in enumerate(wanted)}
+    assert [record["open"] for record in events(ends[0][0], "MemoryAtEnd")] == [0]
+    if plan.servers:
+        assert [record["open"] for record in events(ends[1][0], "ServerStatistics")] == [0]
+
+
+def await_event(node: subprocess.Popen[str], name: str) -> dict[str, Any]:
+    assert node.stdout is not None
+    for line in node.stdout:
+        record: dict[str, Any] = json.loads(line)
+        if record["event"] == name:
+            return record
+    raise AssertionError(f"the node ended before {name}: {node.communicate()[1]}")

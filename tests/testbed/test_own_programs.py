@@ -1,0 +1,47 @@
+"""The programs of the guide, each a file of a user's, named on the command line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from testbed.checkers import CheckContext, run_checks
+from testbed.history import sort_history
+from testbed.plan import make_plan
+from testbed.scenario import load_scenario
+from testbed.verdict import Verdict
+from testbed.worlds.simulated import simulate
+
+_GUIDE = Path(__file__).resolve().parents[2] / "docs" / "programs.md"
+_MOST_LINES = 60
+
+
+def program(name: str) -> str:
+    """The file of the guide that has this class."""
+    files: list[str] = re.findall(r"```python\n(.*?)```", _GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    (text,) = [file for file in files if f"class {name}(" in file]
+    return text
+
+
+@pytest.mark.parametrize(
+    ("scenario", "name", "told"),
+    [("switchml-lossy", "Endless", "BlockReplayed"), ("rack-lossy", "Counting", "MessageAggregated")],
+)
+def test_a_program_in_one_file_serves_a_lossy_job(tmp_path: Path, scenario: str, name: str, told: str) -> None:
+    (tmp_path / "mine.py").write_text(program(name), encoding="utf-8")
+    overrides = [f"switch.program={tmp_path / 'mine.py'}:{name}", "job.size=60kB", "job.iterations=1"]
+    plan = make_plan(load_scenario(scenario, overrides, 1, "simulated"))
+    history = sort_history(simulate(plan))
+    assert any(record["event"] == told for record in history)
+    (statistics,) = [record["counters"] for record in history if record["event"] == "SwitchStatistics"]
+    if name == "Counting":
+        assert all(statistics[f"from_port_{port}"] > 0 for port in range(len(plan.workers)))
+    results = run_checks(CheckContext(plan, history)).results
+    assert {result.name: result.detail for result in results if result.verdict is Verdict.FAIL} == {}
+    assert {result.name: result.verdict for result in results}["bit_exact"] is Verdict.PASS
+
+
+def test_the_files_are_short() -> None:
+    assert len(program("Endless").splitlines()) <= _MOST_LINES
