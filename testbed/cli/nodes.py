@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from socket import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.program import SwitchProgram
@@ -29,7 +29,13 @@ from workloads.config import WorkerConfig
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event, event_record
 
+if TYPE_CHECKING:
+    from testbed.report.capture import BoundedTap
+
 __all__ = ["configure_switch", "configure_worker", "drive", "run_switch", "run_worker"]
+
+_CAPTURE_BYTES = 200_000_000
+"""less than what an agent lets a process write, and than what is collected of one file"""
 
 
 def configure_switch(parser: argparse.ArgumentParser) -> None:
@@ -140,6 +146,12 @@ RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the rank
         help="say on stdout when ready, start when a line comes on stdin, end when stdin does",
     )  # fmt: skip
     parser.add_argument(
+        "--capture",
+        type=Path,
+        metavar="FILE",
+        help="with --port: what the interface sends and gets, as pcapng (200 MB at most)",
+    )
+    parser.add_argument(
         "--linger", type=_linger, default=2_000_000_000, metavar="TIME", help="answer peers that long when done (2s)"
     )
 
@@ -157,7 +169,10 @@ def run_worker(args: argparse.Namespace) -> int:
         require_raw_sockets("worker")
     elif args.exchange is None:
         raise ScenarioError("is missing", file="tb worker", key="--exchange", allowed="a folder, with --device")
+    if args.capture is not None and args.port is None:
+        raise ScenarioError("an RDMA device shows no frames", file="tb worker", key="--capture", allowed="with --port")
     from testbed.cli.verbsnode import run_device_worker, true_names
+    from testbed.report.capture import BoundedTap
     from workloads.fallback import create_worker
     from workloads.gradients import create_source
     from workloads.verbs.exchange import FolderExchange
@@ -193,7 +208,8 @@ def run_worker(args: argparse.Namespace) -> int:
         done_at.append(now)
         return now - done_at[0] >= int(args.linger)
 
-    drive(machine, [args.port], backpressure=True, until=over, barrier=args.barrier)
+    tap = BoundedTap(args.capture, [f"{config.name}-{args.port}"], _CAPTURE_BYTES) if args.capture is not None else None
+    drive(machine, [args.port], backpressure=True, until=over, barrier=args.barrier, tap=tap)
     return 1 if machine.failed or not machine.finished else 0
 
 
@@ -213,6 +229,7 @@ def drive(
     barrier: bool = False,
     on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
     control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
+    tap: BoundedTap | None = None,
 ) -> None:
     """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
     are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens between two
@@ -236,7 +253,7 @@ def drive(
                     _tell(now, event)
             return until(now) or (barrier and _abandoned())
 
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = {"tap": tap} if tap is not None else {}
         if control is not None:
             more["control"], more["on_control"] = control(lambda: time.monotonic_ns() - origin)
         try:
@@ -257,6 +274,12 @@ def drive(
         if started is not None:
             _tell(time.monotonic_ns() - origin, started)
         plane.run(origin, until=over)
+    if tap is not None:
+        from testbed.worlds.events import CaptureCut
+
+        tap.close()
+        if tap.is_full:
+            _tell(time.monotonic_ns() - origin, CaptureCut(tap.limit_bytes))
     machine.finish(time.monotonic_ns() - origin)
     while (event := machine.next_event()) is not None:
         _tell(time.monotonic_ns() - origin, event)

@@ -313,7 +313,7 @@ def asked(lab: Lab, op: str, **fields: Any) -> _Act:
 
 
 def on_card(lab: Lab, card: Card, verb: str, **fields: Any) -> _Act:
-    """configure, start, stop, counters, state: what the driver does with a card that is leased to us."""
+    """configure, configuration, start, stop, counters, state: what the driver does with a card that is leased to us."""
 
     def act(host: Host) -> Done:
         token = lab.owner.token(host.name, card_resource(card.name))
