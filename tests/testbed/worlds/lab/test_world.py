@@ -17,6 +17,7 @@ from testbed.lab.emulated.shape import LabShape, with_faults
 from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory
 from testbed.lab.ssh import open_shell
+from testbed.report.summary import summary_lines
 from testbed.run import RunResult, run_scenario
 from testbed.scenario import parse_scenario
 from testbed.scenario.model import Scenario
@@ -108,14 +109,45 @@ def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Pat
     assert token not in (result.run_dir / "history.jsonl").read_text()
 
 
-def test_a_card_without_a_trace_is_judged_by_what_hosts_tell(run_lab: Path, tmp_path: Path, state: Path) -> None:
-    inventory = changed(run_lab, ("    trace: /run/ina-card/fpga0\n", ""))
-    result = run_scenario(_scenario(), tmp_path / "run", world=LabWorld(inventory, state=state))
+_SILENT = ("    trace: /run/ina-card/fpga0\n", "")
+_SEEN_PARTLY = ["exactly_once", "liveness", "slots_private", "transparency"]
+
+
+def test_a_card_without_a_trace_is_judged_by_counters_and_hosts(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    inventory = changed(run_lab, _SILENT)
+    result = run_scenario(_scenario(), tmp_path / "run", pcap=True, world=LabWorld(inventory, state=state))
     assert result.document["verdict"] == "pass", result.document["checks"]
-    assert {item["name"] for item in result.document["skipped"]} >= {"exactly_once", "slots_private", "transparency"}
-    (statistics,) = (record for record in result.history if record["event"] == "SwitchStatistics")
-    assert statistics["node"] == "s1"
-    assert sum(statistics["counters"].values()) > 0
+    checks = {item["name"]: item for item in result.document["checks"]}
+    assert {checks[name]["verdict"] for name in _SEEN_PARTLY} == {"pass"}
+    assert "totals of the card's counters" in checks["exactly_once"]["detail"]
+    assert " frames at 2 hosts: " in checks["transparency"]["detail"]
+    assert result.document["skipped"] == []
+    assert [item["name"] for item in result.document["not_seen"]] == _SEEN_PARTLY
+    assert sorted(path.name for path in (result.run_dir / "pcap").iterdir()) == ["h1-d0.pcapng", "h2-d0.pcapng"]
+    verdict = next(line for line in summary_lines(result.document) if line.label.startswith("Verdict"))
+    assert verdict.text == (
+        "every worker holds the exact sums, bit for bit, and every check passed; this world shows only a part of: "
+        "exactly_once, liveness, slots_private, transparency"
+    )
+    _nothing_is_left(run_lab, state)
+
+
+def test_a_card_without_a_trace_whose_psns_are_wrong(faulty: Path, tmp_path: Path, state: Path) -> None:
+    """The sums are right, since hosts recover; the captures at their interfaces show it."""
+    _break_card(faulty, "wrong-psn:30")
+    world = LabWorld(changed(faulty, _SILENT), state=state)
+    result = run_scenario(_scenario(), tmp_path / "run", world=world)
+    checks = {item["name"]: item["verdict"] for item in result.document["checks"]}
+    assert (checks["transparency"], checks["bit_exact"], result.exit_code) == ("fail", "pass", 1)
+    _nothing_is_left(faulty, state)
+
+
+def test_a_card_with_one_wrong_bit(faulty: Path, tmp_path: Path, state: Path) -> None:
+    _break_card(faulty, "wrong-sum:30")
+    result = _run(faulty, tmp_path, state)
+    checks = {item["name"]: item["verdict"] for item in result.document["checks"]}
+    assert (checks["bit_exact"], checks["liveness"], result.exit_code) == ("fail", "pass", 1)
+    _nothing_is_left(faulty, state)
 
 
 _FAULTS = {
