@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +18,7 @@ from playbooks.lab import plays
 from testbed.lab import steps
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
+from testbed.lab.emulated.host import UID
 from testbed.lab.emulated.shape import LabShape, with_faults
 from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory
@@ -22,7 +28,7 @@ from testbed.run import RunResult, run_scenario
 from testbed.scenario import parse_scenario
 from testbed.scenario.model import Scenario
 from testbed.worlds.lab import LabWorld
-from tests.support.labs import changed, using
+from tests.support.labs import bounded, changed, environment, sshds, using
 from workloads.errors import LabError
 
 pytestmark = pytest.mark.root
@@ -151,29 +157,37 @@ def test_a_card_with_one_wrong_bit(faulty: Path, tmp_path: Path, state: Path) ->
 
 
 _FAULTS = {
-    "wrong-bitstream": ("another bitstream was loaded than the one that was sent", "half-programmed"),
-    "programming-fails:1": ("found 10 LOAD_BROKEN", "half-programmed"),
-    "agent-dies:10": ("nobody answers", "half-programmed"),
-    "garbage-reads:4": ("register", None),
+    "wrong-bitstream": "another bitstream was loaded than the one that was sent",
+    "programming-fails:1": "found 10 LOAD_BROKEN",
+    "agent-dies:10": "nobody answers",
+    "garbage-reads:4": "register",
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", _FAULTS)
 def test_a_card_that_is_broken(faulty: Path, tmp_path: Path, state: Path, fault: str) -> None:
-    problem, left = _FAULTS[fault]
+    with using(load_inventory(faulty), state) as (client, _):
+        hosts = client.inventory.select(["f1"])
+        plays.deploy(client, hosts)
+        plays.lease(client, hosts, 60)
+        plays.reset(client, "fpga0")  # what an earlier test left written down is no part of this one
+        plays.release(client, hosts)
     _break_card(faulty, fault)
-    with pytest.raises(LabError, match=problem) as told:
-        _run(faulty, tmp_path, state)
+    told_steps: list[LabStep] = []
+    with bounded(), pytest.raises(LabError, match=_FAULTS[fault]) as told:
+        _run(faulty, tmp_path, state, told_steps)
     assert (told.value.host, told.value.exit_code) == ("f1", 75)
-    cards = _nothing_is_left(faulty, state)
-    assert left is None or cards == {"fpga0": left}
+    assert "fpga0" in str(told.value)
+    assert not {step.step for step in told_steps} & {"configure", "prepare", "go"}
+    assert _nothing_is_left(faulty, state) == {"fpga0": "half-programmed"}
 
 
 @pytest.mark.slow
 def test_a_card_that_stops_passing_frames(faulty: Path, tmp_path: Path, state: Path) -> None:
     _break_card(faulty, "stops-passing:20")
-    result = _run(faulty, tmp_path, state)
+    with bounded():
+        result = _run(faulty, tmp_path, state)
     assert result.exit_code == 1
     names = {check["name"]: check["verdict"] for check in result.document["checks"]}
     assert names["liveness"] == "fail"
@@ -190,7 +204,7 @@ def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state
             threading.Thread(target=ask_keeper, args=(run_lab.parent, {"op": "cycle", "host": "h2"})).start()
 
     world = LabWorld(load_inventory(run_lab), tell, state=state)
-    with pytest.raises(LabError) as told:
+    with bounded(), pytest.raises(LabError) as told:
         run_scenario(_scenario(), tmp_path / "run", world=world)
     assert told.value.host == "h2"
     assert told.value.exit_code == 75
@@ -211,7 +225,7 @@ def test_an_agent_that_dies_during_a_run(run_lab: Path, tmp_path: Path, state: P
             with open_shell(inventory, inventory.hosts["h1"]) as shell:
                 shell.run(["pkill", "-9", "-f", "testbed.lab.[a]gent serve"])
 
-    with pytest.raises(LabError) as told:
+    with bounded(), pytest.raises(LabError) as told:
         run_scenario(_scenario(), tmp_path / "run", world=LabWorld(inventory, tell, state=state))
     assert (told.value.host, told.value.exit_code) == ("h1", 75)
     assert _nothing_is_left(run_lab, state, ("h2", "f1")) == {"fpga0": "programmed"}
@@ -222,23 +236,76 @@ def test_an_agent_that_dies_during_a_run(run_lab: Path, tmp_path: Path, state: P
     _take_back(run_lab, state, "h1")
 
 
+def _started(lab: Path, folder: Path, state: Path, until: str) -> subprocess.Popen[bytes]:
+    """`tb run` of a job that takes long, as a process, which has just told this step."""
+    (folder / "long.yaml").write_text(_TEXT.replace("iterations: 2", "iterations: 5000").replace("20s", "200s"))
+    argv = ["run", str(folder / "long.yaml"), "--inventory", str(lab), "--out", str(folder / "long"), "--no-color"]
+    user = folder / "user"
+    user.mkdir()
+    (user / "ina-testbed").symlink_to(state)
+    run = subprocess.Popen(
+        [sys.executable, "-P", "-u", "-m", "testbed", *argv],
+        env=environment(XDG_STATE_HOME=str(user)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )  # fmt: skip
+    assert run.stdout is not None
+    seen = []
+    for line in run.stdout:
+        seen.append(line.decode())
+        if f" {until} " in seen[-1]:
+            return run
+    raise AssertionError("".join(seen))
+
+
+@pytest.mark.slow
+def test_ctrl_c(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    with bounded():
+        run = _started(run_lab, tmp_path, state, "go")
+        run.send_signal(signal.SIGINT)
+        said = run.communicate()[0].decode()
+    assert run.returncode == 130, said
+    assert [step for step in ("stop", "release") if f" {step} " not in said] == []
+    assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
+    with using(load_inventory(run_lab), state) as (client, _):
+        hosts = client.inventory.select(["f1"])
+        plays.lease(client, hosts, 60)
+        found = client.do("state", steps.on_card(client, client.inventory.card("fpga0"), "state"), hosts)["f1"]
+        plays.release(client, hosts)
+    assert found["status"] == "PROGRAMMED|CONFIGURED", "it passes no frame"
+
+
 @pytest.mark.slow
 def test_a_run_that_was_killed_is_no_obstacle(run_lab: Path, tmp_path: Path, state: Path) -> None:
-    """kill -9 in the middle of a run leaves a lease and a worker at the barrier; the next run ends both."""
-    inventory = load_inventory(run_lab)
-    with using(inventory, state) as (client, _):
-        hosts = inventory.select(["h1"])
-        plays.deploy(client, inventory.select())
-        plays.lease(client, hosts, 300, "run")
-        client.do(
-            "left", steps.asked(client, "prepare", run="old", name="h1", kind="worker", device="d0", config="{}"), hosts
-        )
-        client.do("left", steps.asked(client, "attach", device="d0", mtu=1500), hosts)
-    told: list[LabStep] = []
-    assert _run(run_lab, tmp_path, state, told).document["verdict"] == "pass"
-    (lease,) = (step for step in told if step.step == "lease" and step.host == "h1")
-    assert lease.detail.endswith("; ended old/h1, guard of d0, which was left there")
-    _nothing_is_left(run_lab, state)
+    """kill -9 in the middle of a run leaves leases and workers; the next run of the same user ends both."""
+    with bounded():
+        run = _started(run_lab, tmp_path, state, "go")
+        run.kill()
+        run.communicate()
+        told: list[LabStep] = []
+        assert _run(run_lab, tmp_path, state, told).document["verdict"] == "pass"
+    leases = {step.host: step.detail for step in told if step.step == "lease"}
+    for host in ("h1", "h2"):
+        assert re.search(rf"; ended small-3-[0-9a-f]{{8}}/{host}, guard of d0, which was left there$", leases[host])
+    assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
+
+
+@pytest.mark.slow
+def test_ssh_connections_that_drop_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
+    """The host goes on, and its worker; who comes back by a new connection ends it."""
+    seen: list[LabStep] = []
+
+    def tell(step: LabStep) -> None:
+        seen.append(step)
+        if step.step == "go" and step.host == "h2":
+            for pid in sshds(run_lab, "h2", UID):
+                os.kill(pid, signal.SIGKILL)
+
+    world = LabWorld(load_inventory(run_lab), tell, state=state)
+    with bounded(), pytest.raises(LabError, match="h2: the connection ended during `status`") as told:
+        run_scenario(_scenario(), tmp_path / "run", world=world)
+    assert told.value.exit_code == 75
+    assert {step.host for step in seen if step.step == "release" and step.verdict == "done"} == {"h1", "h2", "f1"}
+    assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
 
 
 def test_a_lease_from_before_stays(run_lab: Path, tmp_path: Path, state: Path) -> None:
