@@ -84,9 +84,10 @@ class AgentClient:
         found = self.ask("hello")
         if not isinstance(found, dict) or found.get("protocol") != PROTOCOL:
             raise LabError(self.host.name, "its agent speaks another protocol; first: tb lab deploy")
-        if version is not None and found["version"] != version:
+        if version is not None and found.get("version") != version:
             raise LabError(
-                self.host.name, f"its agent is of version {found['version']}, here is {version}; first: tb lab deploy"
+                self.host.name,
+                f"its agent is of version {found.get('version')}, here is {version}; first: tb lab deploy",
             )
         return found
 

@@ -108,7 +108,7 @@ def deploy(lab: Lab, package: Package | None = None) -> _Act:
             limit = 600.0 if host.packages == "pip" else host.command_timeout_s
             try:
                 said = shell.run(
-                    [host.python, "-", host.base, package.version, host.packages],
+                    [host.python, "-", host.base, package.version, host.packages, *host.pip_options],
                     stdin=_script("install.py"), timeout_s=limit,
                 ).text.strip()  # fmt: skip
             finally:
@@ -283,7 +283,9 @@ def _listing(host: Host, entries: Any) -> list[tuple[str, int, str]]:
         raise LabError(host.name, f"does not tell the files of a run, or more than {_MAX_FILES} of them")
     found = []
     for entry in entries:
-        name = local_name(host.name, entry.get("name") if isinstance(entry, dict) else entry)
+        if not isinstance(entry, dict):
+            raise LabError(host.name, "does not tell the files of a run")
+        name = local_name(host.name, entry.get("name"))
         size, sha256 = entry.get("size"), entry.get("sha256")
         if not isinstance(size, int) or size < 0 or not isinstance(sha256, str):
             raise LabError(host.name, f"does not tell size and hash of {name}")

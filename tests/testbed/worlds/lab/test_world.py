@@ -157,30 +157,26 @@ def test_a_card_with_one_wrong_bit(faulty: Path, tmp_path: Path, state: Path) ->
 
 
 _FAULTS = {
-    "wrong-bitstream": "another bitstream was loaded than the one that was sent",
-    "programming-fails:1": "found 10 LOAD_BROKEN",
-    "agent-dies:10": "nobody answers",
-    "garbage-reads:4": "register",
+    "wrong-bitstream": ("another bitstream was loaded than the one that was sent", {"half-programmed"}),
+    "programming-fails:1": ("found 10 LOAD_BROKEN", {"half-programmed"}),
+    "agent-dies:10": ("nobody answers", {"half-programmed", "unknown"}),
+    "garbage-reads:4": ("register", {"half-programmed", "unknown"}),
 }
+"""by fault: what is told, and what the agent knows of the card then (`unknown`: it was asked before it was programmed)"""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", _FAULTS)
 def test_a_card_that_is_broken(faulty: Path, tmp_path: Path, state: Path, fault: str) -> None:
-    with using(load_inventory(faulty), state) as (client, _):
-        hosts = client.inventory.select(["f1"])
-        plays.deploy(client, hosts)
-        plays.lease(client, hosts, 60)
-        plays.reset(client, "fpga0")  # what an earlier test left written down is no part of this one
-        plays.release(client, hosts)
+    problem, states = _FAULTS[fault]
     _break_card(faulty, fault)
     told_steps: list[LabStep] = []
-    with bounded(), pytest.raises(LabError, match=_FAULTS[fault]) as told:
+    with bounded(), pytest.raises(LabError, match=problem) as told:
         _run(faulty, tmp_path, state, told_steps)
     assert (told.value.host, told.value.exit_code) == ("f1", 75)
     assert "fpga0" in str(told.value)
     assert not {step.step for step in told_steps} & {"configure", "prepare", "go"}
-    assert _nothing_is_left(faulty, state) == {"fpga0": "half-programmed"}
+    assert _nothing_is_left(faulty, state)["fpga0"] in states
 
 
 @pytest.mark.slow
