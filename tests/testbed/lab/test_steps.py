@@ -164,7 +164,7 @@ def _program(lab_file: Path, bitstream: Path, state: Path) -> subprocess.Popen[b
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -253,10 +253,7 @@ def test_files_of_hosts_lead_nowhere_else(small_lab: Path, tmp_path: Path) -> No
             "is not what the host said"
             in _failure(lambda: receive(shell, "/run/ina-lab/big", target, sha256="0" * 64)).problem
         )
-        assert (
-            "did not come within 0 s"
-            in _failure(lambda: receive(shell, "/run/ina-lab/big", target, timeout_s=0)).problem
-        )
+        assert "within 0.001 s" in _failure(lambda: receive(shell, "/run/ina-lab/big", target, timeout_s=0.001)).problem
         assert not target.exists()
         secret, planted = tmp_path / "secret", tmp_path / "planted"
         secret.write_text("mine")
