@@ -22,7 +22,7 @@ def test_sixteen_hosts_are_checked_at_once(tmp_path: Path) -> None:
     asks one host after the other, or that tells results when all are in, waits for h7 until its limit, and fails."""
     require_lab()
     with lab_of(LabShape(f"m{os.getpid()}", hosts=16, card=False)) as path, bounded():
-        inventory = changed(path, ("  base:", "  connect_timeout: 90s\n  base:"))
+        inventory = changed(path, ("connect_timeout: 20s", "connect_timeout: 90s"))
         assert len(load_inventory(path).hosts) == 16
         with halted(path, "h7") as go_on:
             told: list[LabStep] = []

@@ -134,7 +134,7 @@ def test_trust_shows_and_records(small_lab: Path, tmp_path: Path, capsys: pytest
 
 
 def test_an_unreachable_host(small_lab: Path) -> None:
-    nowhere = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("base:", "connect_timeout: 300ms\n  base:"))
+    nowhere = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("connect_timeout: 20s", "connect_timeout: 300ms"))
     assert _refusal(nowhere, nowhere.hosts["h1"]).problem == (
         "unreachable: 10.98.0.99 port 22 did not answer within 0.3 s"
     )

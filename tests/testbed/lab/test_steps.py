@@ -54,7 +54,7 @@ def test_an_interface_that_is_missing(small_lab: Path, tmp_path: Path) -> None:
 
 
 def test_a_host_that_hangs_delays_no_other(small_lab: Path, tmp_path: Path) -> None:
-    inventory = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("base:", "connect_timeout: 3s\n  base:"))
+    inventory = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("connect_timeout: 20s", "connect_timeout: 3s"))
     with using(inventory, tmp_path) as (lab, seen):
         error = _failure(lambda: plays.check(lab, inventory.select(["h1", "h2", "f1"])))
         assert str(error) == "h1: unreachable: 10.98.0.99 port 22 did not answer within 3 s"

@@ -281,7 +281,7 @@ def test_a_run_that_was_killed_is_no_obstacle(run_lab: Path, tmp_path: Path, sta
         assert _run(run_lab, tmp_path, state, told).document["verdict"] == "pass"
     leases = {step.host: step.detail for step in told if step.step == "lease"}
     for host in ("h1", "h2"):
-        assert re.search(rf"; ended small-3-[0-9a-f]{{8}}/{host}, guard of d0, which was left there$", leases[host])
+        assert re.search(rf"; ended small-1-[0-9a-f]{{8}}/{host}, guard of d0, which was left there$", leases[host])
     assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
 
 
