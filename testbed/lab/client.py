@@ -9,13 +9,17 @@ from testbed.lab.agent.protocol import MAX_LINE, PROTOCOL, decode, encode
 from testbed.lab.ssh import Shell, tail
 from workloads.errors import LabError
 
-__all__ = ["AgentClient", "NoAgent"]
+__all__ = ["AgentClient", "ConnectionEnded", "NoAgent"]
 
 _PATIENCE_S = 15.0
 
 
 class NoAgent(LabError):
     """None runs there, or it is not installed."""
+
+
+class ConnectionEnded(LabError):
+    """The way to it broke; it may go on, and may have done what was asked."""
 
 
 class AgentClient:
@@ -76,7 +80,7 @@ class AgentClient:
         if status == 75:
             return NoAgent(self.host.name, f"{tail(said) or 'no agent runs'}; first: tb lab deploy")
         if status is None or status < 0:
-            return LabError(self.host.name, f"the connection ended during `{op}`", tail(said))
+            return ConnectionEnded(self.host.name, f"the connection ended during `{op}`", tail(said))
         return LabError(self.host.name, f"its agent ended during `{op}`", tail(said))
 
     def hello(self, version: str | None = None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from playbooks.lab import plays
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
 from testbed.lab import steps
+from testbed.lab.client import ConnectionEnded
 from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
@@ -185,12 +186,19 @@ class _Run:
 
     def _is_ready(self, host: Host) -> bool:
         """Raises LabError when the worker ended instead."""
-        role = self._role[host.name]
-        agent = self._lab.agent(host)
-        found = agent.ask("status", run=self._id)[role]
+        found = self._told(host, "status")
         if found["exit"] is not None:
             raise LabError(host.name, f"its worker ended with exit status {found['exit']}", found["errors"])
-        return bool(agent.ask("ready", run=self._id)[role])
+        return bool(self._told(host, "ready"))
+
+    def _told(self, host: Host, op: str) -> Any:
+        """What an agent says of its worker. Where the connection broke, by a new one: host and worker may well go on."""
+        try:
+            found = self._lab.agent(host).ask(op, run=self._id)
+        except ConnectionEnded:
+            self._lab.forget(host)
+            found = self._lab.agent(host).ask(op, run=self._id)
+        return found[self._role[host.name]]
 
     def _drive(self, limit_s: float) -> None:
         self._lab.do("go", steps.asked(self._lab, "go", run=self._id), self._workers)
@@ -200,7 +208,7 @@ class _Run:
         while running:
             self._check()
             for host in list(running):
-                found = self._lab.agent(host).ask("status", run=self._id)[self._role[host.name]]
+                found = self._told(host, "status")
                 if found["exit"] is not None or found["state"]:
                     self._exits[host.name] = found
                     running.remove(host)

@@ -3,6 +3,7 @@ given back, nothing running, and the card as it was."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 from playbooks.lab import plays
 from testbed.cli import main
 from testbed.lab.emulated.command import ask_keeper
+from testbed.lab.emulated.host import UID
 from testbed.lab.emulated.shape import PYTHON
 from testbed.lab.inventory import load_inventory
 from testbed.lab.package import build_package
+from testbed.lab.ssh import open_shell
 from tests.support.labs import bounded, halted, inventory_file, sshds, using
 
 pytestmark = pytest.mark.root
@@ -57,8 +60,7 @@ def _nothing(lab: Path) -> Iterator[None]:
 def _scripted(lab: Path, text: str) -> Iterator[None]:
     """A script of the user on h2, which the inventory names as its Python."""
     inventory = load_inventory(lab)
-    with using(inventory, lab.parent / "unused") as (client, _):
-        shell = client.shell(inventory.hosts["h2"])
+    with open_shell(inventory, inventory.hosts["h2"]) as shell:
         shell.run(["sh", "-c", 'printf "#!/bin/sh\\n%s\\n" "$1" > "$2" && chmod 755 "$2"', "-", text, _SCRIPT])
         yield
         shell.run(["rm", _SCRIPT])
@@ -74,8 +76,7 @@ def _with_script(text: str) -> Callable[[Path], object]:
 @contextmanager
 def _full_disk(lab: Path) -> Iterator[None]:
     inventory = load_inventory(lab)
-    with using(inventory, lab.parent / "unused") as (client, _):
-        shell = client.shell(inventory.hosts["h2"])
+    with open_shell(inventory, inventory.hosts["h2"]) as shell:
         free = int(shell.run(["df", "-P", "-k", "/run/ina-lab"]).text.split()[-3])
         shell.run(["fallocate", "-l", str((free - 512) * 1024), "/run/ina-lab/filler"])
         try:
@@ -229,4 +230,10 @@ def test_a_host_with_another_version_of_the_package(
 
 def test_sshds_of_a_host_are_found(ready_lab: Path) -> None:
     """What the tests of silent hosts and broken connections lean on."""
-    assert {len(sshds(ready_lab, host)) for host in ask_keeper(ready_lab.parent, {"op": "status"})["pids"]} == {1}
+    hosts, deadline = ask_keeper(ready_lab.parent, {"op": "status"})["pids"], time.monotonic() + 60
+    while {len(sshds(ready_lab, host)) for host in hosts} != {1}:  # connections of before end when they end
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    inventory = load_inventory(ready_lab)
+    with open_shell(inventory, inventory.hosts["h2"]):
+        assert len(sshds(ready_lab, "h2", UID)) == 1

@@ -287,20 +287,20 @@ def test_a_run_that_was_killed_is_no_obstacle(run_lab: Path, tmp_path: Path, sta
 
 @pytest.mark.slow
 def test_ssh_connections_that_drop_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
-    """The host goes on, and its worker; who comes back by a new connection ends it."""
-    seen: list[LabStep] = []
+    """The host goes on, and its worker; a new connection finds both."""
+    killed: list[int] = []
 
     def tell(step: LabStep) -> None:
-        seen.append(step)
-        if step.step == "go" and step.host == "h2":
+        if step.step in ("prepare", "go") and step.host == "h2":
             for pid in sshds(run_lab, "h2", UID):
+                killed.append(pid)
                 os.kill(pid, signal.SIGKILL)
 
     world = LabWorld(load_inventory(run_lab), tell, state=state)
-    with bounded(), pytest.raises(LabError, match="h2: the connection ended during `status`") as told:
-        run_scenario(_scenario(), tmp_path / "run", world=world)
-    assert told.value.exit_code == 75
-    assert {step.host for step in seen if step.step == "release" and step.verdict == "done"} == {"h1", "h2", "f1"}
+    with bounded():
+        result = run_scenario(_scenario(), tmp_path / "run", world=world)
+    assert len(killed) == 2
+    assert (result.document["verdict"], len(_sums(result))) == ("pass", 4)
     assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
 
 
