@@ -1,4 +1,4 @@
-"""`tb replay RUN_DIR`: the same scenario and seed again, and what differs from the first time."""
+"""`tb replay RUN_DIR`: the same scenario and seed again, here or in another world, and what differs from the first time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from testbed.history import Record, read_history
 from testbed.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import load_scenario
+from testbed.worlds.base import World
 from workloads.wire import OPCODES
 
 __all__ = ["Comparison", "compare", "replay"]
@@ -31,15 +32,24 @@ class Comparison:
         return 1 if self.differences else self.result.exit_code
 
 
-def replay(run_dir: Path, out: Path | None = None, observer: Observer | None = None) -> Comparison:
-    """Raises ScenarioError when `run_dir` is no finished run."""
+def replay(
+    run_dir: Path,
+    out: Path | None = None,
+    observer: Observer | None = None,
+    world: str | None = None,
+    realised: World | None = None,
+) -> Comparison:
+    """`world`: another one than that of the run; `realised`: it, where its name does not say all. Raises ScenarioError when
+    `run_dir` is no finished run."""
     before = read_result(run_dir)
-    scenario = load_scenario(str(run_dir / "scenario.yaml"))
-    result = run_scenario(scenario, out, observer=observer)
-    return compare(before["verdict"], list(read_history(run_dir / "history.jsonl")), result, scenario.world)
+    scenario = load_scenario(str(run_dir / "scenario.yaml"), world=world)
+    result = run_scenario(scenario, out, observer=observer, world=realised)
+    same = scenario.world if scenario.world == before["world"] else ""
+    return compare(before["verdict"], list(read_history(run_dir / "history.jsonl")), result, same)
 
 
 def compare(verdict: str, history: list[Record], result: RunResult, world: str) -> Comparison:
+    """`world`: of both runs; empty when they are of two."""
     differences: list[str] = []
     # Both from their files: JSON knows no tuples.
     fresh = list(read_history(result.run_dir / "history.jsonl"))

@@ -86,9 +86,9 @@ class EmulatedCard:
         self._max_slots = max_slots
         self.registers = RegisterFile(fixed, self._on_write, self._on_refused)
         self._slot = LoadSlot(self.registers, load_ns)
-        self._data = DataPorts(self.faults.get(StopsPassing))
         self._events: deque[Event] = deque()
         self._struck: set[type[CardFault]] = set()
+        self._data = DataPorts(self.faults, self._strike)
         self._boots = self._words_read = self._accesses = self._garbled = 0
         self._configured = self._running = False
         self._now = 0
@@ -238,7 +238,7 @@ class EmulatedCard:
 
     def _forget(self) -> None:
         self._running = self._configured = False
-        self._data = DataPorts(self.faults.get(StopsPassing))
+        self._data = DataPorts(self.faults, self._strike)
         self.registers.active, self.registers.active_check = {}, 0
         self.registers.discard()
         self.registers.set("APPLIED", 0)

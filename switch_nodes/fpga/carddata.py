@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.fpga.faults import CardFault, StopsPassing
+from switch_nodes.fpga.faults import CardFault, StopsPassing, WrongPsn, WrongSum
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.program import ProgramBase, SwitchProgram
+from workloads.collectives.ina_header import INA_HEADER_BYTES
 from workloads.machine import BatchMachine, Buffer, FrameBatch
+from workloads.wire import OPCODES, decode_packet, encode_packet, psn_add, replace_payload
 
 __all__ = ["DataPorts"]
 
@@ -17,11 +19,14 @@ _NO_QPN = 0xFFFFFFFF
 
 
 class DataPorts:
-    """Whether the card runs is said with every call. `fault`: after how many frames nothing passes any more."""
+    """Whether the card runs is said with every call. `faults`: those of the data path; `strike` hears of one in what leaves."""
 
-    def __init__(self, fault: CardFault | None) -> None:
+    def __init__(self, faults: Mapping[type[CardFault], CardFault], strike: Callable[[type[CardFault]], None]) -> None:
         self.program: SwitchProgram | None = None
+        fault = faults.get(StopsPassing)
         self._fault = fault if isinstance(fault, StopsPassing) else None
+        self._spoils = [found for found in faults.values() if isinstance(found, WrongSum | WrongPsn)]
+        self._strike, self._sums = strike, 0
         self._counters = {"frames_in": 0, "frames_out": 0, "not_running": 0}
         self._before: dict[str, int] = {}
         """what earlier programs counted"""
@@ -84,12 +89,12 @@ class DataPorts:
         if running and self.program is not None:
             for port, frame in self.program.frames_to_send(now):
                 self._counters["frames_out"] += 1
-                yield port, frame
+                yield port, self._spoilt(frame) if self._spoils else frame
 
     def fill(self, batch: FrameBatch, now: int, running: bool) -> None:
         before = batch.count
         fast = self._fast
-        if running and fast is not None:
+        if running and fast is not None and not self._spoils:
             fast.fill_batch(batch, now)
             self._counters["frames_out"] += batch.count - before
             return
@@ -98,6 +103,21 @@ class DataPorts:
                 batch.append(port, frame)
                 if batch.count >= batch.capacity:
                     return
+
+    def _spoilt(self, frame: Buffer) -> Buffer:
+        packet = decode_packet(frame)
+        info = OPCODES.get(packet.bth.opcode) if packet is not None else None
+        if packet is None or info is None or not info.is_request or len(packet.payload) <= INA_HEADER_BYTES:
+            return frame
+        self._sums += 1
+        for fault in self._spoils:
+            if self._sums == fault.after + 1:
+                self._strike(type(fault))
+                if isinstance(fault, WrongPsn):
+                    return encode_packet(replace(packet, bth=replace(packet.bth, psn=psn_add(packet.bth.psn, 1))))
+                last = len(packet.payload) - 1
+                return replace_payload(frame, bytes((packet.payload[last] ^ 1,)), last)
+        return frame
 
     def timer(self, running: bool) -> int | None:
         return self.program.get_timer() if running and self.program is not None else None

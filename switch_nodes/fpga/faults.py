@@ -14,6 +14,8 @@ __all__ = [
     "ProgrammingFails",
     "StopsPassing",
     "WrongBitstream",
+    "WrongPsn",
+    "WrongSum",
     "fault_words",
     "parse_fault",
 ]
@@ -60,7 +62,23 @@ class GarbageReads:
     """words that are wrong; None: all from then on"""
 
 
-CardFault = WrongBitstream | ProgrammingFails | AgentDies | StopsPassing | GarbageReads
+@dataclass(frozen=True, slots=True)
+class WrongSum:
+    """One bit of one element of one sum is turned round; its iCRC is right for it."""
+
+    after: int = 0
+    """sums that leave right before"""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongPsn:
+    """One sum leaves under the next PSN; its iCRC is right for it."""
+
+    after: int = 0
+    """sums that leave right before"""
+
+
+CardFault = WrongBitstream | ProgrammingFails | AgentDies | StopsPassing | GarbageReads | WrongSum | WrongPsn
 _WORDS: dict[str, tuple[Callable[..., CardFault], str]] = {
     "wrong-bitstream": (WrongBitstream, ""),
     "programming-fails": (ProgrammingFails, "after_pages"),
@@ -68,6 +86,8 @@ _WORDS: dict[str, tuple[Callable[..., CardFault], str]] = {
     "stops-passing": (StopsPassing, "after_frames"),
     "garbage-reads": (GarbageReads, "after"),
     "noisy-reads": (GarbageReads, "after"),
+    "wrong-sum": (WrongSum, "after"),
+    "wrong-psn": (WrongPsn, "after"),
 }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from switch_nodes.config import LeafLinks, SwitchConfig
 from switch_nodes.fpga.conversion import words_of
+from switch_nodes.fpga.faults import parse_fault
 from switch_nodes.fpga.golden import Output, TimedFrame, compare, describe, play, reference_outputs, sums_in
 from switch_nodes.fpga.program import create_card
 from switch_nodes.fpga.regmap import REGISTERS
@@ -36,8 +37,13 @@ def run_golden(args: argparse.Namespace) -> int:
             raise ScenarioError(
                 "leads nowhere without a card", file="tb card golden", key="--port", allowed="with --card"
             )
-        found = play(create_card(replace(config, program="fpga")), inputs)
+        faults = [parse_fault(fault) for fault in args.faults]
+        found = play(create_card(replace(config, program="fpga"), faults), inputs)
     else:
+        if args.faults:
+            raise ScenarioError(
+                "a real card has its own", file="tb card golden", key="--fault", allowed="without --card"
+            )
         where = args.card
         found, strangers, stalled = _through_ports(args, config, inputs, expected)
     if args.out is not None:

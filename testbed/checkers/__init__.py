@@ -4,6 +4,7 @@ them, because a slow machine says nothing about correctness."""
 from __future__ import annotations
 
 from testbed.checkers.bit_exact import bit_exact
+from testbed.checkers.card import counted_once, counted_slots
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
 from testbed.checkers.credit import WITH_CREDIT, credit_bound
@@ -20,6 +21,7 @@ from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
 from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
+from testbed.verdict import CheckResult
 
 __all__ = [
     "Check",
@@ -41,9 +43,15 @@ def _served(context: CheckContext) -> bool:
     return bool(context.plan.servers) or any(switch.jobs for switch in context.plan.switches)
 
 
-def _by_contract(messages: Check, jobs: Check) -> Check:
-    """The judge that understands what the switches of this run tell."""
-    return lambda context: (jobs if _served(context) else messages)(context)
+def _by_contract(messages: Check, jobs: Check, card: Check | None = None) -> Check:
+    """The judge that understands what the switches of this run tell. `card`: of one that tells counters only."""
+
+    def check(context: CheckContext) -> CheckResult:
+        if card is not None and context.events("CardCounted"):
+            return card(context)
+        return (jobs if _served(context) else messages)(context)
+
+    return check
 
 
 def _without_aggregation(context: CheckContext) -> str | None:
@@ -64,7 +72,7 @@ register_checker(
 )
 register_checker(
     "exactly_once",
-    _by_contract(exactly_once, blocks_once),
+    _by_contract(exactly_once, blocks_once, counted_once),
     proves="every packet of every rank entered its sum exactly once",
     skip=_without_aggregation,
 )
@@ -81,7 +89,7 @@ register_checker(
 )
 register_checker(
     "slots_private",
-    _by_contract(slots_private, memory_private),
+    _by_contract(slots_private, memory_private, counted_slots),
     proves="no slot served two jobs",
     skip=_without_aggregation,
 )

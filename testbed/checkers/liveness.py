@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from testbed.checkers.card import counted_left
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import MessageLayout, message_layout
 from testbed.history import Record
@@ -37,6 +38,8 @@ def liveness(context: CheckContext) -> CheckResult:
             f"{first['node']} was the first to start the job anew ({first['reason']})"
         )
         return CheckResult("liveness", Verdict.PASS, detail)
+    if context.events("CardCounted"):
+        return counted_left(context)
     slots = context.events("SlotsAtEnd")
     left = [f"{record['node']}, ring {record['ring_id']}: {record['open']} slots" for record in slots if record["open"]]
     if left:

@@ -13,6 +13,7 @@ from testbed.checkers.messages import MessageLayout, ring_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.rules_switch import Connection, SwitchRules
+from testbed.checkers.transparency_hosts import transparency_at_hosts
 from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
 from testbed.plan.rings import PlannedRing
@@ -37,9 +38,14 @@ def transparency(context: CheckContext) -> CheckResult:
     What a switch may do to packets is judged at every switch; what hosts may do, at the switches that they hang on."""
     if not context.captures:
         return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
+    captures = [FileCapture(found) if isinstance(found, Path) else found for found in context.captures]
+    if {capture.switch for capture in captures} <= set(context.workers):
+        try:
+            return transparency_at_hosts(context, captures)
+        except (OSError, ValueError) as error:
+            return CheckResult("transparency", Verdict.UNKNOWN, f"a capture cannot be read: {error}")
     violations, judged = Violations(), [0, 0, 0]
-    for found in context.captures:
-        capture = FileCapture(found) if isinstance(found, Path) else found
+    for capture in captures:
         try:
             judge = _CaptureJudge(context, violations, capture.switch)
             judge.run(capture)

@@ -19,6 +19,8 @@ _ADDRESS = "udp:HOST:PORT, unix:PATH (an agent), or bar:FILE (a PCIe BAR, as /sy
 
 
 def configure_card(parser: argparse.ArgumentParser) -> None:
+    from switch_nodes.fpga.faults import fault_words
+
     parser.epilog = """\
 examples:
   ./tb card bitstream --out netreduce.bit
@@ -65,7 +67,7 @@ examples:
         action="append",
         default=[],
         metavar="FAULT",
-        help="what is wrong with it: wrong-bitstream, programming-fails:N, agent-dies:N, stops-passing:N, garbage-reads:N, noisy-reads:N",
+        help=f"what is wrong with it: {', '.join(fault_words())}",
     )
     bitstream = add("bitstream", "write the reference bitstream of the emulated card", card=False)
     bitstream.add_argument("--out", type=Path, required=True, metavar="FILE")
@@ -98,6 +100,10 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
         metavar="IFACE",
         help="interface here that leads to data port 0, then 1, ...; with --card",
     )
+    child.add_argument(
+        "--fault", dest="faults", action="append", default=[], metavar="FAULT",
+        help="without --card: what is wrong with the emulated card, as wrong-sum:N or wrong-psn:N",
+    )  # fmt: skip
     child.add_argument("--frames", type=int, metavar="N", help="only the first N")
     child.add_argument(
         "--patience", type=_duration, default=1_000_000_000, metavar="TIME", help="for a frame that must come out (1s)"

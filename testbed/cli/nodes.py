@@ -32,8 +32,12 @@ from workloads.machine import Event, event_record
 
 if TYPE_CHECKING:
     from testbed.cli.datagramnode import DatagramConfig
+    from testbed.report.capture import BoundedTap
 
 __all__ = ["configure_switch", "configure_worker", "drive", "run_switch", "run_worker"]
+
+_CAPTURE_BYTES = 200_000_000
+"""less than what an agent lets a process write, and than what is collected of one file"""
 
 
 def configure_switch(parser: argparse.ArgumentParser) -> None:
@@ -159,6 +163,12 @@ device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tel
         help="say on stdout when ready, start when a line comes on stdin, end when stdin does",
     )  # fmt: skip
     parser.add_argument(
+        "--capture",
+        type=Path,
+        metavar="FILE",
+        help="with --port: what the interface sends and gets, as pcapng (200 MB at most)",
+    )
+    parser.add_argument(
         "--linger", type=_linger, default=2_000_000_000, metavar="TIME", help="answer peers that long when done (2s)"
     )
 
@@ -180,6 +190,8 @@ def run_worker(args: argparse.Namespace) -> int:
         require_raw_sockets("worker")
     elif args.exchange is None:
         raise ScenarioError("is missing", file="tb worker", key="--exchange", allowed="a folder, with --device")
+    if args.capture is not None and args.port is None:
+        raise ScenarioError("an RDMA device shows no frames", file="tb worker", key="--capture", allowed="with --port")
     from testbed.cli.verbsnode import run_device_worker, true_names
     from workloads.fallback import create_worker
     from workloads.gradients import create_source
@@ -206,7 +218,9 @@ def run_worker(args: argparse.Namespace) -> int:
         config = true_names(config, exchange, dataclasses.asdict(planned_names(config)))
         exchange.publish("connected", {})
     told = exchange
-    return _drive_worker(create_worker(config), args, lambda: told.publish("done", {}) if told is not None else None)
+    return _drive_worker(
+        create_worker(config), config.name, args, lambda: told.publish("done", {}) if told is not None else None
+    )
 
 
 def _run_datagram_worker(config: DatagramConfig, args: argparse.Namespace) -> int:
@@ -219,11 +233,13 @@ def _run_datagram_worker(config: DatagramConfig, args: argparse.Namespace) -> in
     require_raw_sockets("worker")
     from workloads.hosts import create_host
 
-    return _drive_worker(create_host(config), args)
+    return _drive_worker(create_host(config), config.name, args)
 
 
-def _drive_worker(machine: Any, args: argparse.Namespace, done: Callable[[], None] = lambda: None) -> int:
+def _drive_worker(machine: Any, name: str, args: argparse.Namespace, done: Callable[[], None] = lambda: None) -> int:
     """Until its job is over, and `--linger` longer. `done` is called once, when it is."""
+    from testbed.report.capture import BoundedTap
+
     done_at: list[int] = []
 
     def over(now: int) -> bool:
@@ -234,7 +250,8 @@ def _drive_worker(machine: Any, args: argparse.Namespace, done: Callable[[], Non
         done_at.append(now)
         return now - done_at[0] >= int(args.linger)
 
-    drive(machine, [args.port], backpressure=True, until=over, barrier=args.barrier)
+    tap = BoundedTap(args.capture, [f"{name}-{args.port}"], _CAPTURE_BYTES) if args.capture is not None else None
+    drive(machine, [args.port], backpressure=True, until=over, barrier=args.barrier, tap=tap)
     return 1 if machine.failed or not machine.finished else 0
 
 
@@ -254,6 +271,7 @@ def drive(
     barrier: bool = False,
     on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
     control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
+    tap: BoundedTap | None = None,
 ) -> None:
     """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
     are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens between two
@@ -277,7 +295,7 @@ def drive(
                     _tell(now, event)
             return until(now) or (barrier and _abandoned())
 
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = {"tap": tap} if tap is not None else {}
         if control is not None:
             more["control"], more["on_control"] = control(lambda: time.monotonic_ns() - origin)
         try:
@@ -298,6 +316,12 @@ def drive(
         if started is not None:
             _tell(time.monotonic_ns() - origin, started)
         plane.run(origin, until=over)
+    if tap is not None:
+        from testbed.worlds.events import CaptureCut
+
+        tap.close()
+        if tap.is_full:
+            _tell(time.monotonic_ns() - origin, CaptureCut(tap.limit_bytes))
     machine.finish(time.monotonic_ns() - origin)
     while (event := machine.next_event()) is not None:
         _tell(time.monotonic_ns() - origin, event)

@@ -164,8 +164,14 @@ def run_demo(args: argparse.Namespace) -> int:
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "examples:\n  sudo ./tb replay runs/latest\n"
+    parser.epilog = """\
+examples:
+  sudo ./tb replay runs/latest
+  ./tb replay runs/latest --world simulated        the same results in another world?
+"""
     parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="as runs/latest")
+    parser.add_argument("--world", help="emulated, simulated or lab (default: that of the run)")
+    parser.add_argument("--inventory", metavar="FILE", type=Path, help="of the lab, with --world lab")
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
 
 
@@ -177,12 +183,19 @@ def run_replay(args: argparse.Namespace) -> int:
         )
     from testbed.scenario import load_scenario
 
-    if load_scenario(str(scenario_file)).world == "emulated":
+    world = load_scenario(str(scenario_file), world=args.world).world
+    if world == "emulated":
         require_root(f"replay {args.run_dir}")
+    if args.inventory is not None and world != "lab":
+        raise ScenarioError(
+            "means nothing in this world", file="tb replay", key="--inventory", allowed="with --world lab"
+        )
     from testbed.replay import replay
 
     console = Console.of(args)
-    comparison = replay(args.run_dir, args.out, _observer(console))
+    args.card = None
+    realised = _lab_world(args) if world == "lab" else None
+    comparison = replay(args.run_dir, args.out, _observer(console), args.world, realised)
     _show(comparison.result, console, False)
     for difference in comparison.differences:
         print(f"differs: {difference}")

@@ -9,13 +9,17 @@ from testbed.lab.agent.protocol import MAX_LINE, PROTOCOL, decode, encode
 from testbed.lab.ssh import Shell, tail
 from workloads.errors import LabError
 
-__all__ = ["AgentClient", "NoAgent"]
+__all__ = ["AgentClient", "ConnectionEnded", "NoAgent"]
 
 _PATIENCE_S = 15.0
 
 
 class NoAgent(LabError):
     """None runs there, or it is not installed."""
+
+
+class ConnectionEnded(LabError):
+    """The way to it broke; it may go on, and may have done what was asked."""
 
 
 class AgentClient:
@@ -76,7 +80,7 @@ class AgentClient:
         if status == 75:
             return NoAgent(self.host.name, f"{tail(said) or 'no agent runs'}; first: tb lab deploy")
         if status is None or status < 0:
-            return LabError(self.host.name, f"the connection ended during `{op}`", tail(said))
+            return ConnectionEnded(self.host.name, f"the connection ended during `{op}`", tail(said))
         return LabError(self.host.name, f"its agent ended during `{op}`", tail(said))
 
     def hello(self, version: str | None = None) -> dict[str, Any]:
@@ -84,9 +88,10 @@ class AgentClient:
         found = self.ask("hello")
         if not isinstance(found, dict) or found.get("protocol") != PROTOCOL:
             raise LabError(self.host.name, "its agent speaks another protocol; first: tb lab deploy")
-        if version is not None and found["version"] != version:
+        if version is not None and found.get("version") != version:
             raise LabError(
-                self.host.name, f"its agent is of version {found['version']}, here is {version}; first: tb lab deploy"
+                self.host.name,
+                f"its agent is of version {found.get('version')}, here is {version}; first: tb lab deploy",
             )
         return found
 

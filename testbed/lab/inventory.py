@@ -5,6 +5,7 @@ Secrets stand in an inventory by reference only. What looks like one is refused 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from workloads.errors import ScenarioError
 __all__ = ["load_inventory", "parse_inventory"]
 
 _SECRETS = ("password", "passphrase", "private_key", "secret", "token")
+_URL_WITH_SECRET = re.compile(r"://[^/\s]*@")
 _MAX_HOSTS = 256
 _WAYS_OF_KEYS = "one of agent: true, file: PATH, env: NAME"
 
@@ -84,6 +86,10 @@ class _Build:
                 self._refuse_secrets((*path, index), item)
         elif isinstance(value, str) and "PRIVATE KEY" in value:
             self.problems.add(path, "this is a private key", allowed=f"a reference to it: {_WAYS_OF_KEYS}")
+        elif isinstance(value, str) and _URL_WITH_SECRET.search(value):
+            self.problems.add(
+                path, "this URL holds a secret", allowed="one without; pip's own configuration can hold it"
+            )
 
     def _section(self, key: str) -> dict[str, Any]:
         value = self.data.get(key)
@@ -146,6 +152,7 @@ class _Build:
             base=keys.base.rstrip("/"),
             python=keys.python,
             packages=keys.packages,
+            pip_options=keys.pip_options,
             interfaces=interfaces,
             power=power,
             connect_timeout_s=keys.connect_timeout / 1e9,

@@ -62,6 +62,8 @@ class Host:
     python: str = "python3"
     packages: str = "pip"
     """pip: `deploy` installs requirements.txt; host: `python` has them already"""
+    pip_options: tuple[str, ...] = ()
+    """arguments of `pip install` there, as `--index-url` or `--find-links`"""
     interfaces: tuple[Interface, ...] = ()
     power: Power | None = None
     connect_timeout_s: float = 5.0

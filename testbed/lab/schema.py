@@ -90,6 +90,10 @@ class HostKeys(Section):
     base: Folder = "/var/lib/ina-lab"
     python: Program = "python3"
     packages: Annotated[str, choice(["pip", "host"])] = "pip"
+    pip_options: Annotated[
+        tuple[str, ...],
+        _words("not options of pip", "a list of arguments, as [--no-index, --find-links, /srv/wheels]", 0),
+    ] = ()
     interfaces: Any = None
     power: Any = None
     connect_timeout: DurationKey = 5_000_000_000

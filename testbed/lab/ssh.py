@@ -247,6 +247,8 @@ def _open(inventory: Inventory, host: Host, policy: Any, keys: Any) -> Shell:
                         host.name,
                         f"its host key is not in {inventory.known_hosts}; see it and record it: tb lab trust {host.name}",
                     ) from None
+                if "No authentication methods" in str(error):
+                    raise LabError(host.name, "its key is in an SSH agent, but that holds none (ssh-add -l)") from None
                 raise limit.error(error) from error
             except (OSError, EOFError) as error:
                 raise limit.error(error) from error

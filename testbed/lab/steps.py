@@ -21,7 +21,7 @@ from testbed.lab.lab import Done, Lab
 from testbed.lab.model import Card, Host
 from testbed.lab.package import Package, build_package
 from testbed.lab.ssh import tail
-from testbed.lab.transfer import local_name, receive, send
+from testbed.lab.transfer import MAX_FILE, local_name, receive, send
 from workloads.errors import LabError
 
 __all__ = [
@@ -47,6 +47,11 @@ __all__ = [
 
 MAX_RUN_BYTES = 1 << 30
 """that `collect` fetches of one host"""
+_MAX_FILES = 1000
+"""of a run on one host"""
+_COLLECT_S = 300.0
+"""for all files of a run on one host"""
+_FACTS_S = 20.0
 _POWER_PATIENCE_S = 60.0
 _Act = Callable[[Host], Done]
 
@@ -62,8 +67,9 @@ def check(lab: Lab, *, needs_version: bool = True) -> _Act:
     def act(host: Host) -> Done:
         shell = lab.shell(host)
         devices = [interface.device for interface in host.interfaces]
+        limit = min(_FACTS_S, host.command_timeout_s)
         sent = time.time()
-        text = shell.run([host.python, "-", host.base, *devices], stdin=_script("facts.py"), timeout_s=20.0).text
+        text = shell.run([host.python, "-", host.base, *devices], stdin=_script("facts.py"), timeout_s=limit).text
         came = time.time()
         try:
             facts = json.loads(text)
@@ -102,7 +108,7 @@ def deploy(lab: Lab, package: Package | None = None) -> _Act:
             limit = 600.0 if host.packages == "pip" else host.command_timeout_s
             try:
                 said = shell.run(
-                    [host.python, "-", host.base, package.version, host.packages],
+                    [host.python, "-", host.base, package.version, host.packages, *host.pip_options],
                     stdin=_script("install.py"), timeout_s=limit,
                 ).text.strip()  # fmt: skip
             finally:
@@ -247,24 +253,44 @@ def reset(lab: Lab, card: Card) -> _Act:
 
 
 def collect(lab: Lab, run: str, folder: Path) -> _Act:
-    """Files of a run, into FOLDER/HOST-NAME; at most 256 MiB each and 1 GiB per host."""
+    """Files of a run, into FOLDER/HOST-NAME; at most 256 MiB each, 1 GiB, 1000 files and 300 s per host, whatever the host says
+    about them."""
 
     def act(host: Host) -> Done:
-        entries = lab.agent(host).ask("files", run=run, timeout_s=60.0)
-        whole = sum(int(entry["size"]) for entry in entries)
-        if whole > MAX_RUN_BYTES:
-            raise LabError(host.name, f"run {run} left {whole} bytes; allowed: {MAX_RUN_BYTES}")
+        entries = _listing(host, lab.agent(host).ask("files", run=run, timeout_s=60.0))
+        deadline, left = time.monotonic() + _COLLECT_S, MAX_RUN_BYTES
+        if sum(size for _, size, _ in entries) > left:
+            raise LabError(host.name, f"run {run} left more than {left} bytes")
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
-        for entry in entries:
-            name = local_name(host.name, entry["name"])
+        for name, _, sha256 in entries:
             target = folder / f"{host.name}-{name}"
             target.unlink(missing_ok=True)
-            receive(lab.shell(host), f"{host.base}/runs/{run}/{name}", target, sha256=entry["sha256"])
+            limit_s = max(0.1, min(60.0, deadline - time.monotonic()))
+            left -= receive(
+                lab.shell(host), f"{host.base}/runs/{run}/{name}", target, sha256=sha256,
+                most=min(MAX_FILE, left), timeout_s=limit_s,
+            )  # fmt: skip
             paths.append(target)
-        return Done(paths, f"{len(paths)} files, {whole} bytes")
+        return Done(paths, f"{len(paths)} files, {MAX_RUN_BYTES - left} bytes")
 
     return act
+
+
+def _listing(host: Host, entries: Any) -> list[tuple[str, int, str]]:
+    """(name, size, SHA-256) as the host told them. Raises LabError for what is no such thing."""
+    if not isinstance(entries, list) or len(entries) > _MAX_FILES:
+        raise LabError(host.name, f"does not tell the files of a run, or more than {_MAX_FILES} of them")
+    found = []
+    for entry in entries:
+        if not isinstance(entry, dict):
+            raise LabError(host.name, "does not tell the files of a run")
+        name = local_name(host.name, entry.get("name"))
+        size, sha256 = entry.get("size"), entry.get("sha256")
+        if not isinstance(size, int) or size < 0 or not isinstance(sha256, str):
+            raise LabError(host.name, f"does not tell size and hash of {name}")
+        found.append((name, size, sha256))
+    return found
 
 
 def power_cycle(lab: Lab) -> _Act:
@@ -313,7 +339,7 @@ def asked(lab: Lab, op: str, **fields: Any) -> _Act:
 
 
 def on_card(lab: Lab, card: Card, verb: str, **fields: Any) -> _Act:
-    """configure, start, stop, counters, state: what the driver does with a card that is leased to us."""
+    """configure, configuration, start, stop, counters, state: what the driver does with a card that is leased to us."""
 
     def act(host: Host) -> Done:
         token = lab.owner.token(host.name, card_resource(card.name))

@@ -9,12 +9,13 @@ import sys
 from typing import Any
 
 from testbed.lab.ssh import Shell
+from workloads.errors import LabError
 
 __all__ = ["interact"]
 
 
 def interact(shell: Shell) -> int:
-    """Until the shell there ends, or stdin does; its exit status."""
+    """Until the shell there ends, or stdin does; its exit status. Raises LabError when the connection ends before."""
     channel = shell.connection.transport.open_session(timeout=shell.host.connect_timeout_s)
     tty = os.isatty(0)
     if tty:
@@ -23,16 +24,22 @@ def interact(shell: Shell) -> int:
     channel.invoke_shell() if tty else channel.exec_command("sh")
     if not tty:
         channel.set_combine_stderr(True)
-        return _copy(channel)
+        return _ended(shell, _copy(channel))
     import termios
     import tty as terminal
 
     before = termios.tcgetattr(0)
     try:
         terminal.setraw(0)
-        return _copy(channel)
+        return _ended(shell, _copy(channel))
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+def _ended(shell: Shell, status: int) -> int:
+    if status < 0:
+        raise LabError(shell.host.name, "the connection ended")
+    return status
 
 
 def _copy(channel: Any) -> int:

@@ -23,10 +23,12 @@ from testbed.report.pcapng import (
 )
 from workloads.machine import Buffer, FrameBatch
 
-__all__ = ["DROPPED", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
+__all__ = ["DROPPED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
 
 DROPPED = "dropped: "
 """how the comment of a frame starts that a fault took away; the fault's reason follows"""
+_BLOCK_BYTES = 64
+"""of a block at most, beside its frame and without a comment"""
 
 
 class PcapngTap:
@@ -55,6 +57,24 @@ class PcapngTap:
 
     def close(self) -> None:
         self._file.close()
+
+
+class BoundedTap(PcapngTap):
+    """As PcapngTap, until the file has so many bytes: what comes later is not recorded, and `is_full` says so."""
+
+    def __init__(self, path: Path, interfaces: Sequence[str], limit_bytes: int) -> None:
+        super().__init__(path, interfaces)
+        self.limit_bytes, self.is_full = limit_bytes, False
+        self._left = limit_bytes - path.stat().st_size
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        self._left -= sum(batch.lengths[start:stop].tolist()) + _BLOCK_BYTES * (stop - start)
+        self.is_full = self.is_full or self._left < 0
+        if not self.is_full:
+            super().record(batch, start, stop, now, outgoing)
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        """No fault is at a host."""
 
 
 class MemoryTap:

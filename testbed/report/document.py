@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
@@ -21,15 +22,17 @@ SCHEMA_VERSION = 1
 
 def judge(context: CheckContext, facts: RunFacts, *, world: str, replay: str) -> dict[str, Any]:
     """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats the
-    run; `facts.skipped` holds `check: reason` for what the world could not supply."""
+    run; `facts.skipped` holds `check: reason` for what the world could not supply, `facts.partial` likewise what of a check
+    that was made it could not see."""
     fidelity = judge_fidelity(context)
     checked = run_checks(context)
-    impossible = [Skipped(*(part.strip() for part in text.partition(":")[::2])) for text in facts.skipped]
+    impossible, seen_partly = _reasons(facts.skipped), _reasons(facts.partial)
     names = {item.name for item in impossible}
     checked = Checked(
         tuple(result for result in checked.results if result.name not in names),
         (*(item for item in checked.skipped if item.name not in names), *impossible),
     )
+    made = {result.name for result in checked.results}
     return document(
         plan=context.plan,
         checked=checked,
@@ -39,7 +42,13 @@ def judge(context: CheckContext, facts: RunFacts, *, world: str, replay: str) ->
         environment=facts.environment,
         world=world,
         replay=replay,
+        not_seen=(*impossible, *(item for item in seen_partly if item.name in made)),
     )
+
+
+def _reasons(texts: Iterable[str]) -> list[Skipped]:
+    """Of `check: reason`."""
+    return [Skipped(*(part.strip() for part in text.partition(":")[::2])) for text in texts]
 
 
 def document(
@@ -52,8 +61,10 @@ def document(
     environment: dict[str, str],
     world: str,
     replay: str,
+    not_seen: Sequence[Skipped] = (),
 ) -> dict[str, Any]:
-    """JSON values only; numbers that JSON has no word for (NaN, infinities) become null."""
+    """`not_seen`: what the world could not show to the checkers; the verdict is that of what they saw. JSON values only; numbers that
+    JSON has no word for (NaN, infinities) become null."""
     scenario = plan.scenario
     result = {
         "schema": SCHEMA_VERSION,
@@ -68,6 +79,7 @@ def document(
         "replay": replay,
         "checks": [_check(result) for result in checked.results],
         "skipped": [{"name": item.name, "reason": item.reason} for item in checked.skipped],
+        "not_seen": [{"name": item.name, "reason": item.reason} for item in not_seen],
         "faults": faults,
         "metrics": metrics,
         "fidelity": {

@@ -174,6 +174,7 @@ def _tenants(result: dict[str, Any]) -> list[Line]:
 
 def _checks(result: dict[str, Any]) -> list[Line]:
     lines = [Line(""), Line("Checks", "head")]
+    unseen = _unseen(result)
     names = [item["name"] for item in (*result["checks"], *result["skipped"])]
     width = max((len(name) for name in names), default=0) + 11
     for check in result["checks"]:
@@ -182,8 +183,17 @@ def _checks(result: dict[str, Any]) -> list[Line]:
         if check["verdict"] != "pass":
             shown = [text for text in check["evidence"] if text not in check["detail"]]
             lines += [Line(text, "dim", 4 + width) for text in shown[:6]]
+        lines += [Line(f"not seen: {text}", "unknown", 4 + width) for text in unseen.get(check["name"], ())]
     lines += [Line(item["reason"], "skipped", 2, f"{'SKIPPED':9}{item['name']}", width) for item in result["skipped"]]
     return lines
+
+
+def _unseen(result: dict[str, Any]) -> dict[str, list[str]]:
+    """What the world could not show to the checkers, by check."""
+    found: dict[str, list[str]] = {}
+    for item in result.get("not_seen", ()):
+        found.setdefault(item["name"], []).append(item["reason"])
+    return found
 
 
 _MEANING = {
@@ -202,6 +212,8 @@ def _verdict(result: dict[str, Any]) -> list[Line]:
     failed = [check["name"] for check in result["checks"] if check["verdict"] == verdict]
     if verdict != "pass" and failed:
         meaning += f" ({', '.join(failed)})"
+    if unseen := _unseen(result):
+        meaning += f"; this world shows only a part of: {', '.join(unseen)}"
     lines = [Line(""), Line(meaning, verdict, 0, f"Verdict: {verdict.upper()}", 18)]
     if verdict != "pass":
         if verdict == result["expect"]:

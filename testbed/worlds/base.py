@@ -23,6 +23,8 @@ class RunFacts:
     """kernel, versions, backends that were used"""
     skipped: tuple[str, ...] = ()
     """checks that could not run, with the reason"""
+    partial: tuple[str, ...] = ()
+    """checks that saw less than they see elsewhere, with what they did not see"""
     plan: Plan | None = None
     """as it ran, where devices chose names that the plan could not know; None: as it was"""
 

@@ -9,7 +9,9 @@ from workloads.machine import Event
 __all__ = [
     "BarrierPassed",
     "BarrierReached",
+    "CaptureCut",
     "CaptureLost",
+    "CardCounted",
     "LeftoversFound",
     "NodeExited",
     "NodeStarted",
@@ -105,6 +107,23 @@ class CaptureLost(Event):
 
     drops: int
     """frames that the kernel had no room for"""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureCut(Event):
+    """The capture at a host's interface reached its limit: what came later is not in it."""
+
+    limit_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardCounted(Event):
+    """What the registers of a card say that tells no trace, read when it was stopped."""
+
+    counters: dict[str, int]
+    """of one moment, since the reset before the run"""
+    rings: tuple[tuple[int, int, int, int], ...]
+    """what is active: (ring id, members, L, N) of each ring"""
 
 
 @dataclass(frozen=True, slots=True)

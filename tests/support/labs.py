@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -62,6 +63,75 @@ def changed(inventory: Path, *changes: tuple[str, str]) -> Inventory:
         assert old in text, old
         text = text.replace(old, new)
     return parse_inventory(text, "lab.yaml", inventory.parent)
+
+
+def inventory_file(inventory: Path, folder: Path, *changes: tuple[str, str]) -> Path:
+    """As `changed`, as a file of its own in `folder`, with its own known_hosts."""
+    text = inventory.read_text(encoding="utf-8")
+    known, here = folder / "known_hosts", inventory.parent
+    known.write_text((here / "known_hosts").read_text(encoding="utf-8"), encoding="utf-8")
+    for old, new in (
+        *changes, ("known_hosts: known_hosts", f"known_hosts: {known}"), ("{file: id_ed25519}", f"{{file: {here}/id_ed25519}}"),
+    ):  # fmt: skip
+        assert old in text, old
+        text = text.replace(old, new)
+    text = text.replace("bitstream: card.bit", f"bitstream: {here}/card.bit")
+    path = folder / "lab.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def sshds(lab: Path, host: str, uid: int = 0) -> list[int]:
+    """Process numbers of the sshds of an emulated host that run as `uid`: 0 the one that listens (and its privileged
+    children), the lab's user the sessions."""
+    from testbed.lab.emulated.command import ask_keeper
+
+    own = os.readlink(f"/proc/{ask_keeper(lab.parent, {'op': 'status'})['pids'][host]}/ns/net")
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if (
+                entry.name.isdigit()
+                and (entry / "comm").read_text().startswith("sshd")
+                and os.readlink(entry / "ns" / "net") == own
+                and entry.stat().st_uid == uid
+            ):
+                found.append(int(entry.name))
+    return sorted(found)
+
+
+@contextmanager
+def halted(lab: Path, host: str) -> Iterator[Callable[[], None]]:
+    """The host takes connections and says nothing, until what this gives is called."""
+    pids = sshds(lab, host)
+    assert pids, host
+
+    def go_on() -> None:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield go_on
+    finally:
+        go_on()
+
+
+@contextmanager
+def bounded(seconds: int = 150) -> Iterator[None]:
+    """What is inside ends by itself. The limit is for a hang, on the slowest machine, and no measure."""
+
+    def hangs(*_: object) -> None:
+        raise AssertionError(f"it still goes on after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class Seen:

@@ -10,6 +10,7 @@ from typing import Any
 
 from testbed.lab.agent.cards import CardBackend
 from testbed.lab.agent.protocol import Message, Refused
+from testbed.lab.agent.runs import checked_name
 
 __all__ = ["DriverBackend", "backends", "process_argv"]
 
@@ -54,6 +55,10 @@ class DriverBackend:
                 return self._driver.counters()
             case "state":
                 return _plain(self._driver.identity()) | _plain(self._driver.state())
+            case "configuration":
+                # (ring id, members, L, N) of each ring that is active
+                rings = self._driver.configuration().rings
+                return [[ring.ring_id, len(ring.members), ring.message_packets, ring.window_messages] for ring in rings]
             case "read":
                 return self._transport.read(int(fields["address"]), int(fields["size"])).hex()
             case "write":
@@ -96,4 +101,6 @@ def process_argv(message: Message) -> list[str]:
     device = message["device"]
     if not isinstance(device, str) or device.startswith("-"):
         raise Refused("not an interface")
-    return [sys.executable, "-P", "-m", "testbed", "worker", "--barrier", *_LINGER, "--port", device, "--config"]
+    capture = ["--capture", f"{checked_name(message['name'])}.pcapng"] if message.get("capture") else []
+    worker = [sys.executable, "-P", "-m", "testbed", "worker", "--barrier", *_LINGER]
+    return [*worker, *capture, "--port", device, "--config"]

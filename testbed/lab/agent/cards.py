@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from testbed.lab.agent.journal import read_json, write_json
 from testbed.lab.agent.protocol import Refused
-from workloads.errors import TestbedError
+from workloads.errors import LabError, TestbedError
 
 __all__ = ["CardBackend", "CardOwner", "bitstream_path"]
 
@@ -37,7 +37,7 @@ class CardBackend(Protocol):
         ...
 
     def act(self, verb: str, fields: Mapping[str, Any]) -> Any:
-        """configure, start, stop, counters, state, read, write; what comes back is JSON."""
+        """configure, configuration, start, stop, counters, state, read, write; what comes back is JSON."""
         ...
 
     def close(self) -> None: ...
@@ -126,7 +126,11 @@ class CardOwner:
             try:
                 with contextlib.closing(self._open()) as backend:
                     return backend.act(verb, fields)
-            except (TestbedError, OSError) as error:
+            except (LabError, OSError) as error:
+                # It, or the way to it, does what it should not: what it runs now, nobody knows until it is asked again.
+                self._note({**self._journal, "state": "unknown", "problem": str(error)})
+                raise Refused(f"card {self.name}: {verb}: {error}") from error
+            except TestbedError as error:
                 raise Refused(f"card {self.name}: {verb}: {error}") from error
 
     def _alone(self, what: str) -> _Alone:

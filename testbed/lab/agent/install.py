@@ -1,6 +1,8 @@
 """Unpacks a package that was sent and makes it the current one. Standard library only: it is sent to the host itself.
 
-    python3 - BASE VERSION pip|host < install.py          says `there` or `installed`; exit status 75 with the reason
+    python3 - BASE VERSION pip|host [OPTION OF PIP ...] < install.py
+
+Says `there` or `installed`; exit status 75 with the reason.
 
 Done again it does nothing; broken off at any moment it leaves what was current before.
 """
@@ -51,7 +53,7 @@ def _unpack(base: str, version: str) -> str:
     return fresh
 
 
-def _make_python(fresh: str, final: str, packages: str) -> None:
+def _make_python(fresh: str, final: str, packages: str, options: list[str]) -> None:
     """`bin/python`: this package with what it needs."""
     if packages == "host":
         os.makedirs(os.path.join(fresh, "bin"))
@@ -62,14 +64,15 @@ def _make_python(fresh: str, final: str, packages: str) -> None:
         return
     subprocess.run([sys.executable, "-m", "venv", fresh], check=True, stdin=subprocess.DEVNULL)
     python, pins = os.path.join(fresh, "bin", "python"), os.path.join(fresh, "src", "requirements.txt")
-    pip = [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "-c", pins, *_NEEDS]
+    pip = [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", *options]
+    pip += ["-c", pins, *_NEEDS]
     subprocess.run(pip, check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
     library = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     with open(os.path.join(fresh, "lib", library, "site-packages", "ina-testbed.pth"), "w", encoding="utf-8") as file:
         file.write(os.path.join(final, "src") + "\n")
 
 
-def main(base: str, version: str, packages: str) -> None:
+def main(base: str, version: str, packages: str, *options: str) -> None:
     folder, final = os.path.join(base, "deploy"), os.path.join(base, "deploy", version)
     os.makedirs(folder, mode=0o755, exist_ok=True)
     for name in os.listdir(folder):
@@ -78,7 +81,7 @@ def main(base: str, version: str, packages: str) -> None:
     said = "there"
     if not os.path.isdir(final):
         fresh = _unpack(base, version)
-        _make_python(fresh, final, packages)
+        _make_python(fresh, final, packages, list(options))
         probe = dict(os.environ, PYTHONPATH=os.path.join(fresh, "src"))
         python = sys.executable if packages == "host" else os.path.join(fresh, "bin", "python")
         subprocess.run([python, "-P", "-c", "import numpy, pydantic, yaml, testbed"], check=True, env=probe)
@@ -96,7 +99,7 @@ def main(base: str, version: str, packages: str) -> None:
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1], sys.argv[2], sys.argv[3])
+        main(*sys.argv[1:])
     except subprocess.CalledProcessError as error:
         _fail(f"`{' '.join(error.cmd[:6])}` ended with exit status {error.returncode}")
     except OSError as error:

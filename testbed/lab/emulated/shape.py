@@ -28,6 +28,8 @@ PYTHON = "/run/host/bin/python3"
 CARD, CARD_HOST = "fpga0", "f1"
 BITSTREAM = "card.bit"
 CARD_SOCKET, CARD_TRACE = "/run/ina-card/fpga0.sock", "/run/ina-card/fpga0"
+CONNECT_TIMEOUT = "20s"
+"""all hosts share this machine's processors, which may have other work"""
 _MANAGEMENT = "10.98.0."
 """addresses of a network that exists in namespaces of the lab only"""
 GATEWAY = 254
@@ -83,6 +85,7 @@ def inventory_text(shape: LabShape, namespace: str, power: list[str]) -> str:
         "  key: {file: id_ed25519}",
         f"  namespace: {namespace}",
         f"  base: {BASE}",
+        f"  connect_timeout: {CONNECT_TIMEOUT}",
         f"  python: {PYTHON}",
         "  packages: host",
         "hosts:",

@@ -15,11 +15,16 @@ from testbed.lab.model import Card, Host
 from testbed.lab.nodefile import dump_node_config
 from testbed.lab.transfer import receive
 from testbed.worlds.emulated.control import make_record
+from testbed.worlds.events import CardCounted
 from testbed.worlds.lab.gathering import read_lines, trace_records
 
 __all__ = ["configure_card", "tell_card"]
 
-_NO_TRACE = ("slots_private: the card tells no trace", "exactly_once: the card tells no trace")
+_NO_TRACE = (
+    "exactly_once: which packet entered which sum; the card tells counters and no trace",
+    "liveness: each slot at the end; the card tells counters and no trace",
+    "slots_private: how many slots were in use; the card tells its active rings and no trace",
+)
 
 
 def configure_card(lab: Lab, card: Card, switch: SwitchConfig) -> None:
@@ -38,12 +43,14 @@ def tell_card(
     tell: Callable[[Record], None],
     capture: Path | None,
 ) -> tuple[str, ...]:
-    """Records of a card that was stopped, as the node `switch`; its frames go to `capture`. Returns the checks that lack
-    something, each with the reason. Raises LabError."""
+    """Records of a card that was stopped, as the node `switch`; its frames go to `capture`. Returns what checkers
+    do not see of it, by check (RunFacts.partial). Raises LabError."""
     host = lab.inventory.hosts[card.host]
     if card.trace is None:
         counters = lab.do("counters", steps.counters(lab, card), [host])[host.name]
+        rings = lab.do("configuration", steps.on_card(lab, card, "configuration"), [host])[host.name]
         tell(make_record(0, switch, SwitchStatistics(counters)))
+        tell(make_record(0, switch, CardCounted(counters, tuple(map(tuple, rings)))))
         return _NO_TRACE
 
     def fetch(host: Host) -> steps.Done:

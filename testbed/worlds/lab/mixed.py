@@ -100,13 +100,13 @@ class MixedWorld:
                 plays.stop(lab, self._card.name)
                 if not origin:
                     raise InternalError("the emulated world did not tell when its traffic started")
-                skipped = tell_card(lab, self._card, switch.name, run_dir / "hosts", origin[0], on_record, None)
+                partial = tell_card(lab, self._card, switch.name, run_dir / "hosts", origin[0], on_record, None)
         environment = {
             **facts.environment,
             "lab": self._inventory.name,
             "card": f"{self._card.name} of {host.name}, by VXLAN",
         }
-        return RunFacts(facts.captures, environment, (*facts.skipped, *skipped), facts.plan)
+        return RunFacts(facts.captures, environment, facts.skipped, (*facts.partial, *partial), facts.plan)
 
     @contextmanager
     def _giving_back(self, lab: Lab, hosts: Sequence[Host]) -> Iterator[None]:

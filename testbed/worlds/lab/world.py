@@ -18,6 +18,7 @@ from playbooks.lab import plays
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
 from testbed.lab import steps
+from testbed.lab.client import ConnectionEnded
 from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
@@ -38,6 +39,7 @@ _READY_PATIENCE_S = 60.0
 _POLL_S = 0.2
 _GRACE_S = 5.0
 _LEASE_MARGIN_S = 300.0
+_AT_HOSTS = "transparency: rules 2 to 5 and 9, which need a capture at the switch; hosts captured, the card does not"
 
 
 class LabWorld:
@@ -89,7 +91,9 @@ class _Run:
         self._role = {host: name for name, (host, _) in seats.items()}
         """host of the lab -> host of the scenario"""
         self._id = f"{plan.scenario.name[:60]}-{plan.scenario.seed}-{secrets.token_hex(4)}"
-        self._skipped: list[str] = []
+        self._partial: list[str] = []
+        self._at_hosts = plan.scenario.capture and card.trace is None
+        """whether hosts capture, since the card does not"""
 
     def go(self, bitstream: bytes | None) -> RunFacts:
         plays.check(self._lab, self._hosts, needs_version=False)
@@ -103,7 +107,7 @@ class _Run:
             self._drive(limit_s)
             plays.stop(self._lab, self._card.name)
             self._collect()
-        return RunFacts(self._captures(), self._environment(), tuple(self._skipped), self._plan)
+        return RunFacts(self._captures(), self._environment(), partial=tuple(self._partial), plan=self._plan)
 
     @contextmanager
     def _giving_back(self) -> Iterator[None]:
@@ -164,6 +168,7 @@ class _Run:
                 kind="worker",
                 device=device,
                 config=config,
+                capture=self._at_hosts,
             )(host)
 
         self._lab.do("prepare", start, [host for host in self._workers if self._role[host.name] in configs])
@@ -181,12 +186,19 @@ class _Run:
 
     def _is_ready(self, host: Host) -> bool:
         """Raises LabError when the worker ended instead."""
-        role = self._role[host.name]
-        agent = self._lab.agent(host)
-        found = agent.ask("status", run=self._id)[role]
+        found = self._told(host, "status")
         if found["exit"] is not None:
             raise LabError(host.name, f"its worker ended with exit status {found['exit']}", found["errors"])
-        return bool(agent.ask("ready", run=self._id)[role])
+        return bool(self._told(host, "ready"))
+
+    def _told(self, host: Host, op: str) -> Any:
+        """What an agent says of its worker. Where the connection broke, by a new one: host and worker may well go on."""
+        try:
+            found = self._lab.agent(host).ask(op, run=self._id)
+        except ConnectionEnded:
+            self._lab.forget(host)
+            found = self._lab.agent(host).ask(op, run=self._id)
+        return found[self._role[host.name]]
 
     def _drive(self, limit_s: float) -> None:
         self._lab.do("go", steps.asked(self._lab, "go", run=self._id), self._workers)
@@ -196,7 +208,7 @@ class _Run:
         while running:
             self._check()
             for host in list(running):
-                found = self._lab.agent(host).ask("status", run=self._id)[self._role[host.name]]
+                found = self._told(host, "status")
                 if found["exit"] is not None or found["state"]:
                     self._exits[host.name] = found
                     running.remove(host)
@@ -233,6 +245,9 @@ class _Run:
             if history is None:
                 raise LabError(host, f"its worker left no history ({', '.join(path.name for path in paths)})")
             histories[host] = list(read_lines(history, host))
+            for path in paths:
+                if path.name == f"{host}-{role}.pcapng":
+                    path.replace(self._run_dir / f"{role}.pcapng")
         starts = [clock for records in histories.values() if (clock := clock_of(records)) is not None]
         if not starts:
             raise InternalError("no worker passed the barrier")
@@ -255,15 +270,13 @@ class _Run:
         (switch,) = self._plan.switches
         self._tell(NodeStarted(switch.name, "switch", "card"))
         capture = self._run_dir / f"{switch.name}.pcapng" if self._plan.scenario.capture else None
-        skipped = tell_card(self._lab, self._card, switch.name, folder, origin, self._on_record, capture)
-        self._skipped += skipped
-        if skipped:
-            self._skipped.append("transparency: nobody captured between the hosts and the card")
-            if len(self._exits) == len(self._workers) and all(found["exit"] == 0 for found in self._exits.values()):
-                self._skipped.append("liveness: all workers finished; the card tells not what is left in its slots")
+        self._partial += tell_card(self._lab, self._card, switch.name, folder, origin, self._on_record, capture)
+        if self._at_hosts:
+            self._partial.append(_AT_HOSTS)
 
     def _captures(self) -> tuple[Path, ...]:
-        paths = [self._run_dir / f"{switch.name}.pcapng" for switch in self._plan.switches]
+        names = self._role.values() if self._at_hosts else [switch.name for switch in self._plan.switches]
+        paths = [self._run_dir / f"{name}.pcapng" for name in names]
         return tuple(path for path in paths if path.exists())
 
     def _environment(self) -> dict[str, str]:

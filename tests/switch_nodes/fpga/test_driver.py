@@ -246,6 +246,38 @@ def test_registers_that_say_what_cannot_be(name, word, act, text):
     assert str(caught.value).startswith(f"card c1: {text}")
 
 
+@pytest.mark.parametrize(("act", "command"), [("stop", "STOP"), ("start", "START"), ("reset", "RESET")])
+def test_a_command_that_is_never_done_is_given_up(act, command):
+    """The card takes it and stays busy: in bounded time, with the command's name."""
+    bench = running()
+    taken, real = REGISTERS["STATUS"].address, bench.card._read_word
+    before = bench.card.registers.get("COMMANDS")
+
+    def read(address):
+        if address == taken and bench.card.registers.get("COMMANDS") != before:
+            return bench.card.registers.show(address, doubled(15))
+        return real(address)
+
+    bench.card._read_word = read
+    began = bench.clock()
+    with pytest.raises(CardError) as caught:
+        getattr(bench.driver, act)()
+    assert str(caught.value) == f"card c1: register STATUS: {command} is not done after 5 s; found BUSY"
+    assert bench.clock() - began < 6_000_000_000
+
+
+def test_a_load_that_is_never_done_is_given_up():
+    bench = CardBench(3, load_ns=10_000_000_000)
+    with pytest.raises(CardError) as caught:
+        bench.driver.program(BITS, limit_ns=2_000_000_000)
+    assert str(caught.value) == "card c1: register STATUS: LOAD_END is not done after 2 s; found BUSY"
+    assert Status.RUNNING not in bench.card.status
+    assert play(bench.card, job_trace(JOB)) == []
+    bench.clock.sleep(10_000_000_000)
+    bench.driver.bring_up(BITS, card_config())
+    assert still_sums(bench.card)
+
+
 @pytest.mark.parametrize(
     ("name", "word", "text"),
     [

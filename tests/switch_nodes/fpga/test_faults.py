@@ -6,6 +6,8 @@ from switch_nodes.fpga.faults import (
     ProgrammingFails,
     StopsPassing,
     WrongBitstream,
+    WrongPsn,
+    WrongSum,
     fault_words,
     parse_fault,
 )
@@ -23,6 +25,8 @@ from workloads.errors import ScenarioError
         ("garbage-reads:5", GarbageReads(5)),
         ("noisy-reads", GarbageReads(noise=True)),
         ("noisy-reads:5", GarbageReads(5, noise=True)),
+        ("wrong-sum:5", WrongSum(5)),
+        ("wrong-psn", WrongPsn()),
     ],
 )
 def test_as_people_write_them(text, fault):
@@ -35,7 +39,7 @@ def test_what_is_no_fault(text):
         parse_fault(text)
     assert str(caught.value) == (
         f"scenario: --fault: no such fault of a card; found {text!r}; allowed: wrong-bitstream, programming-fails:N, "
-        "agent-dies:N, stops-passing:N, garbage-reads:N, noisy-reads:N"
+        "agent-dies:N, stops-passing:N, garbage-reads:N, noisy-reads:N, wrong-sum:N, wrong-psn:N"
     )
 
 

@@ -113,6 +113,8 @@ def test_what_a_card_does_wrong_ends_with_75(served, files, capsys, fault, text)
         (["card", "golden", "rack", "--config", "x"], 64, "--config: a scenario says how its switch is configured"),
         (["card", "golden", "ring"], 64, "no switch sums in this scenario"),
         ([*RACK, "--port", "a"], 64, "--port: leads nowhere without a card; allowed: with --card"),
+        ([*RACK, "--fault", "fire"], 64, "--fault: no such fault of a card; found 'fire'"),
+        ([*RACK, "--fault", "wrong-psn", "--card", "unix:/none"], 64, "--fault: a real card has its own; allowed: without --card"),
         (["card", "bitstream", "--out", "/none/x"], 64, "/none/x: --out: cannot be written; found No such file or directory"),
         (["card", "serve", "--port", "a", "--listen", "x", "--fault", "fire"], 64, "--fault: no such fault of a card"),
         (["card", "serve", "--port", "a", "--listen", "x", "--serial", "s" * 17], 64, "is no text of at most 16 bytes"),
@@ -140,7 +142,7 @@ class OneBitOfRack(OneBitWrong):
     slot = 170 + 2  # message 1, offset 2
 
 
-def wrong_card(config):
+def wrong_card(config, faults):
     bench = CardBench(config.ports, programs={"netreduce": OneBitOfRack})
     bench.driver.bring_up(reference_bitstream(), config)
     return bench.card
@@ -157,6 +159,25 @@ def test_a_card_with_one_wrong_bit_fails_and_is_shown(monkeypatch, capsys):
     document = json.loads(capsys.readouterr().out)
     assert (document["verdict"], document["difference"]["fields"][0]["name"]) == ("fail", "element[5]")
     assert program.create_card is not wrong_card
+
+
+@pytest.mark.parametrize(
+    ("fault", "fields"), [("wrong-sum:40", ["element[", "iCRC"]), ("wrong-psn:40", ["BTH.psn", "iCRC"])]
+)
+def test_faults_that_are_planted_are_found_and_shown(fault, fields, capsys):
+    """One bit of one sum, and one PSN: the fortieth sum is right, the next one is not."""
+    assert main([*RACK, "--fault", fault, "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verdict"], document["difference"]["kind"]) == ("fail", "differs")
+    shown = document["difference"]["fields"]
+    assert [field["name"][: len(name)] for field, name in zip(shown, fields, strict=True)] == fields
+    bits = int(shown[0]["bits"], 16)
+    assert bits.bit_count() == 1 or "psn" in fault
+    assert all("(valid)" in field["found"] for field in shown[1:])
+    assert main([*RACK, "--fault", fault]) == 1
+    said = capsys.readouterr().out
+    assert "first difference:\nframe " in said
+    assert f"\n  {fields[0]}" in said
 
 
 def test_a_trace_without_sums_shows_nothing(capsys):

@@ -87,7 +87,7 @@ _MISTAKES = {
         "name: bench\ndefaults: {address: x}\nhosts: {h1: {address: a}}\n",
         (
             "lab.yaml:2: defaults.address: unknown key; allowed: port, user, key, jump, namespace, base, python, packages, "
-            "interfaces, power, connect_timeout, command_timeout"
+            "pip_options, interfaces, power, connect_timeout, command_timeout"
         ),
     ),
     "address": (
@@ -103,6 +103,20 @@ _MISTAKES = {
         (
             "lab.yaml:2: hosts.h1.password: secrets do not stand in an inventory; allowed: key: with one of agent: true, "
             "file: PATH, env: NAME"
+        ),
+    ),
+    "url": (
+        'name: bench\nhosts: {h1: {address: a, pip_options: [--index-url, "https://me:hunter2@10.0.0.5/simple"]}}\n',
+        (
+            "lab.yaml:2: hosts.h1.pip_options[1]: this URL holds a secret; allowed: one without; pip's own configuration "
+            "can hold it"
+        ),
+    ),
+    "pip-options": (
+        "name: bench\nhosts: {h1: {address: a, pip_options: --no-index}}\n",
+        (
+            "lab.yaml:2: hosts.h1.pip_options: not options of pip; found '--no-index'; allowed: a list of arguments, as "
+            "[--no-index, --find-links, /srv/wheels]"
         ),
     ),
     "inline-key": (
@@ -185,7 +199,7 @@ def test_golden_messages(name: str) -> None:
 
 
 def test_a_secret_is_never_shown() -> None:
-    for name in ("password", "inline-key"):
+    for name in ("password", "inline-key", "url"):
         with pytest.raises(ScenarioError) as told:
             _parse(_MISTAKES[name][0])
         assert "hunter2" not in str(told.value)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import select
+import signal
 import socket
+import subprocess
+import sys
+import termios
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,12 +21,13 @@ import pytest
 
 from testbed.cli import main
 from testbed.lab.emulated.command import ask_keeper
+from testbed.lab.emulated.host import UID
 from testbed.lab.inventory import load_inventory
 from testbed.lab.keys import authentication
 from testbed.lab.model import Host, Inventory, KeyReference
 from testbed.lab.ssh import host_key_of, open_shell, quote, tail
 from testbed.lab.trust import fingerprint, record, trusted
-from tests.support.labs import changed
+from tests.support.labs import changed, environment, sshds
 from workloads.errors import LabError
 
 pytestmark = pytest.mark.root
@@ -125,7 +134,7 @@ def test_trust_shows_and_records(small_lab: Path, tmp_path: Path, capsys: pytest
 
 
 def test_an_unreachable_host(small_lab: Path) -> None:
-    nowhere = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("base:", "connect_timeout: 300ms\n  base:"))
+    nowhere = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("connect_timeout: 20s", "connect_timeout: 300ms"))
     assert _refusal(nowhere, nowhere.hosts["h1"]).problem == (
         "unreachable: 10.98.0.99 port 22 did not answer within 0.3 s"
     )
@@ -169,6 +178,117 @@ def test_a_user_or_key_that_is_refused(small_lab: Path, monkeypatch: pytest.Monk
     monkeypatch.delenv("LAB_KEY")
     with pytest.raises(LabError, match="LAB_KEY, which is not set"):
         authentication(replace(host, key=KeyReference(env="LAB_KEY")))
+
+
+def _ssh(*argv: str, **environment: str) -> str:
+    done = subprocess.run(
+        argv, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
+        timeout=60,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_a_key_that_an_agent_holds(small_lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inventory = changed(small_lab, ("key: {file: id_ed25519}", "key: {agent: true}"))
+    host, path = inventory.hosts["h1"], tmp_path / "agent.sock"
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    assert _refusal(inventory, host).problem == (
+        "its key is in an SSH agent, but there is none (SSH_AUTH_SOCK is not set)"
+    )
+    agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 30
+        while not path.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
+        assert _refusal(inventory, host).problem == "its key is in an SSH agent, but that holds none (ssh-add -l)"
+        _ssh("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "other"))
+        _ssh("ssh-add", str(tmp_path / "other"))
+        assert _refusal(inventory, host).problem.startswith("refuses user lab with the keys of the SSH agent: ")
+        _ssh("ssh-add", str(small_lab.with_name("id_ed25519")))
+        with open_shell(inventory, host) as shell:
+            assert shell.run(["id", "-un"]).text == "lab\n"
+    finally:
+        agent.terminate()
+        agent.wait(10)
+
+
+@pytest.mark.parametrize("kind", ["file", "env"])
+def test_a_key_with_a_passphrase(small_lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    secret, key = "a horse, a staple", tmp_path / "key"
+    key.write_bytes(small_lab.with_name("id_ed25519").read_bytes())
+    key.chmod(0o600)
+    _ssh("ssh-keygen", "-q", "-p", "-f", str(key), "-P", "", "-N", secret)
+    monkeypatch.setenv("LAB_KEY", key.read_text())
+    inventory = load_inventory(small_lab)
+    where = KeyReference(file=key) if kind == "file" else KeyReference(env="LAB_KEY")
+    name = str(key) if kind == "file" else "LAB_KEY"
+    host = replace(inventory.hosts["h1"], key=replace(where, passphrase_env="LAB_PASS"))
+    monkeypatch.delenv("LAB_PASS", raising=False)
+    assert _refusal(inventory, replace(host, key=where)).problem == (
+        f"its key {name} has a passphrase; name its variable in key.passphrase_env"
+    )
+    assert _refusal(inventory, host).problem == "its key is in the environment variable LAB_PASS, which is not set"
+    monkeypatch.setenv("LAB_PASS", "a donkey")
+    error = _refusal(inventory, host)
+    assert error.problem == f"{name} holds no private key that can be read, or the passphrase is wrong"
+    assert "donkey" not in f"{error!r} {error.__cause__!r} {error.__context__!r}"
+    monkeypatch.setenv("LAB_PASS", secret)
+    with open_shell(inventory, host) as shell:
+        assert shell.run(["id", "-un"]).text == "lab\n"
+
+
+def _console(lab: Path, **streams: object) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-P", "-m", "testbed", "lab", "console", "h1", "--inventory", str(lab)]
+    return subprocess.Popen(argv, env=environment(), **streams)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_console_takes_commands_from_stdin(small_lab: Path) -> None:
+    pipe = subprocess.PIPE
+    console = _console(small_lab, stdin=pipe, stdout=pipe, stderr=pipe)
+    out, err = console.communicate(b"hostname\necho bad >&2\nexit 5\n", timeout=120)
+    assert (console.returncode, out, err) == (5, b"h1\nbad\n", b"")
+
+
+def test_a_console_at_a_terminal(small_lab: Path) -> None:
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    console = _console(small_lab, stdin=theirs, stdout=theirs, stderr=theirs)
+    said, deadline = b"", time.monotonic() + 120
+
+    def hear(word: bytes) -> None:
+        nonlocal said
+        while word not in said:
+            assert time.monotonic() < deadline, said
+            if select.select([ours], [], [], 1.0)[0]:
+                said += os.read(ours, 4096)
+
+    try:
+        hear(b"$ ")
+        os.write(ours, b"test -t 0 && echo user=$(id -un); exit 7\n")
+        hear(b"user=lab")
+        assert console.wait(120) == 7
+        assert termios.tcgetattr(theirs) == before, "ours is as it was"
+    finally:
+        console.kill()
+        console.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_console_whose_connection_ends(small_lab: Path) -> None:
+    pipe = subprocess.PIPE
+    console = _console(small_lab, stdin=pipe, stdout=pipe, stderr=pipe)
+    assert console.stdin is not None
+    assert console.stdout is not None
+    console.stdin.write(b"echo here\n")
+    console.stdin.flush()
+    assert console.stdout.readline() == b"here\n"
+    for pid in sshds(small_lab, "h1", UID):
+        os.kill(pid, signal.SIGKILL)
+    _, err = console.communicate(timeout=120)
+    assert (console.returncode, err.decode()) == (75, "tb: h1: the connection ended\n")
 
 
 def test_through_a_jump_host(small_lab: Path) -> None:

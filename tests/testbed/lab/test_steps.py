@@ -17,8 +17,10 @@ import pytest
 
 from playbooks.lab import plays
 from switch_nodes.fpga.bitstream import reference_bitstream
+from testbed.lab import steps
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
+from testbed.lab.model import Host
 from testbed.lab.package import build_package
 from testbed.lab.transfer import local_name, receive, send
 from tests.support.labs import changed, environment, using
@@ -52,7 +54,7 @@ def test_an_interface_that_is_missing(small_lab: Path, tmp_path: Path) -> None:
 
 
 def test_a_host_that_hangs_delays_no_other(small_lab: Path, tmp_path: Path) -> None:
-    inventory = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("base:", "connect_timeout: 3s\n  base:"))
+    inventory = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("connect_timeout: 20s", "connect_timeout: 3s"))
     with using(inventory, tmp_path) as (lab, seen):
         error = _failure(lambda: plays.check(lab, inventory.select(["h1", "h2", "f1"])))
         assert str(error) == "h1: unreachable: 10.98.0.99 port 22 did not answer within 3 s"
@@ -77,6 +79,28 @@ def test_a_disk_that_is_full(small_lab: Path, tmp_path: Path) -> None:
             assert shell.run(["ls", "-A", f"{host.base}/packages"]).text == ""
         finally:
             shell.run(["rm", f"{host.base}/filler"])
+
+
+def test_an_agent_listens_on_a_socket_of_its_user_and_nowhere_else(deployed_lab: Path, tmp_path: Path) -> None:
+    with using(load_inventory(deployed_lab), tmp_path) as (lab, _):
+        host = lab.inventory.hosts["h1"]
+        plays.deploy(lab, [host])
+        shell, uid = lab.shell(host), int(lab.shell(host).run(["id", "-u"]).text)
+        assert shell.run(["stat", "-c", "%a %u %F", host.socket]).text == f"600 {uid} socket\n"
+        assert shell.run(["stat", "-c", "%a", host.base]).text == "700\n"
+        listening = [
+            line.split()
+            for line in shell.run(["cat", "/proc/net/tcp", "/proc/net/tcp6"]).text.splitlines()
+            if line.split()[3] == "0A"
+        ]
+        assert {entry[1].split(":")[1] for entry in listening} == {"0016"}, "sshd alone"
+        assert shell.run(["cat", "/proc/net/udp"]).text.count("\n") == 1
+        pid = lab.agent(host).hello()["pid"]
+        status = dict(
+            line.split(":", 1) for line in shell.run(["cat", f"/proc/{pid}/status"]).text.splitlines() if ":" in line
+        )
+        assert set(status["Uid"].split()) == {str(uid)}
+        assert int(status["CapEff"], 16) == 1 << 13, "CAP_NET_RAW, for its workers, and no other"
 
 
 def test_deploying_again_changes_nothing(deployed_lab: Path, tmp_path: Path) -> None:
@@ -140,7 +164,7 @@ def _program(lab_file: Path, bitstream: Path, state: Path) -> subprocess.Popen[b
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -217,7 +241,7 @@ def test_power_cycling_ends_what_ran_and_keeps_what_was_stored(deployed_lab: Pat
 
 
 def test_files_of_hosts_lead_nowhere_else(small_lab: Path, tmp_path: Path) -> None:
-    for name in ("../x", "a/b", "..", "", None, "-", ".ssh"):
+    for name in ("../x", "a/b", "..", "", None, "-", ".ssh", "/etc/passwd", "a\\0b", "a\nb", "x" * 200, 5):
         assert "allowed: letters" in _failure(lambda name=name: local_name("h1", name)).problem  # type: ignore[misc]
     with using(load_inventory(small_lab), tmp_path / "state") as (lab, _):
         shell = lab.shell(lab.inventory.hosts["h2"])
@@ -229,8 +253,71 @@ def test_files_of_hosts_lead_nowhere_else(small_lab: Path, tmp_path: Path) -> No
             "is not what the host said"
             in _failure(lambda: receive(shell, "/run/ina-lab/big", target, sha256="0" * 64)).problem
         )
+        assert "within 0.001 s" in _failure(lambda: receive(shell, "/run/ina-lab/big", target, timeout_s=0.001)).problem
         assert not target.exists()
+        secret, planted = tmp_path / "secret", tmp_path / "planted"
+        secret.write_text("mine")
+        planted.symlink_to(secret)
+        with pytest.raises(LabError):
+            receive(shell, "/run/ina-lab/big", planted)
+        assert secret.read_text() == "mine", "a link that lies where a file goes is not followed"
         assert receive(shell, "/run/ina-lab/big", target) == 5000
+
+
+_ENTRY = {"name": "big", "size": 5, "sha256": "0" * 64}
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ([{**_ENTRY, "name": "../../x"}], "it names a file '../../x'; allowed: letters, digits and . _ - (no folders)"),
+        ([{**_ENTRY, "name": "/etc/passwd"}], "it names a file '/etc/passwd'; allowed: "),
+        ([{**_ENTRY, "size": 1 << 31}], "run r left more than 1073741824 bytes"),
+        ([{**_ENTRY, "size": -1}], "does not tell size and hash of big"),
+        ([{**_ENTRY, "sha256": None}], "does not tell size and hash of big"),
+        ([_ENTRY] * 1001, "does not tell the files of a run, or more than 1000 of them"),
+        ({"name": "x"}, "does not tell the files of a run"),
+        (["x"], "does not tell the files of a run"),
+        ([{**_ENTRY, "name": None}], "it names a file 'None'"),
+    ],
+)
+def test_hosts_that_lie_about_their_files(tmp_path: Path, told: object, problem: str) -> None:
+    """Nothing is asked of them any more, and nothing is written."""
+
+    class Liar:
+        def ask(self, op: str, **fields: object) -> object:
+            assert op == "files"
+            return told
+
+    class Reached:
+        agent = staticmethod(lambda host: Liar())
+
+    act = steps.collect(Reached(), "r", tmp_path / "out")  # type: ignore[arg-type]
+    error = _failure(lambda: act(Host("h1", "10.0.0.1")))
+    assert error.host == "h1"
+    assert error.problem.startswith(problem)
+    assert not list(tmp_path.rglob("*.*"))
+
+
+def test_what_comes_counts_and_not_what_was_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that says that its files are empty, and sends more: the sum of all files of a run is bounded."""
+    asked = []
+
+    def receive(shell: object, path: str, target: Path, *, sha256: str, most: int, timeout_s: float) -> int:
+        asked.append(most)
+        return min(most, 200 << 20)
+
+    class Liar:
+        def ask(self, op: str, **fields: object) -> object:
+            return [{**_ENTRY, "name": f"f{number}", "size": 0} for number in range(7)]
+
+    class Reached:
+        agent = staticmethod(lambda host: Liar())
+        shell = staticmethod(lambda host: None)
+
+    monkeypatch.setattr(steps, "receive", receive)
+    steps.collect(Reached(), "r", tmp_path / "out")(Host("h1", "10.0.0.1"))  # type: ignore[arg-type]
+    assert asked == [256 << 20] * 4 + [224 << 20, 24 << 20, 0]
 
 
 def test_one_command_of_a_user_at_a_time(small_lab: Path, tmp_path: Path) -> None:

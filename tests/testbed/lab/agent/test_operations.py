@@ -6,7 +6,7 @@ import hashlib
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from testbed.lab.agent.fake import FakeCard
 from testbed.lab.agent.operations import Operations
 from testbed.lab.agent.protocol import Refused
 from testbed.lab.agent.runs import checked_name
+from workloads.errors import LabError, ScenarioError
 
 _ANN, _BOB = "a" * 20, "b" * 20
 _BITS = b"bits of a card"
@@ -134,6 +135,32 @@ def test_a_failed_load_leaves_a_card_that_a_reset_empties(tmp_path: Path) -> Non
     assert agent("reset", card="fpga0", token=_ANN)["state"] == "empty"
 
 
+def test_a_card_that_does_what_it_should_not_is_unknown_until_it_is_programmed_again(tmp_path: Path) -> None:
+    class Broken(FakeCard):
+        error: Exception | None = None
+
+        def act(self, verb: str, fields: Mapping[str, Any]) -> Any:
+            if self.error is not None:
+                raise self.error
+            return super().act(verb, fields)
+
+    card = Broken()
+    agent = _Agent(tmp_path, card)
+    agent.lease("card fpga0")
+    agent("program", card="fpga0", sha256=_SHA, token=_ANN)
+    card.error = ScenarioError("more ports than the card has")
+    assert "more ports" in _problem(lambda: agent("card", card="fpga0", verb="configure", token=_ANN))
+    assert agent("cards")[0]["state"] == "programmed", "the user's mistake"
+    card.error = LabError("fpga0", "nobody answers")
+    assert "nobody answers" in _problem(lambda: agent("card", card="fpga0", verb="start", token=_ANN))
+    found = agent("cards")[0]
+    assert (found["state"], "nobody answers" in found["problem"]) == ("unknown", True)
+    assert _Agent(tmp_path)("cards")[0]["state"] == "unknown"
+    card.error = None
+    assert agent("program", card="fpga0", sha256=_SHA, token=_ANN)["state"] == "programmed"
+    assert "problem" not in agent("cards")[0]
+
+
 def test_a_busy_card_says_with_what(tmp_path: Path) -> None:
     inside, go_on = threading.Event(), threading.Event()
 
@@ -218,7 +245,12 @@ def test_names_lead_nowhere_else(name: str) -> None:
 
 def test_clients_choose_no_commands_of_their_own() -> None:
     assert process_argv({"kind": "worker", "device": "d0"})[-3:] == ["--port", "d0", "--config"]
-    for message in ({"kind": "sh", "device": "d0"}, {"kind": "worker", "device": "--help"}):
+    chosen = process_argv({"kind": "worker", "device": "d0", "capture": True, "name": "h1"})
+    assert chosen[chosen.index("--capture") + 1] == "h1.pcapng"
+    for message in (
+        {"kind": "sh", "device": "d0"}, {"kind": "worker", "device": "--help"},
+        {"kind": "worker", "device": "d0", "capture": True, "name": "../h1"},
+    ):  # fmt: skip
         with pytest.raises(Refused):
             process_argv(message)
 

@@ -1,0 +1,86 @@
+"""The agent's door: a unix socket of its user, and no other; never as root."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from testbed.lab.agent.operations import Operations
+from testbed.lab.agent.server import AgentServer, AlreadyRunning, socket_path
+from tests.support.labs import environment
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """Short enough for a socket."""
+    folder = Path("/tmp") / f"ina-agent-{os.getpid()}-{tmp_path.name[-8:]}"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def _server(base: Path) -> AgentServer:
+    return AgentServer(base, Operations(base, "v1", {}, lambda message: ["true"]))
+
+
+def test_only_its_user_can_open_it_whatever_the_umask_says(base: Path) -> None:
+    before = os.umask(0)
+    try:
+        server = _server(base)
+    finally:
+        os.umask(before)
+    try:
+        mode = socket_path(base).stat().st_mode
+        assert stat.S_ISSOCK(mode)
+        assert stat.S_IMODE(mode) == 0o600
+        for name in ("state", "runs", "bitstreams"):
+            assert (base / name).stat().st_mode & 0o077 == 0
+        assert (base / "agent.lock").stat().st_mode & 0o077 == 0
+        with pytest.raises(AlreadyRunning):
+            _server(base)
+    finally:
+        server.stop()
+        server.serve()
+    assert not socket_path(base).exists()
+
+
+def test_nonsense_gets_an_answer_and_the_next_client_is_served(base: Path) -> None:
+    server = _server(base)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        answers = []
+        for text in (b"rubbish\n", b"[]\n", b'{"op": "lease"}\n', b'{"op": "go", "run": 5}\n', b'{"op": "hello"}\n'):
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(30)
+                connection.connect(str(socket_path(base)))
+                connection.sendall(text)
+                answers.append(json.loads(connection.makefile().readline()))
+        assert [answer["ok"] for answer in answers] == [False, False, False, False, True]
+        assert answers[0]["problem"].startswith("not understood: ")
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(socket_path(base)))
+            connection.sendall(b'{"op": "hello"')  # and goes away
+    finally:
+        server.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+
+
+@pytest.mark.root
+def test_it_refuses_to_be_root(base: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root to be refused")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "testbed.lab.agent", "serve", str(base)],
+        env=environment(), input=b"{}", capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, b"the agent runs as an ordinary user, not as root\n")
+    assert list(base.iterdir()) == []
