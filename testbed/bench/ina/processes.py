@@ -32,7 +32,9 @@ def in_processes(
         while True:
             while len(running) < processes and (task := next(todo, None)) is not None:
                 ours, theirs = context.Pipe(duplex=False)
-                process: BaseProcess = context.Process(target=_run, args=(theirs, measure, task, os.getpid()), daemon=True)
+                process: BaseProcess = context.Process(
+                    target=_run, args=(theirs, measure, task, os.getpid()), daemon=True
+                )
                 process.start()
                 theirs.close()
                 running[ours] = task, process
