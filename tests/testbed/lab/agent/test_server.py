@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,11 +21,12 @@ from tests.support.labs import environment
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Path:
+def base(tmp_path: Path) -> Iterator[Path]:
     """Short enough for a socket."""
     folder = Path("/tmp") / f"ina-agent-{os.getpid()}-{tmp_path.name[-8:]}"
     folder.mkdir(mode=0o700)
-    return folder
+    yield folder
+    shutil.rmtree(folder)
 
 
 def _server(base: Path) -> AgentServer:

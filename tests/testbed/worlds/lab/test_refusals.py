@@ -3,7 +3,6 @@ given back, nothing running, and the card as it was."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +11,11 @@ import pytest
 
 from playbooks.lab import plays
 from testbed.cli import main
-from testbed.lab.emulated.command import ask_keeper
-from testbed.lab.emulated.host import UID
 from testbed.lab.emulated.shape import PYTHON
 from testbed.lab.inventory import load_inventory
 from testbed.lab.package import build_package
 from testbed.lab.ssh import open_shell
-from tests.support.labs import bounded, halted, inventory_file, sshds, using
+from tests.support.labs import bounded, halted, inventory_file, using
 
 pytestmark = pytest.mark.root
 _SCENARIO = "name: small\nworld: lab\ntopology: {kind: rack, hosts: 2}\njob: {size: 4000}\ntime_limit: 20s\n"
@@ -226,14 +223,3 @@ def test_a_host_with_another_version_of_the_package(
             assert main(["lab", "deploy", "h2", "--inventory", str(path)]) == 0
             assert main(["lab", "check", "--inventory", str(path)]) == 0
     assert _known(ready_lab, tmp_path)["h2"] == {"leases": [], "running": [], "attached": [], "cards": []}
-
-
-def test_sshds_of_a_host_are_found(ready_lab: Path) -> None:
-    """What the tests of silent hosts and broken connections lean on."""
-    hosts, deadline = ask_keeper(ready_lab.parent, {"op": "status"})["pids"], time.monotonic() + 60
-    while {len(sshds(ready_lab, host)) for host in hosts} != {1}:  # connections of before end when they end
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    inventory = load_inventory(ready_lab)
-    with open_shell(inventory, inventory.hosts["h2"]):
-        assert len(sshds(ready_lab, "h2", UID)) == 1
