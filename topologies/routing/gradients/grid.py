@@ -30,6 +30,8 @@ __all__ = [
 DRAWS = 64
 _WORKER_DRAWS = 100
 """draws times workers, where repairing one draw takes seconds"""
+_MOST_CELLS = 2_000_000
+"""options x links up to which all switches are rounded, not only few of them"""
 _EXACT_CHOICES = 120
 """sites x nodes up to which the exact program is tried first"""
 _TIME_LIMIT_S = 10.0
@@ -66,12 +68,14 @@ def plan_grid_rounded(
 ) -> Plan:
     """The best of some roundings of the linear program, each repaired; then rates max-min fair on these ways.
 
-    In large networks the program is rounded a second time with few switches: where gradients may be split, it opens as many as
-    there are, each for a sliver, and a repair would have to close nearly all of them, one after the other."""
+    In large networks the program is also rounded with few switches: where gradients may be split, it opens as many as there are,
+    each for a sliver, and a repair would have to close nearly all of them, one after the other; where very many can aggregate,
+    that is not even tried."""
     network = network_of(problem)
     best_of_all = relaxed(network)
-    parts = [link_rounding(network, best_of_all, rng)]
-    if parts[0][0].large:
+    cells = _CANDIDATES * len(network.sites) * (len(network.aggregators) + 1) * len(network.arcs)
+    parts = [] if cells > _MOST_CELLS else [link_rounding(network, best_of_all, rng)]
+    if not parts or parts[0][0].large:
         draws = min(draws, max(1, _WORKER_DRAWS // len(problem.workers)))
         parts += [_few(network, nodes, rng) for nodes in worthwhile(network)]
     found = [(rounding.best(draws), rounding.choices, out) for rounding, out in parts]
@@ -81,7 +85,7 @@ def plan_grid_rounded(
         for worker, option in zip(problem.workers, best.assignment, strict=True)
     }
     note = f"{draws} rounding{'s' * (draws > 1)} repaired, best {best.rate_bps / best_of_all.rate_bps:.1%} of the linear program"
-    if len(parts) > 1:
+    if len(parts) != 1:
         note += f", {best.rate_bps / most_whole_bps(network):.1%} of what one node each could reach"
     return _filled(network, name, ways, out, best_of_all.rate_bps, best_of_all.binds, note)
 

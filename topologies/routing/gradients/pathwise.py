@@ -213,9 +213,7 @@ class _PathWise:
         merges = tuple(self._merge(key, rate, forwards, solution) for key, rate in fastest.items())
         return Optimum(rate_bps, tuple(streams), merges, binds)
 
-    def _merge(
-        self, key: tuple[str, str], rate_bps: float, forwards: dict[_Forward, int], solution: Solution
-    ) -> Merge:
+    def _merge(self, key: tuple[str, str], rate_bps: float, forwards: dict[_Forward, int], solution: Solution) -> Merge:
         found = {
             path: float(solution.values[variable]) for (*ends, path), variable in forwards.items() if tuple(ends) == key
         }
