@@ -32,15 +32,16 @@ def test_scale_says_what_is_not_in_order(monkeypatch: pytest.MonkeyPatch) -> Non
     assert table.rows[0][-1] == "0 of 1"
 
 
-@pytest.mark.parametrize("fabric", ["leaf-spine 30+30/500"])
+@pytest.mark.slow
+@pytest.mark.parametrize("fabric", gridsizes._FABRICS)
 def test_planners_are_in_the_papers_order_and_fall(fabric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gridsizes, "_FABRICS", {fabric: gridsizes._FABRICS[fabric]})
-    table = scale(_quiet, counts=(20, 60), seeds=(1, 2, 3))
+    table = scale(_quiet, counts=(20, 40), seeds=(1, 2, 3))
     assert table.missed == ()
-    assert [row[1] for row in table.rows] == ["20", "60"]
+    assert [row[1] for row in table.rows] == ["20", "40"]
 
 
-def test_medians_and_not_single_draws_must_be_in_order_and_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_means_and_not_single_draws_must_be_in_order_and_fall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gridsizes, "_FABRICS", {"one": lambda: spine_leaf([4] * 4, 4, LinkShape())})
     names = ("grid-lp", "grid", "atp", "switchml", "geryon")
     drawn = iter([(9.0, 8.0, 4.0, 2.0, 1.0), (9.0, 1.0, 4.0, 2.0, 1.0), (9.0, 6.0, 4.0, 2.0, 1.0)] * 2)
@@ -48,7 +49,8 @@ def test_medians_and_not_single_draws_must_be_in_order_and_fall(monkeypatch: pyt
     table = scale(_quiet, counts=(4, 8), seeds=(1, 2, 3))
     assert table.missed == ()
     assert table.rows[0] == (
-        "one", "4", "9.000 (9.00-9.00)", "6.000 (1.00-8.00)", "4.000 (4.00-4.00)", "2.000 (2.00-2.00)", "1.000 (1.00-1.00)",
+        "one", "4", "9.00, 9.00 (9.00-9.00)", "5.00, 6.00 (1.00-8.00)", "4.00, 4.00 (4.00-4.00)", "2.00, 2.00 (2.00-2.00)",
+        "1.00, 1.00 (1.00-1.00)",
         "2 of 3",
     )  # fmt: skip
     drawn = iter([(9.0, 8.0, 4.0, 2.0, 1.0), (9.0, 8.0, 4.0, 2.5, 1.0)])
