@@ -30,6 +30,8 @@ __all__ = [
 DRAWS = 64
 _WORKER_DRAWS = 100
 """draws times workers, where repairing one draw takes seconds"""
+_ROUNDS = 5
+"""of ways that join where only few switches may aggregate: the last ones gain next to nothing, and the bound is not theirs"""
 _MOST_CELLS = 2_000_000
 """options x links up to which all switches are rounded, not only few of them"""
 _EXACT_CHOICES = 120
@@ -96,7 +98,7 @@ def _few(
     def allowed(site: Site, node: str, server: str) -> bool:
         return node == server or node in nodes
 
-    return link_rounding(network, relaxed(network, allowed), rng, nodes)
+    return link_rounding(network, relaxed(network, allowed, _ROUNDS), rng, nodes)
 
 
 def link_rounding(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -45,12 +46,13 @@ _Forward = tuple[str, str, Path]
 """(switch, server, arcs)"""
 
 
-def relaxed(network: Network, allowed: Allowed = lambda site, node, server: True) -> Optimum:
-    """The optimum of the linear form: gradients may be split between nodes and ways. Raises NoSolution."""
+def relaxed(network: Network, allowed: Allowed = lambda site, node, server: True, rounds: int | None = None) -> Optimum:
+    """The optimum of the linear form: gradients may be split between nodes and ways. `rounds`: of ways that join in large networks, at
+    most; then it is a plan, and no bound. Raises NoSolution."""
     receivers = len(network.aggregators) + len(network.problem.servers)
     if len(network.arcs) * receivers <= MOST_ARC_FLOWS:
         return LinkAware(network, allowed).solve()
-    return _PathWise(network, allowed).solve()
+    return _PathWise(network, allowed).solve(rounds)
 
 
 @dataclass
@@ -84,13 +86,13 @@ class _PathWise:
                         if node != server:
                             self.forwards.setdefault((node, server, network.path(node, server, place)), None)
 
-    def solve(self) -> Optimum:
-        while True:
+    def solve(self, rounds: int | None = None) -> Optimum:
+        for passed in count():
             program, rates, rows = self._program()
             for variable in rates.values():
                 program.price(variable, -1.0)
             solution = program.solve(interior=True)
-            if -solution.cost >= self._most() * _KEEP or not self._grow(solution, rows):
+            if passed == rounds or -solution.cost >= self._most() * _KEEP or not self._grow(solution, rows):
                 break
         binds = self._binding(solution, rows)
         program.forget_costs()
@@ -126,13 +128,13 @@ class _PathWise:
         arcs: dict[int, list[tuple[int, float]]] = {}
         switches: dict[str, list[tuple[int, float]]] = {}
         for (number, node, server, path), variable in sends.items():
-            count = self.counts[number]
+            workers = self.counts[number]
             shares.setdefault((number, server), []).append((variable, -1.0))
             if node != server:
                 inputs.setdefault((number, node, server), []).append((variable, 1.0))
-                switches.setdefault(node, []).append((variable, count))
+                switches.setdefault(node, []).append((variable, workers))
             for arc in path:
-                arcs.setdefault(arc, []).append((variable, count))
+                arcs.setdefault(arc, []).append((variable, workers))
         for (node, server, path), variable in forwards.items():
             outputs.setdefault((node, server), []).append((variable, -1.0))
             for arc in path:
