@@ -73,7 +73,9 @@ def _bench_plans(args: argparse.Namespace) -> int:
 
     given = {"--quick": args.quick, "--jobs": args.jobs, "--csv": args.csv, "--slower": args.slower != 1}
     for flag in (flag for flag, value in given.items() if value):
-        raise ScenarioError("tables of plans have no such option", file="tb bench grid", key=flag, allowed="--seeds, --json")
+        raise ScenarioError(
+            "tables of plans have no such option", file="tb bench grid", key=flag, allowed="--seeds, --json"
+        )
     return run_plans(args.plan_only, as_json=args.json, seeds=args.seeds)
 
 

@@ -151,10 +151,15 @@ def test_a_server_that_is_not_reached_is_the_users(
             "tb bench grid: --seeds: only the table scale is drawn that often",
         ),
         (["grid", "--seeds", "3"], "tb bench: --seeds: grid has no such option; allowed: with ina"),
-        (["grid", "--slower", "0"], "tb bench: --slower: found '0'; allowed: a whole number from 1 to 100"),
         (["ina", "--slower", "2"], "tb bench: --slower: ina has no such option; allowed: with grid"),
     ],
 )
 def test_benches_of_plans_that_are_none(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *words]) == 64
     assert capsys.readouterr().err.startswith(f"tb: {said}")
+
+
+@pytest.mark.parametrize("found", ["0", "101", "1.5"])
+def test_a_bench_is_slower_by_a_whole_number(found: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "grid", "--slower", found]) == 64
+    assert f"argument --slower: found '{found}'; allowed: a whole number from 1 to 100" in capsys.readouterr().err
