@@ -1,18 +1,18 @@
-"""`tb bench grid --plan-only`: gradient routes, planned. How rates depend on capacities, how good rounding is, how planning time
-grows, how planners compare at the sizes of GRID's paper. Everything is drawn from fixed seeds; nothing is sent."""
+"""`tb bench grid --plan-only`: gradient routes, planned. How rates depend on capacities, how good rounding is; and, at the sizes of
+GRID's paper, what `gridsizes` tells. Everything is drawn from fixed seeds; nothing is sent."""
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import asdict
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
-from topologies import LinkShape, Topology, fat_tree, grid_triangle, spine_leaf
+from testbed.bench.gridsizes import DRAWS, growth, scale
+from testbed.bench.gridtable import Say, Table, generator
+from topologies import LinkShape, grid_triangle
 from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -20,25 +20,11 @@ if TYPE_CHECKING:
 
     from topologies.routing.gradients import Problem
 
-__all__ = ["TABLES", "Table", "run_plans"]
+__all__ = ["TABLES", "random_problem", "rounding", "run_plans", "sensitivity"]
 
-Say = Callable[[str], None]
 _G = 1_000_000_000
-_FABRIC_BPS = 100 * _G
-_PROGRAMMABLE = 0.2
 _CAPACITIES, _INGRESS = range(3, 13), range(6, 13)
 """Gbit/s, of the sensitivity table"""
-_LEAST_BPS, _MOST_BPS = 100 * _G, 3200 * _G
-"""of a programmable switch's capacity, uniform (GRID section 6: 20 % of the switches, 100 G to 3.2 T)"""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    missed: tuple[str, ...] = ()
-    """what should hold and does not"""
 
 
 def sensitivity(say: Say) -> Table:
@@ -55,7 +41,7 @@ def sensitivity(say: Say) -> Table:
             network = grid_triangle(shape, LinkShape(rate_bps=server * _G))
             problem = Problem.of(network, ("ps",), float(capacity * _G))
             loose, whole = (
-                make_plan(problem, name, _generator(1)).min_rate_bps / _G for name in ("grid-lp", "grid-exact")
+                make_plan(problem, name, generator(1)).min_rate_bps / _G for name in ("grid-lp", "grid-exact")
             )
             split.append(loose)
             cells.append(f"{loose:.4g} / {whole:.4g}")
@@ -104,16 +90,16 @@ def rounding(say: Say, draws: int = 20_000, topologies: int = 200) -> Table:
         say(f"rounding: {what} done")
 
     example = Problem.of(grid_triangle(LinkShape(rate_bps=3 * _G)), ("ps",), 9.0 * _G)
-    count("example, Eq. 1 (T = 3)", [(eq1_rounding(example, _generator(1)), draws)])
+    count("example, Eq. 1 (T = 3)", [(eq1_rounding(example, generator(1)), draws)])
     network = network_of(example)
-    relaxed, _ = link_rounding(network, LinkAware(network).solve(), _generator(1))
+    relaxed, _ = link_rounding(network, LinkAware(network).solve(), generator(1))
     count("example, links in view", [(relaxed, draws)])
     random, links = [], []
     for seed in range(topologies):
-        problem = random_problem(_generator(seed))
+        problem = random_problem(generator(seed))
         network = network_of(problem)
-        random.append((eq1_rounding(problem, _generator(seed)), 5))
-        links.append((link_rounding(network, LinkAware(network).solve(), _generator(seed))[0], 5))
+        random.append((eq1_rounding(problem, generator(seed)), 5))
+        links.append((link_rounding(network, LinkAware(network).solve(), generator(seed))[0], 5))
     count(f"{topologies} random, Eq. 1", random)
     count(f"{topologies} random, links in view", links)
     header = ("what", "draws", "feasible", "worst", "gap scaled", "repaired ok", "gap median", "mean", "worst gap")
@@ -145,103 +131,28 @@ def random_problem(rng: np.random.Generator) -> Problem:
     return Problem.of(topology, (hosts[-1].name,), capacities)
 
 
-def _generator(seed: int) -> np.random.Generator:
-    import numpy as np
-
-    return np.random.default_rng(seed)
-
-
-_FABRICS: dict[str, Callable[[], Topology]] = {
-    "fat tree 80/192": lambda: fat_tree(8, LinkShape(rate_bps=_FABRIC_BPS), hosts_per_edge=6),
-    "leaf-spine 30+30/500": lambda: spine_leaf([17] * 20 + [16] * 10, 30, LinkShape(rate_bps=_FABRIC_BPS)),
+TABLES: dict[str, Callable[[Say, int], Table]] = {
+    "sensitivity": lambda say, seeds: sensitivity(say),
+    "rounding": lambda say, seeds: rounding(say),
+    "scale": lambda say, seeds: scale(say, seeds=range(1, seeds + 1)),
+    "growth": lambda say, seeds: growth(say),
 }
+"""by name: (where progress goes, draws of each row where rows are drawn) -> table"""
 
 
-def fabric_problem(topology: Topology, workers: int, seed: int) -> Problem:
-    """The first `workers` of hosts in a random order, so that more workers contain fewer; the same switches for all."""
-    from topologies.routing.gradients import Problem
-
-    rng = _generator(seed)
-    hosts = [str(name) for name in rng.permutation([host.name for host in topology.hosts])]
-    switches = [switch.name for switch in topology.switches]
-    chosen = rng.permutation(switches)[: max(1, round(_PROGRAMMABLE * len(switches)))]
-    capacities = {str(name): float(rng.uniform(_LEAST_BPS, _MOST_BPS)) for name in chosen}
-    return Problem.of(topology, (hosts[0],), capacities, tuple(hosts[1 : workers + 1]))
-
-
-_ORDER = ("grid", "atp", "switchml", "geryon")
-_BOUND = "grid-lp"
-
-
-def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequence[int] = (1, 2)) -> Table:
-    """Rates of the slowest worker, mean over the seeds."""
-    from topologies.routing.gradients import make_plan
-
-    rows, missed = [], []
-    for name, build in _FABRICS.items():
-        topology, before = build(), dict[str, float]()
-        for count in counts:
-            problems = [fabric_problem(topology, count, seed) for seed in seeds]
-            rates = {
-                planner: mean(make_plan(problem, planner, _generator(1)).min_rate_bps for problem in problems) / _G
-                for planner in (_BOUND, *_ORDER)
-            }
-            values = [rates[planner] for planner in _ORDER]
-            if any(more <= less * (1 + 1e-6) for more, less in pairwise(values)):
-                missed.append(f"{name}, {count} workers: not in the order {' > '.join(_ORDER)}")
-            rising = [planner for planner in rates if rates[planner] > before.get(planner, float("inf")) * (1 + 1e-6)]
-            missed += [f"{name}, {count} workers: {planner} is faster than with fewer" for planner in rising]
-            before = rates
-            rows.append((name, str(count), *(f"{value:.3f}" for value in rates.values())))
-            say(f"scale: {name}, {count} workers")
-    header = ("fabric", "workers", "GRID, split", "GRID", "ATP-like", "SwitchML-like", "Geryon-like")
-    title = f"Gbit/s of the slowest worker, mean of {len(seeds)} draws of switches, capacities and hosts"
-    return Table(title, header, tuple(rows), tuple(missed))
-
-
-_SIZES = ((32, 4), (125, 8), (250, 15), (375, 22), (500, 30))
-_MOST_S = 30.0
-
-
-def growth(say: Say, sizes: Sequence[tuple[int, int]] = _SIZES) -> Table:
-    """Seconds per plan; all hosts but the server are workers. Targets are for CPU time, which others on the machine leave alone."""
-    from topologies.routing.gradients import make_plan
-
-    rows, missed = [], []
-    for hosts, leaves in sizes:
-        per_leaf = [hosts // leaves + (index < hosts % leaves) for index in range(leaves)]
-        problem = fabric_problem(spine_leaf(per_leaf, leaves, LinkShape(rate_bps=_FABRIC_BPS)), hosts - 1, 1)
-        cells = []
-        for planner in ("geryon", "atp", "grid-lp", "grid"):
-            began, worked = time.perf_counter(), time.process_time()
-            plan = make_plan(problem, planner, _generator(1))
-            passed, taken = time.perf_counter() - began, time.process_time() - worked
-            cells.append(f"{taken:.2f} s / {passed:.2f} s ({plan.min_rate_bps / _G:.3g})")
-            if taken > _MOST_S:
-                missed.append(f"{hosts} hosts, {2 * leaves} switches: {planner} took {taken:.1f} s of CPU")
-            say(f"growth: {hosts} hosts, {planner}: {taken:.2f} s")
-        rows.append((str(hosts), str(2 * leaves), str(len(problem.aggregators)), *cells))
-    header = ("servers", "switches", "that sum", "geryon", "atp", "grid-lp", "grid")
-    return Table("CPU seconds / seconds to plan (and Gbit/s of the slowest worker)", header, tuple(rows), tuple(missed))
-
-
-TABLES: dict[str, Callable[[Say], Table]] = {
-    "sensitivity": sensitivity,
-    "rounding": rounding,
-    "scale": scale,
-    "growth": growth,
-}
-
-
-def run_plans(names: str, *, as_json: bool = False) -> int:
-    """`names`: tables by name, with commas, or `all`. Prints them; 0 when all that should hold does, else 1."""
+def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) -> int:
+    """`names`: tables by name, with commas, or `all`; `seeds`: draws of each row of `scale`. Prints them; 0 when all that should
+    hold does, else 1. Raises ScenarioError for names of no table, and for seeds that no table has a use for."""
     chosen = list(TABLES) if names == "all" else names.split(",")
     for name in chosen:
         if name not in TABLES:
             raise ScenarioError(
                 "no such table", file="tb bench grid", key="--plan-only", found=f"'{name}'", allowed=f"all, {', '.join(TABLES)}"
             )  # fmt: skip
-    tables = [TABLES[name](lambda text: print(text, file=sys.stderr, flush=True)) for name in chosen]
+    if seeds is not None and "scale" not in chosen:
+        raise ScenarioError("only the table scale is drawn that often", file="tb bench grid", key="--seeds")
+    draws = DRAWS if seeds is None else seeds
+    tables = [TABLES[name](lambda text: print(text, file=sys.stderr, flush=True), draws) for name in chosen]
     if as_json:
         print(json.dumps([asdict(table) for table in tables], indent=1))
     else:

@@ -24,6 +24,7 @@ examples:
   ./tb bench grid                         routes on the network beside their plan
   sudo ./tb bench grid --emulated --slower 3
   ./tb bench grid --plan-only sensitivity
+  ./tb bench grid --plan-only scale,growth --seeds 10
 """
     parser.add_argument("name", metavar="NAME", help="allreduce, fabric, grid, hierarchical, ina")
     parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
@@ -43,7 +44,10 @@ examples:
     parser.add_argument(
         "--jobs", type=_whole(999), metavar="N", help="ina: runs at the same time (default: one per core)"
     )
-    parser.add_argument("--seeds", type=_whole(999), metavar="N", help="ina: runs of each point (default: 2 or 3)")
+    parser.add_argument(
+        "--seeds", type=_whole(999), metavar="N",
+        help="ina: runs of each point (default: 2 or 3); grid --plan-only scale: draws of each row (default: 10)",
+    )  # fmt: skip
     parser.add_argument(
         "--csv", type=Path, metavar="FILE",
         help="ina: also write every run as a line of FILE, as soon as it is done; runs that are there are not done again",
@@ -74,7 +78,18 @@ def _bench_plans(args: argparse.Namespace) -> int:
         raise ScenarioError("plans are made in no world", file="tb bench", key="--world", allowed="without --plan-only")
     from testbed.bench.gridplans import run_plans
 
-    return run_plans(args.plan_only, as_json=args.json)
+    given = {
+        "--quick": args.quick,
+        "--jobs": args.jobs,
+        "--csv": args.csv,
+        "--repeats": args.repeats,
+        "--slower": args.slower != 1,
+    }
+    for flag in (flag for flag, value in given.items() if value):
+        raise ScenarioError(
+            "tables of plans have no such option", file="tb bench grid", key=flag, allowed="--seeds, --json"
+        )
+    return run_plans(args.plan_only, as_json=args.json, seeds=args.seeds)
 
 
 def _whole(most: int) -> Callable[[str], int]:

@@ -7,7 +7,10 @@ from dataclasses import replace
 import pytest
 
 from testbed.bench import grid as bench
-from testbed.bench.grid import grid_scenario, run_grid
+from testbed.bench.grid import Run, grid_scenario, run_grid
+from testbed.plan import make_plan
+from testbed.routing.measured import Measured
+from testbed.scenario.model import Scenario
 
 
 @pytest.fixture(autouse=True)
@@ -54,3 +57,39 @@ def test_rows_compare_and_miss() -> None:
     assert all(
         row.met for row in bench._load_rows("geryon", [run], replace(settings, rate_within=0.04, load_within=0.04))
     )
+
+
+def test_slower_divides_every_rate_and_leaves_frames_and_time() -> None:
+    usual, slow = (grid_scenario("atp", "emulated", 0.98, slower=number) for number in (1, 4))
+    assert usual.routing is not None
+    assert slow.routing is not None
+    rates = [{link.name: link.shape.rate_bps for link in each.topology.links} for each in (usual, slow)]
+    assert rates[1] == {name: rate // 4 for name, rate in rates[0].items()}
+    assert (usual.routing.capacity_bps, slow.routing.capacity_bps) == (90_000_000, 22_500_000)
+    assert usual.job.size_bytes == pytest.approx(4 * slow.job.size_bytes, rel=0.01), "as long, at a quarter of the rate"
+    assert replace(slow.routing, capacity_bps=usual.routing.capacity_bps) == usual.routing
+    assert slow.transport == usual.transport
+    plans = [make_plan(each).routing[0].plan for each in (usual, slow)]
+    assert plans[1].min_rate_bps == pytest.approx(plans[0].min_rate_bps / 4)
+
+
+def test_ratios_do_not_depend_on_how_slow_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    found = {"geryon": 10e6, "atp": 24.375e6, "grid": 30e6}
+
+    def run(scenario: Scenario) -> Run:
+        assert scenario.routing is not None
+        told.append(scenario.routing.capacity_bps)
+        rate = found[scenario.routing.planner] * scenario.routing.capacity_bps / 90e6
+        overloaded = scenario.routing.pace > 1
+        return Run((Measured("w1", rate, rate),), rate, 0.0, int(overloaded), "pass")
+
+    monkeypatch.setattr(bench, "run_grid", run)
+    rows = bench.bench_grid(lambda text: None, "simulated", slower=3)
+    assert set(told) == {30_000_000}
+    assert all(row.met for row in rows)
+    ratios = {row.what: row.median for row in rows if row.what.startswith("smallest")}
+    assert ratios == pytest.approx({"smallest rate, atp / geryon": 2.4375, "smallest rate, grid / geryon": 3.0})
+    found["atp"] *= 0.9
+    rows = bench.bench_grid(lambda text: None, "simulated", slower=3)
+    assert [row.what for row in rows if not row.met] == ["smallest rate, atp / geryon"]

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from testbed.bench import gridplans
-from testbed.bench.gridplans import Table, fabric_problem, growth, random_problem, rounding, run_plans, scale
-from topologies import LinkShape, spine_leaf
+from testbed.bench.gridplans import random_problem, rounding, run_plans
+from testbed.bench.gridtable import Table, generator
+from workloads.errors import ScenarioError
 
 
 def _quiet(text: str) -> None:
@@ -25,36 +26,14 @@ def test_rounding_counts_every_draw() -> None:
 
 
 def test_random_problems_are_the_same_for_a_seed() -> None:
-    assert random_problem(gridplans._generator(4)) == random_problem(gridplans._generator(4))
-    assert random_problem(gridplans._generator(4)) != random_problem(gridplans._generator(5))
-
-
-def test_more_workers_contain_fewer() -> None:
-    topology = spine_leaf([4, 4, 4], 3, LinkShape())
-    few, many = (fabric_problem(topology, count, 7) for count in (3, 9))
-    assert many.workers[:3] == few.workers
-    assert (many.servers, many.capacities) == (few.servers, few.capacities)
-
-
-def test_scale_says_what_is_not_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {"small": lambda: spine_leaf([4] * 4, 4, LinkShape(rate_bps=100_000_000_000))}
-    monkeypatch.setattr(gridplans, "_FABRICS", small)
-    table = scale(_quiet, counts=(4, 12), seeds=(1,))
-    assert [row[:2] for row in table.rows] == [("small", "4"), ("small", "12")]
-    # One small draw leaves the nearest switches room: ATP has no residual, and ties are told.
-    assert table.missed[0] == "small, 4 workers: not in the order grid > atp > switchml > geryon"
-
-
-def test_growth_says_what_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert growth(_quiet, [(6, 2)]).missed == ()
-    monkeypatch.setattr(gridplans, "_MOST_S", 0.0)
-    table = growth(_quiet, [(6, 2)])
-    assert len(table.missed) == 4
-    assert table.rows[0][:3] == ("6", "4", "1")
+    assert random_problem(generator(4)) == random_problem(generator(4))
+    assert random_problem(generator(4)) != random_problem(generator(5))
 
 
 def test_a_table_with_a_miss_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(gridplans.TABLES, "scale", lambda say: Table("t", ("a", "b"), (("1", "22"),), ("it broke",)))
+    monkeypatch.setitem(
+        gridplans.TABLES, "scale", lambda say, seeds: Table("t", ("a", "b"), (("1", "22"),), ("it broke",))
+    )
     assert run_plans("scale") == 1
     assert capsys.readouterr().out == "t\n  a   b\n  1  22\n  MISSED: it broke\n\n"
     assert run_plans("scale", as_json=True) == 1
@@ -69,3 +48,14 @@ def test_sensitivity_is_monotone(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     table = gridplans.sensitivity(_quiet)
     assert table.missed == ()
     assert table.rows == (("9", "3 / 2.667", "3 / 3"), ("10", "3 / 2.667", "3 / 3"))
+
+
+def test_seeds_are_the_tables_that_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(gridplans.TABLES, "scale", lambda say, seeds: Table("t", ("seeds",), ((str(seeds),),)))
+    assert run_plans("scale", seeds=3) == 0
+    assert run_plans("scale") == 0
+    assert capsys.readouterr().out == "t\n  seeds\n      3\n\nt\n  seeds\n     10\n\n"
+    with pytest.raises(ScenarioError, match="tb bench grid: --seeds: only the table scale is drawn that often"):
+        run_plans("growth", seeds=3)

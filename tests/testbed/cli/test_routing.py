@@ -72,9 +72,62 @@ def test_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--svg: cannot be written: No such file or directory" in capsys.readouterr().err
 
 
-def test_infeasible_input_is_the_users(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["route", "grid-triangle", "--switch-capacity", "0"]) == 64
-    assert "no switch can aggregate anything, all have capacity 0; found binding: s1, s2, s3" in capsys.readouterr().err
+_GRID = "tb: playbooks/scenarios/grid.yaml: routing: no plan: "
+_PARTS = """
+name: parts
+topology:
+  kind: custom
+  nodes: [{name: w1, role: host}, {name: w2, role: host}, {name: ps, role: host}, {name: s1, role: switch}, {name: s2, role: switch}]
+  links: [{ends: [w1, s1]}, {ends: [w2, s1]}, {ends: [ps, s2]}]
+switch: {program: grid, memory: 16}
+job: {collective: grid, size: 10kB}
+routing: {servers: [ps], capacity: 90Mbps}
+"""
+
+
+@pytest.mark.parametrize("command", ["route", "run"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--set", "routing.capacity=0"],
+            "no switch can aggregate anything, all have capacity 0; found binding: s1, s2, s3",
+        ),
+        (
+            ["--set", "routing.demand=91Mbps"],
+            "a demand of 9.1e+07 bit/s is above the 9e+07 that the servers' links take; found binding: s3->ps",
+        ),
+        (
+            ["--set", "routing.demand=31Mbps"],
+            (
+                "a demand of 3.1e+07 bit/s is above a worker's own link (3e+07); "
+                "found binding: w1->s1, w2->s1, w3->s1, w4->s1, w5->s2, w6->s2, w7->s3, w8->s3"
+            ),
+        ),
+        (
+            ["--set", "routing.demand=29Mbps", "--set", "routing.planner=atp"],
+            "atp gives 2.4375e+07 bit/s to the slowest worker, the demand is 2.9e+07; found binding: s1->s3, s1",
+        ),
+    ],
+)
+def test_infeasible_input_is_the_users(
+    command: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "grid", *words]) == 64
+    assert capsys.readouterr().err == f"{_GRID}{said}\n"
+
+
+@pytest.mark.parametrize("command", ["route", "run"])
+def test_a_server_that_is_not_reached_is_the_users(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = tmp_path / "parts.yaml"
+    parts.write_text(_PARTS)
+    assert main([command, str(parts)]) == 64
+    assert capsys.readouterr().err == (
+        f"tb: {parts}:6: topology.links: the network falls into 2 parts; found w1, w2, s1 | ps, s2; "
+        "allowed: every node is reached from every other\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,8 +142,24 @@ def test_infeasible_input_is_the_users(capsys: pytest.CaptureFixture[str]) -> No
             ["grid", "--plan-only", "--world", "simulated"],
             "tb bench: --world: plans are made in no world; allowed: without",
         ),
+        (
+            ["grid", "--plan-only", "growth", "--slower", "3"],
+            "tb bench grid: --slower: tables of plans have no such option; allowed: --seeds, --json",
+        ),
+        (
+            ["grid", "--plan-only", "growth", "--seeds", "3"],
+            "tb bench grid: --seeds: only the table scale is drawn that often",
+        ),
+        (["grid", "--seeds", "3"], "tb bench: --seeds: grid has no such option; allowed: with ina"),
+        (["ina", "--slower", "2"], "tb bench: --slower: ina has no such option; allowed: with grid"),
     ],
 )
 def test_benches_of_plans_that_are_none(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *words]) == 64
     assert capsys.readouterr().err.startswith(f"tb: {said}")
+
+
+@pytest.mark.parametrize("found", ["0", "101", "1.5"])
+def test_a_bench_is_slower_by_a_whole_number(found: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "grid", "--slower", found]) == 64
+    assert f"argument --slower: found '{found}'; allowed: a whole number from 1 to 100" in capsys.readouterr().err

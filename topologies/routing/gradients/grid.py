@@ -10,10 +10,12 @@ from topologies.routing.gradients.choices import Floats, blind_choices, link_cho
 from topologies.routing.gradients.eq1 import solve_eq1
 from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware, Optimum
-from topologies.routing.gradients.network import Network, network_of
+from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.pathwise import relaxed
 from topologies.routing.gradients.plan import Plan, Stream
 from topologies.routing.gradients.problem import Problem
 from topologies.routing.gradients.rounding import Rounding
+from topologies.routing.gradients.whole import most_whole_bps, worthwhile
 
 __all__ = [
     "eq1_rounding",
@@ -28,6 +30,10 @@ __all__ = [
 DRAWS = 64
 _WORKER_DRAWS = 100
 """draws times workers, where repairing one draw takes seconds"""
+_ROUNDS = 5
+"""of ways that join where only few switches may aggregate: the last ones gain next to nothing, and the bound is not theirs"""
+_MOST_CELLS = 2_000_000
+"""options x links up to which all switches are rounded, not only few of them"""
 _EXACT_CHOICES = 120
 """sites x nodes up to which the exact program is tried first"""
 _TIME_LIMIT_S = 10.0
@@ -45,7 +51,7 @@ def plan_grid(problem: Problem, rng: np.random.Generator) -> Plan:
 
 def plan_grid_lp(problem: Problem) -> Plan:
     """Gradients may be split between nodes and ways: the bound of all that aggregate each gradient at most once."""
-    best = LinkAware(network_of(problem)).solve()
+    best = relaxed(network_of(problem))
     return Plan(problem, "grid-lp", best.streams, best.merges, best.rate_bps, best.binds)
 
 
@@ -62,42 +68,61 @@ def plan_grid_exact(problem: Problem, name: str = "grid-exact") -> Plan:
 def plan_grid_rounded(
     problem: Problem, rng: np.random.Generator, name: str = "grid-rounded", draws: int = DRAWS
 ) -> Plan:
-    """The best of some roundings of the linear program, each repaired; then rates max-min fair on these ways."""
+    """The best of some roundings of the linear program, each repaired; then rates max-min fair on these ways.
+
+    In large networks the program is also rounded with few switches: where gradients may be split, it opens as many as there are,
+    each for a sliver, and a repair would have to close nearly all of them, one after the other; where very many can aggregate,
+    that is not even tried."""
     network = network_of(problem)
-    relaxed = LinkAware(network).solve()
-    rounding, out = link_rounding(network, relaxed, rng)
-    if rounding.large:
+    best_of_all = relaxed(network)
+    cells = _CANDIDATES * len(network.sites) * (len(network.aggregators) + 1) * len(network.arcs)
+    parts = [] if cells > _MOST_CELLS else [link_rounding(network, best_of_all, rng)]
+    if not parts or parts[0][0].large:
         draws = min(draws, max(1, _WORKER_DRAWS // len(problem.workers)))
-    best, choices = rounding.best(draws), rounding.choices
+        parts += [_few(network, nodes, rng) for nodes in worthwhile(network)]
+    found = [(rounding.best(draws), rounding.choices, out) for rounding, out in parts]
+    best, choices, out = max(found, key=lambda item: item[0].rate_bps)
     ways = {
         (worker, problem.servers[0]): (choices.ways[option],)
         for worker, option in zip(problem.workers, best.assignment, strict=True)
     }
-    note = f"{draws} rounding{'s' * (draws > 1)} repaired, best {best.rate_bps / relaxed.rate_bps:.1%} of the linear program"
-    return _filled(network, name, ways, out, relaxed.rate_bps, relaxed.binds, note)
+    note = f"{draws} rounding{'s' * (draws > 1)} repaired, best {best.rate_bps / best_of_all.rate_bps:.1%} of the linear program"
+    if len(parts) != 1:
+        note += f", {best.rate_bps / most_whole_bps(network):.1%} of what one node each could reach"
+    return _filled(network, name, ways, out, best_of_all.rate_bps, best_of_all.binds, note)
+
+
+def _few(
+    network: Network, nodes: tuple[str, ...], rng: np.random.Generator
+) -> tuple[Rounding, dict[str, tuple[int, ...]]]:
+    def allowed(site: Site, node: str, server: str) -> bool:
+        return node == server or node in nodes
+
+    return link_rounding(network, relaxed(network, allowed, _ROUNDS), rng, nodes)
 
 
 def link_rounding(
-    network: Network, relaxed: Optimum, rng: np.random.Generator
+    network: Network, best: Optimum, rng: np.random.Generator, nodes: tuple[str, ...] | None = None
 ) -> tuple[Rounding, dict[str, tuple[int, ...]]]:
     """(rounding, arcs from each aggregator to the server). Options: the ways of the relaxation, and short ones to every node.
-    Raises ValueError for several servers."""
+    `nodes`: the switches that may aggregate; by default all that can. Raises ValueError for several servers."""
     problem = network.problem
     if len(problem.servers) != 1:
         raise ValueError("rounding knows one server")
     (server,) = problem.servers
-    out = {name: network.path(name, server) for name in network.aggregators}
-    for merge in relaxed.merges:
+    nodes = network.aggregators if nodes is None else nodes
+    out = {name: network.path(name, server) for name in nodes}
+    for merge in best.merges:
         widest = max(merge.routes, key=lambda route: route.rate_bps)
         out[merge.switch] = _arcs(network, widest.nodes, widest.links)
     shares: dict[str, dict[Way, float]] = {worker: {} for worker in problem.workers}
-    for stream in relaxed.streams:
+    for stream in best.streams:
         for way, rate in _ways(network, stream):
             shares[stream.worker][way] = shares[stream.worker].get(way, 0.0) + rate
     options: list[list[Way]] = []
     for number, site in enumerate(network.sites):
         found = dict.fromkeys(way for worker in site.workers for way in shares[worker])
-        for node in (*network.aggregators, server):
+        for node in (*nodes, server):
             for spread in range(_CANDIDATES):
                 found.setdefault(Way(node, network.path(site.switch, node, number + spread)))
         options.append(list(found))
@@ -106,7 +131,7 @@ def link_rounding(
         np.array([shares[worker].get(way, 0.0) for way in options[choices.site_of[rank]]])
         for rank, worker in enumerate(problem.workers)
     ]
-    return Rounding(choices, each, relaxed.rate_bps, rng), out
+    return Rounding(choices, each, best.rate_bps, rng), out
 
 
 def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> Plan:

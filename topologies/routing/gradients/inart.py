@@ -9,6 +9,7 @@ from dataclasses import replace
 from topologies.routing.gradients.linear import NoSolution
 from topologies.routing.gradients.linkaware import LinkAware, Optimum
 from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.pathwise import relaxed
 from topologies.routing.gradients.plan import Plan
 from topologies.routing.gradients.problem import Problem
 
@@ -23,25 +24,25 @@ def plan_inart(problem: Problem) -> Plan:
     """One node per worker and server, exact where the problem is small; ways may be split. Larger ones: each worker keeps the
     node with its largest share in the linear program, and the shares are planned again around these."""
     network = network_of(problem)
-    relaxed = LinkAware(network).solve()
+    relaxation = relaxed(network)
     alone = replace_sites(network)
     nodes = len(network.aggregators) + 1
     if len(problem.workers) * len(problem.servers) * nodes <= _EXACT_CHOICES:
         try:
             best = LinkAware(alone, one_node=True, time_limit_s=_TIME_LIMIT_S).solve()
             note = "exact" if best.proved else "not proved best: the time limit ended the search"
-            return _plan(problem, best, relaxed, note)
+            return _plan(problem, best, relaxation, note)
         except NoSolution:
             pass  # no plan within the time limit: round below
     largest = {
         (stream.worker, stream.server): stream.node
-        for stream in sorted(relaxed.streams, key=lambda stream: stream.rate_bps)
+        for stream in sorted(relaxation.streams, key=lambda stream: stream.rate_bps)
     }
 
     def chosen(site: Site, node: str, server: str) -> bool:
         return largest[site.workers[0], server] == node
 
-    return _plan(problem, LinkAware(alone, chosen).solve(), relaxed, "rounded to the largest shares")
+    return _plan(problem, LinkAware(alone, chosen).solve(), relaxation, "rounded to the largest shares")
 
 
 def replace_sites(network: Network) -> Network:
@@ -50,5 +51,5 @@ def replace_sites(network: Network) -> Network:
     return replace(network, sites=sites)
 
 
-def _plan(problem: Problem, best: Optimum, relaxed: Optimum, note: str) -> Plan:
-    return Plan(problem, "inart", best.streams, best.merges, relaxed.rate_bps, relaxed.binds, note)
+def _plan(problem: Problem, best: Optimum, relaxation: Optimum, note: str) -> Plan:
+    return Plan(problem, "inart", best.streams, best.merges, relaxation.rate_bps, relaxation.binds, note)

@@ -79,8 +79,9 @@ class Program:
         self._high.append(high)
         return row
 
-    def solve(self, *, time_limit_s: float | None = None, gap: float = 0.0) -> Solution:
-        """Raises NoSolution. `time_limit_s` and `gap` (relative) are for integer programs."""
+    def solve(self, *, time_limit_s: float | None = None, gap: float = 0.0, interior: bool = False) -> Solution:
+        """Raises NoSolution. `time_limit_s` and `gap` (relative) are for integer programs; `interior`: by interior points, however
+        small a linear one is."""
         shape = (len(self._high), len(self._cost))
         matrix = csr_array(coo_array((self._data, (self._rows, self._columns)), shape=shape))
         if any(self._whole):
@@ -94,7 +95,7 @@ class Program:
             A_eq=matrix[fixed],
             b_eq=high[fixed],
             bounds=np.column_stack((np.zeros(shape[1]), np.array(self._most))),
-            method="highs-ipm" if shape[1] > _LARGE else "highs",
+            method="highs-ipm" if interior or shape[1] > _LARGE else "highs",
         )
         if result.x is None:
             raise NoSolution(result.message)

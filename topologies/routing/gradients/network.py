@@ -75,6 +75,11 @@ class Network:
         last = (self.server_arcs[end],) if end in self.server_arcs else ()
         return found[spread % len(found)] + last
 
+    def paths(self, start: str, end: str) -> tuple[tuple[int, ...], ...]:
+        """All of them, 64 at most."""
+        last = (self.server_arcs[end],) if end in self.server_arcs else ()
+        return tuple(path + last for path in self._equal_paths(start, self.home.get(end, end)))
+
     def _equal_paths(self, start: str, end: str) -> tuple[tuple[int, ...], ...]:
         return _equal_paths(self, start, end)
 

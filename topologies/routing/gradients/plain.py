@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware
 from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.pathwise import relaxed
 from topologies.routing.gradients.plan import Plan
 from topologies.routing.gradients.problem import Problem
 
@@ -49,7 +50,7 @@ def plan_geryon(problem: Problem) -> Plan:
 def plan_multipath(problem: Problem) -> Plan:
     """Every gradient over as many ways as it likes: the most that is possible without aggregation."""
     network = network_of(problem)
-    best = LinkAware(network, direct).solve()
+    best = relaxed(network, direct)
     return Plan(problem, "multipath", best.streams, best.merges, best.rate_bps, best.binds)
 
 

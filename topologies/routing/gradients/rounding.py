@@ -54,11 +54,21 @@ class Rounding:
         self._known: dict[Assignment, Repaired] = {}
 
     def draw(self) -> Assignment:
-        points = self._rng.random(len(self._options))
+        points = self._spread() if self.large else self._rng.random(len(self._options))
         return tuple(
             int(options[min(int(np.searchsorted(sums, point, side="right")), len(options) - 1)])
             for options, sums, point in zip(self._options, self._sums, points, strict=True)
         )
+
+    def _spread(self) -> Floats:
+        """Evenly over each site, in a random order: every worker still draws with its shares as probabilities, and no option gets
+        far more of a site than its share, which short climbs could not mend (systematic sampling)."""
+        points = np.zeros(len(self._options))
+        sites = np.array(self.choices.site_of)
+        for site in range(len(self.choices.options)):
+            (members,) = np.nonzero(sites == site)
+            points[members] = (self._rng.permutation(len(members)) + self._rng.random()) / max(1, len(members))
+        return points
 
     def repaired(self, drawn: Assignment) -> Repaired:
         if drawn not in self._known:
