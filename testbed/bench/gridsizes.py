@@ -14,7 +14,7 @@ from topologies import LinkShape, Topology, fat_tree, spine_leaf
 if TYPE_CHECKING:
     from topologies.routing.gradients import Problem
 
-__all__ = ["DRAWS", "fabric_problem", "growth", "scale"]
+__all__ = ["DRAWS", "FABRICS", "fabric_problem", "growth", "scale"]
 
 DRAWS = 10
 """of switches, capacities and hosts, for each row of `scale`"""
@@ -23,7 +23,7 @@ _FABRIC_BPS = 100 * _G
 _PROGRAMMABLE = 0.2
 _LEAST_BPS, _MOST_BPS = 100 * _G, 3200 * _G
 """of a programmable switch's capacity, uniform (GRID section 6: 20 % of the switches, 100 G to 3.2 T)"""
-_FABRICS: dict[str, Callable[[], Topology]] = {
+FABRICS: dict[str, Callable[[], Topology]] = {
     "fat tree 80/192": lambda: fat_tree(8, LinkShape(rate_bps=_FABRIC_BPS), hosts_per_edge=6),
     "leaf-spine 30+30/500": lambda: spine_leaf([17] * 20 + [16] * 10, 30, LinkShape(rate_bps=_FABRIC_BPS)),
 }
@@ -49,7 +49,7 @@ def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequen
     """Rates of the slowest worker: mean and median over the seeds, lowest and highest. The means must be in order and fall: draws whose
     nearest switches take all have ATP and SwitchML alike."""
     rows, missed = [], []
-    for name, build in _FABRICS.items():
+    for name, build in FABRICS.items():
         topology, before = build(), dict[str, float]()
         for count in counts:
             drawn: dict[str, list[float]] = {planner: [] for planner in (_BOUND, *_ORDER)}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from testbed.bench.allreduce import bench_allreduce
 from testbed.bench.fabric import bench_fabric
 from testbed.bench.grid import bench_grid
+from testbed.bench.gridfabrics import bench_fabrics
 from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.ina import bench_ina
 from testbed.bench.options import BenchOptions, refuse_options
@@ -32,13 +33,16 @@ class Bench:
     """names of the fields of BenchOptions that it heeds"""
 
 
+def _bench_grid(say: Say, world: str, options: BenchOptions) -> list[Row]:
+    rows = bench_grid(say, world, options.slower)
+    return rows + bench_fabrics(say) if world == "simulated" else rows
+
+
 _NO_OPTIONS = BenchOptions()
 _BENCHES: dict[str, Bench] = {
     "allreduce": Bench(lambda say, world, options: bench_allreduce(say), ("emulated",)),
     "fabric": Bench(lambda say, world, options: bench_fabric(say, world), ("simulated", "emulated")),
-    "grid": Bench(
-        lambda say, world, options: bench_grid(say, world, options.slower), ("simulated", "emulated"), ("slower",)
-    ),
+    "grid": Bench(_bench_grid, ("simulated", "emulated"), ("slower",)),
     "hierarchical": Bench(lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
     "ina": Bench(bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv", "repeats")),
 }

@@ -24,7 +24,7 @@ def test_more_workers_contain_fewer() -> None:
 
 def test_scale_says_what_is_not_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"small": lambda: spine_leaf([4] * 4, 4, LinkShape(rate_bps=100_000_000_000))}
-    monkeypatch.setattr(gridsizes, "_FABRICS", small)
+    monkeypatch.setattr(gridsizes, "FABRICS", small)
     table = scale(_quiet, counts=(4, 12), seeds=(1,))
     assert [row[:2] for row in table.rows] == [("small", "4"), ("small", "12")]
     # One small draw leaves the nearest switches room: ATP has no residual, and ties are told.
@@ -33,16 +33,16 @@ def test_scale_says_what_is_not_in_order(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fabric", gridsizes._FABRICS)
+@pytest.mark.parametrize("fabric", gridsizes.FABRICS)
 def test_planners_are_in_the_papers_order_and_fall(fabric: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gridsizes, "_FABRICS", {fabric: gridsizes._FABRICS[fabric]})
+    monkeypatch.setattr(gridsizes, "FABRICS", {fabric: gridsizes.FABRICS[fabric]})
     table = scale(_quiet, counts=(20, 40), seeds=(1, 2, 3))
     assert table.missed == ()
     assert [row[1] for row in table.rows] == ["20", "40"]
 
 
 def test_means_and_not_single_draws_must_be_in_order_and_fall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gridsizes, "_FABRICS", {"one": lambda: spine_leaf([4] * 4, 4, LinkShape())})
+    monkeypatch.setattr(gridsizes, "FABRICS", {"one": lambda: spine_leaf([4] * 4, 4, LinkShape())})
     names = ("grid-lp", "grid", "atp", "switchml", "geryon")
     drawn = iter([(9.0, 8.0, 4.0, 2.0, 1.0), (9.0, 1.0, 4.0, 2.0, 1.0), (9.0, 6.0, 4.0, 2.0, 1.0)] * 2)
     monkeypatch.setattr(gridsizes, "_rates", lambda problem: dict(zip(names, next(drawn), strict=True)))

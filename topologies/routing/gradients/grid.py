@@ -105,12 +105,12 @@ def link_rounding(
     network: Network, best: Optimum, rng: np.random.Generator, nodes: tuple[str, ...] | None = None
 ) -> tuple[Rounding, dict[str, tuple[int, ...]]]:
     """(rounding, arcs from each aggregator to the server). Options: the ways of the relaxation, and short ones to every node.
-    `nodes`: the switches that may aggregate; by default all that can. Raises ValueError for several servers."""
+    `nodes`: the few switches that may aggregate, between which sites are divided evenly; by default all that can. Raises ValueError for several servers."""
     problem = network.problem
     if len(problem.servers) != 1:
         raise ValueError("rounding knows one server")
     (server,) = problem.servers
-    nodes = network.aggregators if nodes is None else nodes
+    few, nodes = nodes is not None, network.aggregators if nodes is None else nodes
     out = {name: network.path(name, server) for name in nodes}
     for merge in best.merges:
         widest = max(merge.routes, key=lambda route: route.rate_bps)
@@ -131,7 +131,7 @@ def link_rounding(
         np.array([shares[worker].get(way, 0.0) for way in options[choices.site_of[rank]]])
         for rank, worker in enumerate(problem.workers)
     ]
-    return Rounding(choices, each, best.rate_bps, rng), out
+    return Rounding(choices, each, best.rate_bps, rng, even=few), out
 
 
 def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> Plan:

@@ -43,10 +43,19 @@ class Repaired:
 
 
 class Rounding:
-    """Draws and repairs. `shares`: by worker, a probability for each of its site's options; `bound_bps`: of the relaxation."""
+    """Draws and repairs. `shares`: by worker, a probability for each of its site's options; `bound_bps`: of the relaxation; `even`:
+    workers of a site draw together, so that each option gets its share of them, and not by chance far more."""
 
-    def __init__(self, choices: Choices, shares: Sequence[Floats], bound_bps: float, rng: np.random.Generator) -> None:
-        self.choices, self.bound_bps, self._rng = choices, bound_bps, rng
+    def __init__(
+        self,
+        choices: Choices,
+        shares: Sequence[Floats],
+        bound_bps: float,
+        rng: np.random.Generator,
+        *,
+        even: bool = False,
+    ) -> None:
+        self.choices, self.bound_bps, self._rng, self._even = choices, bound_bps, rng, even
         self._options = [np.array(choices.options[site]) for site in choices.site_of]
         self._sums = [np.cumsum(share / share.sum()) for share in shares]
         self.large = choices.use.size > _LARGE
@@ -54,15 +63,14 @@ class Rounding:
         self._known: dict[Assignment, Repaired] = {}
 
     def draw(self) -> Assignment:
-        points = self._spread() if self.large else self._rng.random(len(self._options))
+        points = self._spread() if self._even else self._rng.random(len(self._options))
         return tuple(
             int(options[min(int(np.searchsorted(sums, point, side="right")), len(options) - 1)])
             for options, sums, point in zip(self._options, self._sums, points, strict=True)
         )
 
     def _spread(self) -> Floats:
-        """Evenly over each site, in a random order: every worker still draws with its shares as probabilities, and no option gets
-        far more of a site than its share, which short climbs could not mend (systematic sampling)."""
+        """Evenly over each site, in a random order: every worker still has its shares as probabilities (systematic sampling)."""
         points = np.zeros(len(self._options))
         sites = np.array(self.choices.site_of)
         for site in range(len(self.choices.options)):
