@@ -82,7 +82,7 @@ def test_ratios_do_not_depend_on_how_slow_a_run_is(monkeypatch: pytest.MonkeyPat
         told.append(scenario.routing.capacity_bps)
         rate = found[scenario.routing.planner] * scenario.routing.capacity_bps / 90e6
         overloaded = scenario.routing.pace > 1
-        return Run((Measured("w1", rate, rate),), rate, 0.0, int(overloaded), "pass")
+        return Run((Measured("w1", rate, rate),), rate, 0.0, int(overloaded), 0, "pass")
 
     monkeypatch.setattr(bench, "run_grid", run)
     rows = bench.bench_grid(lambda text: None, "simulated", slower=3)
