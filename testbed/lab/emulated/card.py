@@ -24,11 +24,15 @@ from switch_nodes.fpga.faults import parse_fault
 from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
 from switch_nodes.frame_queue import switch_library
 from testbed.lab.emulated.shape import CARD_SOCKET, CARD_TRACE, PYTHON, LabShape
-from testbed.report.capture import PcapngTap
+from testbed.report.capture import BoundedTap
 from testbed.worlds.emulated.control import make_record
+from testbed.worlds.events import CaptureCut
 from workloads.machine import Buffer, Event, FrameBatch
 
-__all__ = ["card_command", "main"]
+__all__ = ["Trace", "card_command", "main"]
+
+_FILE_BYTES = 200_000_000
+"""of each file; both have room in the host's memory, and are less than what is collected of one file"""
 
 
 def card_command(shape: LabShape) -> tuple[str, ...]:
@@ -40,18 +44,20 @@ def card_command(shape: LabShape) -> tuple[str, ...]:
     return (*own, CARD_SOCKET, CARD_TRACE, str(shape.card_load_ms), ",".join(shape.card_faults), *ports)
 
 
-class _Trace:
-    """What the card does, since the last START: events as JSON lines in PREFIX.jsonl, frames in PREFIX.pcapng. A `Tap`."""
+class Trace:
+    """What the card does, since the last START: events as JSON lines in PREFIX.jsonl, frames in PREFIX.pcapng. A `Tap`. When one of
+    them has its `limit_bytes`, nothing more is written but that it was cut: a card does not stop because nobody stops it."""
 
-    def __init__(self, prefix: str, links: Sequence[str]) -> None:
-        self._prefix, self._links = prefix, links
+    def __init__(self, prefix: str, links: Sequence[str], limit_bytes: int = _FILE_BYTES) -> None:
+        self._prefix, self._links, self._limit = prefix, links, limit_bytes
         self._begin()
 
     def _begin(self) -> None:
         capture = Path(f"{self._prefix}.pcapng")
         capture.unlink(missing_ok=True)
-        self._tap = PcapngTap(capture, self._links)
+        self._tap = BoundedTap(capture, self._links, self._limit)
         self._file = open(f"{self._prefix}.jsonl", "w", encoding="utf-8")  # noqa: SIM115
+        self._left, self._cut = self._limit, False
 
     def again(self) -> None:
         self._tap.close()
@@ -60,14 +66,20 @@ class _Trace:
 
     def tell(self, event: Event) -> None:
         # CLOCK_REALTIME, which workers on other hosts know as well.
-        record = make_record(time.time_ns(), "card", event)
-        self._file.write(json.dumps(record, separators=(",", ":"), default=_plain) + "\n")
+        if self._cut:
+            return
+        text = _line(event)
+        self._left -= len(text)
+        if self._left < 0 or self._tap.is_full:
+            self._cut, text = True, _line(CaptureCut(self._limit))
+        self._file.write(text)
 
     def flush(self) -> None:
         self._file.flush()
 
     def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
-        self._tap.record(batch, start, stop, now, outgoing)
+        if not self._cut:
+            self._tap.record(batch, start, stop, now, outgoing)
 
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         self._tap.dropped(port, frame, now, outgoing, reason)
@@ -75,6 +87,10 @@ class _Trace:
     def close(self) -> None:
         self._tap.close()
         self._file.close()
+
+
+def _line(event: Event) -> str:
+    return json.dumps(make_record(time.time_ns(), "card", event), separators=(",", ":"), default=_plain) + "\n"
 
 
 def main(argv: list[str]) -> int:
@@ -93,7 +109,7 @@ def main(argv: list[str]) -> int:
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
     # Links have the names that a rack gives them.
-    trace = _Trace(prefix, [f"h{number + 1}-s1" for number in range(len(ports))])
+    trace = Trace(prefix, [f"h{number + 1}-s1" for number in range(len(ports))])
 
     def tell(now: int, event: Event) -> None:
         command = event.command if isinstance(event, CardCommanded) else ""

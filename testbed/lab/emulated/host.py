@@ -42,7 +42,8 @@ SOURCES = Path("/run/host/sources")
 """where a card's process has its program from: hardware, as far as the lab knows"""
 UID = 64_998
 """of user `lab`, who exists on emulated hosts only"""
-_RUN_BYTES = 64 << 20
+_RUN_BYTES = 512 << 20
+"""holds the trace of a card"""
 _CAPABILITY = "security.capability"
 _CAP_NET_RAW = 13
 """include/uapi/linux/capability.h"""

@@ -17,6 +17,7 @@ from testbed.lab.transfer import receive
 from testbed.worlds.emulated.control import make_record
 from testbed.worlds.events import CardCounted
 from testbed.worlds.lab.gathering import read_lines, trace_records
+from workloads.errors import LabError
 
 __all__ = ["configure_card", "tell_card"]
 
@@ -63,5 +64,10 @@ def tell_card(
     folder.mkdir(parents=True, exist_ok=True)
     lab.do("trace", fetch, [host])
     for record in trace_records(read_lines(folder / f"{host.name}-trace.jsonl", host.name), switch, origin_ns):
+        if record["event"] == "CaptureCut":
+            problem = (
+                f"the trace of card {card.name} was cut at {record['limit_bytes']} bytes: it did too much to be judged"
+            )
+            raise LabError(host.name, f"{problem}; a shorter job, or an inventory without `trace:`")
         tell(record)
     return ()
