@@ -78,6 +78,15 @@ def fidelity(outcomes: Sequence[Outcome]) -> str:
     return f"fidelity held in {held}/{len(outcomes)}"
 
 
+def late(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Why the machine did not keep up, for each run in which it did not."""
+    for outcome in outcomes:
+        reasons = outcome.document.get("fidelity", {}).get("reasons", [])
+        if reasons:
+            more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+            yield f"seed {outcome.seed}, fidelity: {reasons[0]}{more}"
+
+
 def main() -> int:
     from testbed.scenario import builtin_names, load_scenario
 
@@ -116,7 +125,7 @@ def main() -> int:
                 f"median {seconds:.1f} s; {fidelity(outcomes)}; strikes {', '.join(strikes(outcomes)) or 'none planned'}",
                 flush=True,
             )
-            for text in wrong:
+            for text in [*wrong, *late(outcomes)]:
                 print(f"    {text}", flush=True)
     print(f"{sum(verdicts.values())} runs: {dict(verdicts)}; {len(failures)} not as expected")
     return 1 if failures else 0

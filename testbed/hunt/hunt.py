@@ -58,7 +58,13 @@ class Hunt:
         finally:
             state.close()
         document = hunt_document(
-            self.name, self.prey.seed, self.prey.schedules, found.coverage, failure, self.prey.hunted
+            self.name,
+            self.prey.seed,
+            self.prey.schedules,
+            found.coverage,
+            state.count_by_code(),
+            failure,
+            self.prey.hunted,
         )
         state.write("summary.json", to_json(document))
         return HuntEnd(document, self.folder)

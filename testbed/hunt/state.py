@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from testbed.codeversion import code_version
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import Failure
@@ -48,6 +50,8 @@ class ChunkResult:
     failed: int | None = None
     """number of the schedule that failed; nothing behind it was run"""
     failure: Failure | None = None
+    code: str = ""
+    """version of ours that ran them (`testbed.codeversion`); empty: not kept"""
 
 
 class Store:
@@ -58,7 +62,14 @@ class Store:
         """by first schedule"""
 
     def add(self, chunk: ChunkResult) -> None:
-        self.done[chunk.first] = chunk
+        self.done[chunk.first] = replace(chunk, code=code_version())
+
+    def count_by_code(self) -> dict[str, int]:
+        """Schedules that each version of ours ran."""
+        counts: Counter[str] = Counter()
+        for chunk in self.done.values():
+            counts[chunk.code or "unknown"] += chunk.count
+        return dict(counts)
 
 
 class HuntState(Store):
@@ -86,7 +97,12 @@ class HuntState(Store):
 
     def add(self, chunk: ChunkResult) -> None:
         super().add(chunk)
-        data: dict[str, Any] = {"first": chunk.first, "count": chunk.count, "coverage": chunk.coverage.as_json()}
+        data: dict[str, Any] = {
+            "first": chunk.first,
+            "count": chunk.count,
+            "code": code_version(),
+            "coverage": chunk.coverage.as_json(),
+        }
         if chunk.failure is not None:
             data |= {"failed": chunk.failed, "failure": asdict(chunk.failure)}
         self._log.write(json.dumps(data, separators=(",", ":")).encode() + b"\n")
@@ -134,7 +150,9 @@ class HuntState(Store):
             item = json.loads(line)
             failure = Failure(**item["failure"]) if "failure" in item else None
             coverage = Coverage.of_json(item["coverage"])
-            chunk = ChunkResult(item["first"], item["count"], coverage, item.get("failed"), failure)
+            chunk = ChunkResult(
+                item["first"], item["count"], coverage, item.get("failed"), failure, item.get("code", "")
+            )
             self.done[chunk.first] = chunk
 
 

@@ -18,9 +18,16 @@ _PLACES = {RACK: "a rack", FABRIC: "a fabric"}
 
 
 def hunt_document(
-    name: str, seed: int, schedules: int, coverage: Coverage, failure: dict[str, Any] | None, kind: str = RACK
+    name: str,
+    seed: int,
+    schedules: int,
+    coverage: Coverage,
+    code: dict[str, int],
+    failure: dict[str, Any] | None,
+    kind: str = RACK,
 ) -> dict[str, Any]:
-    """`schedules`: asked for. `failure`: as in failure.json, or None. `kind`: of hunt."""
+    """`schedules`: asked for. `code`: schedules by the version that ran them. `failure`: as in failure.json, or None. `kind`: of
+    hunt."""
     taken = coverage.transitions
     held, impossible = steps_of_kind(kind)
     return {
@@ -30,6 +37,7 @@ def hunt_document(
         "schedules": schedules,
         "verdict": "pass" if failure is None else "fail",
         "failure": failure,
+        "code": code,
         "coverage": coverage.as_json(),
         "transitions": {
             "of": _PLACES.get(kind, kind),
@@ -53,6 +61,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"  every worker finished in {coverage['completed']:,}"
     for reason, count in coverage["told"].items():
         yield f"  {count:,} ended early and told so, as they may: {reason}"
+    if len(document["code"]) > 1:
+        versions = ", ".join(f"{version} {count:,}" for version, count in document["code"].items())
+        yield from _wrapped("  ", f"by several versions of the code: {versions}; a new --out hunts with one")
     yield ""
     yield "Faults that struck"
     for kind, count in sorted(coverage["struck"].items(), key=lambda item: -item[1]):

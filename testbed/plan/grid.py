@@ -15,7 +15,7 @@ from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.steering.layout import HostEntry, SteeringConfig
 from testbed.plan.grid_routes import GROUP_IP, GROUP_MAC, aggregator_ip, aggregator_mac, routes_of
 from testbed.plan.jobs import PlannedJob, plan_jobs
-from testbed.plan.model import Plan, RoutedFrom
+from testbed.plan.model import Plan, RoutedFrom, Unroutable
 from testbed.plan.outages import outages, remaining
 from testbed.plan.switches import plan_switches
 from testbed.routing.planning import plan_scenario
@@ -42,6 +42,7 @@ class _Parts:
     job: PlannedJob
     server: Node
     plans: tuple[RoutedFrom, ...]
+    unroutable: tuple[Unroutable, ...]
     nodes: Mapping[str, int]
     """ids of switches"""
     window: int
@@ -55,7 +56,7 @@ def plan_grid(scenario: Scenario) -> Plan:
         raise InternalError("collective grid without routing or server was not refused")
     blocks = -(-job.workloads[0].elements // _elements(scenario))
     parts = _Parts(
-        scenario, routing, job, job.server, _plans(scenario, routing),
+        scenario, routing, job, job.server, *_plans(scenario, routing),
         {switch.name: number for number, switch in enumerate(scenario.topology.switches, 1)},
         min(job.job.window_packets, blocks),
     )  # fmt: skip
@@ -64,7 +65,7 @@ def plan_grid(scenario: Scenario) -> Plan:
     routes = [routes_of(routed.plan, parts.nodes) for routed in parts.plans]
     return Plan(
         scenario, tuple(_workers(parts)), tuple(_switch(parts, switch, routes) for switch in switches), (),
-        servers=(_server(parts),), routing=parts.plans,
+        servers=(_server(parts),), routing=parts.plans, unroutable=parts.unroutable,
     )  # fmt: skip
 
 
@@ -78,9 +79,9 @@ def lanes_of(plan: RoutingPlan, nodes: Mapping[str, int]) -> tuple[tuple[grid.La
     return tuple(found)
 
 
-def _plans(scenario: Scenario, routing: Routing) -> tuple[RoutedFrom, ...]:
-    """The first one must exist. What cannot be planned around later on stays as it is: the job waits, or fails."""
-    found = [RoutedFrom(0, plan_scenario(scenario))]
+def _plans(scenario: Scenario, routing: Routing) -> tuple[tuple[RoutedFrom, ...], tuple[Unroutable, ...]]:
+    """The first one must exist. Where a change cannot be planned around, the plan before it stays: the job waits, or fails."""
+    found, without = [RoutedFrom(0, plan_scenario(scenario))], []
     for outage in outages(scenario):
         capacities = tuple((name, rate) for name, rate in routing.capacities if name not in outage.switches)
         left = replace(
@@ -88,9 +89,9 @@ def _plans(scenario: Scenario, routing: Routing) -> tuple[RoutedFrom, ...]:
         )
         try:
             found.append(RoutedFrom(outage.at_ns + routing.react_ns, plan_scenario(left), outage.at_ns))
-        except ScenarioError:
-            continue
-    return tuple(found)
+        except ScenarioError as error:
+            without.append(Unroutable(outage.at_ns, str(error)))
+    return tuple(found), tuple(without)
 
 
 def _elements(scenario: Scenario) -> int:

@@ -13,7 +13,7 @@ from topologies.routing.gradients import Plan as RoutingPlan
 from workloads.config import HostConfig, NodeConfig, WorkerConfig
 from workloads.server import ServerConfig
 
-__all__ = ["Plan", "RoutedFrom"]
+__all__ = ["Plan", "RoutedFrom", "Unroutable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,14 @@ class RoutedFrom:
     plan: RoutingPlan
     because_ns: int | None = None
     """when a link or switch went away, or came back, which is why there is a new plan; None: the first one"""
+
+
+@dataclass(frozen=True, slots=True)
+class Unroutable:
+    """A change that nothing can be planned around: the plan before it stays. Times since the start of the traffic."""
+
+    because_ns: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,8 @@ class Plan:
     """parameter servers; a server's name is its host's, which is no worker's"""
     routing: tuple[RoutedFrom, ...] = ()
     """collective grid: plans of gradient routes, by time"""
+    unroutable: tuple[Unroutable, ...] = ()
+    """collective grid: changes without a plan, by time"""
 
     @property
     def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:

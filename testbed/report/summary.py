@@ -6,6 +6,7 @@ from typing import Any
 
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line, amount, bits_per_second, byte_size
+from testbed.report.routes import route_lines
 
 __all__ = ["Line", "amount", "bits_per_second", "byte_size", "summary_lines"]
 
@@ -18,6 +19,7 @@ def summary_lines(result: dict[str, Any]) -> list[Line]:
         *_recovery(result),
         *_speed(result),
         *job_lines(result["metrics"]),
+        *route_lines(result["metrics"]),
         *_tenants(result),
         *_checks(result),
         *_verdict(result),

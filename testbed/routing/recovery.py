@@ -37,6 +37,7 @@ def routing_metrics(context: CheckContext) -> dict[str, Any] | None:
         "planner": plan.routing[0].plan.planner,
         "planned_bps": plan.routing[0].plan.min_rate_bps,
         "replans": changes,
+        "unroutable": [{"at_s": each.because_ns / 1e9, "reason": each.reason} for each in plan.unroutable],
     }
 
 

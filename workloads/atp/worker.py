@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator
 
-from workloads.atp.checks import check_config
+from workloads.atp.checks import mistakes_in_worker
 from workloads.atp.config import POLICIES, AtpConfig
 from workloads.atp.pressure import Pressure
 from workloads.atp.results import KeptResult, KeptResults
@@ -20,6 +20,7 @@ from workloads.atp.window import SendWindow
 from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
 from workloads.gradients import GradientSource
 from workloads.machine import Buffer, Event
+from workloads.mistakes import refuse
 from workloads.quantisation import Exponents, Tensor, Unquantisable, create_tensor
 from workloads.training import Training
 from workloads.wire.aggregation import (
@@ -51,7 +52,7 @@ class AtpWorker:
     """that it understands"""
 
     def __init__(self, config: AtpConfig, source: GradientSource, *, start_ns: int = 0) -> None:
-        check_config(config)
+        refuse(mistakes_in_worker(config), owner=f"worker {config.name}")
         share = config.collective
         self._config, self._job, self._rank = config, share.job, share.rank
         self._policy, self._everybody = POLICIES[share.kind], (1 << share.size) - 1

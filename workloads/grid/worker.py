@@ -13,12 +13,13 @@ from dataclasses import replace
 
 from workloads.atp.window import SendWindow
 from workloads.atp.worker import AtpWorker
-from workloads.errors import ScenarioError
 from workloads.gradients import GradientSource
+from workloads.grid.checks import mistakes_in_plan
 from workloads.grid.config import GridConfig, GridOrders
 from workloads.grid.lanes import SERVER, LaneTable
 from workloads.grid.pace import Pace
 from workloads.grid.window import GridWindow
+from workloads.mistakes import refuse
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
 
 __all__ = ["GridWorker"]
@@ -33,8 +34,7 @@ class GridWorker(AtpWorker):
     kinds = AtpWorker.kinds | {DatagramKind.RATE}
 
     def __init__(self, config: GridConfig, source: GradientSource, *, start_ns: int = 0) -> None:
-        if not config.orders:
-            raise ScenarioError(f"worker {config.name}: no plan says where gradients go", key="routing")
+        refuse(mistakes_in_plan(config), owner=f"worker {config.name}")
         self._plan = config
         super().__init__(config, source, start_ns=start_ns)
         self._addresses.add(config.group_ip)
@@ -68,9 +68,6 @@ class GridWorker(AtpWorker):
 
     def _obey(self, orders: GridOrders, now: int) -> None:
         self._lanes = LaneTable(orders.lanes)
-        unknown = {lane.node for lane in orders.lanes[self._rank]} - set(self._envelopes)
-        if unknown:
-            raise ScenarioError(f"worker {self._plan.name}: a lane to node {min(unknown)}, which has no address")
         self._pace.set_rate(orders.rate_bps, now)
 
     def _make_window(self) -> SendWindow:

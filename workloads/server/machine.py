@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workloads.errors import ScenarioError
 from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event
+from workloads.mistakes import refuse
+from workloads.server.checks import mistakes_in_server
 from workloads.server.config import ServerConfig
 from workloads.server.job import Departure, JobServer
 from workloads.wire.aggregation import (
@@ -28,12 +29,10 @@ _FOR_US = frozenset((DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RES
 
 
 class ParameterServer:
-    """Raises ScenarioError for two jobs with one id."""
+    """Raises ScenarioError for a configuration that cannot be served."""
 
     def __init__(self, config: ServerConfig, *, start_ns: int = 0) -> None:
-        ids = Counter(job.job for job in config.jobs)
-        if twice := [job for job, times in ids.items() if times > 1]:
-            raise ScenarioError(f"server {config.name} has two jobs with one id", found=str(twice[0]))
+        refuse(mistakes_in_server(config), owner=f"server {config.name}")
         envelope = self._envelope = config.envelope
         self._jobs = {
             job.job: JobServer(job, envelope.src_ip, asks_again=config.lives > 0, trace=config.trace)

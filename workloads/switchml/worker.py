@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
-from workloads.errors import ScenarioError
 from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
 from workloads.gradients import GradientSource
 from workloads.machine import Buffer, Event
+from workloads.mistakes import refuse
 from workloads.quantisation import Tensor, Unquantisable, create_tensor
+from workloads.switchml.checks import mistakes_in_worker
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import create_framing
 from workloads.switchml.window import SlotWindow
@@ -32,14 +32,12 @@ from workloads.wire.aggregation import (
 
 __all__ = ["SwitchMlWorker"]
 
-_DTYPES = ("float32", "int32")
-
 
 class SwitchMlWorker:
     """Raises ScenarioError for a configuration that SwitchML cannot serve."""
 
     def __init__(self, config: SwitchMlConfig, source: GradientSource, *, start_ns: int = 0) -> None:
-        _check(config)
+        refuse(mistakes_in_worker(config), owner=f"worker {config.name}")
         self._config, self._job, self._rank = config, config.collective.job, config.collective.rank
         self._training = Training.of(config.workload, source, self._rank, start_ns)
         self._window = SlotWindow(config.window, config.rto_ns)
@@ -187,23 +185,3 @@ class SwitchMlWorker:
     def _reject(self, reason: str, detail: str) -> None:
         self._counts["rejected"] += 1
         self._events.append(FrameRejected(reason, detail))
-
-
-def _check(config: SwitchMlConfig) -> None:
-    share = config.collective
-
-    def refuse(problem: str, key: str, found: object, allowed: str) -> ScenarioError:
-        return ScenarioError(f"worker {config.name}: {problem}", key=key, found=str(found), allowed=allowed)
-
-    if share.arithmetic.op != "sum" or share.arithmetic.dtype not in _DTYPES:
-        found = f"{share.arithmetic.op} of {share.arithmetic.dtype}"
-        raise refuse("SwitchML only sums", "job.op", found, f"sum of {' or '.join(_DTYPES)}")
-    if not 1 <= share.size <= 32 or not 0 <= share.rank < share.size:
-        raise refuse("rank and size", "collective", f"{share.rank} of {share.size}", "a rank of 1 to 32 workers")
-    if not 2 <= config.elements <= config.most_elements or config.elements % 2:
-        allowed = f"an even number from 2 to {config.most_elements}"
-        raise refuse("elements of a packet", "elements", config.elements, allowed)
-    if config.window < 1:
-        raise refuse("window", "window", config.window, "1 or more packets")
-    if any(len(address) != 4 for address in chain((config.envelope.src_ip, config.envelope.dst_ip))):
-        raise refuse("addresses", "envelope", config.envelope.src_ip.hex(), "IPv4")

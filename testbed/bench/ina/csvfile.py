@@ -10,6 +10,7 @@ from pathlib import Path
 from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, MIXES, SUBJECTS, SWITCHML
+from testbed.codeversion import code_version
 from workloads.errors import ScenarioError
 
 __all__ = ["COLUMNS", "KeptRuns"]
@@ -17,7 +18,7 @@ __all__ = ["COLUMNS", "KeptRuns"]
 COLUMNS = (
     "mix", "protocol", "memory", "memory_per_sw", "slots", "seed", "repeat", "average_jct_s", "p95_jct_s", "busy", "useful",
     "collisions", "evictions", "resends", "server_bytes", "gain_over_atp", "gain_over_switchml", "world", "fidelity",
-    "reasons", "setting",
+    "reasons", "setting", "code",
 )  # fmt: skip
 _ALLOWED = "another file, or one that this bench began with these arguments"
 _BETWEEN = "; "
@@ -26,7 +27,7 @@ _BETWEEN = "; "
 
 class KeptRuns:
     """A file that is not there is made; the runs of one that is there are known. Raises ScenarioError when the file cannot be
-    read or written, is of something else, or has runs of none of `places`. A last line without its end is of a run that was
+    read or written, is of something else, or has runs of none of `places` or of other code. A last line without its end is of a run that was
     cut short with its writer, and is forgotten."""
 
     def __init__(self, path: Path, places: Collection[Place]) -> None:
@@ -95,6 +96,11 @@ class KeptRuns:
                 if len(row) != len(COLUMNS):
                     raise ValueError(f"{len(row)} columns")
                 cells = dict(zip(COLUMNS, row, strict=True))
+                if cells["code"] != code_version():
+                    raise ScenarioError(
+                        "a run of another version of the programs", file=str(self._path), line=rows.line_num, key="--csv",
+                        found=cells["code"], allowed=f"a new file, or runs of {code_version()}, which is this one",
+                    )  # fmt: skip
                 place = settings[cells["setting"]]
                 point, figures = _parsed(cells, place)
             except KeyError as error:
@@ -123,7 +129,7 @@ def _row(p: Point, figures: Figures, gains: Sequence[str]) -> list[object]:
         p.mix, p.subject.name, p.memory, f"{p.memory / p.place.windows(MIXES[p.mix]):.4f}", p.indices(), p.seed, p.repeat,
         figures.average_jct_s, figures.p95_jct_s, figures.busy, figures.useful, figures.collisions, figures.evictions,
         figures.resends, figures.server_bytes, *gains, p.place.world, figures.fidelity, " ".join(_BETWEEN.join(figures.reasons).split()),
-        p.place.setting(),
+        p.place.setting(), code_version(),
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from testbed.cleanup import clean
 from testbed.kernel.processes import is_alive
 from testbed.lab.emulated.shape import LabShape
-from testbed.ledger import read_ledger, state_dir
+from testbed.ledger import LEDGER_NAME, read_ledger, state_dir
 from workloads.errors import HostCapabilityError, InternalError, LabError
 
 __all__ = ["ask_keeper", "emulated_inventory", "lab_down", "lab_folder", "lab_up"]
@@ -137,17 +137,28 @@ def ask_keeper(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def lab_down(name: str = "emulated") -> tuple[str, ...]:
-    """End it and remove everything; what was removed, for people. Raises LabError when there is none, or it does not end."""
+    """End it and remove everything; what was removed, for people. Raises LabError when there is none, when something
+    resists, or when its folder stays, since others left files there."""
     folder = lab_folder(name)
     if not folder.exists():
         raise LabError(name, "no such lab is up")
-    if not _keeper_lives(folder):
-        return clean(folder.name)
+    removed = _end(folder) if _keeper_lives(folder) else clean(folder.name)
+    if (folder / LEDGER_NAME).exists():
+        raise LabError(
+            name, f"not all of it could be removed; what is left is in {folder / LEDGER_NAME}; tb lab down tries again"
+        )
+    if folder.exists():
+        strangers = ", ".join(sorted(path.name for path in folder.iterdir()))
+        raise LabError(name, f"it is down, but {folder} stays, with what is not its own: {strangers}")
+    return removed
+
+
+def _end(folder: Path) -> tuple[str, ...]:
     owner, _ = read_ledger(folder)
     ask_keeper(folder, {"op": "down"})
     deadline = time.monotonic() + _DOWN_PATIENCE_S
-    while folder.exists() or (owner is not None and is_alive(owner.process)):
+    while owner is not None and is_alive(owner.process):
         if time.monotonic() > deadline:
             return clean(folder.name, force=True)
         time.sleep(0.02)
-    return (f"lab {name}",)
+    return (folder.name.replace("-", " ", 1),)

@@ -45,6 +45,13 @@ def test_few_turns_say_nothing(good):
     assert judge_fidelity(changed(good, altered(good.history, "PlaneStatistics", change, node="h2"))).verdict is PASS
 
 
+def test_few_deadlines_are_neither_judged_nor_told(good):
+    change = {"lag_p99_ns": 113_000_000, "deadlines": 19}
+    result = judge_fidelity(changed(good, altered(good.history, "PlaneStatistics", change, node="h2")))
+    assert result.verdict is PASS
+    assert "lag at most 0.20 ms" in result.detail
+
+
 def test_shaping():
     context = good_context()
     shaped = {"t": 1, "node": "world", "event": "ShapingMeasured", "link": "h1-s1", "direction": "up",

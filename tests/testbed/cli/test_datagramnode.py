@@ -64,8 +64,8 @@ def test_the_files_of_the_documentation_fit_each_other(tmp_path: Path) -> None:
     ("change", "text"),
     [
         ({"elements": 255}, "elements: cannot be; found 255; allowed: an even number, 2 .. 256"),
-        ({"window": 0}, "window: cannot be; found 0; allowed: 1 .. 65536"),
-        ({"memory": 0}, "memory: cannot be; found 0; allowed: 1 .. 65536"),
+        ({"window": 0}, "window: cannot be; found 0; allowed: 1 .. 65536 packets"),
+        ({"memory": 0}, "memory: cannot be; found 0; allowed: 1 .. 65536 aggregators"),
         ({"priority": "first"}, "priority: unknown value; found 'first'; allowed: "),
         ({"windows": 1}, "windows: unknown key; allowed: name, collective, workload, envelope"),
         ({"collective": {"kind": "atp", "job": 1, "rank": 2, "size": 2}}, "collective.rank: cannot be; found 2; allowed: 0 .. 1"),
@@ -85,9 +85,9 @@ def test_mistakes_in_a_workers_file(tmp_path: Path, change: dict[str, Any], text
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"kind": "switchml"}, "jobs[0].kind: cannot be; found 'switchml'; allowed: atp, esa, grid"),
+        ({"kind": "switchml"}, "jobs[0].kind: cannot be; found switchml; allowed: atp, esa, grid"),
         ({"members": []}, "jobs[0].members: cannot be; found 0; allowed: 1 .. 32 workers, the width of the bitmap"),
-        ({"window": 0}, "jobs[0].window: cannot be; found 0; allowed: 1 .. 65536"),
+        ({"window": 0}, "jobs[0].window: cannot be; found 0; allowed: 1 .. 65536 packets"),
     ],
 )
 def test_mistakes_in_a_servers_file(tmp_path: Path, change: dict[str, Any], text: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.cli import main
+from testbed.codeversion import code_version
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
@@ -42,6 +43,22 @@ def test_a_second_call_goes_on_and_says_so(tmp_path, capsys):
     assert f"{CHUNK} of {2 * CHUNK} schedules were done before, as {out} tells; going on\n" in again.err
     assert whole["coverage"]["schedules"] == 2 * CHUNK
     assert whole["verdict"] == "pass"
+
+
+def test_a_hunt_by_two_versions_of_the_code_says_so(tmp_path, capsys):
+    out = tmp_path / "h"
+    assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out) == 0
+    assert "several versions" not in capsys.readouterr().out
+    log = out / "chunks.jsonl"
+    first, second = log.read_text().splitlines(keepends=True)
+    log.write_text(first.replace(code_version(), "0123456789ab") + second)
+    assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out) == 0
+    told = capsys.readouterr().out
+    assert (
+        f"  by several versions of the code: 0123456789ab {CHUNK}, {code_version()} {CHUNK}; a new --out hunts with one\n"
+        in told
+    )
+    assert json.loads((out / "summary.json").read_text())["code"] == {"0123456789ab": CHUNK, code_version(): CHUNK}
 
 
 def test_kill_9_loses_nothing_that_was_done(tmp_path):

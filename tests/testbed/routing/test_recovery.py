@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from testbed.checkers.context import CheckContext
+from testbed.plan.model import Unroutable
 from testbed.routing.recovery import routing_metrics
 
 MS = 1_000_000
@@ -23,7 +24,9 @@ def context(sums_ns: list[int], *, because: int | None = 100 * MS) -> CheckConte
     history = {"TrafficStarted": [{"t": 1000 * MS}]}
     history["BlockSummed"] = [{"t": 1000 * MS + time, "node": "ps"} for time in sums_ns] + [{"t": 1, "node": "s1"}]
     worker = SimpleNamespace(framing=SimpleNamespace(frame_bytes=FRAME_BITS // 8))
-    plan = SimpleNamespace(routing=tuple(routing), servers=(SimpleNamespace(name="ps"),), workers=(worker,))
+    plan = SimpleNamespace(
+        routing=tuple(routing), servers=(SimpleNamespace(name="ps"),), workers=(worker,), unroutable=()
+    )
     return cast(CheckContext, SimpleNamespace(plan=plan, events=lambda name: history.get(name, [])))
 
 
@@ -49,6 +52,14 @@ def test_a_job_that_does_not_get_there_has_not_recovered() -> None:
     assert only_change([])["first_sum_s"] is None
 
 
+def test_changes_without_a_plan_are_told() -> None:
+    there = context([])
+    there.plan.unroutable = (Unroutable(100 * MS, "no way to the server"),)  # type: ignore[misc]
+    found = routing_metrics(there)
+    assert found is not None
+    assert found["unroutable"] == [{"at_s": 0.1, "reason": "no way to the server"}]
+
+
 def test_without_a_change_there_is_nothing_to_get_over() -> None:
     found = routing_metrics(context([], because=None))
-    assert found == {"planner": "grid", "planned_bps": 8e6, "replans": []}
+    assert found == {"planner": "grid", "planned_bps": 8e6, "replans": [], "unroutable": []}

@@ -264,12 +264,26 @@ def test_two_levels_are_told_in_the_header() -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"collective": JobShare("atp", 9, 0, 1, ArithmeticSpec("max"))}, "atp only sums; found max of float32"),
-        ({"collective": JobShare("atp", 9, 33, 33)}, "found 33 of 33"),
+        (
+            {"collective": JobShare("atp", 9, 0, 1, ArithmeticSpec("max"))},
+            "collective.arithmetic.op: worker h1: cannot be; found max; allowed: sum",
+        ),
+        (
+            {"collective": JobShare("atp", 9, 0, 33)},
+            "collective.size: worker h1: cannot be; found 33; allowed: 1 .. 32, the width of the bitmap",
+        ),
+        (
+            {"collective": JobShare("atp", 9, 3, 3)},
+            "collective.rank: worker h1: cannot be; found 3; allowed: 0 .. 2",
+        ),
+        (
+            {"collective": JobShare("atp", 1 << 16, 0, 3)},
+            "collective.job: worker h1: cannot be; found 65536; allowed: 0 .. 65535",
+        ),
         ({"collective": JobShare("ring", 9, 0, 3)}, "found ring; allowed: atp, esa"),
-        ({"elements": 7}, "found 7; allowed: an even number from 2 to 256"),
-        ({"window": 0}, "found 0; allowed: 1 or more packets"),
-        ({"memory": 65537}, "found 65537; allowed: 1 .. 65536"),
+        ({"elements": 7}, "elements: worker h1: cannot be; found 7; allowed: an even number, 2 .. 256"),
+        ({"window": 0}, "window: worker h1: cannot be; found 0; allowed: 1 .. 65536 packets"),
+        ({"memory": 65537}, "memory: worker h1: cannot be; found 65537; allowed: 1 .. 65536 aggregators"),
         ({"priority": "first"}, "there is no such rule of priority; found 'first'"),
     ],
 )

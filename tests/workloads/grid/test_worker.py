@@ -141,9 +141,9 @@ def test_layers_and_iterations_come_to_an_end() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"orders": ()}, "no plan says"),
-        ({"destinations": ()}, "no address"),
-        ({"elements": 2050}, "2 to 2048"),
+        ({"orders": ()}, "orders: worker .*: cannot be; found none; allowed: one or more"),
+        ({"destinations": ()}, "found node 1; allowed: nodes that have an address: 0"),
+        ({"elements": 2050}, "2 .. 2048"),
         ({"window": 0}, "window"),
     ],
 )

@@ -113,7 +113,7 @@ def test_what_came_is_counted() -> None:
 
 def test_two_jobs_with_one_id_are_refused() -> None:
     config = server_config(JOB)
-    with pytest.raises(ScenarioError, match="server ps has two jobs with one id; found 7"):
+    with pytest.raises(ScenarioError, match=r"jobs\[1\].job: server ps: cannot be; found 7; allowed: an id of its own"):
         create_host(replace(config, jobs=config.jobs * 2))
 
 

@@ -177,7 +177,7 @@ def test_a_full_message_has_the_bytes_that_the_bound_counts() -> None:
 
 def test_more_elements_fit_a_message_than_a_datagram() -> None:
     create_host(replace(CONFIG, elements=4096))
-    with pytest.raises(ScenarioError, match="found 4098; allowed: an even number from 2 to 4096"):
+    with pytest.raises(ScenarioError, match=r"found 4098; allowed: an even number, 2 \.\. 4096"):
         create_host(replace(CONFIG, elements=4098))
 
 

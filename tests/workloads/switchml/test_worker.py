@@ -195,14 +195,17 @@ def test_a_straggler_starts_late() -> None:
 @pytest.mark.parametrize(
     ("config", "text"),
     [
-        (replace(CONFIG, collective=JobShare("switchml", 9, 0, 1, ArithmeticSpec("max"))), "found max of float32"),
         (
-            replace(CONFIG, collective=JobShare("switchml", 9, 33, 33)),
-            "found 33 of 33; allowed: a rank of 1 to 32 workers",
+            replace(CONFIG, collective=JobShare("switchml", 9, 0, 1, ArithmeticSpec("max"))),
+            "collective.arithmetic.op: worker h1: cannot be; found max; allowed: sum",
         ),
-        (replace(CONFIG, elements=7), "elements of a packet; found 7; allowed: an even number from 2 to 256"),
-        (replace(CONFIG, window=0), "window; found 0; allowed: 1 or more packets"),
-        (replace(CONFIG, envelope=replace(CONFIG.envelope, src_ip=bytes(16))), "allowed: IPv4"),
+        (
+            replace(CONFIG, collective=JobShare("switchml", 9, 0, 33)),
+            "collective.size: worker h1: cannot be; found 33; allowed: 1 .. 32, the width of the bitmap",
+        ),
+        (replace(CONFIG, elements=7), "elements: worker h1: cannot be; found 7; allowed: an even number, 2 .. 256"),
+        (replace(CONFIG, window=0), "window: worker h1: cannot be; found 0; allowed: 1 .. 65536 packets"),
+        (replace(CONFIG, envelope=replace(CONFIG.envelope, src_ip=bytes(16))), "allowed: IPv4 addresses"),
     ],
 )
 def test_what_cannot_be_served_is_refused(config: SwitchMlConfig, text: str) -> None:

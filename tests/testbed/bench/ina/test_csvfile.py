@@ -10,6 +10,7 @@ import pytest
 from testbed.bench.ina.csvfile import COLUMNS, KeptRuns
 from testbed.bench.ina.place import EMULATED, SIMULATED, Point
 from testbed.bench.ina.subjects import ATP, ESA, SWITCHML
+from testbed.codeversion import code_version
 from tests.support.ina_runs import run
 from workloads.errors import ScenarioError
 
@@ -49,7 +50,10 @@ def test_a_run_is_in_the_file_as_soon_as_it_is_there(path: Path) -> None:
     for number, (point, figures) in enumerate(_RUNS.items(), 2):
         runs.add(point, figures)
         assert len(lines(path)) == number
-    assert lines(path)[3] == f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,,,simulated,pass,,{_SETTING}"
+    assert (
+        lines(path)[3]
+        == f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,,,simulated,pass,,{_SETTING},{code_version()}"
+    )
 
 
 def test_a_finished_file_is_in_order_and_has_gains(begun: Path) -> None:
@@ -57,7 +61,7 @@ def test_a_finished_file_is_in_order_and_has_gains(begun: Path) -> None:
     runs.finish([*_RUNS][1:])
     assert [line.split(",")[1] for line in lines(begun)[1:]] == ["atp", "esa", "switchml"]
     assert lines(begun)[2] == (
-        f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,1.5000,4.1667,simulated,pass,,{_SETTING}"
+        f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,1.5000,4.1667,simulated,pass,,{_SETTING},{code_version()}"
     )
     assert [entry.name for entry in begun.parent.iterdir()] == ["ina.csv"]
 
@@ -88,7 +92,7 @@ def test_a_line_that_was_cut_short_is_measured_again(begun: Path) -> None:
         (("mix-2+2,atp", "mix-3,atp"), ":3: --csv: a run of another grid; found mix-3"),
         (("window 24", "window 48"), f":2: --csv: a run of another grid; found {_SETTING[1:-1].replace('24', '48')}"),
         (("atp,8,", "atp,eight,"), ":3: --csv: no run of tb bench ina; found invalid literal for int() with base 10: 'eight'"),
-        (("mix-2+2,atp", "mix-2+2,,atp"), ":3: --csv: no run of tb bench ina; found 22 columns"),
+        (("mix-2+2,atp", "mix-2+2,,atp"), ":3: --csv: no run of tb bench ina; found 23 columns"),
     ],
 )  # fmt: skip
 def test_a_file_of_something_else_is_left_alone(begun: Path, change: tuple[str, str], text: str) -> None:
@@ -100,6 +104,17 @@ def test_a_file_of_something_else_is_left_alone(begun: Path, change: tuple[str, 
         f"{begun}{text}; allowed: another file, or one that this bench began with these arguments"
     )
     assert begun.read_bytes() == before
+
+
+def test_runs_of_other_code_are_left_alone(begun: Path) -> None:
+    text = begun.read_text(encoding="utf-8")
+    begun.write_text(text.replace(code_version(), "0123456789ab"), encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        kept(begun)
+    assert str(caught.value) == (
+        f"{begun}:2: --csv: a run of another version of the programs; found 0123456789ab; "
+        f"allowed: a new file, or runs of {code_version()}, which is this one"
+    )
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:

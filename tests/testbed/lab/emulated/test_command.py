@@ -47,6 +47,23 @@ def test_nothing_is_left_of_it() -> None:
 
 
 @pytest.mark.root
+def test_files_of_others_stay_and_are_named() -> None:
+    require_lab()
+    shape = LabShape(f"f{os.getpid()}", hosts=2, card=False)
+    folder = lab_folder(shape.name)
+    lab_up(shape)
+    processes = _processes(folder)
+    note = folder / "notes.txt"
+    note.write_text("mine", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(LabError, match=rf"it is down, but {folder} stays, with what is not its own: notes.txt"):
+            lab_down(shape.name)
+        assert not any(is_alive(process) for process in processes)
+    note.unlink()
+    folder.rmdir()
+
+
+@pytest.mark.root
 def test_hosts_end_with_their_keeper() -> None:
     require_lab()
     shape = LabShape(f"k{os.getpid()}", hosts=2, card=False)

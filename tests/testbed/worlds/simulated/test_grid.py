@@ -108,6 +108,18 @@ def test_a_link_that_flaps_is_planned_around_each_time() -> None:
     assert [change["at_s"] for change in metrics(context)["routing"]["replans"]] == [0.03, 0.1, 0.18, 0.25]
 
 
+def test_what_cannot_be_planned_around_is_told_and_waited_for() -> None:
+    chosen = scenario("grid-link-down", size_bytes=120_000)
+    (server,) = make_plan(chosen).servers
+    (link,) = [link for link in chosen.topology.links if server.name in (link.a, link.b)]
+    cut = LinkDown("cut", (link.name,), window=Window(30 * MS, 100 * MS))
+    context, _ = judged(replace(chosen, faults=(cut,)))
+    (told,) = metrics(context)["routing"]["unroutable"]
+    assert told["at_s"] == 0.03
+    assert "ps" in told["reason"]
+    assert [change["at_s"] for change in metrics(context)["routing"]["replans"]] == [0.1]
+
+
 def test_two_runs_of_one_plan_are_the_same() -> None:
     plan = make_plan(scenario("grid-lossy", size_bytes=40_000))
     assert simulate(plan) == simulate(plan)

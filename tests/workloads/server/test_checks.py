@@ -1,0 +1,34 @@
+"""What cannot be in a configuration of a parameter server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from testbed.plan import make_plan
+from testbed.scenario import load_scenario
+from workloads.config import ArithmeticSpec
+from workloads.mistakes import Mistake
+from workloads.server.checks import mistakes_in_server
+
+
+def told(mistakes: Iterable[Mistake]) -> list[str]:
+    return [f"{mistake.key}: {mistake.found}; {mistake.allowed}" for mistake in mistakes]
+
+
+def test_servers() -> None:
+    (config,) = make_plan(load_scenario("atp", [], 1)).servers
+    assert not list(mistakes_in_server(config))
+    (job,) = config.jobs
+    wrong = [
+        (replace(job, kind="switchml"), "kind: switchml; atp, esa, grid"),
+        (replace(job, members=()), "members: 0; 1 .. 32 workers, the width of the bitmap"),
+        (replace(job, members=job.members[::-1]), "members: [3, 2, 1, 0]; in rank order, 0 .. 3"),
+        (replace(job, arithmetic=ArithmeticSpec("max", "int32")), "arithmetic.op: max; sum"),
+        (replace(job, elements=258), "elements: 258; an even number, 2 .. 256"),
+        (replace(job, window=0), "window: 0; 1 .. 65536 packets"),
+        (replace(job, memory=0), "memory: 0; 1 .. 65536 aggregators"),
+    ]
+    for each, text in wrong:
+        assert told(mistakes_in_server(replace(config, jobs=(each,)))) == [f"jobs[0].{text}"]
+    assert told(mistakes_in_server(replace(config, jobs=(job, job)))) == [f"jobs[1].job: {job.job}; an id of its own"]

@@ -1,0 +1,36 @@
+"""What a configuration of a parameter server must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workloads.atp.checks import DTYPES
+from workloads.atp.config import POLICIES
+from workloads.mistakes import MAX_INDICES, MAX_WORKERS, Mistake, mistakes_in_arithmetic, mistakes_in_packets
+from workloads.server.config import ServedJob, ServerConfig
+from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
+
+__all__ = ["mistakes_in_server"]
+
+
+def mistakes_in_server(config: ServerConfig) -> Iterator[Mistake]:
+    ids = [job.job for job in config.jobs]
+    for index, job in enumerate(config.jobs):
+        place = f"jobs[{index}]"
+        if job.job in ids[:index]:
+            yield Mistake(f"{place}.job", str(job.job), "an id of its own")
+        yield from (mistake.within(place) for mistake in _mistakes_in_job(job))
+
+
+def _mistakes_in_job(job: ServedJob) -> Iterator[Mistake]:
+    if job.kind not in POLICIES:
+        yield Mistake("kind", job.kind, ", ".join(POLICIES))
+    if not 1 <= len(job.members) <= MAX_WORKERS:
+        yield Mistake("members", str(len(job.members)), f"1 .. {MAX_WORKERS} workers, the width of the bitmap")
+    ranks = [member.rank for member in job.members]
+    if ranks != list(range(len(ranks))):
+        yield Mistake("members", str(ranks), f"in rank order, 0 .. {len(ranks) - 1}")
+    yield from mistakes_in_arithmetic(job.arithmetic, DTYPES)
+    yield from mistakes_in_packets(job.elements, job.window, MAX_GRID_ELEMENTS if job.kind == "grid" else MAX_ELEMENTS)
+    if not 1 <= job.memory <= MAX_INDICES:
+        yield Mistake("memory", str(job.memory), f"1 .. {MAX_INDICES} aggregators")
