@@ -28,9 +28,10 @@ such rounds; K of them where AIMD may shrink the window to one. Then:
   queues take;
 - a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1)) rounds.
 
-Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is
-outstanding for t waits 16 RTO + t / 100 at most (`workloads/retransmission.py`), and never more than 64 times 16 RTO. A packet is
-outstanding for the trouble and two rounds, its own and the one before.
+Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w is 16 RTO
+while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is outstanding
+for t waits 16 RTO + t / 100 at most (`workloads/retransmission.py`), and never more than 64 times 16 RTO. A packet is outstanding
+for the trouble and two rounds, its own and the one before.
 
 `must_end_ns` adds this up. A drawn schedule has it as its time limit, so that what hangs is told soon.
 """
@@ -56,6 +57,8 @@ from testbed.hunt.fault_reach import hold_ns, tiers
 from testbed.hunt.protocols import Protocol, protocol_of
 from testbed.plan import Plan
 from testbed.scenario.model import Job, Scenario
+from workloads.atp import AtpConfig
+from workloads.config import HostConfig
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = [
@@ -90,7 +93,7 @@ def may_fail(scenario: Scenario) -> str | None:
     """Why some job need not end well; None: all must."""
     if any(isinstance(fault, Kill) for fault in scenario.faults):
         return "a node is killed"
-    if any(job.dtype == _SATURATING for job in scenario.all_jobs):
+    if any(job.dtype == _SATURATING or job.fixed_scale is not None for job in scenario.all_jobs):
         return "a sum may leave int32, which is told"
     return None
 
@@ -105,11 +108,14 @@ def excused(plan: Plan) -> frozenset[str]:
     return frozenset(
         worker.name
         for number, group in plan.groups.items()
-        if number in orphans
-        or group[0].collective.arithmetic.dtype == _SATURATING
-        or killed & {each.name for each in group}
+        if number in orphans or _may_overflow(group[0]) or killed & {each.name for each in group}
         for worker in group
     )
+
+
+def _may_overflow(worker: HostConfig) -> bool:
+    fixed = isinstance(worker, AtpConfig) and worker.fixed_scale is not None
+    return fixed or worker.collective.arithmetic.dtype == _SATURATING
 
 
 def _protocol(scenario: Scenario) -> Protocol:

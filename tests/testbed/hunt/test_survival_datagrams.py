@@ -113,9 +113,10 @@ def test_a_server_dies_with_its_jobs_alone():
     assert excused(make_plan(leaf)) == {"h1", "h2", "h4", "h5"}
 
 
-def test_sums_that_may_overflow_are_excused_where_they_may():
+@pytest.mark.parametrize("change", [{"dtype": "int32sat"}, {"dtype": "float32", "fixed_scale": 1e6}])
+def test_sums_that_may_overflow_are_excused_where_they_may(change):
     scenario = atp()
-    scenario = replace(scenario, jobs=(scenario.jobs[0], replace(scenario.jobs[1], dtype="int32sat")))
+    scenario = replace(scenario, jobs=(scenario.jobs[0], replace(scenario.jobs[1], **change)))
     assert may_fail(scenario) == "a sum may leave int32, which is told"
     assert excused(make_plan(scenario)) == {"h4", "h5"}
 
