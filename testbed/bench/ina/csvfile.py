@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, MIXES, SUBJECTS, SWITCHML
 from testbed.codeversion import code_version
+from testbed.verdict import Verdict
 from workloads.errors import ScenarioError
 
 __all__ = ["COLUMNS", "KeptRuns"]
@@ -20,7 +22,9 @@ COLUMNS = (
     "collisions", "evictions", "resends", "server_bytes", "gain_over_atp", "gain_over_switchml", "world", "fidelity",
     "reasons", "setting", "code",
 )  # fmt: skip
+_HEADER = ",".join(COLUMNS) + "\n"
 _ALLOWED = "another file, or one that this bench began with these arguments"
+_FIDELITIES = [verdict.value for verdict in (Verdict.PASS, Verdict.UNKNOWN)]
 _BETWEEN = "; "
 """reasons of one run"""
 
@@ -31,20 +35,21 @@ class KeptRuns:
     cut short with its writer, and is forgotten."""
 
     def __init__(self, path: Path, places: Collection[Place]) -> None:
-        self._path = path
+        self._named, self._path = path, path.resolve()
         self.known: dict[Point, Figures] = {}
         """Runs of points that nobody asks for now are here, too: they stay in the file."""
         settings = {place.setting(): place for place in places}
         whole = True
         try:
-            if path.exists():
-                text = path.read_text(encoding="utf-8")
-                lines = text.splitlines(keepends=True)
+            if self._path.exists():
+                lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
                 whole = not lines or lines[-1].endswith("\n")
+                if lines and not _HEADER.startswith(lines[0]):
+                    raise self._foreign(1, "not a file of tb bench ina")
                 self._read(lines if whole else lines[:-1], settings)
             if not self.known or not whole:
                 self._write(self.known)
-            self._file = path.open("a", encoding="utf-8", newline="")
+            self._file = self._path.open("a", encoding="utf-8", newline="")
         except (OSError, UnicodeDecodeError) as error:
             raise self._refused(error) from error
 
@@ -85,39 +90,34 @@ class KeptRuns:
         fresh.replace(self._path)
 
     def _read(self, lines: Sequence[str], settings: Mapping[str, Place]) -> None:
-        rows = csv.reader(lines)
-        head = next(rows, None)
-        if head is not None and head != list(COLUMNS):
-            raise ScenarioError(
-                "not a file of tb bench ina", file=str(self._path), line=1, key="--csv", allowed=_ALLOWED
-            )
-        for row in rows:
+        rows = csv.reader(lines[1:])
+        while True:
             try:
+                row = next(rows, None)
+                if row is None:
+                    return
                 if len(row) != len(COLUMNS):
                     raise ValueError(f"{len(row)} columns")
                 cells = dict(zip(COLUMNS, row, strict=True))
                 if cells["code"] != code_version():
-                    raise ScenarioError(
-                        "a run of another version of the programs", file=str(self._path), line=rows.line_num, key="--csv",
-                        found=cells["code"], allowed=f"a new file, or runs of {code_version()}, which is this one",
+                    raise self._foreign(
+                        1 + rows.line_num, "a run of another version of the programs", cells["code"],
+                        f"a new file, or runs of {code_version()}, which is this one",
                     )  # fmt: skip
                 place = settings[cells["setting"]]
                 point, figures = _parsed(cells, place)
             except KeyError as error:
-                raise ScenarioError(
-                    "a run of another grid", file=str(self._path), line=rows.line_num, key="--csv",
-                    found=str(error.args[0]), allowed=_ALLOWED,
-                ) from error  # fmt: skip
-            except ValueError as error:
-                raise ScenarioError(
-                    "no run of tb bench ina", file=str(self._path), line=rows.line_num, key="--csv", found=str(error),
-                    allowed=_ALLOWED,
-                ) from error  # fmt: skip
+                raise self._foreign(1 + rows.line_num, "a run of another grid", str(error.args[0])) from error
+            except (ValueError, csv.Error) as error:
+                raise self._foreign(1 + rows.line_num, "no run of tb bench ina", str(error)) from error
             self.known[point] = figures
+
+    def _foreign(self, line: int, problem: str, found: str | None = None, allowed: str = _ALLOWED) -> ScenarioError:
+        return ScenarioError(problem, file=str(self._named), line=line, key="--csv", found=found, allowed=allowed)
 
     def _refused(self, error: OSError | UnicodeDecodeError) -> ScenarioError:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else "no text"
-        return ScenarioError(f"cannot be written: {why}", file=str(self._path), key="--csv")
+        return ScenarioError(f"cannot be written: {why}", file=str(self._named), key="--csv")
 
 
 def _peer_key(point: Point, subject: str) -> tuple[object, ...]:
@@ -134,22 +134,36 @@ def _row(p: Point, figures: Figures, gains: Sequence[str]) -> list[object]:
 
 
 def _parsed(cells: Mapping[str, str], place: Place) -> tuple[Point, Figures]:
-    """Raises KeyError with what is of no grid, ValueError for what is no number."""
+    """Raises KeyError with what is of no grid, ValueError for what no run can have."""
     subject = {subject.name: subject for subject in SUBJECTS}[cells["protocol"]]
     mix = MIXES[cells["mix"]].name
-    point = Point(place, mix, subject, int(cells["memory"]), int(cells["seed"]), int(cells["repeat"]))
-    numbers = [float(cells[name]) for name in ("average_jct_s", "p95_jct_s", "busy", "useful")]
-    counts = [int(cells[name]) for name in ("collisions", "evictions", "resends", "server_bytes")]
-    reasons = tuple(cells["reasons"].split(_BETWEEN)) if cells["reasons"] else ()
-    return point, Figures(
-        numbers[0],
-        numbers[1],
-        numbers[2],
-        numbers[3],
-        counts[0],
-        counts[1],
-        counts[2],
-        counts[3],
-        cells["fidelity"],
-        reasons,
+    if cells["world"] != place.world:
+        raise KeyError(f"world {cells['world']} with a setting of world {place.world}")
+    memory, seed, repeat = (_counted(cells, name, 1) for name in ("memory", "seed", "repeat"))
+    average_s, p95_s = (_measured(cells, name, math.inf) for name in ("average_jct_s", "p95_jct_s"))
+    busy, useful = (_measured(cells, name, 1.0) for name in ("busy", "useful"))
+    collisions, evictions, resends, server_bytes = (
+        _counted(cells, name, 0) for name in ("collisions", "evictions", "resends", "server_bytes")
     )
+    if average_s == 0:
+        raise ValueError("average_jct_s 0")
+    if cells["fidelity"] not in _FIDELITIES:
+        raise ValueError(f"fidelity {cells['fidelity']}")
+    reasons = tuple(cells["reasons"].split(_BETWEEN)) if cells["reasons"] else ()
+    figures = Figures(
+        average_s, p95_s, busy, useful, collisions, evictions, resends, server_bytes, cells["fidelity"], reasons
+    )
+    return Point(place, mix, subject, memory, seed, repeat), figures
+
+
+def _counted(cells: Mapping[str, str], name: str, least: int) -> int:
+    if not cells[name].isascii() or not cells[name].isdigit() or int(cells[name]) < least:
+        raise ValueError(f"{name} {cells[name]}")
+    return int(cells[name])
+
+
+def _measured(cells: Mapping[str, str], name: str, most: float) -> float:
+    number = float(cells[name])
+    if not 0 <= number <= most or number == math.inf:
+        raise ValueError(f"{name} {cells[name]}")
+    return number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def test_a_line_that_was_cut_short_is_measured_again(begun: Path) -> None:
         (("mix-2+2,atp", "mix-2+2,atq"), ":3: --csv: a run of another grid; found atq"),
         (("mix-2+2,atp", "mix-3,atp"), ":3: --csv: a run of another grid; found mix-3"),
         (("window 24", "window 48"), f":2: --csv: a run of another grid; found {_SETTING[1:-1].replace('24', '48')}"),
-        (("atp,8,", "atp,eight,"), ":3: --csv: no run of tb bench ina; found invalid literal for int() with base 10: 'eight'"),
+        (("atp,8,", "atp,eight,"), ":3: --csv: no run of tb bench ina; found memory eight"),
         (("mix-2+2,atp", "mix-2+2,,atp"), ":3: --csv: no run of tb bench ina; found 23 columns"),
     ],
 )  # fmt: skip
@@ -104,6 +105,61 @@ def test_a_file_of_something_else_is_left_alone(begun: Path, change: tuple[str, 
         f"{begun}{text}; allowed: another file, or one that this bench began with these arguments"
     )
     assert begun.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        ("average_jct_s", "0", "no run of tb bench ina; found average_jct_s 0"),
+        ("average_jct_s", "nan", "no run of tb bench ina; found average_jct_s nan"),
+        ("average_jct_s", "-1", "no run of tb bench ina; found average_jct_s -1"),
+        ("p95_jct_s", "inf", "no run of tb bench ina; found p95_jct_s inf"),
+        ("busy", "1.01", "no run of tb bench ina; found busy 1.01"),
+        ("memory", "-5", "no run of tb bench ina; found memory -5"),
+        ("repeat", "0", "no run of tb bench ina; found repeat 0"),
+        ("fidelity", "banana", "no run of tb bench ina; found fidelity banana"),
+        ("world", "emulated", "a run of another grid; found world emulated with a setting of world simulated"),
+        ("reasons", "x" * 200_000, "no run of tb bench ina; found field larger than field limit (131072)"),
+    ],
+)
+def test_no_edited_run_is_believed(begun: Path, column: str, value: str, text: str) -> None:
+    with begun.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    rows[2][COLUMNS.index(column)] = value
+    with begun.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    with pytest.raises(ScenarioError) as caught:
+        kept(begun)
+    assert str(caught.value).startswith(f"{begun}:3: --csv: {text}; allowed: ")
+
+
+@pytest.mark.parametrize("text", ["my only copy of precious notes", "a,b", "mix,protocol\n", "x" * 200_000])
+def test_a_single_line_of_something_else_is_left_alone(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError, match=":1: --csv: not a file of tb bench ina"):
+        kept(path)
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_head_that_was_cut_short_is_written_again(path: Path) -> None:
+    path.write_text(",".join(COLUMNS)[:20], encoding="utf-8")
+    kept(path).close()
+    assert lines(path) == [",".join(COLUMNS)]
+
+
+def test_a_link_stays_one_and_leads_to_the_file(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.csv"
+    link.symlink_to(path)
+    runs = kept(link)
+    for point, figures in _RUNS.items():
+        runs.add(point, figures)
+    runs.finish(_RUNS)
+    assert link.is_symlink()
+    assert len(lines(path)) == 1 + len(_RUNS)
+    link.unlink()
+    link.symlink_to(tmp_path / "none" / "ina.csv")
+    with pytest.raises(ScenarioError, match=r"link\.csv: --csv: cannot be written: No such file or directory"):
+        kept(link)
 
 
 def test_runs_of_other_code_are_left_alone(begun: Path) -> None:
