@@ -100,7 +100,7 @@ def what_is_gone_is_said_to_be_gone(make: Make) -> None:
         bench.send([0, 1, 2], block)
     (sent,) = bench.send([2], 0, RESEND)
     assert (sent.rank, sent.header.kind, sent.payload) == (2, DatagramKind.REMINDER_EMPTY, b"")
-    assert [(lost.block, lost.waiting, lost.missing) for lost in bench.told(BlockLost)] == [(0, (2,), -1)]
+    assert not bench.told(BlockLost), "nobody may wait for it: that is a late copy, or a worker that started anew"
     assert not bench.send([2], 0)
     assert bench.reasons == ["stale"]
 

@@ -98,7 +98,7 @@ class ReplaysToAll(JobServer):
 
 
 class GoneIsSilent(JobServer):
-    def _tell_lost(self, block, bitmap, missing):  # type: ignore[no-untyped-def]
+    def _refuse(self, block, bitmap):  # type: ignore[no-untyped-def]
         pass
 
 

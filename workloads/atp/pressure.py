@@ -41,11 +41,11 @@ class Pressure:
         self._communication, self._ended = now - self._started, now
         self._done += 1
 
-    def priority(self, packet: int) -> int:
-        """Of a packet of the tensor, counted from 0. The bytes of a job change by whole iterations: all workers agree."""
+    def priority(self, packet: int, ahead: int = 0) -> int:
+        """Of a packet of the tensor, counted from 0; its elements are of block packet - ahead (`Tensor.ahead`). The bytes of a job change by whole iterations: all workers agree."""
         if not self._used:
             return 0
-        first = min(packet * self._block, self._elements - 1)
+        first = min(max(0, packet - ahead) * self._block, self._elements - 1)
         layer = len(self._ends) - 1 - bisect_right(self._ends, first)
         found = self._known.get(layer)
         if found is None:

@@ -260,7 +260,9 @@ class AtpWorker:
             exponent1=exponents[1],
             tensor=self._training.iteration,
             op=int(config.collective.arithmetic.dtype == "int32sat" or config.fixed_scale is not None),
-            priority=self._pressure.priority(packet - self._window.first),
+            priority=self._pressure.priority(
+                packet - self._window.first, 0 if self._tensor is None else self._tensor.ahead
+            ),
             server=int.from_bytes(config.envelope.dst_ip, "big"),
         )
 

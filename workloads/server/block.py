@@ -55,7 +55,9 @@ class Block:
         self._note(header)
 
     def add(self, header: AggregationHeader, payload: memoryview) -> None:
-        """The packet's elements are added."""
+        """The packet's elements are added. Where workers name different slots, some missed that the entry moved: it has to move
+        once more, or no switch would ever have all parts in one slot."""
+        self.collided |= header.slot != self.slot
         self.bitmap |= header.bitmap0
         self.exponents = max(self.exponents[0], header.exponent0), max(self.exponents[1], header.exponent1)
         values = np.frombuffer(payload, ">i4")

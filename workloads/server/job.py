@@ -60,8 +60,8 @@ class JobServer:
             op=int(job.arithmetic.dtype == "int32sat"), server=int.from_bytes(server, "big"),
         )  # fmt: skip
         self._broken_at: int | None = None
-        self.newest = 0
-        """block that is near to those that come"""
+        self.newest: int | None = None if asks_again else 0
+        """block that is near to those that come; None: a server that started anew and has heard of none"""
         self.departures: list[Departure] = []
         self.events: list[Event] = []
         self.counts: Counter[str] = Counter()
@@ -80,7 +80,7 @@ class JobServer:
 
     def receive(self, number: int, header: AggregationHeader, payload: memoryview, *, marked: bool, now: int) -> None:
         """A packet that `fits`."""
-        self.newest = max(self.newest, number)
+        self.newest = max(self.newest or 0, number)
         self._kinds[_kind_of(header, self._everybody)] += 1
         block = self._find(number)
         event = self._classify(block, number, header)
@@ -233,6 +233,10 @@ class JobServer:
     def tell_lost(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
         self._tell_lost(block, header.bitmap0, -1)
 
+    def tell_gone(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
+        """Who still waits for it fails and says so; who does not knows it for a late copy."""
+        self._refuse(block, header.bitmap0)
+
     def pass_over(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
         pass
 
@@ -317,9 +321,11 @@ class JobServer:
         self.departures.append(Departure(rank, block.result, block.payload))
 
     def _tell_lost(self, block: Block, bitmap: int, missing: int) -> None:
-        waiting = _ranks(bitmap)
-        self.events.append(BlockLost(self._job.job, block.number, tuple(waiting), missing))
-        for rank in waiting:
+        self.events.append(BlockLost(self._job.job, block.number, tuple(_ranks(bitmap)), missing))
+        self._refuse(block, bitmap)
+
+    def _refuse(self, block: Block, bitmap: int) -> None:
+        for rank in _ranks(bitmap):
             self.departures.append(Departure(rank, self._about(block, DatagramKind.REMINDER_EMPTY)))
 
     def _arm(self, block: Block, deadline: int) -> None:

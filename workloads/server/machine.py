@@ -14,6 +14,7 @@ from workloads.server.config import ServerConfig
 from workloads.server.job import Departure, JobServer
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
+    SEQUENCES,
     DatagramError,
     DatagramFlag,
     DatagramKind,
@@ -63,7 +64,8 @@ class ParameterServer:
             return
         job.counts["bytes"] += len(frame)
         marked = is_ce(frame) or bool(header.flags & DatagramFlag.ECN)
-        job.receive(nearest_packet(header.sequence, job.newest), header, found.payload, marked=marked, now=now)
+        near = (header.sequence - 1) % SEQUENCES if job.newest is None else job.newest
+        job.receive(nearest_packet(header.sequence, near), header, found.payload, marked=marked, now=now)
         self._collect(job)
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:

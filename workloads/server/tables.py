@@ -53,6 +53,7 @@ class BlockAction(Enum):
     ASK_MISSING = "ask_missing"
     GIVE_UP = "give_up"
     TELL_LOST = "tell_lost"
+    TELL_GONE = "tell_gone"
     PASS = "pass_over"
     DROP_OVERLAP = "drop_overlap"
     DROP_MISMATCH = "drop_mismatch"
@@ -89,7 +90,10 @@ BLOCK_TABLE: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]]
     (_S.LOST, _E.STRAY): (_S.LOST, _A.DROP_DUPLICATE),
     (_S.LOST, _E.NOTHING_THERE): (_S.LOST, _A.PASS),
     (_S.LOST, _E.REFUSED): (_S.LOST, _A.PASS),
-    (_S.GONE, _E.ASKED): (_S.GONE, _A.TELL_LOST),  # a worker that started anew; others do not wait for it
+    (_S.GONE, _E.ASKED): (
+        _S.GONE,
+        _A.TELL_GONE,
+    ),  # of a worker that started anew, or a late copy: nobody else waits for it
     (_S.GONE, _E.STRAY): (_S.GONE, _A.DROP_STALE),
     (_S.GONE, _E.COPY): (_S.GONE, _A.PASS),
     (_S.GONE, _E.NOTHING_THERE): (_S.GONE, _A.PASS),

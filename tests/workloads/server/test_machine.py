@@ -111,6 +111,16 @@ def test_what_came_is_counted() -> None:
     assert (told.blocks, told.ignored, told.rejected, told.open) == (1, 1, 1, 0)
 
 
+def test_a_server_that_starts_anew_behind_half_of_all_sequence_numbers_sums_on() -> None:
+    server = create_host(replace(server_config(JOB, multicast=True), lives=1))
+    assert isinstance(server, ParameterServer)
+    for rank in (0, 1):
+        server.receive_frame(0, frame(rank, sequence=(1 << 31) + 11), 0)
+    (sent,) = [decode_datagram(found) for _, found in server.frames_to_send(0)]
+    assert sent is not None
+    assert (sent.header.kind, sent.header.sequence) == (DatagramKind.RESULT, (1 << 31) + 11)
+
+
 def test_two_jobs_with_one_id_are_refused() -> None:
     config = server_config(JOB)
     with pytest.raises(ScenarioError, match=r"jobs\[1\].job: server ps: cannot be; found 7; allowed: an id of its own"):
