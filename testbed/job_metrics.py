@@ -73,11 +73,13 @@ def _job(
     arrival_ns = start_ns + workload.arrival_ns
     jct_s = None if ends[-1] is None else (ends[-1] - arrival_ns) / 1e9
     size_bytes = 4 * workload.elements
-    told = [record for record in context.events("MemoryAtEnd") if record["job"] == group]
+    restarted = {switch.name for switch in context.plan.switches if switch.jobs} & set(context.restarted_switches)
+    told = [record for record in context.events("MemoryAtEnd") if record["job"] == group and not restarted]
     partial = Counter(str(record["reason"]) for record in _of(context, group, "PartialSent"))
     servers = _of(context, group, "ServerStatistics")
     collisions = _of(context, group, "Collided")
     serverless = not servers
+    forgot = serverless or any(record["node"] in context.restarted_servers for record in servers)
     return {
         "workers": len(workers),
         "arrival_s": workload.arrival_ns / 1e9,
@@ -88,8 +90,8 @@ def _job(
         "resends": len(_of(context, group, "DatagramResent")),
         "collisions": None if serverless else len(collisions),
         "evictions": None if serverless else partial["evicted"],
-        "reminders": None if serverless else sum(record["reminders"] for record in servers),
-        "server_bytes": None if serverless else sum(record["bytes_in"] for record in servers),
+        "reminders": None if forgot else sum(record["reminders"] for record in servers),
+        "server_bytes": None if forgot else sum(record["bytes_in"] for record in servers),
         "switch_completed": None if ends[-1] is None else _completed_share(context, group),
         "busy": _share((record["busy_ns"] for record in told), capacity),
         "useful": _share((record.get("useful_ns") for record in told), capacity),

@@ -23,6 +23,7 @@ __all__ = [
     "ServerStarted",
     "ServerStatistics",
     "SlotChanged",
+    "SlotMixed",
 ]
 
 
@@ -56,6 +57,18 @@ class Collided(Event):
     block: int
     rank: int
     """of the worker that sent the packet, or of the last one in it"""
+    slot: int
+    owner_job: int
+    owner_block: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlotMixed(Event):
+    """A contribution entered a slot that another block has: that sum is wrong, and so is the program."""
+
+    job: int
+    block: int
+    rank: int
     slot: int
     owner_job: int
     owner_block: int

@@ -19,7 +19,7 @@ from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, aggregator_table
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
-from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, SlotChanged
+from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, SlotChanged, SlotMixed
 from workloads.machine import Buffer
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
 
@@ -77,14 +77,15 @@ class AggregatorProgram(AggregatorSender):
             self._handle(arrival)
 
     def _handle(self, a: Arrival) -> None:
-        a.served.touched = self._now
+        if a.block not in a.served.delivered:
+            a.served.touch(self._now)
         kind = a.found.header.kind
         if kind in CONTRIBUTIONS:
             self.count("data_in")
             self._step(a, self.judge.of_contribution(a))
         elif kind == DatagramKind.RESULT:
             self.count("results_in")
-            a.served.delivered.add(a.block)
+            a.served.delivered.setdefault(a.block, self._now)
             self._step(a, self.judge.of_result(a))
         elif self.knobs.reminder:
             self.count("reminders_in")
@@ -105,8 +106,15 @@ class AggregatorProgram(AggregatorSender):
         """Into its slot, which is empty or its own."""
         index = a.found.header.slot
         slot = self.memory.slots[index] or self.memory.take(index, a.served, a.found, self._now)
-        slot.add(a.found, a.congested)
+        self._enter(slot, a)
         return slot
+
+    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+        """By what the elements are, not by what the judge took them for: the checker is there to find a wrong judge."""
+        header = a.found.header
+        if slot.owner != (header.job, header.sequence, header.tensor):
+            self.tell(SlotMixed(a.served.job, a.block, a.rank, header.slot, slot.served.job, slot.block))
+        slot.add(a.found, a.congested)
 
     def send_sum(self, a: Arrival) -> None:
         """The last packet goes on with the sum; the slot keeps it until the server's result comes."""
@@ -148,6 +156,9 @@ class AggregatorProgram(AggregatorSender):
 
     def evict(self, a: Arrival) -> None:
         """One in, one out."""
+        occupant = self._occupant(a.found.header.slot)
+        if occupant.block not in occupant.served.delivered:
+            occupant.served.touch(self._now)
         self._send_occupant(a, "evicted")
         self.add(a)
 
@@ -166,7 +177,7 @@ class AggregatorProgram(AggregatorSender):
             self.pass_on(a)  # it has all that the slot has, and more
         else:
             if not slot.bitmap & bitmap:
-                slot.add(a.found, a.congested)
+                self._enter(slot, a)
             self.count("flushed")
             self._send_slot(a, slot, "flushed")
         self.memory.free(index, self._now)
@@ -209,7 +220,8 @@ class AggregatorProgram(AggregatorSender):
 
     def _complete(self, slot: Aggregator) -> None:
         self.count("completed")
-        slot.served.useful_ns += self._now - slot.opened
+        if slot.block not in slot.served.delivered:
+            slot.served.useful_ns += self._now - slot.opened
 
     def depart(self, job: int) -> bool:
         """The control plane takes a job away: at once its slots are empty for the others, and what it still sends passes on to
@@ -220,7 +232,7 @@ class AggregatorProgram(AggregatorSender):
         self._tell_end(served)
         for index, slot in enumerate(self.memory.slots):
             if slot is not None and slot.served is served:
-                self.memory.free(index, served.touched)
+                self.memory.free(index, self._now)
         return True
 
     def finish(self, now: int) -> None:
@@ -230,15 +242,19 @@ class AggregatorProgram(AggregatorSender):
         super().finish(now)
 
     def _tell_end(self, served: ServedJob) -> None:
-        """What late copies opened after their block's result is no leftover of a job: the control plane clears it."""
+        """What late copies opened after their block's result is no leftover of a job: the control plane clears it. A whole sum
+        that was there before its result should have left with it."""
         left = 0
         for slot in self.memory.slots:
-            if slot is not None and slot.served is served and slot.bitmap != served.target:
-                if slot.block in served.delivered:
-                    self.count("ghosts_at_end")
-                else:
-                    left += 1
-        served.depart()
+            if slot is None or slot.served is not served:
+                continue
+            delivered_at = served.delivered.get(slot.block)
+            if slot.bitmap == served.target:
+                left += delivered_at is not None and slot.opened < delivered_at
+            elif delivered_at is None:
+                left += 1
+            else:
+                self.count("ghosts_at_end")
         self.tell(
             MemoryAtEnd(
                 served.job, served.config.first_slot, served.config.slots, left, served.config.slots, served.peak,

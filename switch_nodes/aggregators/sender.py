@@ -78,7 +78,7 @@ class AggregatorSender(ForwardProgram):
         if repeated:
             self.count("repeated")
         else:
-            served.delivered.add(a.block)
+            served.delivered[a.block] = self._now
             self.tell(BlockSummed(served.job, a.block, index, tuple(slot.entered)))
         if self.knobs.ps_copy:
             self._tell_partial(slot, index, "repeated" if repeated else "complete")

@@ -39,12 +39,11 @@ class ServedJob:
         """the first worker of each other rack: what is for all of a rack is sent towards it, for the rack's switch"""
         self.target = self.everyone if self.collects else sum(1 << rank for rank in own)
         """the bitmap of a complete sum"""
-        self.delivered: set[int] = set()
-        """blocks whose results have passed: what is told, and decides nothing"""
+        self.delivered: dict[int, int] = {}
+        """blocks whose results have passed, and when they first did: what is told, and decides nothing"""
         self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
-        self.touched = 0
-        """when the last packet of the job came"""
-        self._since = 0
+        """`busy_ns`: until the job's last packet of a block without a result, or the last such block that was evicted"""
+        self._since = self._all_ns = 0
 
     def racks_in(self, bitmap: int) -> int:
         """Bit k for each rack k that is inside as a whole; 0 with one level."""
@@ -52,14 +51,15 @@ class ServedJob:
             return 0
         return sum(1 << number for number, mask in enumerate(self.rack_masks) if bitmap & mask == mask)
 
+    def touch(self, now: int) -> None:
+        """A packet came that the job still needs: until here its slots are in use. Late copies keep nothing busy."""
+        self.occupy(0, now)
+        self.busy_ns = self._all_ns
+
     def occupy(self, amount: int, now: int) -> None:
         """`amount` more slots are in use (negative: fewer)."""
-        self.busy_ns += self.occupied * (now - self._since)
+        self._all_ns += self.occupied * (now - self._since)
         self._since = now
         self.occupied += amount
         if self.occupied > self.peak:
             self.peak = self.occupied
-
-    def depart(self) -> None:
-        """What is still in use counts until the job's last packet."""
-        self.occupy(0, max(self.touched, self._since))

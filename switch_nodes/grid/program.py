@@ -20,7 +20,7 @@ from switch_nodes.grid.memory import GridSlot, Refused, slot_index
 from switch_nodes.grid.packets import Arrival, from_slot, onward, rate_packet
 from switch_nodes.grid.routes import RouteTable
 from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
-from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged
+from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged, SlotMixed
 from workloads.grid.lanes import LaneTable
 from workloads.machine import Buffer
 from workloads.wire.aggregation import (
@@ -219,6 +219,8 @@ class GridProgram(ForwardProgram):
         if slot is None:
             slot = self.slots[index] = GridSlot(a.found, len(self._ranks), self._now)
             self._occupy(1, self._now)
+        if slot.owner != a.key:
+            self.tell(SlotMixed(self.job.job, a.block, a.rank, index, self.job.job, slot.block))
         slot.add(a.found, a.rank, congested=a.congested)
         self._added_bytes += len(a.frame)
         self.count(f"added_{a.rank}")

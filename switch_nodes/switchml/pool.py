@@ -49,18 +49,22 @@ class Pool:
         self.opened = table(0)
         """when the first contribution to the sum came"""
         self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
-        self.touched = 0
-        """when the last packet of the job came"""
-        self._since = 0
+        """`busy_ns`: until the job's last packet that entered a sum"""
+        self._since = self._all_ns = 0
 
     def state(self, version: int, index: int) -> SlotState:
         if not self.seen[version][index]:
             return SlotState.FREE
         return SlotState.DONE if self.inside[version][index] == self.size else SlotState.FILLING
 
+    def touch(self, now: int) -> None:
+        """A packet entered a sum: until here the slots are in use. Late copies keep nothing busy."""
+        self.occupy(0, now)
+        self.busy_ns = self._all_ns
+
     def occupy(self, amount: int, now: int) -> None:
         """`amount` more slots are in use (negative: fewer)."""
-        self.busy_ns += self.occupied * (now - self._since)
+        self._all_ns += self.occupied * (now - self._since)
         self._since = now
         self.occupied += amount
         self.peak = max(self.peak, self.occupied)

@@ -18,7 +18,7 @@ from switch_nodes.jobs import JobMember
 from switch_nodes.switchml.framing import Taken, create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
-from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd, SlotChanged
+from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd, SlotChanged, SlotMixed
 from workloads.machine import Buffer
 from workloads.switchml.framing import Arrival
 from workloads.wire.aggregation import AggregationHeader, DatagramError, DatagramFlag, DatagramKind
@@ -112,7 +112,6 @@ class SwitchMlProgram(ForwardProgram):
         return 1 if header.flags & DatagramFlag.VERSION else 0
 
     def _aggregate(self, c: Contribution) -> None:
-        c.pool.touched = self._now
         event = self.slot_event(c)
         before = c.pool.state(c.version, c.cell)
         after, action = SLOT_TABLE[before, event]
@@ -175,9 +174,13 @@ class SwitchMlProgram(ForwardProgram):
             pool.exponents[version][index] = exponents
             value[:] = elements
         else:
+            if pool.block[version][index] != c.block:
+                owner = pool.job, pool.block[version][index]
+                self.tell(SlotMixed(pool.job, c.block, c.rank, header.slot, *owner))
             first, second = pool.exponents[version][index]
             pool.exponents[version][index] = max(first, exponents[0]), max(second, exponents[1])
             np.add(value, elements, out=value, casting="unsafe")  # wraps
+        pool.touch(self._now)
         entered[c.rank] += 1
         pool.inside[version][index] += 1
         pool.seen[version][index] |= 1 << c.rank
@@ -225,7 +228,6 @@ class SwitchMlProgram(ForwardProgram):
         super().finish(now)
 
     def _tell_end(self, pool: Pool) -> None:
-        pool.occupy(0, pool.touched)
         first, values = pool.config.first_slot, VERSIONS * pool.slots
         self.tell(
             MemoryAtEnd(pool.job, first, pool.slots, pool.open_slots, values, pool.peak, pool.busy_ns, pool.useful_ns)

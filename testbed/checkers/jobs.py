@@ -81,7 +81,7 @@ def _miscounted(context: CheckContext) -> Iterable[str]:
 
 def memory_private(context: CheckContext) -> CheckResult:
     """Each job keeps to its own part of the memory, and the parts do not overlap. Where a server takes what finds no slot,
-    all slots are everybody's: then a slot serves one block at a time, and no job's sum has ranks of another."""
+    all slots are everybody's: then a slot serves one block at a time, by what was added to it."""
     name, jobs = "slots_private", served_jobs(context)
     wrong = list(_overlaps(context))
     told: dict[tuple[str, int], str] = {}
@@ -96,6 +96,11 @@ def memory_private(context: CheckContext) -> CheckResult:
         if record["peak_occupied"] > record["values"]:
             wrong.append(f"job {key[1]} on {key[0]} used {record['peak_occupied']} of its {record['values']} values")
         told[key] = f"job {key[1]} on {key[0]}: {record['peak_occupied']} of {record['values']}"
+    for record in context.events("SlotMixed"):
+        wrong.append(
+            f"slot {record['slot']} of {record['node']} has block {record['owner_block']} of job {record['owner_job']}, and got "
+            f"block {record['block']} of job {record['job']} from rank {record['rank']}"
+        )
     for record in context.events("BlockSummed", "BlockReplayed"):
         config = jobs.get((record["node"], record["job"]))
         if config is not None and not 0 <= record["slot"] - config.first_slot < config.slots:

@@ -111,7 +111,8 @@ def _reload(program: SwitchProgram, config: SwitchConfig, args: argparse.Namespa
         if isinstance(program, NetReduceProgram):
             program.install(fresh.rings)
             return None
-        if any(job not in config.jobs for job in fresh.jobs):
+        running = program.pools if isinstance(program, SwitchMlProgram) else program.served
+        if any(job not in config.jobs or job.job not in running for job in fresh.jobs):
             return ConfigRefused(f"{args.config}: jobs: jobs may only leave while the switch runs")
         for job in config.jobs:
             if job not in fresh.jobs:

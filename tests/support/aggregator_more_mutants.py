@@ -135,7 +135,7 @@ class BusyUntilTheEnd(AggregatorProgram):
 
     def finish(self, now: int) -> None:
         for served in self.served.values():
-            served.touched = now
+            served.touch(now)
         super().finish(now)
 
 

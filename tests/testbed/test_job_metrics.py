@@ -80,6 +80,13 @@ def test_memory_is_shared_out_over_all_values_and_the_makespan():
     assert (found["busy"], found["useful"]) == pytest.approx((0.5, 0.08))
 
 
+def test_what_was_forgotten_with_a_restart_is_not_counted():
+    again = [event("NodeStarted", "s1", time, role="switch", backend="virtual") for time in (0, 1500)]
+    found = figures([*again, *history()])
+    assert (found["busy"], found["useful"]) == (None, None)
+    assert [job["jct_s"] is not None for job in found["each"]] == [True, True]
+
+
 def test_a_program_that_tells_no_useful_time():
     records = [{key: value for key, value in record.items() if key != "useful_ns"} for record in history()]
     assert figures(records)["useful"] is None

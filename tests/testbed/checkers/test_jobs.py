@@ -127,6 +127,14 @@ def test_an_overrun_breaks_the_credit() -> None:
     assert check("credit_bound", without("BlockSummed")).verdict is Verdict.UNKNOWN
 
 
+def test_a_slot_that_got_another_block_is_not_private() -> None:
+    mixed = {"t": 5, "node": "s1", "event": "SlotMixed", "job": 1, "block": 2, "rank": 0, "slot": 3, "owner_job": 1,
+             "owner_block": 1}  # fmt: skip
+    found = check("slots_private", [*good(), mixed])
+    assert found.verdict is Verdict.FAIL
+    assert "slot 3 of s1 has block 1 of job 1, and got block 2 of job 1 from rank 0" in found.detail
+
+
 @pytest.mark.parametrize(
     ("records", "verdict", "detail"),
     [

@@ -145,6 +145,8 @@ def test_a_job_may_leave_a_running_switch(tmp_path: Path, name: str) -> None:
     assert [(type(event).__name__, event.job) for event in told] == [("MemoryAtEnd", 1)]  # type: ignore[attr-defined]
     assert reload() == ""
     assert program.next_event() is None, "it has left already"
+    name_jobs(switch.jobs)
+    assert reload() == f"{path}: jobs: jobs may only leave while the switch runs", "nor come back"
     name_jobs((dataclasses.replace(switch.jobs[1], slots=1),))
     assert reload() == f"{path}: jobs: jobs may only leave while the switch runs"
     name_jobs(switch.jobs[1:], memory=switch.memory + 1)

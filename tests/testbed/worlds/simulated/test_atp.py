@@ -6,6 +6,7 @@ import pytest
 
 from testbed.checkers import CheckContext, run_checks
 from testbed.history import sort_history
+from testbed.job_metrics import job_metrics
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.verdict import Verdict
@@ -139,3 +140,44 @@ def test_the_compiled_loop_makes_the_same_history() -> None:
         Simulation(plan, records.append, native=native).run()
         histories.append(records)
     assert histories[0] == histories[1]
+
+
+def results(context: CheckContext) -> dict[str, tuple[Verdict, str]]:
+    return {found.name: (found.verdict, found.detail) for found in run_checks(context).results}
+
+
+def test_a_switch_that_takes_two_jobs_for_one_is_found_by_what_it_added() -> None:
+    """Its bitmaps are right, and every rank is inside once."""
+    one = "{name: a, hosts: [h1, h2], straggler: {rank: 1, delay: 5ms}}"
+    other = "{name: b, hosts: [h3, h4], straggler: {rank: 0, delay: 5ms}}"
+    program = "switch={program: 'tests/support/wrong_aggregators.py:SharesSlots', memory: 1}"
+    job = "job={collective: atp, dtype: int32, size: 5kB, iterations: 1, window_packets: 1}"
+    found = results(judged("atp-two-jobs", [program, job, f"jobs=[{one}, {other}]", "faults=[]"]))
+    assert found["exactly_once"][0] is Verdict.PASS
+    assert found["bit_exact"][0] is found["slots_private"][0] is Verdict.FAIL
+    assert "slot 0 of s1 has block 0 of job 2, and got block 0 of job 1 from rank 0" in found["slots_private"][1]
+
+
+def test_a_switch_that_keeps_all_results_is_found() -> None:
+    program = "switch.program=tests/support/wrong_aggregators.py:NeverFrees"
+    found = results(judged("atp-two-jobs", [program, *SMALL]))
+    assert found["bit_exact"][0] is Verdict.PASS
+    verdict, detail = found["liveness"]
+    assert verdict is Verdict.FAIL
+    assert "contributions without a sum are left: s1, job 1: 9 slots; s1, job 2: 11 slots" in detail
+
+
+@pytest.mark.parametrize("program", ["switchml", "atp", "esa"])
+def test_late_copies_make_no_memory_busy(program: str) -> None:
+    """They come ten times later than the job is done: nothing is used for longer than the job took."""
+    small = [
+        "topology={kind: rack, hosts: 5, link: {rate: 100Mbps}}",
+        f"switch={{program: {program}, memory: 16}}",
+        f"job={{collective: {program}, dtype: int32, size: 60kB, iterations: 1, window_packets: 8}}",
+    ]
+    late = "faults=[{kind: duplicate, name: d, links: all, direction: up, rate: 5%, delay: 60ms}]"
+    with_copies, without = (job_metrics(judged(program, [*small, fault])) for fault in (late, "faults=[]"))
+    assert with_copies is not None
+    assert without is not None
+    assert with_copies["busy"] == pytest.approx(without["busy"], rel=0.1, abs=0.01)
+    assert with_copies["useful"] == pytest.approx(without["useful"], rel=0.1, abs=0.01)
