@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
 from testbed.hunt.protocols import PROTOCOLS, with_stock_program
@@ -119,6 +120,7 @@ def prepare(
         base = load_scenario(scenario, overrides, world="simulated")
         _check_base(base)
         program, kept = base.switch.program, base.name
+    check_program_file(program)
     code = (
         Path(program.rpartition(":")[0]).read_bytes()
         if ":" in program and Path(program.rpartition(":")[0]).is_file()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from testbed.checkers import CheckContext, run_checks
+from testbed.cli import main
 from testbed.history import sort_history
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
@@ -41,6 +42,32 @@ def test_a_program_in_one_file_serves_a_lossy_job(tmp_path: Path, scenario: str,
     results = run_checks(CheckContext(plan, history)).results
     assert {result.name: result.detail for result in results if result.verdict is Verdict.FAIL} == {}
     assert {result.name: result.verdict for result in results}["bit_exact"] is Verdict.PASS
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize(
+    ("act", "text"),
+    [("raise ValueError('no')", "ValueError: no"), ("raise SystemExit(0)", "SystemExit: 0")],
+)
+def test_a_run_whose_program_fails_says_where_and_that_it_is_the_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], act: str, text: str, options: list[str]
+) -> None:
+    file = tmp_path / "mine.py"
+    verb = f"    def receive_frame(self, port, frame, now):\n        {act}\n"
+    file.write_text(f"from switch_nodes.switchml import SwitchMlProgram\n\nclass Mine(SwitchMlProgram):\n{verb}")
+    words = [
+        "run",
+        "switchml",
+        "--world",
+        "simulated",
+        "--set",
+        f"switch.program={file}:Mine",
+        "--set",
+        "job.size=20kB",
+    ]
+    assert main([*words, "--out", str(tmp_path / "run"), "-q", *options]) == 64
+    failed = "the program's own code failed on switch s1 in receive_frame"
+    assert capsys.readouterr() == ("", f"tb: {file}:5: class Mine: {failed}: {text}\n")
 
 
 def test_the_files_are_short() -> None:
