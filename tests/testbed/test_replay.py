@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from testbed.history import read_history
-from testbed.replay import compare, replay
+from testbed.replay import compare, read_run, replay
 from testbed.run import run_scenario
 from testbed.scenario import load_scenario
 
@@ -16,13 +16,13 @@ def test_results_are_compared_across_worlds_and_times_are_not(tmp_path: Path) ->
     (first.run_dir / "result.json").write_text(json.dumps({**document, "world": "lab"}))
     history = (first.run_dir / "history.jsonl").read_text()
     (first.run_dir / "history.jsonl").write_text(history + history.splitlines()[-1] + "\n")
-    again = replay(first.run_dir, tmp_path / "again", world="simulated")
+    again = replay(read_run(first.run_dir, "simulated"), tmp_path / "again")
     assert (again.differences, again.exit_code) == ((), 0)
     assert again.compared[0] == "8 results"
     assert not any("history" in text for text in again.compared)
     digest = next(record["sha256"] for record in first.history if record["event"] == "CollectiveCompleted")
     (first.run_dir / "history.jsonl").write_text(history.replace(digest, "0" * 64, 1))
-    other = replay(first.run_dir, tmp_path / "other", world="simulated")
+    other = replay(read_run(first.run_dir, "simulated"), tmp_path / "other")
     assert other.exit_code == 1
     assert re.fullmatch(r"result of h\d, iteration \d: not the same bytes", other.differences[0])
 
@@ -30,7 +30,7 @@ def test_results_are_compared_across_worlds_and_times_are_not(tmp_path: Path) ->
 def test_a_replay_in_virtual_time_repeats_every_record_and_a_changed_one_is_named(tmp_path: Path) -> None:
     scenario = load_scenario("data-middle-lost", world="simulated")
     first = run_scenario(scenario, tmp_path / "first")
-    again = replay(first.run_dir, tmp_path / "again")
+    again = replay(read_run(first.run_dir), tmp_path / "again")
     assert (again.differences, again.exit_code) == ((), 0)
     history = list(read_history(first.run_dir / "history.jsonl"))
     done = next(record for record in history if record["event"] == "CollectiveCompleted")
