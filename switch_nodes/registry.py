@@ -14,12 +14,13 @@ from switch_nodes.fast_forwarding import create_forward
 from switch_nodes.fpga.program import create_card
 from switch_nodes.grid.program import GridProgram
 from switch_nodes.netreduce import create_netreduce
+from switch_nodes.own_program import deepest_place, told, watched
 from switch_nodes.program import SwitchProgram
 from switch_nodes.steering.fast import create_steer
 from switch_nodes.switchml import SwitchMlProgram
 from workloads.errors import ScenarioError
 
-__all__ = ["ProgramFactory", "create_program", "program_names", "register_program"]
+__all__ = ["ProgramFactory", "check_program_file", "create_program", "program_names", "register_program"]
 
 ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _KEY = "switch.program"
@@ -52,11 +53,18 @@ def program_names() -> tuple[str, ...]:
 
 def create_program(config: SwitchConfig) -> SwitchProgram:
     """The Machine of one switch. Raises ScenarioError for an unknown name, for a file that cannot be loaded, and for a
-    configuration that the program refuses."""
+    configuration that the program refuses; ProgramFailed (a ScenarioError) where a user's own code fails, which his program's
+    verbs raise too."""
     factory = _factories.get(config.program)
     if factory is None:
         factory = _load(config.program) if ":" in config.program else _unknown(config.program)
     return factory(config)
+
+
+def check_program_file(name: str) -> None:
+    """Raises ScenarioError when `name` is `path.py:Class` and that class cannot be loaded."""
+    if ":" in name:
+        _load(name)
 
 
 def _unknown(name: str) -> ProgramFactory:
@@ -79,9 +87,11 @@ def _load(name: str) -> ProgramFactory:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        place = deepest_place(error, str(spec.origin))
+        line = error.lineno if isinstance(error, SyntaxError) and error.filename == spec.origin else place and place[0]
         raise ScenarioError(
-            f"the program file {path_text} cannot be loaded: {type(error).__name__}: {error}", key=_KEY
+            f"the program file cannot be loaded: {told(error)}", file=path_text, line=line, key=_KEY
         ) from error
     found: Any = getattr(module, class_name, None)
     if not isinstance(found, type):
@@ -95,5 +105,7 @@ def _load(name: str) -> ProgramFactory:
     missing = [verb for verb in _VERBS if not callable(getattr(found, verb, None))]
     if missing:
         raise ScenarioError(f"class {class_name} of {path_text} is no switch program: it lacks {', '.join(missing)}")
-    factory: ProgramFactory = found
-    return factory
+    if found.__module__.partition(".")[0] == __package__:  # only imported there: it is ours
+        factory: ProgramFactory = found
+        return factory
+    return watched(found, path_text, str(spec.origin))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
+from testbed.scenario.own_program import program_words, with_stock_program
 from testbed.verdict import Verdict
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
@@ -90,7 +92,7 @@ def run_scenario(
     """
     world, plan = world or create_world(scenario.world), make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
-    (run_dir / "scenario.yaml").write_text(dump_scenario(scenario), encoding="utf-8")
+    (run_dir / "scenario.yaml").write_text(_scenario_text(scenario), encoding="utf-8")
     records: list[Record] = []
     tell = observer(plan) if observer else None
 
@@ -107,7 +109,8 @@ def run_scenario(
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    document = judge(context, facts, world=scenario.world, replay=f"tb run {_shown(run_dir)}/scenario.yaml{options}")
+    words = ["tb", "run", f"{_shown(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
     (run_dir / "result.json").write_text(to_json(document), encoding="utf-8")
     (run_dir / "junit.xml").write_text(junit_xml(document), encoding="utf-8")
     (run_dir / "report.html").write_text(html_report(document, history), encoding="utf-8")
@@ -122,12 +125,36 @@ def run_scenario(
 
 
 def read_result(run_dir: Path) -> dict[str, Any]:
-    """result.json of a finished run. Raises ScenarioError when the folder is no finished run."""
+    """result.json of a finished run; it has a verdict and a world. Raises ScenarioError when the folder is no finished run, or
+    when the file is damaged."""
+    path = run_dir / "result.json"
     try:
-        document: dict[str, Any] = json.loads((run_dir / "result.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
+        document: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
         raise ScenarioError("not the directory of a finished run", file=str(run_dir), found=str(error)) from error
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise ScenarioError("not the result of a run", file=str(path), line=line, found=str(error)) from error
+    if not isinstance(document, dict):
+        raise ScenarioError(
+            "not the result of a run", file=str(path), found=type(document).__name__, allowed="a mapping"
+        )
+    for key, allowed in (("verdict", tuple(map(str, Verdict))), ("world", world_names())):
+        if document.get(key) not in allowed:
+            found = json.dumps(document[key]) if key in document else "nothing"
+            raise ScenarioError(
+                "not the result of a run", file=str(path), key=key, found=found, allowed=", ".join(allowed)
+            )
     return document
+
+
+def _scenario_text(scenario: Scenario) -> str:
+    """A file that loads: it names the program of ours in place of the user's own, and says so."""
+    words = program_words(scenario.switch.program)
+    told = (
+        f"# It ran with {shlex.join(words)}, which a file cannot say: give that on the command line.\n" if words else ""
+    )
+    return told + dump_scenario(with_stock_program(scenario))
 
 
 def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:

@@ -13,7 +13,16 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BatchMachine", "Buffer", "Event", "FrameBatch", "Machine", "event_record", "unless_default"]
+__all__ = [
+    "BatchMachine",
+    "Buffer",
+    "Event",
+    "FrameBatch",
+    "Machine",
+    "event_record",
+    "sometimes_told",
+    "unless_default",
+]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -39,6 +48,11 @@ def event_record(event: Event) -> dict[str, Any]:
 def unless_default(default: Any) -> Any:
     """A field of an event that most runs have no use for: it is told only when its value is not `default`."""
     return field(default=default, metadata={_SOMETIMES: True})
+
+
+def sometimes_told(kind: type[Event]) -> frozenset[str]:
+    """Names of its fields that are `unless_default`."""
+    return frozenset(name for name, _ in _field_names(kind)[1])
 
 
 _SOMETIMES = "unless_default"

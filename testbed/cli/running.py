@@ -168,10 +168,15 @@ def configure_replay(parser: argparse.ArgumentParser) -> None:
 examples:
   sudo ./tb replay runs/latest
   ./tb replay runs/latest --world simulated        the same results in another world?
+  ./tb replay runs/latest --set switch.program=my.py:MyProgram
 """
     parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="as runs/latest")
     parser.add_argument("--world", help="emulated, simulated or lab (default: that of the run)")
     parser.add_argument("--inventory", metavar="FILE", type=Path, help="of the lab, with --world lab")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
+        help="only switch.program=PATH.py:CLASS; a run with a program of one's own needs it",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
 
 
@@ -181,21 +186,20 @@ def run_replay(args: argparse.Namespace) -> int:
         raise ScenarioError(
             "not a run directory", file=str(args.run_dir), found="no scenario.yaml in it", allowed="as runs/latest"
         )
-    from testbed.scenario import load_scenario
+    from testbed.replay import read_run, replay
 
-    world = load_scenario(str(scenario_file), world=args.world).world
+    before = read_run(args.run_dir, args.world, args.overrides)
+    world = before.scenario.world
     if world == "emulated":
         require_root(f"replay {args.run_dir}")
     if args.inventory is not None and world != "lab":
         raise ScenarioError(
             "means nothing in this world", file="tb replay", key="--inventory", allowed="with --world lab"
         )
-    from testbed.replay import replay
-
     console = Console.of(args)
     args.card = None
     realised = _lab_world(args) if world == "lab" else None
-    comparison = replay(args.run_dir, args.out, _observer(console), args.world, realised)
+    comparison = replay(before, args.out, _observer(console), realised)
     _show(comparison.result, console, False)
     for difference in comparison.differences:
         print(f"differs: {difference}")

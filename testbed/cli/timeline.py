@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from workloads.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from testbed.history import Record
 
 __all__ = ["configure_timeline", "run_timeline"]
 
@@ -35,12 +31,16 @@ every step of queue pairs and slots is there if the run had them told: sudo ./tb
 
 
 def run_timeline(args: argparse.Namespace) -> int:
+    from testbed.kepthistory import load_history
     from testbed.report.timeline import Selection, build_timeline, select, timeline_svg, timeline_text
 
-    timeline = build_timeline(_history(args.run_dir))
+    history = load_history(args.run_dir)
+    timeline = build_timeline(history.records)
     wanted = Selection(qpn=args.qp, host=args.host, slot=args.slot, start=args.start, stop=args.stop)
     draw = timeline_svg if args.format == "svg" else timeline_text
     drawing = draw(select(timeline, wanted))
+    if history.cut:
+        print(f"tb: {history.path}: {history.cut}; what came later is not drawn", file=sys.stderr)
     if args.out is None:
         print(drawing, end="")
         return 0
@@ -49,28 +49,6 @@ def run_timeline(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ScenarioError("cannot be written", file=str(args.out), key="--out", found=str(error.strerror)) from error
     return 0
-
-
-def _history(run_dir: Path) -> list[Record]:
-    """Raises ScenarioError when there is none, or when it is damaged."""
-    from testbed.history import read_history
-
-    path = run_dir / "history.jsonl"
-    if not path.is_file():
-        raise ScenarioError(
-            "not a run directory", file=str(run_dir), found="no history.jsonl in it", allowed="as runs/latest"
-        )
-    records: list[Record] = []
-    try:
-        for record in read_history(path):
-            if not isinstance(record, dict) or not {"t", "node", "event"} <= record.keys():
-                raise ScenarioError("no record of a history", file=str(path), line=len(records) + 1)
-            records.append(record)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ScenarioError("cannot be read", file=str(path), line=len(records) + 1, found=str(error)) from error
-    if not records:
-        raise ScenarioError("the history is empty", file=str(path))
-    return records
 
 
 def _number(text: str) -> int:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
-from testbed.hunt.protocols import PROTOCOLS, with_stock_program
+from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import Found, Prey, run_hunt
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.shrink import shrink
@@ -20,13 +21,13 @@ from testbed.hunt.summary import hunt_document
 from testbed.hunt.survival import RESERVE, allowance_ns, travel_ns
 from testbed.report.document import to_json
 from testbed.scenario import Scenario, dump_scenario, load_scenario
+from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words, with_stock_program
 from testbed.scenario.units import format_duration
 from workloads.errors import ScenarioError
 from workloads.rc.requester import rto_ns
 
 __all__ = ["Hunt", "HuntEnd", "kind_of_hunt", "prepare"]
 
-_PROGRAM_KEY = "switch.program"
 _NETREDUCE = "netreduce"
 
 
@@ -82,16 +83,13 @@ class Hunt:
                 failure, _ = run_and_judge(candidate)
             return failure is not None and failure.check == check
 
-        # A file cannot name code: the program goes on the command line.
-        ours = ":" not in prey.program
         shrunk = shrink(scenario, still_fails)
         failure, _ = judge_schedule(Schedule(0, shrunk.scenario))
         detail = found.failure.detail if failure is None else failure.detail
         written = with_stock_program(shrunk.scenario)
         written = replace(written, name=f"hunted-{prey.seed}-{found.number}", description=f"Breaks {check}: {detail}")
         file = state.write(f"failure-{found.number}.yaml", dump_scenario(written))
-        words = ["./tb", "run", _shown(file), "--world", "simulated"]
-        words += [] if ours else ["--set", f"{_PROGRAM_KEY}={prey.program}"]
+        words = ["./tb", "run", _shown(file), "--world", "simulated", *program_words(prey.program)]
         document = {
             "number": found.number, "check": check, "detail": detail, "file": _shown(file), "replay": shlex.join(words),
             "tries": shrunk.tries, "minimal": shrunk.minimal,
@@ -119,6 +117,7 @@ def prepare(
         base = load_scenario(scenario, overrides, world="simulated")
         _check_base(base)
         program, kept = base.switch.program, base.name
+    check_program_file(program)
     code = (
         Path(program.rpartition(":")[0]).read_bytes()
         if ":" in program and Path(program.rpartition(":")[0]).is_file()
@@ -154,15 +153,15 @@ def _program_of(overrides: list[str], program: str) -> str:
     stock = program
     for override in overrides:
         key, _, value = override.partition("=")
-        if key.strip() != _PROGRAM_KEY:
+        if key.strip() != PROGRAM_KEY:
             raise ScenarioError(
                 "a hunt without a scenario draws everything but the switch program", file="--set", found=repr(override),
-                allowed=f"{_PROGRAM_KEY}=PATH.py:CLASS, or give a SCENARIO",
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, or give a SCENARIO",
             )  # fmt: skip
         program = value.strip()
-    if program != stock and ":" not in program:
+    if program != stock and not is_own_program(program):
         raise ScenarioError(
-            "a hunt needs a program that sums", file="--set", key=_PROGRAM_KEY, found=repr(program),
+            "a hunt needs a program that sums", file="--set", key=PROGRAM_KEY, found=repr(program),
             allowed=f"{stock}, or PATH.py:CLASS",
         )  # fmt: skip
     return program

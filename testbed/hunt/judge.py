@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, replace
 
+from switch_nodes.own_program import ProgramFailed
 from switch_nodes.registry import create_program
 from testbed.checkers import CheckContext, checkers, run_checks
 from testbed.history import Record, sort_history
@@ -55,6 +56,9 @@ def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failur
     taps = _taps(plan)
     try:
         history = sort_history(simulate(plan, taps, machines.create, machines.employ))
+    except ProgramFailed as error:
+        where = f"{str(error.file).rpartition('/')[2]}:{error.line} in {error.function}"
+        return Failure(CRASH, f"{error.reason} ({where})"), []
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{place.filename.rpartition('/')[2]}:{place.lineno} in {place.name}"

@@ -6,7 +6,7 @@ To hunt in one more, add an entry to `PROTOCOLS`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import product
 
@@ -19,7 +19,7 @@ from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.scenario.model import Scenario
 from workloads.server.tables import BLOCK_TABLE, BlockState
 
-__all__ = ["BLOCK_STEPS", "PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of", "with_stock_program"]
+__all__ = ["BLOCK_STEPS", "PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +103,6 @@ PROTOCOLS: Mapping[str, Protocol] = {
 def protocol_of(scenario: Scenario) -> Protocol | None:
     """None: its workers talk over RC connections."""
     return PROTOCOLS.get(scenario.job.collective)
-
-
-def with_stock_program(scenario: Scenario) -> Scenario:
-    """With the program of ours that serves it in place of code from a file, which no scenario file can name."""
-    if ":" not in scenario.switch.program:
-        return scenario
-    protocol = protocol_of(scenario)
-    program = "netreduce" if protocol is None else protocol.name
-    return replace(scenario, switch=replace(scenario.switch, program=program))
 
 
 def kind_of_scenario(scenario: Scenario) -> str:

@@ -15,12 +15,13 @@ from typing import Any
 from testbed.faults.model import Fault, LinkDown, Match, PacketFault, RateChange, Window
 from testbed.hunt.draw_fabric import plain_fabric
 from testbed.hunt.fate import may_fail, unsurvivable
-from testbed.hunt.protocols import protocol_of, with_stock_program
+from testbed.hunt.protocols import protocol_of
 from testbed.hunt.shrink_datagrams import smaller_datagrams
 from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.geometry import INA_HEADER_BYTES, geometry_of
 from testbed.scenario.model import Job, Scenario, Transport
+from testbed.scenario.own_program import with_stock_program
 from topologies import LinkShape, rack
 from workloads.errors import ScenarioError
 

@@ -74,6 +74,7 @@ def document(
         "seed": scenario.seed,
         "hosts": len(plan.workers),
         "collective": scenario.job.collective,
+        "program": scenario.switch.program,
         "verdict": str(merge_results(checked.results)),
         "expect": scenario.expect,
         "replay": replay,

@@ -24,6 +24,7 @@ __all__ = [
     "check_path_mtu",
     "check_program",
     "check_switch_memory",
+    "stock_programs",
 ]
 
 _SWITCH_MEMORY = 1 << 30
@@ -91,6 +92,11 @@ def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, transpor
             tell(("topology", "links", place, "mtu"), link.shape.mtu)
 
 
+def stock_programs(collective: str) -> tuple[str, ...]:
+    """Programs of ours that serve a collective, the usual one first."""
+    return _PROGRAMS_OF.get(collective, ("forward",))
+
+
 def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
     """Sums are made once: by the switch, or by the hosts. A program from a file is code: only a person may name it, in
     `--set`, never a scenario file."""
@@ -105,7 +111,7 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
         return
-    wanted = _PROGRAMS_OF.get(job.collective, ("forward",))
+    wanted = stock_programs(job.collective)
     if switch.program not in wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from testbed.checkers import CheckContext, run_checks
+from testbed.cli import main
 from testbed.history import sort_history
 from testbed.plan import make_plan
+from testbed.report.junit import junit_xml
+from testbed.run import read_result
 from testbed.scenario import load_scenario
 from testbed.verdict import Verdict
 from testbed.worlds.simulated import simulate
@@ -41,6 +45,65 @@ def test_a_program_in_one_file_serves_a_lossy_job(tmp_path: Path, scenario: str,
     results = run_checks(CheckContext(plan, history)).results
     assert {result.name: result.detail for result in results if result.verdict is Verdict.FAIL} == {}
     assert {result.name: result.verdict for result in results}["bit_exact"] is Verdict.PASS
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize(
+    ("act", "text"),
+    [("raise ValueError('no')", "ValueError: no"), ("raise SystemExit(0)", "SystemExit: 0")],
+)
+def test_a_run_whose_program_fails_says_where_and_that_it_is_the_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], act: str, text: str, options: list[str]
+) -> None:
+    file = tmp_path / "mine.py"
+    verb = f"    def receive_frame(self, port, frame, now):\n        {act}\n"
+    file.write_text(f"from switch_nodes.switchml import SwitchMlProgram\n\nclass Mine(SwitchMlProgram):\n{verb}")
+    words = [
+        "run",
+        "switchml",
+        "--world",
+        "simulated",
+        "--set",
+        f"switch.program={file}:Mine",
+        "--set",
+        "job.size=20kB",
+    ]
+    assert main([*words, "--out", str(tmp_path / "run"), "-q", *options]) == 64
+    failed = "the program's own code failed on switch s1 in receive_frame"
+    assert capsys.readouterr() == ("", f"tb: {file}:5: class Mine: {failed}: {text}\n")
+
+
+def test_a_run_replays_by_its_command_and_by_tb_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, first = tmp_path / "mine.py", tmp_path / "first one"
+    file.write_text(program("Endless"), encoding="utf-8")
+    own = ["--set", f"switch.program={file}:Endless"]
+    words = ["run", "switchml-lossy", "--world", "simulated", *own, "--set", "job.size=20kB", "-q"]
+    assert main([*words, "--set", "job.iterations=1", "--out", str(first)]) == 0
+    document = read_result(first)
+    command = shlex.split(document["replay"])
+    assert command == ["tb", "run", f"{first}/scenario.yaml", *own]
+    checks = [{"name": "c", "verdict": "fail", "detail": "", "evidence": []}]
+    assert f"replay: {document['replay']}" in junit_xml({**document, "checks": checks})
+    # The file loads, with the program of ours that serves the collective.
+    assert load_scenario(str(first / "scenario.yaml")).switch.program == "switchml"
+    assert main([*command[1:], "-q", "--out", str(tmp_path / "second")]) == 0
+    same = [(folder / "history.jsonl").read_bytes() for folder in (first, tmp_path / "second")]
+    assert same[0] == same[1]
+    capsys.readouterr()
+    assert main(["replay", str(first), *own, "-q", "--out", str(tmp_path / "third")]) == 0
+    assert capsys.readouterr().out.endswith("; no differences\n")
+    assert main(["replay", str(first), "-q"]) == 64
+    refused = "ran with a program of your own, which only a command line can name"
+    found = f"found {file}:Endless; allowed: with {shlex.join(own)}"
+    assert capsys.readouterr() == ("", f"tb: {first}: switch.program: {refused}; {found}\n")
+    assert main(["replay", str(first), "--set", "job.size=4kB"]) == 64
+    assert (
+        "tb: --set: a replay changes nothing but the switch program; found 'job.size=4kB'; " in capsys.readouterr().err
+    )
+    # A program of ours instead, asked for: it runs, and is seen to be another one.
+    out = str(tmp_path / "fourth")
+    assert main(["replay", str(first), "--set", "switch.program=switchml", "-q", "--out", out]) == 1
+    assert "differs: history" in capsys.readouterr().out
 
 
 def test_the_files_are_short() -> None:

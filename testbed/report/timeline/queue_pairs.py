@@ -85,7 +85,8 @@ class QpReader:
             lane.marks.append(Mark(record["t"], kind, label, number, detail))
 
     def _MessagePosted(self, record: Record) -> None:
-        self._posted[record["node"], record["message"]] = record["t"]
+        if (record["node"], "to") in self._lanes:
+            self._posted[record["node"], record["message"]] = record["t"]
         self._mark(record, "to", "post", "post", record["message"])
 
     def _MessageAcked(self, record: Record) -> None:

@@ -56,7 +56,7 @@ class _Canvas:
         stroke = f' stroke="{edge}"' if edge else ""
         self.parts.append(
             f'<rect x="{left:.1f}" y="{y:.1f}" width="{max(0.8, right - left):.1f}" height="{height:.1f}" '
-            f'fill="{_STATES[span.state][0]}"{stroke}><title>{escape(self.when(span))}</title></rect>'
+            f'fill="{_STATES.get(span.state, _STATES["turn"])[0]}"{stroke}><title>{escape(self.when(span))}</title></rect>'
         )
 
     def when(self, span: Span) -> str:

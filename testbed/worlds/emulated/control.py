@@ -71,7 +71,9 @@ def make_record(t: int, node: str, event: Event) -> Record:
 
 def error_fields(error: TestbedError) -> dict[str, Any]:
     """An error of ours as JSON values; `error_from` makes it again on the other side."""
-    name = type(error).__name__
+    # A kind of ScenarioError is one on the other side too.
+    names = [kind.__name__ for kind in type(error).__mro__]
+    name = next((known for known in names if known in _ERROR_FIELDS), names[0])
     return {"name": name, "text": str(error), **{key: getattr(error, key) for key in _ERROR_FIELDS.get(name, ())}}
 
 
@@ -154,6 +156,7 @@ class NodeChannel:
         self._send_all(encode({"control": "ready", "backend": backend}))
 
     def refuse(self, error: TestbedError) -> None:
+        self.socket.settimeout(_LAST_WORDS_S)
         self._send_all(encode({"control": "refused", "error": error_fields(error)}))
 
     def exchange_names(self, own: Record) -> dict[str, Record] | None:

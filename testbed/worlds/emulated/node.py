@@ -21,7 +21,7 @@ from testbed.ledger import Ledger
 from testbed.plan import Plan
 from testbed.worlds.emulated.control import NodeChannel, connect
 from topologies import Node, Role
-from workloads.errors import TestbedError
+from workloads.errors import ScenarioError, TestbedError
 from workloads.machine import Event
 
 __all__ = ["CRASH_STATUS", "REFUSED_STATUS", "NodeBuilder", "NodeLoop", "NodeTask", "fork_node"]
@@ -109,6 +109,11 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
         loop.run(origin_ns)
         for now, event in loop.finish():
             channel.on_event(now, event)
+    except ScenarioError as error:
+        # Not a crash of ours: the code of a user's own program failed.
+        channel.drain()
+        channel.refuse(error)
+        _leave(REFUSED_STATUS)
     except BaseException:
         channel.drain()
         raise

@@ -103,7 +103,13 @@ def test_demo_takes_other_figures(engine):
 def test_replay_takes_a_run_directory(monkeypatch, engine, tmp_path, capsys):
     result = engine(None, None, False, None)
     comparison = SimpleNamespace(result=result, compared=("faults",), differences=("one more",), exit_code=2)
-    install_fake(monkeypatch, "testbed.replay", replay=lambda run_dir, out, observer, world, realised: comparison)
+    recorded = SimpleNamespace(scenario=SimpleNamespace(world="emulated"))
+    install_fake(
+        monkeypatch,
+        "testbed.replay",
+        read_run=lambda run_dir, world, overrides: recorded,
+        replay=lambda before, out, observer, realised: comparison if before is recorded else None,
+    )
     (tmp_path / "scenario.yaml").write_text("name: x\ntopology: {kind: rack, hosts: 2}\n", encoding="utf-8")
     assert main(["replay", str(tmp_path)]) == 2
     assert "differs: one more\n" in capsys.readouterr().out

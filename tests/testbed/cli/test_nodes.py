@@ -14,6 +14,7 @@ import pytest
 
 from switch_nodes.config import RingConfig, RingMember, SwitchConfig
 from switch_nodes.netreduce import NetReduceProgram
+from switch_nodes.registry import create_program
 from testbed.cli import main
 from testbed.cli.nodeconfig import parse_node_config
 from tests.support.fake_modules import install_fake
@@ -187,6 +188,17 @@ def test_a_switch_runs_until_a_signal_and_tells_its_last_facts(plane, capsys, nu
     assert plane.rounds == 3
     assert plane.made == (("a", "b"), False)
     assert signal.getsignal(number) == before
+
+
+def test_a_switch_whose_own_program_fails_says_where(plane, monkeypatch, tmp_path, capsys):
+    install_fake(monkeypatch, "switch_nodes.registry", create_program=create_program)
+    file = tmp_path / "mine.py"
+    verb = "    def finish(self, now):\n        raise SystemExit(0)\n"
+    file.write_text(f"from switch_nodes.forwarding import ForwardProgram\n\nclass Mine(ForwardProgram):\n{verb}")
+    plane.wake = staticmethod(lambda machine, at: os.kill(os.getpid(), signal.SIGTERM) if at == 1 else None)
+    assert main(["switch", "--program", f"{file}:Mine", "--port", "a"]) == 64
+    failed = "the program's own code failed on switch switch in finish: SystemExit: 0"
+    assert capsys.readouterr().err == f"tb: {file}:5: class Mine: {failed}\n"
 
 
 def _switch_that_is_told(plane, monkeypatch, tmp_path, acts):

@@ -10,6 +10,7 @@ import pytest
 from testbed.cli import main
 from testbed.faults.model import Loss
 from testbed.history import write_history
+from testbed.kepthistory import load_history
 from testbed.plan import make_plan
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import rack_links, rack_plan
@@ -82,7 +83,7 @@ def test_a_range_behind_the_end(run_dir: Path, capsys: pytest.CaptureFixture[str
         (None, "{}: not a run directory; found no history.jsonl in it; allowed: as runs/latest"),
         ("", "{}/history.jsonl: the history is empty"),
         ('{"t":0,"node":"h1","event":"X"}\nnot json\n', "{}/history.jsonl:2: cannot be read; found Expecting value: line 1 column 1 (char 0)"),
-        ("[]\n", "{}/history.jsonl:1: no record of a history"),
+        ("[]\n", "{}/history.jsonl:1: no record of a history; found no t, node and event"),
     ],
 )  # fmt: skip
 def test_what_is_no_history(content: str | None, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,6 +91,64 @@ def test_what_is_no_history(content: str | None, text: str, tmp_path: Path, caps
         (tmp_path / "history.jsonl").write_text(content, encoding="utf-8")
     assert main(["timeline", str(tmp_path)]) == 64
     assert capsys.readouterr().err == f"tb: {text.format(tmp_path)}\n"
+
+
+@pytest.mark.parametrize(
+    ("event", "key", "value", "shown"),
+    [
+        ("MessagePosted", "message", None, "None, not a whole number"),
+        ("MessageAggregated", "ring_id", "x", "'x', not a whole number"),
+        ("NodeStarted", "role", [], "[], not text"),
+    ],
+)
+def test_an_edited_record_is_named(
+    event: str, key: str, value: object, shown: str, run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = load_history(run_dir).records
+    number = next(index for index, record in enumerate(records) if record["event"] == event)
+    assert key in records[number]
+    records[number][key] = value
+    write_history(tmp_path / "history.jsonl", records)
+    assert main(["timeline", str(tmp_path)]) == 64
+    text = f"tb: {tmp_path}/history.jsonl:{number + 1}: no record of a history; found {key} of {event}: {shown}\n"
+    assert capsys.readouterr() == ("", text)
+
+
+@pytest.mark.parametrize("form", ["text", "svg"])
+def test_records_that_contradict_others_are_drawn_as_far_as_they_go(
+    form: str, run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = load_history(run_dir).records
+    for record in records:
+        if record["event"] in ("MessagePosted", "MessageAcked"):
+            record["node"] = "s1"  # which has no lane for them
+    write_history(tmp_path / "history.jsonl", records)
+    assert main(["timeline", str(tmp_path), "--format", form]) == 0
+
+
+def test_a_state_of_a_slot_that_nobody_knows_is_drawn(tmp_path: Path) -> None:
+    plan = rack_plan(2, job={"size_bytes": 40_000, "message_packets": 4})
+    history = simulate(make_plan(replace(plan.scenario, trace=True)))
+    for record in history:
+        if record["event"] == "SlotStepped" and record["next"] == "open":
+            record["next"] = "ajar"
+    write_history(tmp_path / "history.jsonl", history)
+    out = tmp_path / "run.svg"
+    assert main(["timeline", str(tmp_path), "--format", "svg", "--out", str(out)]) == 0
+    assert "ajar" in out.read_text(encoding="utf-8")
+
+
+def test_a_cut_history_is_drawn_and_said_to_be_cut(
+    run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = (run_dir / "history.jsonl").read_bytes()
+    (tmp_path / "history.jsonl").write_bytes(whole[: whole.index(b"\n", 5000) + 20])
+    lines = whole[:5000].count(b"\n") + 1
+    assert main(["timeline", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    cut = f"the history is cut after line {lines}; what came later is not drawn"
+    assert err == f"tb: {tmp_path}/history.jsonl: {cut}\n"
+    assert out.startswith("2 hosts, s1; 0.0000")
 
 
 def test_a_slot_that_no_packet_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

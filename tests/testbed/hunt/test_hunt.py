@@ -122,6 +122,15 @@ def test_bad_input(tmp_path, capsys, words, message):
     assert not (tmp_path / "h").exists()
 
 
+def test_a_program_file_that_cannot_be_loaded_is_bad_input(tmp_path, capsys):
+    file = tmp_path / "own.py"
+    file.write_text("import sys\nsys.exit(0)\n")
+    assert hunt("--out", tmp_path / "h", "--set", f"switch.program={file}:Own") == 64
+    loaded = "switch.program: the program file cannot be loaded: SystemExit: 0"
+    assert capsys.readouterr() == ("", f"tb: {file}:2: {loaded}\n")
+    assert not (tmp_path / "h").exists()
+
+
 def test_a_directory_belongs_to_one_hunt(tmp_path, capsys):
     out = tmp_path / "h"
     assert hunt("--schedules", 3, "--out", out, "-q") == 0

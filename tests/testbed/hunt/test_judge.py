@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from switch_nodes.switchml import SwitchMlProgram
 from testbed.faults.model import Drop, Kill, Match, Window
-from testbed.hunt.judge import Machines, run_and_judge
+from testbed.hunt.judge import CRASH, Failure, Machines, run_and_judge
 from testbed.hunt.survival_datagrams import must_end_ns
+from testbed.scenario.model import SwitchOptions
 from tests.support.switchml_mutants import NoReplay
 from tests.testbed.hunt.test_survival_datagrams import calm
 from topologies import Direction
@@ -32,3 +33,14 @@ def test_a_job_beside_it_may_not():
     failure, _ = with_a_job_killed(NoReplay)
     assert failure is not None
     assert failure.check == "liveness"
+
+
+def test_what_a_program_of_the_users_own_raises_is_told_with_its_place(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(
+        "import sys\nfrom switch_nodes.switchml import SwitchMlProgram\n\nclass Own(SwitchMlProgram):\n"
+        "    def receive_frame(self, port, frame, now):\n        sys.exit(0)\n"
+    )
+    scenario = replace(calm(), switch=SwitchOptions(program=f"{file}:Own", memory=64), time_limit_ns=10**9)
+    failure, history = run_and_judge(scenario)
+    assert (failure, history) == (Failure(CRASH, "SystemExit: 0 (own.py:6 in receive_frame)"), [])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from switch_nodes.own_program import ProgramFailed
 from testbed.worlds.emulated.control import (
     LineBuffer,
     NodeChannel,
@@ -72,6 +73,11 @@ def test_an_event_that_names_its_node_is_told_of_that_node() -> None:
 def test_errors_cross_the_channel(error: TestbedError) -> None:
     twin = error_from(json.loads(json.dumps(error_fields(error))))
     assert (type(twin), str(twin)) == (type(error), str(error))
+
+
+def test_a_kind_of_an_error_crosses_as_what_it_is_a_kind_of() -> None:
+    twin = error_from(json.loads(json.dumps(error_fields(ProgramFailed("no", file="a.py", key="class A", line=3)))))
+    assert (type(twin), str(twin)) == (ScenarioError, "a.py:3: class A: no")
 
 
 def test_a_socket_in_a_folder_whose_path_is_longer_than_sun_path(tmp_path: Path) -> None:

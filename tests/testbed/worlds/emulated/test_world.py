@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from switch_nodes.own_program import ProgramFailed
 from testbed.faults.model import Kill, Pause, RateChange, Window
 from testbed.history import Record
 from testbed.worlds.base import RunFacts
@@ -159,6 +160,16 @@ def test_a_crash_is_reported_with_the_end_of_its_output(run: Run) -> None:
     assert "ZeroDivisionError: a bug of ours" in exited["output"]
     assert run.told("Said", what="still here"), "what it said before is not lost"
     assert "ZeroDivisionError" in (run.run_dir / "nodes" / "h2.log").read_text()
+
+
+def test_a_program_of_a_users_own_that_fails_is_no_crash_of_ours(run: Run) -> None:
+    def fail() -> Iterable[Event]:
+        raise ProgramFailed("the program's own code failed", file="a.py", line=3, key="class A")
+
+    with pytest.raises(ScenarioError) as caught:
+        run.go(builder({"h2": [(20 * MS, lambda: [Said("still here")]), (30 * MS, fail)]}))
+    assert str(caught.value) == "a.py:3: class A: the program's own code failed"
+    assert run.told("Said", what="still here"), "what it said before is not lost"
 
 
 def test_a_node_that_a_signal_ended_is_reported(run: Run) -> None:

@@ -1,0 +1,198 @@
+"""A program of the user's own, watched: what its code raises or gives out that cannot be is told as the program's, with file,
+class and line, and never ends or crashes us."""
+
+from __future__ import annotations
+
+import ast
+import json
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.program import ProgramBase, SwitchProgram
+from workloads.errors import ScenarioError, TestbedError
+from workloads.machine import event_record
+
+__all__ = ["ProgramFailed", "deepest_place", "told", "watched"]
+
+_PLAIN = ("receive_frame", "handle_timer", "finish", "receive_batch", "fill_batch")
+"""verbs that answer nothing"""
+
+
+class ProgramFailed(ScenarioError):
+    """Code of the user's own program raised an exception, called for the end of the process, or gave out what is no frame,
+    event or time. Its key is the class."""
+
+    reason: str = ""
+    """what was raised"""
+    function: str = ""
+    """of the program's, where it happened"""
+
+
+def told(error: BaseException) -> str:
+    """An exception in one line."""
+    return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
+
+
+def deepest_place(error: BaseException, filename: str) -> tuple[int, str] | None:
+    """(line, function) of the innermost call of a traceback that is code of this file; None: there is none."""
+    place, trace = None, error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == filename:
+            place = trace.tb_lineno, code.co_name
+        trace = trace.tb_next
+    return place
+
+
+def watched(found: type, shown: str, filename: str) -> Callable[[SwitchConfig], SwitchProgram]:
+    """A factory of `found`, a class of the program file that messages call `shown` and tracebacks `filename`. What it makes is a `found` still; each of its
+    verbs, and the factory, raises ProgramFailed for what the program's code raised or gave out. A TestbedError that it
+    raises stays what it is: it is how programs refuse a configuration. Raises ScenarioError for a class that cannot be
+    watched (it allows no subclass)."""
+    watch = _Watch(found, shown, filename)
+    try:
+        made = types.new_class(found.__name__, (found,), exec_body=lambda body: body.update(_verbs(found, watch)))
+    except (Exception, SystemExit) as error:
+        raise ScenarioError(
+            f"no subclass can be made of it: {told(error)}", file=shown, line=watch.line_of(""), key=watch.key
+        ) from error
+    made.__module__, made.__qualname__ = found.__module__, found.__qualname__
+    watch.made = made
+
+    def create(config: SwitchConfig) -> SwitchProgram:
+        with watch("__init__", config.name):
+            program: SwitchProgram = made(config)
+            return program
+
+    return create
+
+
+class _Watch:
+    """Turns what the code of one class raises into ProgramFailed."""
+
+    def __init__(self, found: type, shown: str, filename: str) -> None:
+        self.found, self.shown, self.filename = found, shown, filename
+        self.key, self.made = f"class {found.__name__}", cast(Any, found)
+
+    @contextmanager
+    def __call__(self, verb: str, switch: str = "") -> Iterator[None]:
+        try:
+            yield
+        except TestbedError:
+            raise
+        except (Exception, SystemExit) as error:
+            line, function = deepest_place(error, self.filename) or (self.line_of(verb), verb)
+            where = f" on switch {switch}" if switch else ""
+            failure = ProgramFailed(
+                f"the program's own code failed{where} in {function}: {told(error)}",
+                file=self.shown, line=line, key=self.key,
+            )  # fmt: skip
+            failure.reason, failure.function = told(error), function
+            raise failure from error
+
+    def line_of(self, verb: str) -> int | None:
+        """Where the file defines the verb, or else the class."""
+        code = getattr(getattr(self.found, verb, None), "__code__", None)
+        if code is not None and code.co_filename == self.filename:
+            first: int = code.co_firstlineno
+            return first
+        try:
+            tree = ast.parse(Path(self.filename).read_bytes())
+        except (OSError, SyntaxError, ValueError):
+            return None
+        lines = (n.lineno for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == self.found.__name__)
+        return next(lines, None)
+
+
+def _verbs(found: type, watch: _Watch) -> dict[str, Any]:
+    """What stands in front of the class's own methods."""
+
+    def plain(verb: str) -> Callable[..., None]:
+        def call(self: Any, *args: Any) -> None:
+            with watch(verb, _switch(self)):
+                getattr(super(watch.made, self), verb)(*args)
+
+        call.__name__ = verb
+        return call
+
+    def frames_to_send(self: Any, now: int) -> Iterator[tuple[int, Any]]:
+        switch, ports = _switch(self), _ports(self)
+        with watch("frames_to_send", switch):
+            frames = iter(super(watch.made, self).frames_to_send(now))
+        while True:
+            with watch("frames_to_send", switch):
+                try:
+                    port, frame = next(frames)
+                except StopIteration:
+                    return
+                _check_frame(port, frame, ports)
+            yield port, frame
+
+    def get_timer(self: Any) -> int | None:
+        with watch("get_timer", _switch(self)):
+            timer: int | None = super(watch.made, self).get_timer()
+            if timer is not None and not isinstance(timer, int):
+                raise TypeError(f"get_timer gave {timer!r}, which is no int (nanoseconds) or None")
+            return timer
+
+    def next_event(self: Any) -> Any:
+        with watch("next_event", _switch(self)):
+            event = super(watch.made, self).next_event()
+            if event is not None and not queues:
+                _check_event(event)
+            return event
+
+    def emit(self: Any, port: int, frame: Any) -> None:
+        _check_frame(port, frame, _ports(self))
+        super(watch.made, self).emit(port, frame)
+
+    def tell(self: Any, event: Any) -> None:
+        _check_event(event)
+        super(watch.made, self).tell(event)
+
+    queues = issubclass(found, ProgramBase)
+    verbs: dict[str, Any] = {verb: plain(verb) for verb in _PLAIN if hasattr(found, verb)}
+    verbs |= {"frames_to_send": frames_to_send, "get_timer": get_timer, "next_event": next_event}
+    if queues:  # refused where they are given: there the line is known
+        verbs |= {"emit": emit, "tell": tell}
+    return verbs
+
+
+def _switch(program: Any) -> str:
+    return str(getattr(getattr(program, "config", None), "name", ""))
+
+
+def _ports(program: Any) -> int | None:
+    ports = getattr(getattr(program, "config", None), "ports", None)
+    return ports if isinstance(ports, int) else None
+
+
+def _check_frame(port: Any, frame: Any, ports: int | None) -> None:
+    """Raises TypeError or ValueError."""
+    if not hasattr(type(port), "__index__"):
+        raise TypeError(f"a frame was sent to port {port!r}, which is no whole number")
+    if port < 0 or (ports is not None and port >= ports):
+        allowed = "ports count from 0" if ports is None else f"the switch has 0 to {ports - 1}"
+        raise ValueError(f"a frame was sent to port {port}; {allowed}")
+    if not isinstance(frame, (bytes, bytearray, memoryview)):
+        raise TypeError(f"what was sent to port {port} is no frame: found {_short(frame)}, allowed are bytes")
+
+
+def _check_event(event: Any) -> None:
+    """Raises TypeError or ValueError."""
+    if isinstance(event, type) or not is_dataclass(event):
+        raise TypeError(f"what was told is no event: found {_short(event)}, allowed are dataclasses")
+    try:
+        json.dumps(event_record(event))  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the fields of event {type(event).__name__} are no JSON values: {error}") from error
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,44 @@
+"""A switch program of the user's own, `path.py:Class`. No scenario file may name code: only a person does, with `--set`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from testbed.scenario.checks import stock_programs
+from testbed.scenario.model import Scenario
+from testbed.scenario.overrides import SET_FILE
+from testbed.scenario.yamlfile import parse_yaml
+from workloads.errors import ScenarioError
+
+__all__ = ["PROGRAM_KEY", "is_own_program", "program_words", "with_stock_program"]
+
+PROGRAM_KEY = "switch.program"
+
+
+def is_own_program(program: str) -> bool:
+    """Code from a file, not one of ours by name."""
+    return ":" in program
+
+
+def with_stock_program(scenario: Scenario) -> Scenario:
+    """With the program of ours that serves it in place of code from a file, so that a file can hold it."""
+    if not is_own_program(scenario.switch.program):
+        return scenario
+    program = stock_programs(scenario.job.collective)[0]
+    return replace(scenario, switch=replace(scenario.switch, program=program))
+
+
+def program_words(program: str) -> list[str]:
+    """What a command line needs beside the scenario file to run `program`: `--set` and its value, or nothing."""
+    if not is_own_program(program):
+        return []
+    # The value is read as YAML, to which some paths mean something else.
+    return [SET_FILE, f"{PROGRAM_KEY}={program if _is_plain(program) else json.dumps(program, ensure_ascii=False)}"]
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return bool(parse_yaml(text.strip(), SET_FILE)[0] == text)
+    except ScenarioError:
+        return False

@@ -1,0 +1,50 @@
+"""Scenarios whose switches run a user's own program."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.scenario import dump_scenario, load_scenario
+from testbed.scenario.own_program import PROGRAM_KEY, program_words, with_stock_program
+from workloads.errors import ScenarioError
+
+
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("rack", "netreduce"),
+        ("switchml", "switchml"),
+        ("esa", "esa"),
+        ("ring", "forward"),
+        ("grid", "grid"),
+    ],
+)
+def test_a_file_holds_the_program_of_ours_that_serves(name: str, program: str, tmp_path: object) -> None:
+    own = load_scenario(name, ["switch.program=a/b.py:C"])
+    path = f"{tmp_path}/s.yaml"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(dump_scenario(with_stock_program(own)))
+    assert load_scenario(path).switch.program == program
+    assert load_scenario(path, [f"{PROGRAM_KEY}=a/b.py:C"]).switch == own.switch
+
+
+def test_a_program_of_ours_stays() -> None:
+    ours = load_scenario("atp", ["switch.program=forward"])
+    assert with_stock_program(ours) is ours
+    assert program_words("forward") == []
+
+
+@pytest.mark.parametrize("program", ["a/b.py:C", "~/b.py:C", "[a].py:C", "'a.py:C", "#a.py:C", "*a.py:C", 'q"\\.py:C'])
+def test_the_words_name_it_whatever_yaml_makes_of_a_path(program: str) -> None:
+    option, override = program_words(program)
+    assert option == "--set"
+    assert load_scenario("rack", [override]).switch.program == program
+
+
+def test_a_file_cannot_name_code(tmp_path: object) -> None:
+    own = load_scenario("rack", ["switch.program=a/b.py:C"])
+    path = f"{tmp_path}/s.yaml"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(dump_scenario(own))
+    with pytest.raises(ScenarioError, match="a scenario file cannot name code to run"):
+        load_scenario(path)
