@@ -71,7 +71,10 @@ def _failure(record: Record, context: CheckContext) -> str:
     at = f"at {record['t'] / 1e9:.3f} s"
     if record["event"] == "TimeLimitReached":
         names = ", ".join(record["unfinished"])
-        return f"{at} the time limit of {record['limit_ns'] / 1e9:g} s was reached, unfinished: {names}"
+        limit = f"the time limit of {record['limit_ns'] / 1e9:g} s"
+        if record["t"] < record["limit_ns"]:  # virtual time need not be waited out
+            return f"from {record['t'] / 1e9:.3f} s on nothing could happen before {limit}, unfinished: {names}"
+        return f"{at} {limit} was reached, unfinished: {names}"
     if record["event"] == "QpFailed":
         explained = _EXPLAINED.get(record["status"], "")
         peer = _peer(context, record["node"], record["qpn"])

@@ -23,6 +23,8 @@ from workloads.errors import ScenarioError
 __all__ = ["Arguments", "ChunkResult", "HuntState", "Store"]
 
 _FORMAT = 1
+_DIFFERS = {"fingerprint": "resolved scenario or program file"}
+"""what people call an argument"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +128,16 @@ class HuntState(Store):
     def _compare(self, head: Path, mine: dict[str, Any]) -> None:
         try:
             theirs = json.loads(head.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
+        except ValueError as error:
             raise ScenarioError("is not the head of a hunt", file=str(head), found=str(error)) from error
+        if not isinstance(theirs, dict):
+            found = type(theirs).__name__
+            raise ScenarioError("is not the head of a hunt", file=str(head), found=found, allowed="a mapping")
         theirs = {"kind": RACK, **theirs}  # hunts of before there was another kind
         for name, value in mine.items():
             if theirs.get(name) != value:
                 raise ScenarioError(
-                    f"this directory belongs to another hunt: its {name} differs",
+                    f"this directory belongs to another hunt: its {_DIFFERS.get(name, name)} differs",
                     file=str(head.parent),
                     found=f"{theirs.get(name)!r} there, {value!r} now",
                     allowed="the same arguments, or another --out",
@@ -146,14 +151,24 @@ class HuntState(Store):
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
             os.truncate(path, whole)
-        for line in data[:whole].splitlines():
-            item = json.loads(line)
-            failure = Failure(**item["failure"]) if "failure" in item else None
-            coverage = Coverage.of_json(item["coverage"])
-            chunk = ChunkResult(
-                item["first"], item["count"], coverage, item.get("failed"), failure, item.get("code", "")
-            )
+        for number, line in enumerate(data[:whole].splitlines(), 1):
+            try:
+                chunk = _read_chunk(json.loads(line))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise ScenarioError(
+                    "is no chunk of a hunt", file=str(path), line=number, found=line[:80].decode(errors="replace"),
+                    allowed="lines that a hunt wrote; another --out hunts afresh",
+                ) from error  # fmt: skip
             self.done[chunk.first] = chunk
+
+
+def _read_chunk(item: Any) -> ChunkResult:
+    """Raises ValueError, TypeError, KeyError or AttributeError for what is none."""
+    first, count, code = item["first"], item["count"], item.get("code", "")
+    if not (isinstance(first, int) and isinstance(count, int) and first >= 0 < count and isinstance(code, str)):
+        raise ValueError("first, count or code")
+    failure = Failure(**item["failure"]) if "failure" in item else None
+    return ChunkResult(first, count, Coverage.of_json(item["coverage"]), item.get("failed"), failure, code)
 
 
 def _write(path: Path, text: str) -> None:

@@ -98,7 +98,8 @@ class Progress:
         elif event == "NodeExited" and not record["expected"]:
             return f"{at}{record['node']} ended unasked with status {record['status']}"
         elif event == "TimeLimitReached":
-            return f"{at}the time limit is reached"
+            over = record["t"] >= record["limit_ns"]
+            return f"{at}the time limit is reached" if over else f"{at}nothing more can happen before the time limit"
         return ""
 
     def _worth_a_line(self, iteration: int) -> bool:

@@ -44,7 +44,7 @@ class _Canvas:
     def x(self, t: int) -> float:
         start, stop = self.timeline.start, self.timeline.stop
         inner = WIDTH - _LEFT - _RIGHT
-        return _LEFT + inner * (min(max(t, start), stop) - start) / (stop - start)
+        return _LEFT + inner * (min(max(t, start), stop) - start) / max(1, stop - start)
 
     def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "") -> None:
         more = (f' class="{style}"' if style else "") + (f' text-anchor="{anchor}"' if anchor else "")

@@ -131,6 +131,27 @@ def test_a_program_file_that_cannot_be_loaded_is_bad_input(tmp_path, capsys):
     assert not (tmp_path / "h").exists()
 
 
+@pytest.mark.parametrize(
+    "line", ["xx", "{}", "[]", "null", '{"first": 0, "count": 0, "coverage": {}}', '{"first": "a"}']
+)
+def test_a_damaged_log_is_refused_with_its_line(tmp_path, capsys, line):
+    out = tmp_path / "h"
+    assert hunt("--schedules", 3, "--out", out, "-q") == 0
+    with (out / "chunks.jsonl").open("a") as log:
+        log.write(line + "\n")
+    assert hunt("--schedules", 3, "--out", out, "-q") == 64
+    told = f"{out}/chunks.jsonl:2: is no chunk of a hunt; found {line}; allowed: lines that a hunt wrote; another --out hunts afresh"
+    assert told in capsys.readouterr().err
+
+
+def test_a_damaged_head_is_refused(tmp_path, capsys):
+    out = tmp_path / "h"
+    assert hunt("--schedules", 3, "--out", out, "-q") == 0
+    (out / "hunt.json").write_text("[]")
+    assert hunt("--schedules", 3, "--out", out, "-q") == 64
+    assert f"{out}/hunt.json: is not the head of a hunt; found list; allowed: a mapping" in capsys.readouterr().err
+
+
 def test_a_directory_belongs_to_one_hunt(tmp_path, capsys):
     out = tmp_path / "h"
     assert hunt("--schedules", 3, "--out", out, "-q") == 0

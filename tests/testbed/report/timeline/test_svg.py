@@ -7,8 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from testbed.faults.model import LinkDown, Window
-from testbed.history import Record
+from testbed.history import Record, sort_history
+from testbed.plan import make_plan
 from testbed.report.timeline import Selection, build_timeline, select, timeline_svg
+from testbed.scenario import load_scenario
+from testbed.worlds.simulated import simulate
 from tests.testbed.report.timeline.test_reading import LOSS, run
 from topologies import Direction
 
@@ -73,3 +76,11 @@ def test_the_picture_stays_small_however_long_the_run() -> None:
 
 def test_an_empty_run_is_a_picture_too() -> None:
     ElementTree.fromstring(timeline_svg(select(build_timeline([]), Selection())))
+
+
+def test_a_run_that_ends_at_its_beginning_has_a_picture_too() -> None:
+    scenario = load_scenario("rack", ["time_limit=1us"], 1, world="simulated")
+    history = sort_history(simulate(make_plan(scenario)))
+    timeline = build_timeline(history)
+    assert timeline.start == timeline.stop
+    ElementTree.fromstring(timeline_svg(timeline))
