@@ -32,7 +32,7 @@ from testbed.scenario.checks_atp import (
 from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_datagrams import check_datagram_fault
 from testbed.scenario.checks_grid import check_grid
-from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_rack
+from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.congestion import load_dcqcn
@@ -132,6 +132,7 @@ class _Build:
         if job:
             given = set(self.data.get("job") or ())
             check_layered(self.problems, job, given)
+            check_layers(self.problems, entries or [(("job",), job)])
             held = {path: set(self.data["jobs"][path[1]]) for path, _ in entries}
             check_atp_keys(self.problems, job, {("job",): given, **held}, entries)
             check_job(self.problems, hosts, job, given)
