@@ -154,14 +154,17 @@ def number_above_zero(most: int) -> PlainValidator:
     return PlainValidator(check)
 
 
-def number_or_auto(most: int) -> PlainValidator:
-    """A number above 0, or `auto`, which becomes None."""
+def number_or_auto(least: float, most: float) -> PlainValidator:
+    """A number from `least` to `most`, or `auto`, which becomes None."""
 
     def check(value: object) -> float | None:
         if value == "auto":
             return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
-            raise refuse("neither auto nor a number above 0", f"auto, or a number above 0, at most {most}")
+        allowed = f"auto, or a number from {least:g} to {most:g}"
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise refuse("neither auto nor a number", allowed)
+        if not least <= value <= most:
+            raise refuse("out of range", allowed)
         return float(value)
 
     return PlainValidator(check)

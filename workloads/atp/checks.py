@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workloads.atp.config import POLICIES, AtpConfig
+from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.mistakes import MAX_INDICES, Mistake, mistakes_in_packets, mistakes_in_share
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
@@ -21,5 +22,7 @@ def mistakes_in_worker(config: AtpConfig) -> Iterator[Mistake]:
     )
     if config.fixed_scale is not None and (share.arithmetic.dtype != "float32" or config.fixed_scale <= 0):
         yield Mistake("fixed_scale", f"{config.fixed_scale:g} for {share.arithmetic.dtype}", "above 0, for float32")
+    if config.priority_x0 is not None and not LEAST_X0 <= config.priority_x0 <= MOST_X0:
+        yield Mistake("priority_x0", f"{config.priority_x0:g}", f"{LEAST_X0:g} .. {MOST_X0:g}")
     if not 1 <= config.memory <= MAX_INDICES:
         yield Mistake("memory", str(config.memory), f"1 .. {MAX_INDICES} aggregators")
