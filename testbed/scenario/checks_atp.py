@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from testbed.scenario.checks_datagrams import check_datagram_links, check_no_devices, check_sizes
+from testbed.scenario.checks_datagrams import check_datagram_links, check_no_devices, check_rto, check_sizes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PRIORITIES
 from testbed.scenario.problems import KeyPath, Problems, closest, show
@@ -126,8 +126,7 @@ def check_atp(
             allowed="256, 512, 1024",
         )
         return
-    if transport.rto_ns == 0:
-        problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")
+    check_rto(problems, transport)
     check_datagram_links(problems, topology, payload)
 
 

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 from testbed.faults.model import PacketFault
 from testbed.scenario.fault_loader import Placed
-from testbed.scenario.model import Job
+from testbed.scenario.model import Job, Transport
 from testbed.scenario.problems import KeyPath, Problems
+from testbed.scenario.units import format_duration
 from topologies import Topology
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["check_datagram_fault", "check_datagram_links", "check_no_devices", "check_sizes"]
+__all__ = ["check_datagram_fault", "check_datagram_links", "check_no_devices", "check_rto", "check_sizes"]
 
 _MOST_WORKERS = 32
 _ETHERNET = 14
+_LEAST_RTO_NS = 10_000
 _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 _NEVER = "the fault can never strike: "
 
@@ -28,6 +30,13 @@ def check_sizes(problems: Problems, entries: Sequence[tuple[KeyPath, Job]], work
             problems.add(
                 path, "more workers than bits", found=f"{size} hosts", allowed=f"at most {_MOST_WORKERS} in a job"
             )
+
+
+def check_rto(problems: Problems, transport: Transport) -> None:
+    """Below, workers send little but copies until they know what a round trip takes."""
+    if transport.rto_ns < _LEAST_RTO_NS:
+        found, allowed = format_duration(transport.rto_ns), f"{format_duration(_LEAST_RTO_NS)} or more"
+        problems.add(("transport", "rto"), "out of range", found=found, allowed=allowed)
 
 
 def check_datagram_links(problems: Problems, topology: Topology, payload: int) -> None:
