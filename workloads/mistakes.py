@@ -6,20 +6,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from workloads.config import ArithmeticSpec, JobShare
+from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.wire import Envelope
 
 __all__ = [
+    "MAX_ELEMENTS",
     "MAX_INDICES",
+    "MAX_ITERATIONS",
     "MAX_WORKERS",
     "Mistake",
     "mistakes_in_arithmetic",
     "mistakes_in_packets",
     "mistakes_in_share",
+    "mistakes_in_workload",
     "refuse",
 ]
 
+MAX_ELEMENTS = 1 << 30
+"""of a gradient: 4 GiB, as in a scenario"""
+MAX_ITERATIONS = 1_000_000
 MAX_WORKERS = 32
 """width of a bitmap"""
 MAX_INDICES = 1 << 16
@@ -61,6 +67,16 @@ def mistakes_in_share(
     yield from (mistake.within("collective") for mistake in mistakes_in_arithmetic(share.arithmetic, dtypes))
     if len(envelope.src_ip) != 4 or len(envelope.dst_ip) != 4:
         yield Mistake("envelope", f"{envelope.src_ip.hex()} to {envelope.dst_ip.hex()}", "IPv4 addresses")
+
+
+def mistakes_in_workload(workload: WorkloadConfig) -> Iterator[Mistake]:
+    """Of a worker of any collective."""
+    for key, found, most in (
+        ("elements", workload.elements, MAX_ELEMENTS),
+        ("iterations", workload.iterations, MAX_ITERATIONS),
+    ):
+        if not 1 <= found <= most:
+            yield Mistake(f"workload.{key}", str(found), f"1 .. {most}")
 
 
 def mistakes_in_arithmetic(arithmetic: ArithmeticSpec, dtypes: Sequence[str]) -> Iterator[Mistake]:

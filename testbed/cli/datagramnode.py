@@ -18,7 +18,7 @@ from workloads.atp.checks import mistakes_in_worker as atp_mistakes
 from workloads.config import WorkerConfig
 from workloads.grid import GridConfig
 from workloads.grid.checks import mistakes_in_grid_worker
-from workloads.mistakes import Mistake, refuse
+from workloads.mistakes import Mistake, mistakes_in_workload, refuse
 from workloads.server import ServerConfig
 from workloads.server.checks import mistakes_in_server
 from workloads.switchml import SwitchMlConfig
@@ -43,7 +43,9 @@ def read_worker_config(path: Path) -> WorkerConfig | DatagramConfig:
     kind = collective.get("kind") if isinstance(collective, dict) else None
     cls = _KINDS.get(kind) if isinstance(kind, str) else None
     if cls is None:
-        return read_node_config(path, WorkerConfig)
+        worker = read_node_config(path, WorkerConfig)
+        refuse(mistakes_in_workload(worker.workload), file=str(path))
+        return worker
     config: DatagramConfig = read_node_config(path, cls)
     refuse(_mistakes(config), file=str(path))
     return config

@@ -82,6 +82,26 @@ def test_mistakes_in_a_workers_file(tmp_path: Path, change: dict[str, Any], text
     assert told.startswith(text)
 
 
+@pytest.mark.parametrize("name", ["atp", "switchml", "grid", "rack"])
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"elements": 0}, "workload.elements: cannot be; found 0; allowed: 1 .. 1073741824"),
+        ({"elements": (1 << 30) + 1}, "workload.elements: cannot be; found 1073741825; allowed: 1 .. 1073741824"),
+        ({"iterations": 0}, "workload.iterations: cannot be; found 0; allowed: 1 .. 1000000"),
+        ({"iterations": 10**6 + 1}, "workload.iterations: cannot be; found 1000001; allowed: 1 .. 1000000"),
+    ],
+)
+def test_mistakes_in_the_workload_of_any_worker(tmp_path: Path, name: str, change: dict[str, Any], text: str) -> None:
+    data = plain(make_plan(load_scenario(name, [], 1)).workers[0])
+    data["workload"] |= change
+    path = tmp_path / "h1.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        read_worker_config(path)
+    assert str(caught.value).partition(": ")[2] == text
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
