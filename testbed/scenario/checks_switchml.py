@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from testbed.faults.model import PacketFault
 from testbed.scenario.checks_datagrams import (
     check_datagram_fault,
-    check_datagram_links,
     check_no_devices,
     check_rto,
     check_sizes,
@@ -101,9 +100,6 @@ def check_switchml(
             allowed=f"{values} or more",
         )
     check_rto(problems, transport)
-    if transport.framing != "udp":
-        return  # checked as for all RoCE packets
-    check_datagram_links(problems, topology, payload)
 
 
 def check_switchml_fault(problems: Problems, placed: Placed, transport: Transport | None, ranks: int | None) -> None:

@@ -150,7 +150,9 @@ def _shared(
         return None
     job = replace(job, **{field: getattr(keys, key) for key, field in _PLAIN.items() if key in given})
     if "size" in given:
-        job = replace(job, model=None)
+        if keys.scale != Job().scale:
+            problems.add((*path, "scale"), "stands beside size", allowed="with model or layers; a size is not divided")
+        job = replace(job, model=None, scale=Job().scale)
     elif keys.model is not None:
         job = replace(job, model=_model(problems, (*path, "model"), keys.model, folder))
     elif keys.layers is not None:

@@ -16,6 +16,7 @@ from testbed.scenario.checks import (
     check_fabric,
     check_job,
     check_job_hosts,
+    check_knobs,
     check_machines,
     check_mtu,
     check_path_mtu,
@@ -24,6 +25,7 @@ from testbed.scenario.checks import (
 )
 from testbed.scenario.checks_atp import (
     WITH_SERVER,
+    check_aimd,
     check_atp,
     check_atp_keys,
     check_atp_nics,
@@ -125,9 +127,10 @@ class _Build:
                 check_job_hosts(self.problems, topology[0], job)
         routing = load_routing(self.problems, self.data.get("routing"), topology[0] if topology else None, job)
         background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
-        if topology and transport:
-            check_mtu(self.problems, *topology, transport)
+        if topology and transport and job:
+            check_mtu(self.problems, *topology, job, transport)
         if job and transport:
+            check_aimd(self.problems, transport, job)
             check_path_mtu(self.problems, job, transport)
         if job:
             given = set(self.data.get("job") or ())
@@ -147,6 +150,7 @@ class _Build:
             check_machines(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
+            check_knobs(self.problems, switch, job)
         if switch and topology:
             check_commodity(self.problems, switch, topology[0])
             check_card(self.problems, topology[0], switch, bool(top and top.trace))
@@ -207,7 +211,7 @@ class _Build:
         if keys is None:
             return None
         given = value.get("knobs") if isinstance(value, dict) else None
-        knobs = validate_section(self.problems, ("switch", "knobs"), given or {}, KnobKeys, "knobs")
+        knobs = validate_section(self.problems, ("switch", "knobs"), {} if given is None else given, KnobKeys, "knobs")
         if knobs is None:
             return None
         return SwitchOptions(

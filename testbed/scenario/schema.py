@@ -14,6 +14,7 @@ from testbed.scenario.fields import (
     BoolKey,
     DriftKey,
     DurationKey,
+    HostNameKey,
     NamesKey,
     NodeNameKey,
     ProbabilityKey,
@@ -344,7 +345,7 @@ class SharedJobKeys(Section):
     straggler: Any = None
     hosts: NamesKey = ()
     arrival: DurationKey = 0
-    server: TextKey = ""
+    server: HostNameKey = ""
     quantisation: Annotated[float | None, floats_as_integers()] = None
     priority: TextKey = "esa-default"
     priority_x0: Annotated[float | None, number_or_auto(LEAST_X0, MOST_X0)] = None

@@ -69,11 +69,12 @@ def test_written_out_it_loads_back(tmp_path):
 
 
 def test_what_all_have_is_not_taken_over_again_when_it_loads_back():
-    base = "job: {collective: switchml, scale: 500, arrival: 5ms, size: 8kB, window_packets: 3}\n"
+    base = "job: {collective: switchml, scale: 500, arrival: 5ms, window_packets: 3}\n"
     scenario = parse(
-        "  - {workers: 2}\n  - {workers: 2, arrival: 0ms, scale: 1000, size: 4kB, window_packets: 64}\n", base
+        "  - {workers: 2, model: vgg16}\n  - {workers: 2, arrival: 0ms, size: 4kB, window_packets: 64}\n  - {workers: 2}\n",
+        base,
     )
-    assert [(job.scale, job.arrival_ns) for job in scenario.jobs] == [(500, 5_000_000), (1000, 0)]
+    assert [(job.scale, job.arrival_ns) for job in scenario.jobs] == [(500, 5_000_000), (1000, 0), (500, 5_000_000)]
     assert parse_scenario(dump_scenario(scenario), "again.yaml") == scenario
 
 
