@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from workloads.atp.config import POLICIES, AtpConfig
 from workloads.atp.priority import LEAST_X0, MOST_X0
-from workloads.mistakes import MAX_INDICES, Mistake, mistakes_in_packets, mistakes_in_share, mistakes_in_workload
+from workloads.mistakes import (
+    MAX_INDICES,
+    Mistake,
+    mistakes_in_packets,
+    mistakes_in_share,
+    mistakes_in_timeout,
+    mistakes_in_workload,
+)
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
 __all__ = ["DTYPES", "mistakes_in_worker"]
@@ -18,6 +25,7 @@ def mistakes_in_worker(config: AtpConfig) -> Iterator[Mistake]:
     share = config.collective
     yield from mistakes_in_share(share, config.envelope, tuple(POLICIES), DTYPES)
     yield from mistakes_in_workload(config.workload)
+    yield from mistakes_in_timeout(config.rto_ns)
     yield from mistakes_in_packets(
         config.elements, config.window, MAX_GRID_ELEMENTS if share.kind == "grid" else MAX_ELEMENTS
     )
