@@ -219,7 +219,7 @@ def _model(problems: Problems, path: KeyPath, name: str, folder: Path) -> Model 
         return None
     here = Path() if problems.place(path).file == SET_FILE else folder
     try:
-        return parse_model(read_text(here / name, name), name)
+        return parse_model(read_text(here / name, name), name, name)
     except ScenarioError as error:
         problems.relay(path, error)
         return None
