@@ -1,5 +1,5 @@
 """Every built-in scenario with many seeds: `python -m benchmarks.soak --seeds 20`. Exits 1 when one verdict, exit code
-or sum is not the expected one.
+or sum is not the expected one, and 64 when a scenario is not valid.
 
 Other programs on the same jobs: `python -m benchmarks.soak jobs-8 --set switch.program=esa --set job.collective=esa`."""
 
@@ -89,6 +89,7 @@ def late(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def main() -> int:
     from testbed.scenario import builtin_names, load_scenario
+    from workloads.errors import ScenarioError
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
@@ -104,11 +105,16 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", help="scenarios; all built-ins without")
     options = parser.parse_args()
+    names = options.names or builtin_names()
+    try:
+        scenarios = {name: load_scenario(name, options.overrides) for name in names}
+    except ScenarioError as error:
+        print(f"soak: {error}", file=sys.stderr)
+        return error.exit_code
     failures: list[str] = []
     verdicts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="ina-soak-") as folder:
-        for name in options.names or builtin_names():
-            scenario = load_scenario(name, options.overrides)
+        for name, scenario in scenarios.items():
             if options.world not in scenario.worlds and not options.names:
                 print(f"{name:32} not for the {options.world} world", flush=True)
                 continue

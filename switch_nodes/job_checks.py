@@ -16,7 +16,9 @@ MAX_WORKERS = 32
 
 
 def job_refused(switch: SwitchConfig, job: JobConfig, problem: str, found: object, allowed: str) -> ScenarioError:
-    return ScenarioError(f"switch {switch.name}: job {job.job}: {problem}", found=str(found), allowed=allowed)
+    number = next(number for number, each in enumerate(switch.jobs) if each is job)
+    problem = f"switch {switch.name}: job {job.job}: {problem}"
+    return ScenarioError(problem, key=f"jobs[{number}]", found=str(found), allowed=allowed)
 
 
 def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str], most_elements: int = MAX_ELEMENTS) -> None:
@@ -27,8 +29,8 @@ def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str], most_ele
     def refuse(problem: str, found: object, allowed: str) -> ScenarioError:
         return job_refused(switch, config, problem, found, allowed)
 
-    if not 0 <= config.job < 1 << 16:
-        raise refuse("job id", config.job, "0 .. 65535")
+    if not 1 <= config.job < 1 << 16:
+        raise refuse("job id", config.job, "1 .. 65535")
     if config.job in {other.job for other in switch.jobs[:number]}:
         raise refuse("two jobs with one id", config.job, "an id of its own")
     if not 1 <= len(members) <= MAX_WORKERS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
@@ -16,6 +15,7 @@ from switch_nodes.grid.program import GridProgram
 from switch_nodes.netreduce import create_netreduce
 from switch_nodes.own_program import deepest_place, told, watched
 from switch_nodes.program import SwitchProgram
+from switch_nodes.program_files import PROGRAM_KEY, program_path
 from switch_nodes.steering.fast import create_steer
 from switch_nodes.switchml import SwitchMlProgram
 from workloads.errors import ScenarioError
@@ -23,7 +23,6 @@ from workloads.errors import ScenarioError
 __all__ = ["ProgramFactory", "check_program_file", "create_program", "program_names", "register_program"]
 
 ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
-_KEY = "switch.program"
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
 _factories: dict[str, ProgramFactory] = {
     "atp": AtpProgram,
@@ -40,9 +39,11 @@ _factories: dict[str, ProgramFactory] = {
 def register_program(name: str, factory: ProgramFactory) -> None:
     """Make `factory` known as `name`. Raises ScenarioError when the name is taken or cannot be told from a file."""
     if name in _factories:
-        raise ScenarioError(f"switch program {name!r} is already registered", key=_KEY)
+        raise ScenarioError(f"switch program {name!r} is already registered", key=PROGRAM_KEY)
     if not name or ":" in name:
-        raise ScenarioError("a program's name has no colon and at least one character", key=_KEY, found=repr(name))
+        raise ScenarioError(
+            "a program's name has no colon and at least one character", key=PROGRAM_KEY, found=repr(name)
+        )
     _factories[name] = factory
 
 
@@ -71,19 +72,17 @@ def _unknown(name: str) -> ProgramFactory:
     close = difflib.get_close_matches(name, _factories, n=len(_factories), cutoff=0.4)
     names = close + [other for other in program_names() if other not in close]
     raise ScenarioError(
-        "unknown switch program", key=_KEY, found=repr(name), allowed=", ".join(names) + " or path.py:Class"
+        "unknown switch program", key=PROGRAM_KEY, found=repr(name), allowed=", ".join(names) + " or path.py:Class"
     )
 
 
 def _load(name: str) -> ProgramFactory:
     """`path.py:Class` -> the class. The file is the user's own, named in his scenario or on his command line."""
     path_text, _, class_name = name.rpartition(":")
-    path = Path(path_text)
-    if path.suffix != ".py" or not path.is_file():
-        raise ScenarioError("no such program file", key=_KEY, found=repr(path_text), allowed="a .py file")
+    path = program_path(name)
     spec = importlib.util.spec_from_file_location(f"switch_program_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise ScenarioError("the program file cannot be loaded", key=_KEY, found=repr(path_text))
+        raise ScenarioError("the program file cannot be loaded", key=PROGRAM_KEY, found=repr(path_text))
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -91,14 +90,14 @@ def _load(name: str) -> ProgramFactory:
         place = deepest_place(error, str(spec.origin))
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == spec.origin else place and place[0]
         raise ScenarioError(
-            f"the program file cannot be loaded: {told(error)}", file=path_text, line=line, key=_KEY
+            f"the program file cannot be loaded: {told(error)}", file=path_text, line=line, key=PROGRAM_KEY
         ) from error
     found: Any = getattr(module, class_name, None)
     if not isinstance(found, type):
         classes = [key for key, value in vars(module).items() if isinstance(value, type) and not key.startswith("_")]
         raise ScenarioError(
             f"the program file {path_text} has no such class",
-            key=_KEY,
+            key=PROGRAM_KEY,
             found=repr(class_name),
             allowed=", ".join(classes),
         )

@@ -6,20 +6,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from workloads.config import ArithmeticSpec, JobShare
+from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.wire import Envelope
 
 __all__ = [
+    "MAX_ELEMENTS",
     "MAX_INDICES",
+    "MAX_ITERATIONS",
     "MAX_WORKERS",
     "Mistake",
     "mistakes_in_arithmetic",
     "mistakes_in_packets",
     "mistakes_in_share",
+    "mistakes_in_timeout",
+    "mistakes_in_workload",
     "refuse",
 ]
 
+MAX_ELEMENTS = 1 << 30
+"""of a gradient: 4 GiB, as in a scenario"""
+MAX_ITERATIONS = 1_000_000
+LEAST_RTO_NS = 1000
 MAX_WORKERS = 32
 """width of a bitmap"""
 MAX_INDICES = 1 << 16
@@ -52,8 +60,8 @@ def mistakes_in_share(
     """What a worker of any protocol takes for granted."""
     if share.kind not in kinds:
         yield Mistake("collective.kind", share.kind, ", ".join(kinds))
-    if not 0 <= share.job < 1 << 16:
-        yield Mistake("collective.job", str(share.job), "0 .. 65535")
+    if not 1 <= share.job < 1 << 16:
+        yield Mistake("collective.job", str(share.job), "1 .. 65535")
     if not 1 <= share.size <= MAX_WORKERS:
         yield Mistake("collective.size", str(share.size), f"1 .. {MAX_WORKERS}, the width of the bitmap")
     elif not 0 <= share.rank < share.size:
@@ -63,11 +71,26 @@ def mistakes_in_share(
         yield Mistake("envelope", f"{envelope.src_ip.hex()} to {envelope.dst_ip.hex()}", "IPv4 addresses")
 
 
+def mistakes_in_workload(workload: WorkloadConfig) -> Iterator[Mistake]:
+    """Of a worker of any collective."""
+    for key, found, most in (
+        ("elements", workload.elements, MAX_ELEMENTS),
+        ("iterations", workload.iterations, MAX_ITERATIONS),
+    ):
+        if not 1 <= found <= most:
+            yield Mistake(f"workload.{key}", str(found), f"1 .. {most}")
+
+
 def mistakes_in_arithmetic(arithmetic: ArithmeticSpec, dtypes: Sequence[str]) -> Iterator[Mistake]:
     if arithmetic.op != "sum":
         yield Mistake("arithmetic.op", arithmetic.op, "sum")
     if arithmetic.dtype not in dtypes:
         yield Mistake("arithmetic.dtype", arithmetic.dtype, ", ".join(dtypes))
+
+
+def mistakes_in_timeout(rto_ns: int) -> Iterator[Mistake]:
+    if rto_ns < LEAST_RTO_NS:
+        yield Mistake("rto_ns", str(rto_ns), f"{LEAST_RTO_NS} or more")
 
 
 def mistakes_in_packets(elements: int, window: int, most_elements: int) -> Iterator[Mistake]:

@@ -34,6 +34,8 @@ def check_aggregator_jobs(switch: SwitchConfig) -> None:
         if config.slots < 1 or config.first_slot < 0 or last >= switch.memory:
             found, allowed = f"{config.first_slot} .. {last}", f"1 or more, within 0 .. {switch.memory - 1}"
             raise job_refused(switch, config, "slot indices", found, allowed)
+        if not 1 <= config.window <= MAX_SLOTS:
+            raise job_refused(switch, config, "window", config.window, f"1 .. {MAX_SLOTS} packets")
         _check_server(switch, config)
         if config.levels is not None:
             _check_levels(switch, config)

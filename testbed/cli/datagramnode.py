@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from testbed.cli.nodeconfig import read_node_config
+from testbed.cli.nodeconfig import place_error, read_node_config, refuse_mistakes
 from testbed.cli.running import require_raw_sockets
+from testbed.scenario import names
+from testbed.scenario.problems import closest, show
 from testbed.scenario.yamlfile import parse_yaml, read_text
 from workloads.atp import AtpConfig
 from workloads.atp.checks import mistakes_in_worker as atp_mistakes
 from workloads.config import WorkerConfig
+from workloads.errors import ScenarioError
 from workloads.grid import GridConfig
 from workloads.grid.checks import mistakes_in_grid_worker
-from workloads.mistakes import Mistake, refuse
+from workloads.mistakes import Mistake, mistakes_in_workload
 from workloads.server import ServerConfig
 from workloads.server.checks import mistakes_in_server
 from workloads.switchml import SwitchMlConfig
@@ -42,17 +45,25 @@ def read_worker_config(path: Path) -> WorkerConfig | DatagramConfig:
     collective = data.get("collective") if isinstance(data, dict) else None
     kind = collective.get("kind") if isinstance(collective, dict) else None
     cls = _KINDS.get(kind) if isinstance(kind, str) else None
+    if isinstance(kind, str) and kind not in names.COLLECTIVES:
+        unknown = ScenarioError(
+            "unknown value", key="collective.kind", found=show(kind), allowed=", ".join(names.COLLECTIVES),
+            hint=closest(kind, names.COLLECTIVES),
+        )  # fmt: skip
+        raise place_error(path, unknown)
     if cls is None:
-        return read_node_config(path, WorkerConfig)
+        worker = read_node_config(path, WorkerConfig)
+        refuse_mistakes(path, mistakes_in_workload(worker.workload))
+        return worker
     config: DatagramConfig = read_node_config(path, cls)
-    refuse(_mistakes(config), file=str(path))
+    refuse_mistakes(path, _mistakes(config))
     return config
 
 
 def read_server_config(path: Path) -> ServerConfig:
     """Raises ScenarioError."""
     config = read_node_config(path, ServerConfig)
-    refuse(mistakes_in_server(config), file=str(path))
+    refuse_mistakes(path, mistakes_in_server(config))
     return config
 
 

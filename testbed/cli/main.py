@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from testbed.cli.parsing import USAGE, command_index, make_parser
-from workloads.errors import InternalError, TestbedError
+from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
 __all__ = ["main"]
 
@@ -35,8 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InternalError as error:
         return _crashed(error, words, began)
     except TestbedError as error:
-        print("\n".join(f"tb: {line}" for line in str(error).splitlines()), file=sys.stderr)
-        return error.exit_code
+        return _told(error)
+    except MemoryError as error:
+        return _told(_too_large(error, words))
     except Exception as error:
         return _crashed(error, words, began)
 
@@ -55,6 +56,20 @@ def _parse(words: list[str]) -> argparse.Namespace:
         args.pytest_args = words[index + 1 :]
         return args
     return parser.parse_args(words)
+
+
+def _told(error: TestbedError) -> int:
+    print("\n".join(f"tb: {line}" for line in str(error).splitlines()), file=sys.stderr)
+    return error.exit_code
+
+
+def _too_large(error: MemoryError, words: list[str]) -> HostCapabilityError:
+    index = command_index(words)
+    command = "tb" if index is None else f"tb {words[index]}"
+    more = f" ({error})" if str(error) else ""
+    return HostCapabilityError(
+        f"enough memory for {command}{more}", "smaller sizes need less: size, scale, workload.elements, number of jobs"
+    )
 
 
 def _crashed(error: Exception, words: list[str], began: float) -> int:

@@ -14,20 +14,24 @@ from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobMember
+from switch_nodes.jobs import AggregatorKnobs, JobMember
 from testbed.scenario import names
 from testbed.scenario.problems import KeyPath, Place, Problems, closest, show
 from testbed.scenario.yamlfile import parse_yaml, read_text
 from workloads.atp import AtpConfig
 from workloads.atp.priority import PRIORITIES
 from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, WorkloadConfig
+from workloads.errors import ScenarioError
+from workloads.mistakes import Mistake
 
-__all__ = ["parse_node_config", "read_node_config"]
+__all__ = ["parse_node_config", "place_error", "read_node_config", "refuse_mistakes"]
 
 _T = TypeVar("_T")
 _CHOICES: dict[tuple[type, str], Iterable[str]] = {
     (SwitchConfig, "release"): names.RELEASES,
     (SwitchConfig, "gate"): names.GATES,
+    (AggregatorKnobs, "age"): names.AGES,
+    (AggregatorKnobs, "free"): names.FREES,
     (ArithmeticSpec, "op"): names.OPS,
     (ArithmeticSpec, "dtype"): names.DTYPES,
     (CollectiveConfig, "kind"): (*names.COLLECTIVES, *PHASE_KINDS),
@@ -39,6 +43,8 @@ _CHOICES: dict[tuple[type, str], Iterable[str]] = {
 _LEAST: dict[tuple[type, str], int] = {(JobMember, "rank"): -1}
 """of whole numbers; of others 0"""
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
+_OF_MACS = ("mac", "macs", "groups")
+"""how names of fields end whose bytes are MACs; those of others are IP addresses"""
 _BAD: Any = object()
 
 
@@ -55,6 +61,31 @@ def parse_node_config(text: str, file: str, cls: type[_T], preset: Mapping[str, 
     problems.raise_if_any()
     assert isinstance(value, cls)
     return value
+
+
+def refuse_mistakes(path: Path, mistakes: Iterable[Mistake]) -> None:
+    """Raises ScenarioError for all of them, each with its line in the file."""
+    problems = _problems(path)
+    for mistake in mistakes:
+        problems.add(_key_path(mistake.key), "cannot be", found=mistake.found, allowed=mistake.allowed)
+    problems.raise_if_any()
+
+
+def place_error(path: Path, error: ScenarioError) -> ScenarioError:
+    """The same of what the file tells, with file and line; `error.key` is a key of the file, or of an entry."""
+    problems = _problems(path)
+    problems.add(_key_path(error.key or ""), error.problem, found=error.found, allowed=error.allowed, hint=error.hint)
+    return problems.as_error()
+
+
+def _problems(path: Path) -> Problems:
+    _, places = parse_yaml(read_text(path, str(path)), str(path))
+    return Problems(str(path), places)
+
+
+def _key_path(key: str) -> KeyPath:
+    """Of `jobs[0].window`."""
+    return tuple(int(part) if part.isdecimal() else part for part in re.findall(r"\w+", key))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,7 +106,10 @@ class _Reader:
                 good = False
         for field in fields:
             here = (*path, field.name)
-            if field.name in data:
+            if field.name == "name" and data.get("name") == "":
+                values["name"] = self._bad(here, "is empty", "", "a name")
+                good = False
+            elif field.name in data:
                 least = _LEAST.get((cls, field.name), 0)
                 value = self.value(data[field.name], hints[field.name], here, least)
                 words = _CHOICES.get((cls, field.name))
@@ -119,15 +153,18 @@ class _Reader:
         return _BAD if _BAD in values else tuple(values)
 
     def _address(self, data: object, path: KeyPath) -> Any:
-        if isinstance(data, str) and _MAC.match(data):
-            return bytes.fromhex(data.replace(":", ""))
+        """What the field's name says: a MAC, or else an IP address."""
+        key = next(part for part in reversed(path) if isinstance(part, str))
+        if key.endswith(_OF_MACS):
+            if isinstance(data, str) and _MAC.match(data):
+                return bytes.fromhex(data.replace(":", ""))
+            return self._bad(path, "no MAC", data, "a MAC as 02:49:4e:41:00:01")
         try:
-            return ipaddress.ip_address(data).packed if isinstance(data, str) else self._no_address(data, path)
+            if isinstance(data, str):
+                return ipaddress.ip_address(data).packed
         except ValueError:
-            return self._no_address(data, path)
-
-    def _no_address(self, data: object, path: KeyPath) -> Any:
-        return self._bad(path, "no address", data, "a MAC as 02:49:4e:41:00:01 or an IP address as 10.77.0.2")
+            pass
+        return self._bad(path, "no IP address", data, "an IP address as 10.77.0.2")
 
     def _bad(self, path: KeyPath, problem: str, data: object, allowed: str | None, hint: str | None = None) -> Any:
         self.problems.add(path, problem, found=show(data), allowed=allowed, hint=hint)

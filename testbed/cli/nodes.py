@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.program import SwitchProgram
-from testbed.cli.nodeconfig import parse_node_config, read_node_config
+from switch_nodes.program_files import PROGRAM_KEY
+from testbed.cli.nodeconfig import parse_node_config, place_error, read_node_config
 from testbed.cli.running import require_raw_sockets, require_root
 from testbed.scenario.units import UnitError, parse_duration
 from workloads.config import WorkerConfig
@@ -64,11 +65,16 @@ tells the statistics so far, SIGTERM ends it. docs/switch-node.md has it all.
 
 def run_switch(args: argparse.Namespace) -> int:
     config = _switch_config(args)
-    require_root("switch")
     from switch_nodes.events import SwitchStarted
     from switch_nodes.registry import create_program
 
-    program = create_program(config)
+    try:
+        program = create_program(config)
+    except ScenarioError as error:
+        if args.config is None or error.key == PROGRAM_KEY:
+            raise
+        raise place_error(args.config, error) from error
+    require_root("switch")
     rings = tuple(ring.ring_id for ring in config.rings)
     drive(
         program,
@@ -86,7 +92,7 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
     if args.config is None:
         return parse_node_config("name: switch", "--config", SwitchConfig, preset)
     config = read_node_config(args.config, SwitchConfig, preset)
-    _check_ports(config, str(args.config))
+    _check_ports(config, args.config)
     return config
 
 
@@ -129,7 +135,7 @@ def _statistics(program: SwitchProgram) -> Event | None:
     return SwitchStatistics(dict(program.counters)) if isinstance(program, ProgramBase) else None
 
 
-def _check_ports(config: SwitchConfig, file: str) -> None:
+def _check_ports(config: SwitchConfig, file: Path) -> None:
     used = [("macs", port) for _, port in config.macs]
     used += [("groups", port) for _, ports in config.groups for port in ports]
     used += [("flood_ports", port) for port in config.flood_ports or ()]
@@ -139,7 +145,8 @@ def _check_ports(config: SwitchConfig, file: str) -> None:
     for key, port in used:
         if port >= config.ports:
             allowed = f"0 to {config.ports - 1} (one per --port)"
-            raise ScenarioError("no such port", file=file, key=key, found=str(port), allowed=allowed)
+            error = ScenarioError("no such port", key=key, found=str(port), allowed=allowed)
+            raise place_error(file, error)
 
 
 def configure_worker(parser: argparse.ArgumentParser) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
+from switch_nodes.jobs import AggregatorKnobs
+from switch_nodes.program_files import look_for_program
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
-from testbed.scenario.geometry import packet_bytes
+from testbed.scenario.geometry import largest_packet
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import DATAGRAM_COLLECTIVES, PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
@@ -11,6 +15,7 @@ from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.units import format_size
 from topologies import LinkShape, Topology, attachment, machine_groups
 from topologies.racks import racks_of
+from workloads.errors import ScenarioError
 from workloads.wire import PSN_MODULUS
 
 __all__ = [
@@ -19,6 +24,7 @@ __all__ = [
     "check_fabric",
     "check_job",
     "check_job_hosts",
+    "check_knobs",
     "check_machines",
     "check_mtu",
     "check_path_mtu",
@@ -37,6 +43,8 @@ _PROGRAMS_OF = {
     "grid": ("grid",),
 }
 """of collectives that a switch sums for; with forward a parameter server does it alone"""
+
+_KNOBS_OF = {"atp": ("reclaim",), "esa": tuple(knob.name for knob in fields(AggregatorKnobs))}
 
 
 def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
@@ -72,9 +80,9 @@ def check_path_mtu(problems: Problems, job: Job, transport: Transport) -> None:
         )
 
 
-def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, transport: Transport) -> None:
-    """Every link must carry the largest packet whole: RoCE v2 is never fragmented."""
-    need, sum_text = packet_bytes(transport)
+def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, job: Job, transport: Transport) -> None:
+    """Every link must carry the largest packet whole: nothing is fragmented."""
+    need, sum_text = largest_packet(job, transport)
 
     def tell(path: KeyPath, mtu: int) -> None:
         problems.add(
@@ -110,6 +118,11 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 allowed=", ".join(PROGRAMS),
                 hint=f"give it on the command line: --set switch.program={switch.program}",
             )
+            return
+        try:
+            look_for_program(switch.program)
+        except ScenarioError as error:
+            problems.add(path, error.problem, found=error.found, allowed=error.allowed)
         return
     wanted = stock_programs(job.collective)
     if switch.program not in wanted:
@@ -120,6 +133,25 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
             allowed=f"switch.program: {', '.join(wanted)}",
             hint="or another job.collective",
         )
+
+
+def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
+    """What is turned must be there; a knob as it comes is nothing that anybody asked for. Programs of the user's own may heed
+    any."""
+    if ":" in switch.program:
+        return
+    heeded = _KNOBS_OF.get(switch.program, ())
+    if switch.program == "forward" and job.collective == "esa":
+        heeded = ("reminder",)  # the server's
+    for knob in fields(AggregatorKnobs):
+        found = getattr(switch.knobs, knob.name)
+        if found != knob.default and knob.name not in heeded:
+            problems.add(
+                ("switch", "knobs", knob.name),
+                f"program {switch.program} has no such knob",
+                found=show(found),
+                allowed=", ".join(heeded) or "no knobs: leave the key out",
+            )
 
 
 def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
@@ -186,7 +218,7 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
     if job.workload == "digits":
         allowed = {"dtype": (job.dtype, "float32"), "op": (job.op, "sum")}
         for key, (found, only) in allowed.items():
-            if found != only:
+            if found != only and (key != "op" or path == ("job",)):
                 problems.add((*path, key), "workload digits trains with float32 sums", found=f"'{found}'", allowed=only)
         for key in ("size", "model", "layers"):
             if key in given or (key == "model" and job.model is not None and "layers" not in given):
@@ -195,14 +227,16 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
             problems.add(
                 (*path, "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"
             )
-    if job.fallback == "ring" and job.collective != "netreduce":
+    if path == ("job",) and job.fallback == "ring" and job.collective != "netreduce":
         problems.add(
             (*path, "fallback"),
             f"collective {job.collective} asks nothing of the network that could fail alone",
             found="'ring'",
             allowed="with job.collective: netreduce",
         )
-    partly_by_hosts = job.collective not in ("netreduce", "shift", "atp", "esa", "grid") or job.fallback == "ring"
+    partly_by_hosts = (
+        job.collective not in ("netreduce", "shift", "switchml", "atp", "esa", "grid") or job.fallback == "ring"
+    )
     if partly_by_hosts and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             (*path, "dtype"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from testbed.scenario.checks_datagrams import check_datagram_links, check_no_devices, check_sizes
+from testbed.scenario.checks_datagrams import check_no_devices, check_rto, check_sizes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PRIORITIES
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from topologies import LinkShape, Topology, attachment
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
-__all__ = ["WITH_SERVER", "check_atp", "check_atp_keys", "check_atp_nics", "with_server"]
+__all__ = ["WITH_SERVER", "check_aimd", "check_atp", "check_atp_keys", "check_atp_nics", "with_server"]
 
 WITH_SERVER = ("atp", "esa", "grid")
 """collectives with a parameter server"""
@@ -71,11 +71,24 @@ def check_atp_keys(
         for key in _ESA_ONLY:
             if key in keys and name != "esa":
                 problems.add((*path, key), f"collective {name} has no priorities", allowed="with job.collective: esa")
+        if "priority_x0" in keys and each.priority_x0 is not None and each.priority == "equal":
+            problems.add(
+                (*path, "priority_x0"), "rule equal has no scale", found=f"{each.priority_x0:g}",
+                allowed="leave the key out, or another priority",
+            )  # fmt: skip
         if "priority" in keys and name == "esa" and each.priority not in PRIORITIES:
             problems.add(
                 (*path, "priority"), "no such policy", found=show(each.priority), allowed=", ".join(PRIORITIES),
                 hint=closest(each.priority, list(PRIORITIES)),
             )  # fmt: skip
+
+
+def check_aimd(problems: Problems, transport: Transport, job: Job) -> None:
+    if not transport.aimd and job.collective not in WITH_SERVER:
+        problems.add(
+            ("transport", "aimd"), f"collective {job.collective} has no such window", found="false",
+            allowed=f"leave the key out, or job.collective: {', '.join(WITH_SERVER)}",
+        )  # fmt: skip
 
 
 def check_atp(
@@ -126,9 +139,7 @@ def check_atp(
             allowed="256, 512, 1024",
         )
         return
-    if transport.rto_ns == 0:
-        problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")
-    check_datagram_links(problems, topology, payload)
+    check_rto(problems, transport)
 
 
 def check_atp_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:

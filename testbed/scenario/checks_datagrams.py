@@ -6,41 +6,38 @@ from collections.abc import Sequence
 
 from testbed.faults.model import PacketFault
 from testbed.scenario.fault_loader import Placed
-from testbed.scenario.model import Job
+from testbed.scenario.model import Job, Transport
 from testbed.scenario.problems import KeyPath, Problems
-from topologies import Topology
-from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+from testbed.scenario.units import format_duration
 
-__all__ = ["check_datagram_fault", "check_datagram_links", "check_no_devices", "check_sizes"]
+__all__ = ["check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]
 
 _MOST_WORKERS = 32
-_ETHERNET = 14
+_LEAST_RTO_NS = 10_000
 _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 _NEVER = "the fault can never strike: "
 
 
 def check_sizes(problems: Problems, entries: Sequence[tuple[KeyPath, Job]], workers: int) -> None:
     """The bitmap has 32 bits. `workers`: of the one job, where there are no `entries` of `jobs`."""
-    for path, size in [((*path, "hosts"), len(each.hosts)) for path, each in entries] or [
-        (("job", "collective"), workers)
-    ]:
+    if not entries and workers > _MOST_WORKERS:
+        allowed = f"at most {_MOST_WORKERS} in a job"
+        problems.add(("job", "collective"), "more workers than bits", found=f"{workers} hosts", allowed=allowed)
+    for path, each in entries:
+        size, counted = len(each.hosts), (*path, "workers") in problems.places
         if size > _MOST_WORKERS:
             problems.add(
-                path, "more workers than bits", found=f"{size} hosts", allowed=f"at most {_MOST_WORKERS} in a job"
-            )
+                (*path, "workers" if counted else "hosts"), "more workers than bits",
+                found=str(size) if counted else f"{size} hosts",
+                allowed=f"2 to {_MOST_WORKERS}" if counted else f"at most {_MOST_WORKERS} in a job",
+            )  # fmt: skip
 
 
-def check_datagram_links(problems: Problems, topology: Topology, payload: int) -> None:
-    need = AGGREGATION_OVERHEAD_BYTES - _ETHERNET + payload
-    for link in topology.links:
-        if link.shape.mtu < need:
-            problems.add(
-                ("topology", "link", "mtu"),
-                f"one packet of path_mtu {payload} does not fit on {link.name}",
-                found=str(link.shape.mtu),
-                allowed=f"{need} or more",
-            )
-            return
+def check_rto(problems: Problems, transport: Transport) -> None:
+    """Below, workers send little but copies until they know what a round trip takes."""
+    if transport.rto_ns < _LEAST_RTO_NS:
+        found, allowed = format_duration(transport.rto_ns), f"{format_duration(_LEAST_RTO_NS)} or more"
+        problems.add(("transport", "rto"), "out of range", found=found, allowed=allowed)
 
 
 def check_datagram_fault(problems: Problems, placed: Placed, collective: str, hint: str | None = None) -> None:

@@ -9,8 +9,9 @@ from testbed.scenario.names import DATAGRAM_COLLECTIVES, MOST_JOBS
 from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.units import format_duration
 from topologies import MAX_HOSTS, MAX_PORTS, Topology
+from workloads.models import MOST_LAYERS, model_names
 
-__all__ = ["check_arrivals", "check_entries", "check_layered", "check_rack"]
+__all__ = ["check_arrivals", "check_entries", "check_layered", "check_layers", "check_rack"]
 
 _SERVERLESS = ("switchml",)
 """collectives without a parameter server"""
@@ -46,6 +47,22 @@ def check_layered(problems: Problems, job: Job, given: set[str]) -> None:
                 f"collective {job.collective} knows nothing of it",
                 allowed=f"with job.collective: {', '.join(DATAGRAM_COLLECTIVES)}",
             )
+
+
+def check_layers(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]]) -> None:
+    """A resolved scenario holds the layers of models that are not built in, and must be a scenario file itself."""
+    layers = 0
+    for path, job in jobs:
+        if job.model is None or job.model.name in model_names():
+            continue
+        layers += len(job.model.layers)
+        if layers > MOST_LAYERS:
+            key = "model" if (*path, "model") in problems.places else "layers"
+            problems.add(
+                (*path, key), "too many layers to write out", found=f"{layers} in the jobs so far",
+                allowed=f"at most {MOST_LAYERS} in all, built-in models not counted",
+            )  # fmt: skip
+            return
 
 
 def check_arrivals(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]], time_limit_ns: int) -> None:

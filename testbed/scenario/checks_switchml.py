@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.faults.model import PacketFault
-from testbed.scenario.checks_datagrams import check_datagram_fault, check_datagram_links, check_no_devices, check_sizes
+from testbed.scenario.checks_datagrams import (
+    check_datagram_fault,
+    check_no_devices,
+    check_rto,
+    check_sizes,
+)
 from testbed.scenario.checks_uc import check_framing, check_no_framing, check_uc_fault
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
@@ -94,11 +99,7 @@ def check_switchml(
             found=f"{switch.memory} for {count} job{'s' if count > 1 else ''}",
             allowed=f"{values} or more",
         )
-    if transport.rto_ns == 0:
-        problems.add(("transport", "rto"), "out of range", found="0", allowed="more than 0")
-    if transport.framing != "udp":
-        return  # checked as for all RoCE packets
-    check_datagram_links(problems, topology, payload)
+    check_rto(problems, transport)
 
 
 def check_switchml_fault(problems: Problems, placed: Placed, transport: Transport | None, ranks: int | None) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "DirectionsKey",
     "DriftKey",
     "DurationKey",
+    "HostNameKey",
     "LinksKey",
     "NamesKey",
     "NodeNameKey",
@@ -154,14 +155,17 @@ def number_above_zero(most: int) -> PlainValidator:
     return PlainValidator(check)
 
 
-def number_or_auto(most: int) -> PlainValidator:
-    """A number above 0, or `auto`, which becomes None."""
+def number_or_auto(least: float, most: float) -> PlainValidator:
+    """A number from `least` to `most`, or `auto`, which becomes None."""
 
     def check(value: object) -> float | None:
         if value == "auto":
             return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
-            raise refuse("neither auto nor a number above 0", f"auto, or a number above 0, at most {most}")
+        allowed = f"auto, or a number from {least:g} to {most:g}"
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise refuse("neither auto nor a number", allowed)
+        if not least <= value <= most:
+            raise refuse("out of range", allowed)
         return float(value)
 
     return PlainValidator(check)
@@ -246,6 +250,12 @@ def _text(value: object) -> object:
     return value
 
 
+def _host_name(value: object) -> object:
+    if not isinstance(value, str) or not value:
+        raise refuse("not the name of a host", "a host, as h4")
+    return value
+
+
 _WORD = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z", re.ASCII)
 
 
@@ -296,6 +306,7 @@ def _links(value: object) -> tuple[str, ...] | None:
 
 
 TextKey: TypeAlias = Annotated[str, BeforeValidator(_text)]
+HostNameKey: TypeAlias = Annotated[str, BeforeValidator(_host_name)]
 WordKey: TypeAlias = Annotated[str, BeforeValidator(_word)]
 NodeNameKey: TypeAlias = Annotated[str, BeforeValidator(_node_name)]
 BoolKey: TypeAlias = Annotated[bool, BeforeValidator(_bool)]
@@ -325,10 +336,12 @@ ServersKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_servers)]
 
 
 def _some_names(value: object) -> tuple[str, ...]:
-    """A job beside others may have one worker alone."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-        return (value[0],)
-    return _names(value)
+    """Of a job beside others: it may have one worker alone, and never all hosts."""
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+        raise refuse("not a list of hosts", "a list of one name or more, as [h1, h2]; or workers, as 2, without hosts")
+    if len(set(value)) != len(value):
+        raise refuse("a host is named twice", "each host once")
+    return tuple(value)
 
 
 LinksKey: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_links)]
@@ -336,4 +349,4 @@ LinksKey: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_links)]
 NamesKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_names)]
 """empty: all hosts"""
 SomeNamesKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_some_names)]
-"""the same, or one name"""
+"""never all, or empty"""

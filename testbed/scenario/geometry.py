@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from testbed.scenario.model import Job, Transport
+from testbed.scenario.names import DATAGRAM_COLLECTIVES
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["FRAME_OVERHEAD_BYTES", "INA_HEADER_BYTES", "Geometry", "geometry_of", "packet_bytes"]
+__all__ = ["FRAME_OVERHEAD_BYTES", "INA_HEADER_BYTES", "Geometry", "geometry_of", "largest_packet", "packet_bytes"]
 
 INA_HEADER_BYTES = 16
 """of the aggregation header in the first packet of a message"""
 
-_IP, _UDP, _BTH, _RETH, _IMM, _ICRC = 20, 8, 12, 16, 4, 4
-FRAME_OVERHEAD_BYTES = 14 + _IP + _UDP + _BTH + _ICRC
+_ETHERNET, _IP, _UDP, _BTH, _RETH, _IMM, _ICRC = 14, 20, 8, 12, 16, 4, 4
+FRAME_OVERHEAD_BYTES = _ETHERNET + _IP + _UDP + _BTH + _ICRC
 """of a frame over IPv4 beside its payload and extension headers"""
 
 
@@ -22,6 +24,15 @@ def packet_bytes(transport: Transport) -> tuple[int, str]:
     total = _IP + _UDP + _BTH + (_RETH if reth else 0) + _IMM + transport.path_mtu + _ICRC
     parts = f"{_IP} IPv4 + {_UDP} UDP + {_BTH} BTH{reth} + {_IMM} ImmDt + {transport.path_mtu} payload + {_ICRC} iCRC"
     return total, f"{parts} = {total}"
+
+
+def largest_packet(job: Job, transport: Transport) -> tuple[int, str]:
+    """As `packet_bytes`, of what the job sends: RoCE packets, or aggregation datagrams."""
+    if job.collective not in DATAGRAM_COLLECTIVES or transport.framing != "udp":
+        return packet_bytes(transport)
+    header = AGGREGATION_OVERHEAD_BYTES - _ETHERNET - _IP - _UDP
+    total = _IP + _UDP + header + transport.path_mtu
+    return total, f"{_IP} IPv4 + {_UDP} UDP + {header} header + {transport.path_mtu} payload = {total}"
 
 
 @dataclass(frozen=True, slots=True)

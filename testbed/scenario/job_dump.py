@@ -40,7 +40,6 @@ def dump_entry(job: Job) -> dict[str, Any]:
         "iterations": job.iterations,
         "window_packets": job.window_packets,
         "seed_offset": job.seed_offset,
-        "scale": job.scale,
         "arrival": format_duration(job.arrival_ns),
     }
     return result | _when(job)
@@ -51,11 +50,12 @@ def _gradient(job: Job) -> dict[str, Any]:
         return {}
     result: dict[str, Any] = {}
     if job.model is None:
-        result["size"] = format_size(job.size_bytes)
+        # A scale without a model is for the entries of `jobs` that have one.
+        scaled = job.scale != Job().scale and job.size_bytes == Job().size_bytes
+        result |= {"scale": job.scale} if scaled else {"size": format_size(job.size_bytes)}
     else:
         known = job.model.name in model_names() and job.model == create_model(job.model.name)
         result |= {"model": job.model.name} if known else {"layers": [_layer(layer) for layer in job.model.layers]}
-    if job.model is not None or job.scale != Job().scale:
         result["scale"] = job.scale
     if job.compute is not None:
         result["compute"] = _compute(job.compute)
@@ -95,6 +95,6 @@ def _when(job: Job) -> dict[str, Any]:
         result["quantisation"] = f"fixed:{job.fixed_scale!r}"
     if job.priority != Job().priority:
         result["priority"] = job.priority
-    if job.priority_x0 is not None:
+    if job.priority_x0 is not None and job.priority != "equal":
         result["priority_x0"] = job.priority_x0
     return result

@@ -150,7 +150,9 @@ def _shared(
         return None
     job = replace(job, **{field: getattr(keys, key) for key, field in _PLAIN.items() if key in given})
     if "size" in given:
-        job = replace(job, model=None)
+        if keys.scale != Job().scale:
+            problems.add((*path, "scale"), "stands beside size", allowed="with model or layers; a size is not divided")
+        job = replace(job, model=None, scale=Job().scale)
     elif keys.model is not None:
         job = replace(job, model=_model(problems, (*path, "model"), keys.model, folder))
     elif keys.layers is not None:
@@ -217,7 +219,7 @@ def _model(problems: Problems, path: KeyPath, name: str, folder: Path) -> Model 
         return None
     here = Path() if problems.place(path).file == SET_FILE else folder
     try:
-        return parse_model(read_text(here / name, name), name)
+        return parse_model(read_text(here / name, name), name, name)
     except ScenarioError as error:
         problems.relay(path, error)
         return None

@@ -16,6 +16,7 @@ from testbed.scenario.checks import (
     check_fabric,
     check_job,
     check_job_hosts,
+    check_knobs,
     check_machines,
     check_mtu,
     check_path_mtu,
@@ -24,6 +25,7 @@ from testbed.scenario.checks import (
 )
 from testbed.scenario.checks_atp import (
     WITH_SERVER,
+    check_aimd,
     check_atp,
     check_atp_keys,
     check_atp_nics,
@@ -32,7 +34,7 @@ from testbed.scenario.checks_atp import (
 from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_datagrams import check_datagram_fault
 from testbed.scenario.checks_grid import check_grid
-from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_rack
+from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.congestion import load_dcqcn
@@ -125,13 +127,15 @@ class _Build:
                 check_job_hosts(self.problems, topology[0], job)
         routing = load_routing(self.problems, self.data.get("routing"), topology[0] if topology else None, job)
         background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
-        if topology and transport:
-            check_mtu(self.problems, *topology, transport)
+        if topology and transport and job:
+            check_mtu(self.problems, *topology, job, transport)
         if job and transport:
+            check_aimd(self.problems, transport, job)
             check_path_mtu(self.problems, job, transport)
         if job:
             given = set(self.data.get("job") or ())
             check_layered(self.problems, job, given)
+            check_layers(self.problems, entries or [(("job",), job)])
             held = {path: set(self.data["jobs"][path[1]]) for path, _ in entries}
             check_atp_keys(self.problems, job, {("job",): given, **held}, entries)
             check_job(self.problems, hosts, job, given)
@@ -146,6 +150,7 @@ class _Build:
             check_machines(self.problems, topology[0], job)
         if switch and job:
             check_program(self.problems, switch, job)
+            check_knobs(self.problems, switch, job)
         if switch and topology:
             check_commodity(self.problems, switch, topology[0])
             check_card(self.problems, topology[0], switch, bool(top and top.trace))
@@ -206,7 +211,7 @@ class _Build:
         if keys is None:
             return None
         given = value.get("knobs") if isinstance(value, dict) else None
-        knobs = validate_section(self.problems, ("switch", "knobs"), given or {}, KnobKeys, "knobs")
+        knobs = validate_section(self.problems, ("switch", "knobs"), {} if given is None else given, KnobKeys, "knobs")
         if knobs is None:
             return None
         return SwitchOptions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from switch_nodes.program_files import PROGRAM_KEY
 from testbed.scenario.checks import stock_programs
 from testbed.scenario.model import Scenario
 from testbed.scenario.overrides import SET_FILE
@@ -12,8 +13,6 @@ from testbed.scenario.yamlfile import parse_yaml
 from workloads.errors import ScenarioError
 
 __all__ = ["PROGRAM_KEY", "is_own_program", "program_words", "with_stock_program"]
-
-PROGRAM_KEY = "switch.program"
 
 
 def is_own_program(program: str) -> bool:

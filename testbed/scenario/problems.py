@@ -131,6 +131,10 @@ class Problems:
     def __len__(self) -> int:
         return len(self._found)
 
+    def as_error(self) -> InvalidScenario:
+        """Of one or more."""
+        return InvalidScenario(error for _, error in sorted(self._found, key=lambda item: item[0]))
+
     def raise_if_any(self) -> None:
         if self._found:
-            raise InvalidScenario(error for _, error in sorted(self._found, key=lambda item: item[0]))
+            raise self.as_error()

@@ -14,6 +14,7 @@ from testbed.scenario.fields import (
     BoolKey,
     DriftKey,
     DurationKey,
+    HostNameKey,
     NamesKey,
     NodeNameKey,
     ProbabilityKey,
@@ -37,6 +38,7 @@ from testbed.scenario.fields import (
     whole_or_list,
 )
 from topologies import MAX_HOSTS, MAX_PORTS, MAX_RACK_HOSTS, MAX_RANKS
+from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire import PSN_MASK
 
@@ -258,7 +260,7 @@ class TransportKeys(Section):
 class DcqcnKeys(Section):
     """`transport.dcqcn`. `scaled`: from the published parameters and the rate of the sender's link."""
 
-    time_scale: Annotated[float | None, number_or_auto(1_000_000)] = None
+    time_scale: Annotated[float | None, number_or_auto(1e-6, 1e6)] = None
     gain: Annotated[float, share()] = 1 / 256
     alpha_timer: ScaledDurationKey = None
     increase_timer: ScaledDurationKey = None
@@ -343,10 +345,10 @@ class SharedJobKeys(Section):
     straggler: Any = None
     hosts: NamesKey = ()
     arrival: DurationKey = 0
-    server: TextKey = ""
+    server: HostNameKey = ""
     quantisation: Annotated[float | None, floats_as_integers()] = None
     priority: TextKey = "esa-default"
-    priority_x0: Annotated[float | None, number_or_auto(1_000_000)] = None
+    priority_x0: Annotated[float | None, number_or_auto(LEAST_X0, MOST_X0)] = None
 
 
 class JobEntryKeys(SharedJobKeys):

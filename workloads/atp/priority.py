@@ -13,7 +13,16 @@ from dataclasses import dataclass
 
 from workloads.errors import ScenarioError
 
-__all__ = ["PRIORITIES", "Outlook", "PriorityRule", "priority_of", "quantise", "register_priority"]
+__all__ = [
+    "LEAST_X0",
+    "MOST_X0",
+    "PRIORITIES",
+    "Outlook",
+    "PriorityRule",
+    "priority_of",
+    "quantise",
+    "register_priority",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,9 @@ class Outlook:
     served_bytes: int
     """of gradients that it has summed"""
 
+
+LEAST_X0, MOST_X0 = 1e-12, 1e6
+"""of knobs; the scales of the rules begin at 1, or at one part of 16 MiB"""
 
 Measure = Callable[[Outlook], float]
 
@@ -97,5 +109,5 @@ def priority_of(name: str, x0: float | None = None) -> Callable[[Outlook], int]:
 
 
 def quantise(x: float, x0: float) -> int:
-    """x >= 0, x0 > 0."""
-    return min(255, math.floor(16 * math.log2(1 + x / x0)))
+    """x >= 0, x0 > 0, however small."""
+    return math.floor(min(255.0, 16 * math.log2(1 + x / x0)))

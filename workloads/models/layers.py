@@ -85,5 +85,6 @@ def _first_known(*weights: Sequence[int]) -> Sequence[int]:
 
 def _shares(total: int, weights: Sequence[int]) -> list[int]:
     """Whole numbers in proportion to `weights`, whose sum is `total`."""
-    ends = [total * reached // sum(weights) for reached in accumulate(weights)]
+    reached = list(accumulate(weights))
+    ends = [total * so_far // reached[-1] for so_far in reached]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]

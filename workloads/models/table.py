@@ -16,13 +16,19 @@ from collections.abc import Iterator
 from workloads.errors import ScenarioError
 from workloads.models.layers import ELEMENT_BYTES, Layer, Model
 
-__all__ = ["parse_model"]
+__all__ = ["MOST_LAYERS", "parse_model"]
+
+MOST_LAYERS = 2048
+"""rows of one file, and layers of all jobs of one scenario: written out, they take half of what a scenario file may have (1 MiB)"""
 
 _COLUMNS = "layer, elements or bytes, and if known forward_ms and backward_ms"
 _SIZES, _TIMES = ("elements", "bytes"), ("forward_ms", "backward_ms")
 _WHOLE, _DECIMAL = re.compile(r"[0-9]{1,12}\Z", re.ASCII), re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?\Z", re.ASCII)
 _MOST_ELEMENTS = 1 << 32
+_MOST_NAME_BYTES = 64
 _NS_PER_MS = 1_000_000
+_MOST_NS = 3_600_000 * _NS_PER_MS
+"""an hour, as for the durations of a scenario"""
 
 
 def parse_model(text: str, file: str, name: str = "") -> Model:
@@ -45,6 +51,8 @@ def parse_model(text: str, file: str, name: str = "") -> Model:
         if layer.name in layers:
             found = f"'{layer.name}' again, first in line {layers[layer.name][0]}"
             raise ScenarioError("two layers of one name", file=file, line=line, key="layer", found=found)
+        if len(layers) == MOST_LAYERS:
+            raise ScenarioError("too many layers", file=file, line=line, allowed=f"at most {MOST_LAYERS} rows")
         layers[layer.name] = line, layer
     if not layers:
         raise ScenarioError("no layers", file=file, line=line, allowed="a row for each layer under the columns")
@@ -68,6 +76,8 @@ def _layer(cells: dict[str, str], file: str, line: int) -> Layer:
 
     if not cells["layer"]:
         raise refuse("layer", "a layer without a name", "a name of its own")
+    if len(cells["layer"].encode()) > _MOST_NAME_BYTES or not cells["layer"].isprintable():
+        raise refuse("layer", "not a name of a layer", f"printable text of at most {_MOST_NAME_BYTES} bytes")
     column, unit = ("elements", 1) if "elements" in cells else ("bytes", ELEMENT_BYTES)
     size = int(cells[column]) if _WHOLE.match(cells[column]) else 0
     if not 0 < size <= _MOST_ELEMENTS * unit:
@@ -79,5 +89,8 @@ def _layer(cells: dict[str, str], file: str, line: int) -> Layer:
         cell = cells.get(time, "0")
         if not _DECIMAL.match(cell):
             raise refuse(time, "not a time", "milliseconds, 0 or more, as 1.5")
-        durations.append(round(float(cell) * _NS_PER_MS))
+        duration = round(float(cell) * _NS_PER_MS)
+        if duration > _MOST_NS:
+            raise refuse(time, "out of range", f"at most {_MOST_NS // _NS_PER_MS} milliseconds (60min)")
+        durations.append(duration)
     return Layer(cells["layer"], (size // unit,), 0, *durations)

@@ -30,6 +30,12 @@ def _mistakes_in_job(job: ServedJob) -> Iterator[Mistake]:
     ranks = [member.rank for member in job.members]
     if ranks != list(range(len(ranks))):
         yield Mistake("members", str(ranks), f"in rank order, 0 .. {len(ranks) - 1}")
+    if not 1 <= job.job < 1 << 16:
+        yield Mistake("job", str(job.job), "1 .. 65535")
+    addresses = [member.ip for member in job.members]
+    for index, address in enumerate(addresses):
+        if address in addresses[:index]:
+            yield Mistake(f"members[{index}].ip", ".".join(map(str, address)), "an address of its own")
     yield from mistakes_in_arithmetic(job.arithmetic, DTYPES)
     yield from mistakes_in_packets(job.elements, job.window, MAX_GRID_ELEMENTS if job.kind == "grid" else MAX_ELEMENTS)
     if not 1 <= job.memory <= MAX_INDICES:

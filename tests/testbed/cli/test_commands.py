@@ -199,6 +199,13 @@ def test_validate_says_what_a_scenario_means(capsys):
     ]
 
 
+def test_validate_names_the_file_of_a_model(capsys, tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("layer,elements\na,1000\n", encoding="utf-8")
+    assert main(["validate", "jobs-8", "--set", f"jobs[0].model={path}"]) == 0
+    assert f" x {path} / 1000, " in capsys.readouterr().out
+
+
 def test_validate_resolved_is_a_scenario_file(capsys):
     assert main(["validate", "rack-lossy", "--resolved", "--set", "topology.hosts=6"]) == 0
     text = capsys.readouterr().out

@@ -65,6 +65,10 @@ def test_the_files_of_the_documentation_fit_each_other(tmp_path: Path) -> None:
     [
         ({"elements": 255}, "elements: cannot be; found 255; allowed: an even number, 2 .. 256"),
         ({"window": 0}, "window: cannot be; found 0; allowed: 1 .. 65536 packets"),
+        ({"rto_ns": 999}, "rto_ns: cannot be; found 999; allowed: 1000 or more"),
+        ({"name": ""}, "name: is empty; found ''; allowed: a name"),
+        ({"collective": {"kind": "atp", "job": 0, "rank": 0, "size": 2}}, "collective.job: cannot be; found 0; allowed: 1 .. 65535"),
+        ({"collective": {"kind": "foo"}}, "collective.kind: unknown value; found 'foo'; allowed: netreduce, switchml, atp, esa, "),
         ({"memory": 0}, "memory: cannot be; found 0; allowed: 1 .. 65536 aggregators"),
         ({"priority": "first"}, "priority: unknown value; found 'first'; allowed: "),
         ({"windows": 1}, "windows: unknown key; allowed: name, collective, workload, envelope"),
@@ -82,12 +86,80 @@ def test_mistakes_in_a_workers_file(tmp_path: Path, change: dict[str, Any], text
     assert told.startswith(text)
 
 
+def test_every_mistake_has_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "h1.json"
+    data = plain(plan_of("atp").workers[0]) | {"window": 0, "elements": 3}
+    path.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    elements, window = (lines.index(f' "{key}": {data[key]},') + 1 for key in ("elements", "window"))
+    with pytest.raises(ScenarioError) as caught:
+        read_worker_config(path)
+    assert str(caught.value).splitlines() == [
+        f"{path}:{elements}: elements: cannot be; found 3; allowed: an even number, 2 .. 256",
+        f"{path}:{window}: window: cannot be; found 0; allowed: 1 .. 65536 packets",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"slots": 65}, "jobs[0]: switch s1: job 1: slot indices; found 0 .. 64; allowed: 1 or more, within 0 .. 63"),
+        ({"window": 0}, "jobs[0]: switch s1: job 1: window; found 0; allowed: 1 .. 65536 packets"),
+        ({"window": 65537}, "jobs[0]: switch s1: job 1: window; found 65537; allowed: 1 .. 65536 packets"),
+        ({"job": 0}, "jobs[0]: switch s1: job 0: job id; found 0; allowed: 1 .. 65535"),
+    ],
+)
+def test_mistakes_in_a_switchs_file_are_told_before_it_needs_anything(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: dict[str, Any],
+    text: str,
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    (switch,) = make_plan(load_scenario("atp", ["topology.hosts=3", "switch.memory=64"], 1)).switches
+    data = plain(switch)
+    del data["program"], data["ports"]
+    data["jobs"][0] |= change
+    path = tmp_path / "s1.json"
+    path.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert main(["switch", "--program", "atp", "--port=p0", "--port=p1", "--port=p2", "--config", str(path)]) == 64
+    line = lines.index(' "jobs": [') + 2
+    assert capsys.readouterr().err == f"tb: {path}:{line}: {text}\n"
+
+
+@pytest.mark.parametrize("name", ["atp", "switchml", "grid", "rack"])
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"elements": 0}, "workload.elements: cannot be; found 0; allowed: 1 .. 1073741824"),
+        ({"elements": (1 << 30) + 1}, "workload.elements: cannot be; found 1073741825; allowed: 1 .. 1073741824"),
+        ({"iterations": 0}, "workload.iterations: cannot be; found 0; allowed: 1 .. 1000000"),
+        ({"iterations": 10**6 + 1}, "workload.iterations: cannot be; found 1000001; allowed: 1 .. 1000000"),
+    ],
+)
+def test_mistakes_in_the_workload_of_any_worker(tmp_path: Path, name: str, change: dict[str, Any], text: str) -> None:
+    data = plain(make_plan(load_scenario(name, [], 1)).workers[0])
+    data["workload"] |= change
+    path = tmp_path / "h1.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        read_worker_config(path)
+    assert str(caught.value).partition(": ")[2] == text
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
         ({"kind": "switchml"}, "jobs[0].kind: cannot be; found switchml; allowed: atp, esa, grid"),
         ({"members": []}, "jobs[0].members: cannot be; found 0; allowed: 1 .. 32 workers, the width of the bitmap"),
         ({"window": 0}, "jobs[0].window: cannot be; found 0; allowed: 1 .. 65536 packets"),
+        ({"job": 0}, "jobs[0].job: cannot be; found 0; allowed: 1 .. 65535"),
+        (
+            {"members": [{"rank": rank, "mac": "02:00:00:00:00:01", "ip": "10.0.0.1"} for rank in range(2)]},
+            "jobs[0].members[1].ip: cannot be; found 10.0.0.1; allowed: an address of its own",
+        ),
     ],
 )
 def test_mistakes_in_a_servers_file(tmp_path: Path, change: dict[str, Any], text: str) -> None:
@@ -98,7 +170,7 @@ def test_mistakes_in_a_servers_file(tmp_path: Path, change: dict[str, Any], text
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(ScenarioError) as caught:
         read_server_config(path)
-    assert str(caught.value) == f"{path}: {text}"
+    assert str(caught.value) == f"{path}:1: {text}"
 
 
 def test_two_jobs_of_a_server_have_two_ids(tmp_path: Path) -> None:
@@ -106,7 +178,7 @@ def test_two_jobs_of_a_server_have_two_ids(tmp_path: Path) -> None:
     path = write(tmp_path / "h3.json", dataclasses.replace(server, jobs=server.jobs * 2))
     with pytest.raises(ScenarioError) as caught:
         read_server_config(path)
-    assert str(caught.value) == f"{path}: jobs[1].job: cannot be; found 1; allowed: an id of its own"
+    assert str(caught.value) == f"{path}:1: jobs[1].job: cannot be; found 1; allowed: an id of its own"
 
 
 def test_no_rdma_device_talks_in_datagrams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,6 +98,17 @@ def test_interruption_exits_130(monkeypatch, capsys, as_root):
     assert capsys.readouterr().err == "tb: interrupted\n"
 
 
+def test_too_little_memory_is_a_matter_of_the_machine(monkeypatch, capsys, as_root, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    _run_raises(monkeypatch, MemoryError("Unable to allocate 4.00 GiB"))
+    assert main(["run", "rack"]) == 3
+    assert capsys.readouterr().err == (
+        "tb: this machine lacks enough memory for tb run (Unable to allocate 4.00 GiB); smaller sizes need less: size, "
+        "scale, workload.elements, number of jobs\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), InternalError("a slot went missing")])
 def test_an_unexpected_error_exits_70_and_can_be_repeated(error, monkeypatch, capsys, tmp_path, as_root):
     monkeypatch.chdir(tmp_path)

@@ -63,6 +63,10 @@ def test_the_text_is_as_agreed(name, monkeypatch):
             ),
         ),
         ("a b=1", "--set: not a key; found 'a b'; allowed: key=value, as transport.verb=send or faults[0].rate=2%"),
+        (
+            "switch.program=/no/such.py:A",
+            "--set: switch.program: no such program file; found '/no/such.py'; allowed: a .py file",
+        ),
         ("seed=&x 1", "--set:1: anchors are not allowed; found &x; write the value out"),
     ],
 )

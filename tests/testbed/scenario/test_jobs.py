@@ -6,8 +6,9 @@ import pytest
 
 from testbed.plan import make_plan
 from testbed.scenario import Scenario, dump_scenario, load_scenario, parse_scenario
+from testbed.scenario.yamlfile import MAX_BYTES
 from workloads.errors import ScenarioError
-from workloads.models import create_model, scaled_layers
+from workloads.models import MOST_LAYERS, create_model, scaled_layers
 
 HEAD = """name: several
 topology: {kind: rack, hosts: 8, link: {rate: 20Mbps}, links: {h4-s1: {rate: 10Mbps}}}
@@ -68,11 +69,12 @@ def test_written_out_it_loads_back(tmp_path):
 
 
 def test_what_all_have_is_not_taken_over_again_when_it_loads_back():
-    base = "job: {collective: switchml, scale: 500, arrival: 5ms, size: 8kB, window_packets: 3}\n"
+    base = "job: {collective: switchml, scale: 500, arrival: 5ms, window_packets: 3}\n"
     scenario = parse(
-        "  - {workers: 2}\n  - {workers: 2, arrival: 0ms, scale: 1000, size: 4kB, window_packets: 64}\n", base
+        "  - {workers: 2, model: vgg16}\n  - {workers: 2, arrival: 0ms, size: 4kB, window_packets: 64}\n  - {workers: 2}\n",
+        base,
     )
-    assert [(job.scale, job.arrival_ns) for job in scenario.jobs] == [(500, 5_000_000), (1000, 0)]
+    assert [(job.scale, job.arrival_ns) for job in scenario.jobs] == [(500, 5_000_000), (1000, 0), (500, 5_000_000)]
     assert parse_scenario(dump_scenario(scenario), "again.yaml") == scenario
 
 
@@ -118,3 +120,22 @@ def test_built_in_jobs_run_with_the_other_programs(name: str, program: str) -> N
     scenario = load_scenario(name, [f"switch.program={program}", f"job.collective={program}"])
     assert {job.server for job in scenario.jobs} == {scenario.topology.hosts[-1].name}
     assert scenario.topology.hosts[-1] not in scenario.ranks
+
+
+def test_layers_of_all_jobs_fit_in_a_scenario_file(tmp_path):
+    """The longest names and times, in the characters that take most room."""
+    rows = [f"{number:04d}{'😀' * 15},4294967296,3599999.999999,3599999.999999\n" for number in range(MOST_LAYERS)]
+    head = "layer,elements,forward_ms,backward_ms\n"
+    (tmp_path / "most.csv").write_text(head + "".join(rows))
+    (tmp_path / "one.csv").write_text(head + rows[0])
+    most = "  - {workers: 2, model: most.csv, scale: 1000000}\n"
+    scenario = parse(f"{most}  - {{workers: 2, model: vgg16}}\n", folder=str(tmp_path))
+    text = dump_scenario(scenario)
+    assert len(text.encode()) < MAX_BYTES * 6 // 10
+    assert parse_scenario(text, "again.yaml").jobs[0].model.layers == scenario.jobs[0].model.layers
+    with pytest.raises(ScenarioError) as caught:
+        parse(f"{most}  - {{workers: 2, model: one.csv}}\n", folder=str(tmp_path))
+    assert str(caught.value) == (
+        "several.yaml:7: jobs[1].model: too many layers to write out; found 2049 in the jobs so far; allowed: at most "
+        "2048 in all, built-in models not counted"
+    )

@@ -32,10 +32,9 @@ topology:
     h2-s1: {rate: 50Mbps}
     h3-s1: {ecn_threshold: none}
     h4-s1: {ecn_threshold: 20}
-switch: {program: netreduce, release: asap, gate: epsn, memory: 99,
-         knobs: {preempt: false, age: minus1, free: ack, ps_copy: false, reminder: false, reclaim: false}}
+switch: {program: netreduce, release: asap, gate: epsn, memory: 99}
 transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9, ack_every: 4,
-            start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms, aimd: false, congestion_control: dcqcn,
+            start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms, congestion_control: dcqcn,
             dcqcn: {time_scale: 40, gain: 0.01, recovery_steps: 3, alpha_timer: 1ms, increase_timer: 2ms,
                     byte_counter: 3MB, cnp_interval: 4ms, cut_period: 5ms, additive_increase: 6Mbps,
                     hyper_increase: 7Mbps, min_rate: 8Mbps, burst: 9us}}
@@ -78,10 +77,10 @@ def test_every_key_arrives_where_it_belongs():
     assert thresholds == [65, None, 20]
     assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
     assert dataclasses.astuple(scenario.switch) == (
-        "netreduce", "asap", "epsn", "soft", 99, (False, "minus1", "ack", False, False, False)
+        "netreduce", "asap", "epsn", "soft", 99, (True, "none", "early", True, True, True)
     )  # fmt: skip
     assert dataclasses.astuple(transport) == (
-        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "udp", 1, False, "dcqcn",
+        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "udp", 1, True, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert dataclasses.astuple(job)[:17] == (
@@ -103,6 +102,20 @@ def test_the_framing_of_switchml_arrives():
     scenario = parse_scenario(text, "uc.yaml")
     assert (scenario.transport.framing, scenario.transport.uc_packets) == ("uc", 3)
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
+
+
+def test_what_only_aggregation_in_slots_knows_arrives():
+    knobs = "{preempt: false, age: minus1, free: ack, ps_copy: false, reminder: false, reclaim: false}"
+    text = f"{_MINIMAL}switch: {{program: esa, knobs: {knobs}}}\ntransport: {{aimd: false}}\njob: {{collective: esa}}\n"
+    scenario = parse_scenario(text, "esa.yaml")
+    assert dataclasses.astuple(scenario.switch.knobs) == (False, "minus1", "ack", False, False, False)
+    assert not scenario.transport.aimd
+    assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
+
+
+def test_a_server_that_nobody_programs_may_be_told_not_to_remind():
+    text = f"{_MINIMAL}switch: {{program: forward, knobs: {{reminder: false}}}}\njob: {{collective: esa}}\n"
+    assert not parse_scenario(text, "esa.yaml").switch.knobs.reminder
 
 
 def test_words_for_opcodes():
@@ -172,7 +185,10 @@ def test_an_override_makes_the_section_that_it_needs():
     assert (scenario.job.straggle_rank, scenario.job.straggle_ns) == (1, 5_000_000)
 
 
-def test_code_may_only_be_named_on_the_command_line():
+def test_code_may_only_be_named_on_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my").mkdir()
+    (tmp_path / "my" / "own.py").write_text("class Sum: pass\n")
     scenario = parse_scenario(_MINIMAL, "x.yaml", ["switch.program=my/own.py:Sum"])
     assert scenario.switch.program == "my/own.py:Sum"
     with pytest.raises(ScenarioError, match="cannot name code to run"):

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from testbed.scenario import dump_scenario, load_scenario
 from testbed.scenario.own_program import PROGRAM_KEY, program_words, with_stock_program
 from workloads.errors import ScenarioError
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def own_file(program: str) -> str:
+    path = Path(program.rpartition(":")[0])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("class C: ...\n", encoding="utf-8")
+    return f"{PROGRAM_KEY}={program}"
 
 
 @pytest.mark.parametrize(
@@ -19,8 +33,8 @@ from workloads.errors import ScenarioError
         ("grid", "grid"),
     ],
 )
-def test_a_file_holds_the_program_of_ours_that_serves(name: str, program: str, tmp_path: object) -> None:
-    own = load_scenario(name, ["switch.program=a/b.py:C"])
+def test_a_file_holds_the_program_of_ours_that_serves(name: str, program: str, tmp_path: Path) -> None:
+    own = load_scenario(name, [own_file("a/b.py:C")])
     path = f"{tmp_path}/s.yaml"
     with open(path, "w", encoding="utf-8") as file:
         file.write(dump_scenario(with_stock_program(own)))
@@ -36,13 +50,14 @@ def test_a_program_of_ours_stays() -> None:
 
 @pytest.mark.parametrize("program", ["a/b.py:C", "~/b.py:C", "[a].py:C", "'a.py:C", "#a.py:C", "*a.py:C", 'q"\\.py:C'])
 def test_the_words_name_it_whatever_yaml_makes_of_a_path(program: str) -> None:
+    own_file(program)
     option, override = program_words(program)
     assert option == "--set"
     assert load_scenario("rack", [override]).switch.program == program
 
 
-def test_a_file_cannot_name_code(tmp_path: object) -> None:
-    own = load_scenario("rack", ["switch.program=a/b.py:C"])
+def test_a_file_cannot_name_code(tmp_path: Path) -> None:
+    own = load_scenario("rack", [own_file("a/b.py:C")])
     path = f"{tmp_path}/s.yaml"
     with open(path, "w", encoding="utf-8") as file:
         file.write(dump_scenario(own))

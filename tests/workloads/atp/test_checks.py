@@ -27,3 +27,13 @@ def test_fixed_scale(scale: float, dtype: str, expected: list[str]) -> None:
     share = replace(config.collective, arithmetic=ArithmeticSpec("sum", dtype))
     wrong = replace(config, collective=share, fixed_scale=scale)
     assert [f"{each.key}: {each.found}; {each.allowed}" for each in mistakes_in_worker(wrong)] == expected
+
+
+@pytest.mark.parametrize(
+    ("x0", "bad"), [(None, False), (1e-12, False), (1e6, False), (1e-13, True), (1.1e6, True), (0.0, True)]
+)
+def test_where_the_scale_of_priorities_begins(x0: float | None, bad: bool) -> None:
+    config = make_plan(load_scenario("atp", [], 1)).workers[0]
+    assert isinstance(config, AtpConfig)
+    found = [f"{each.key}: {each.allowed}" for each in mistakes_in_worker(replace(config, priority_x0=x0))]
+    assert found == (["priority_x0: 1e-12 .. 1e+06"] if bad else [])

@@ -9,7 +9,16 @@ import pytest
 from testbed.scenario.names import PRIORITIES as NAMED
 from workloads.atp.config import AtpConfig
 from workloads.atp.pressure import Pressure
-from workloads.atp.priority import PRIORITIES, Outlook, PriorityRule, priority_of, quantise, register_priority
+from workloads.atp.priority import (
+    LEAST_X0,
+    MOST_X0,
+    PRIORITIES,
+    Outlook,
+    PriorityRule,
+    priority_of,
+    quantise,
+    register_priority,
+)
 from workloads.config import ComputeConfig, JobShare, LayerConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients import create_source
@@ -24,6 +33,15 @@ def test_the_scale_has_sixteen_steps_per_doubling() -> None:
     assert [quantise(x, 1.0) for x in (0, 1, 3, 7, 15)] == [0, 16, 32, 48, 64]
     assert quantise(0.5, 0.5) == 16
     assert quantise(1e12, 1.0) == 255
+
+
+@pytest.mark.parametrize("x0", [5e-324, LEAST_X0, MOST_X0])
+@pytest.mark.parametrize("name", PRIORITIES)
+def test_no_x0_is_too_small_or_too_large(name: str, x0: float) -> None:
+    """An hour of communication beside 1 ns of computing, and the other way round; nothing left, and exabytes."""
+    for long, short, left in ((3_600_000_000_000, 0, 0), (1, 3_600_000_000_000, 1 << 60)):
+        extreme = Outlook(0, 4096, long, short, left, left)
+        assert 0 <= priority_of(name, x0)(extreme) <= 255
 
 
 @pytest.mark.parametrize(

@@ -278,7 +278,7 @@ def test_two_levels_are_told_in_the_header() -> None:
         ),
         (
             {"collective": JobShare("atp", 1 << 16, 0, 3)},
-            "collective.job: worker h1: cannot be; found 65536; allowed: 0 .. 65535",
+            "collective.job: worker h1: cannot be; found 65536; allowed: 1 .. 65535",
         ),
         ({"collective": JobShare("ring", 9, 0, 3)}, "found ring; allowed: atp, esa"),
         ({"elements": 7}, "elements: worker h1: cannot be; found 7; allowed: an even number, 2 .. 256"),

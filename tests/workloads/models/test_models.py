@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from workloads.models import Layer, Model, create_model, layer_times, model_names, scaled_layers, single_layer
+from workloads.models import Layer, Model, create_model, layer_times, layers, model_names, scaled_layers, single_layer
 
 _ORACLE_NAMES = {"gpt2": "gpt2-small"}
 PUBLISHED = {
@@ -63,3 +63,11 @@ def test_time_is_shared_by_measured_times_else_work_else_size():
 def test_no_nanosecond_is_lost():
     times = layer_times(create_model("resnet50"), 1_000_003, 2_000_001)
     assert [sum(column) for column in zip(*times, strict=True)] == [1_000_003, 2_000_001]
+
+
+def test_sharing_time_adds_weights_up_once(monkeypatch):
+    summed = []
+    monkeypatch.setattr(layers, "sum", lambda weights: summed.append(1) or sum(weights), raising=False)
+    many = Model("m", tuple(Layer(str(number), (number + 1,)) for number in range(100)))
+    assert sum(forward for forward, _ in layer_times(many, 1000, 10)) == 1000
+    assert len(summed) < 3 * len(many.layers)

@@ -3,7 +3,7 @@
 import pytest
 
 from workloads.errors import ScenarioError
-from workloads.models import Layer, parse_model
+from workloads.models import MOST_LAYERS, Layer, parse_model
 
 
 def test_a_layer_per_line():
@@ -31,6 +31,12 @@ BAD = {
     HEAD + ",1,2,3\n": "m.csv:2: layer: a layer without a name",
     HEAD + "a,1,-2,3\n": "m.csv:2: forward_ms: not a time; found '-2'; allowed: milliseconds, 0 or more, as 1.5",
     HEAD + "a,1,2,nan\n": "m.csv:2: backward_ms: not a time; found 'nan'",
+    HEAD + "a,1,3600000.000001,3\n": "m.csv:2: forward_ms: out of range; found '3600000.000001'; "
+    "allowed: at most 3600000 milliseconds (60min)",
+    HEAD + "a,1,3600000,999999999.999999\n": "m.csv:2: backward_ms: out of range; found '999999999.999999'",
+    HEAD + "a" * 65 + ",1,2,3\n": f"m.csv:2: layer: not a name of a layer; found '{'a' * 65}'; "
+    "allowed: printable text of at most 64 bytes",
+    HEAD + "a\a,1,2,3\n": "m.csv:2: layer: not a name of a layer; found 'a\\x07'",
     HEAD + "a,1,2,3\na,1,2,3\n": "m.csv:3: layer: two layers of one name; found 'a' again, first in line 2",
     HEAD + 'a,"1,2,3\n': "m.csv:2: not CSV: unexpected end of data",
     "layer,bytes\na,6\n": "m.csv:2: bytes: not a whole number of elements; found '6'; allowed: a multiple of 4",
@@ -42,3 +48,11 @@ def test_the_line_of_what_is_wrong(text, message):
     with pytest.raises(ScenarioError) as caught:
         parse_model(text, "m.csv")
     assert str(caught.value).startswith(message)
+
+
+def test_as_many_layers_as_a_scenario_file_can_hold():
+    rows = [f"layer{number},1,2,3\n" for number in range(MOST_LAYERS + 1)]
+    assert len(parse_model(HEAD + "".join(rows[:-1]), "m.csv").layers) == MOST_LAYERS
+    with pytest.raises(ScenarioError) as caught:
+        parse_model(HEAD + "".join(rows), "m.csv")
+    assert str(caught.value) == f"m.csv:{MOST_LAYERS + 2}: too many layers; allowed: at most {MOST_LAYERS} rows"
