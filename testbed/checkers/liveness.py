@@ -73,7 +73,9 @@ def _failure(record: Record, context: CheckContext) -> str:
         names = ", ".join(record["unfinished"])
         limit = f"the time limit of {record['limit_ns'] / 1e9:g} s"
         if record["t"] < record["limit_ns"]:  # virtual time need not be waited out
-            return f"from {record['t'] / 1e9:.3f} s on nothing could happen before {limit}, unfinished: {names}"
+            return (
+                f"{limit} was reached, and nothing more happened after {record['t'] / 1e9:.3f} s; unfinished: {names}"
+            )
         return f"{at} {limit} was reached, unfinished: {names}"
     if record["event"] == "QpFailed":
         explained = _EXPLAINED.get(record["status"], "")

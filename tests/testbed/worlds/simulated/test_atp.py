@@ -114,7 +114,8 @@ def test_a_server_that_stays_away_ends_the_job_by_its_time_limit() -> None:
     context = judged("atp", [*SMALL, "faults=[{kind: kill, name: crash, node: h5, from: 5ms}]", "time_limit=2s"])
     (liveness,) = [found for found in run_checks(context).results if found.name == "liveness"]
     assert liveness.verdict is Verdict.FAIL
-    assert "the time limit of 2 s was reached, unfinished: h1, h2, h3, h4" in liveness.detail
+    assert "the time limit of 2 s was reached, and nothing more happened after 1." in liveness.detail
+    assert "; unfinished: h1, h2, h3, h4" in liveness.detail
     assert "a switch or the server never summed it" in str(liveness.evidence)
 
 
