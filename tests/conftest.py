@@ -1,8 +1,10 @@
-"""Shared fixtures: where oracle data is, and what this machine can do."""
+"""Shared fixtures: where oracle data is, and what this machine can do, and that signals arrive."""
 
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,13 @@ def oracles() -> Path:
     if not folder.is_dir():
         pytest.skip("the oracle folder is absent (set INA_ORACLES)")
     return folder
+
+
+@pytest.fixture
+def heeded_signals() -> Iterator[None]:
+    """Whoever started the tests in the background had SIGINT and SIGHUP ignored, and that is inherited."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -78,15 +78,11 @@ def test_kill_9_loses_nothing_that_was_done(tmp_path):
     assert {chunk["count"] for chunk in done} == {CHUNK}
 
 
+@pytest.mark.usefixtures("heeded_signals")
 def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
     out = tmp_path / "h"
     words = [sys.executable, "-m", "testbed", "hunt", "--schedules", "100000", "--out", str(out)]
-    # Whoever started the tests in the background had SIGINT ignored, and that is inherited.
-    heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        process = subprocess.Popen(words, cwd=TOP, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    finally:
-        signal.signal(signal.SIGINT, heeded)
+    process = subprocess.Popen(words, cwd=TOP, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while not (out / "chunks.jsonl").exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)

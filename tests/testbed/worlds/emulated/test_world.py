@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -304,16 +304,6 @@ def test_a_rate_changes_for_its_window(run: Run, monkeypatch: pytest.MonkeyPatch
         "down",
     ]
     assert len(run.told("FaultHealed", fault="rate-1", target="h1-s1")) == 2
-
-
-@pytest.fixture
-def heeded_signals() -> Iterator[None]:
-    """Whoever started the tests in the background had SIGINT and SIGHUP ignored, and that is inherited."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("heeded_signals")
