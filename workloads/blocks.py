@@ -50,8 +50,8 @@ class BlockReplayed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Collided(Event):
-    """A switch passed a packet on towards the server because its slot serves another block."""
+class _Met(Event):
+    """A packet, and the slot of another block."""
 
     job: int
     block: int
@@ -63,15 +63,13 @@ class Collided(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class SlotMixed(Event):
-    """A contribution entered a slot that another block has: that sum is wrong, and so is the program."""
+class Collided(_Met):
+    """A switch passed a packet on towards the server because its slot serves another block."""
 
-    job: int
-    block: int
-    rank: int
-    slot: int
-    owner_job: int
-    owner_block: int
+
+@dataclass(frozen=True, slots=True)
+class SlotMixed(_Met):
+    """A contribution entered a slot that another block has: that sum is wrong, and so is the program."""
 
 
 @dataclass(frozen=True, slots=True)
