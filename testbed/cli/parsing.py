@@ -43,7 +43,13 @@ def add_global_options(parser: argparse.ArgumentParser, *, top: bool) -> None:
     default: Any = 0 if top else argparse.SUPPRESS
     flag: Any = False if top else argparse.SUPPRESS
     group = parser.add_argument_group("everywhere")
-    group.add_argument("-q", "--quiet", action="store_true", default=flag, help="errors only, and what --json prints; the exit code is the result")
+    group.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        default=flag,
+        help="errors only, and what --json prints; the exit code is the result",
+    )
     group.add_argument("-v", "--verbose", action="count", default=default, help="more; twice: everything")
     group.add_argument("--no-color", action="store_true", default=flag, help="plain text (as NO_COLOR does)")
 
