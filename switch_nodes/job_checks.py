@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig
 from workloads.errors import ScenarioError
+from workloads.mistakes import MAX_WORKERS
 from workloads.wire.aggregation import MAX_ELEMENTS
 
-__all__ = ["MAX_WORKERS", "check_job", "job_refused"]
-
-MAX_WORKERS = 32
-"""width of a bitmap"""
+__all__ = ["check_job", "job_refused"]
 
 
 def job_refused(switch: SwitchConfig, job: JobConfig, problem: str, found: object, allowed: str) -> ScenarioError:

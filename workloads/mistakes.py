@@ -47,11 +47,10 @@ class Mistake:
         return Mistake(f"{place}.{self.key}", self.found, self.allowed)
 
 
-def refuse(mistakes: Iterable[Mistake], *, owner: str = "", file: str | None = None) -> None:
+def refuse(mistakes: Iterable[Mistake], *, owner: str) -> None:
     """Raises ScenarioError for the first one."""
     for mistake in mistakes:
-        problem = f"{owner}: cannot be" if owner else "cannot be"
-        raise ScenarioError(problem, file=file, key=mistake.key, found=mistake.found, allowed=mistake.allowed)
+        raise ScenarioError(f"{owner}: cannot be", key=mistake.key, found=mistake.found, allowed=mistake.allowed)
 
 
 def mistakes_in_share(

@@ -6,12 +6,11 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import AggregatorKnobs, JobConfig
 from workloads.errors import ScenarioError
+from workloads.mistakes import MAX_INDICES
 
-__all__ = ["AGES", "FREES", "MAX_SLOTS", "check_aggregator_jobs", "check_knobs"]
+__all__ = ["AGES", "FREES", "check_aggregator_jobs", "check_knobs"]
 
 AGES, FREES = ("none", "minus1", "shift1"), ("early", "ack")
-MAX_SLOTS = 1 << 16
-"""the width of the index in a packet"""
 _DTYPES = ("float32", "int32", "int32sat")
 
 
@@ -25,17 +24,17 @@ def check_knobs(name: str, knobs: AggregatorKnobs) -> None:
 
 def check_aggregator_jobs(switch: SwitchConfig) -> None:
     """Raises ScenarioError for jobs that cannot be served. They may share their slots."""
-    if switch.jobs and not 1 <= switch.memory <= MAX_SLOTS:
+    if switch.jobs and not 1 <= switch.memory <= MAX_INDICES:
         problem = f"switch {switch.name}: values of memory"
-        raise ScenarioError(problem, found=str(switch.memory), allowed=f"1 .. {MAX_SLOTS}, one for each slot index")
+        raise ScenarioError(problem, found=str(switch.memory), allowed=f"1 .. {MAX_INDICES}, one for each slot index")
     for number, config in enumerate(switch.jobs):
         check_job(switch, number, _DTYPES)
         last = config.first_slot + config.slots - 1
         if config.slots < 1 or config.first_slot < 0 or last >= switch.memory:
             found, allowed = f"{config.first_slot} .. {last}", f"1 or more, within 0 .. {switch.memory - 1}"
             raise job_refused(switch, config, "slot indices", found, allowed)
-        if not 1 <= config.window <= MAX_SLOTS:
-            raise job_refused(switch, config, "window", config.window, f"1 .. {MAX_SLOTS} packets")
+        if not 1 <= config.window <= MAX_INDICES:
+            raise job_refused(switch, config, "window", config.window, f"1 .. {MAX_INDICES} packets")
         _check_server(switch, config)
         if config.levels is not None:
             _check_levels(switch, config)

@@ -65,8 +65,11 @@ def parse_node_config(text: str, file: str, cls: type[_T], preset: Mapping[str, 
 
 def refuse_mistakes(path: Path, mistakes: Iterable[Mistake]) -> None:
     """Raises ScenarioError for all of them, each with its line in the file."""
+    found = list(mistakes)
+    if not found:
+        return
     problems = _problems(path)
-    for mistake in mistakes:
+    for mistake in found:
         problems.add(_key_path(mistake.key), "cannot be", found=mistake.found, allowed=mistake.allowed)
     problems.raise_if_any()
 

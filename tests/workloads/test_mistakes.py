@@ -13,14 +13,11 @@ def told(mistake: Mistake) -> str:
     return f"{mistake.key}: {mistake.found}; {mistake.allowed}"
 
 
-def test_the_first_mistake_is_told_with_its_place() -> None:
+def test_the_first_mistake_is_told_with_its_owner() -> None:
     mistakes = [Mistake("window", "0", "1"), Mistake("memory", "0", "1")]
     with pytest.raises(ScenarioError) as caught:
         refuse(mistakes, owner="worker h1")
     assert str(caught.value) == "scenario: window: worker h1: cannot be; found 0; allowed: 1"
-    with pytest.raises(ScenarioError) as caught:
-        refuse(mistakes, file="h1.yaml")
-    assert str(caught.value) == "h1.yaml: window: cannot be; found 0; allowed: 1"
     refuse([], owner="worker h1")
 
 

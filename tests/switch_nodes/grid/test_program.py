@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import LoadSampled, PlanInstalled, SwitchStatistics
 from switch_nodes.grid.layout import GridOrders
+from switch_nodes.grid.packets import Arrival
 from switch_nodes.grid.program import GridProgram
+from switch_nodes.grid.tables import SlotEvent
 from testbed.checkers.reference_quantised import quantised_sum
 from tests.support.atp_star import SERVER_IP, SERVER_MAC, Star
 from tests.support.grid_star import AGGREGATOR_IP, FOREIGN_IP, NODE, GridBench, grid_program, grid_workers, ip
-from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent
+from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotMixed
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted, WorkerFailed
 from workloads.gradients import create_source
@@ -322,3 +324,18 @@ def expected(workers: Sequence[GridConfig], iteration: int) -> str:
     else:
         total = np.sum(np.stack(gradients), axis=0, dtype=np.int32)
     return sha256(total.data.cast("B")).hexdigest()
+
+
+def test_what_is_added_to_another_block_is_told_whatever_the_judge_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = GridProgram._judge
+
+    def blind(self: GridProgram, a: Arrival) -> SlotEvent:
+        event = judge(self, a)
+        return SlotEvent.NEW if event is SlotEvent.OTHER else event
+
+    for now, mixed in ((judge, []), (blind, [(1, 1, 0)])):
+        monkeypatch.setattr(GridProgram, "_judge", now)
+        bench = GridBench(slots=1)
+        bench.send(0, 0)
+        bench.send(1, 1)
+        assert [(event.block, event.rank, event.owner_block) for event in bench.told(SlotMixed)] == mixed

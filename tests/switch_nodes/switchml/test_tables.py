@@ -7,9 +7,10 @@ from pathlib import Path
 
 from switch_nodes.switchml import SwitchMlProgram
 from switch_nodes.switchml.diagrams import slot_diagram
+from switch_nodes.switchml.program import Contribution
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from tests.support.switchml_bench import Bench
-from workloads.blocks import BlockSummed, SlotChanged
+from workloads.blocks import BlockSummed, SlotChanged, SlotMixed
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "switchml.md"
 
@@ -58,3 +59,18 @@ def test_every_drop_has_a_reason_and_a_counter() -> None:
 
 def test_documentation_shows_the_table() -> None:
     assert f"```mermaid\n{slot_diagram()}```\n" in DOCS.read_text(encoding="utf-8")
+
+
+class _BlindToBlocks(SwitchMlProgram):
+    def slot_event(self, c: Contribution) -> SlotEvent:
+        event = super().slot_event(c)
+        return SlotEvent.NEW if event is SlotEvent.MISMATCH else event
+
+
+def test_what_is_added_to_another_block_is_told_whatever_the_judge_says() -> None:
+    for make, mixed in ((SwitchMlProgram, []), (_BlindToBlocks, [(2, 1, 0)])):
+        bench = Bench(make)
+        bench.send(0, 0)
+        bench.send(1, 2 * bench.window)
+        told = [event for event in bench.told(SlotMixed) if isinstance(event, SlotMixed)]
+        assert [(event.block // bench.window, event.rank, event.owner_block) for event in told] == mixed
