@@ -9,10 +9,10 @@ from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, Transport
 from testbed.scenario.problems import KeyPath, Problems
 from testbed.scenario.units import format_duration
+from workloads.mistakes import MAX_WORKERS
 
 __all__ = ["check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]
 
-_MOST_WORKERS = 32
 _LEAST_RTO_NS = 10_000
 _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 _NEVER = "the fault can never strike: "
@@ -20,16 +20,16 @@ _NEVER = "the fault can never strike: "
 
 def check_sizes(problems: Problems, entries: Sequence[tuple[KeyPath, Job]], workers: int) -> None:
     """The bitmap has 32 bits. `workers`: of the one job, where there are no `entries` of `jobs`."""
-    if not entries and workers > _MOST_WORKERS:
-        allowed = f"at most {_MOST_WORKERS} in a job"
+    if not entries and workers > MAX_WORKERS:
+        allowed = f"at most {MAX_WORKERS} in a job"
         problems.add(("job", "collective"), "more workers than bits", found=f"{workers} hosts", allowed=allowed)
     for path, each in entries:
         size, counted = len(each.hosts), (*path, "workers") in problems.places
-        if size > _MOST_WORKERS:
+        if size > MAX_WORKERS:
             problems.add(
                 (*path, "workers" if counted else "hosts"), "more workers than bits",
                 found=str(size) if counted else f"{size} hosts",
-                allowed=f"2 to {_MOST_WORKERS}" if counted else f"at most {_MOST_WORKERS} in a job",
+                allowed=f"2 to {MAX_WORKERS}" if counted else f"at most {MAX_WORKERS} in a job",
             )  # fmt: skip
 
 
