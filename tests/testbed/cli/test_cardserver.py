@@ -17,6 +17,7 @@ from testbed.cli import main
 from tests.support.cards import card_config, job_trace
 from tests.support.namespace import own_namespace
 from tests.support.netreduce_harness import small_job
+from tests.support.nodes import Node
 
 pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="needs uid 0")]
 PORTS = 3
@@ -30,15 +31,12 @@ class Card:
             space.veth(f"c{port}", f"t{port}")
         self.address = f"unix:{folder / 'card.sock'}"
         interfaces = [word for port in range(PORTS) for word in ("--port", f"c{port}")]
-        command = [sys.executable, "-m", "testbed", "card", "serve", "--listen", self.address, *interfaces, *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self.first = json.loads(self.process.stdout.readline())
+        words = ["card", "serve", "--listen", self.address, *interfaces, *options]
+        self.node = Node(folder, "card", *words)
+        self.first = self.node.await_event("CardServed")
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        events = [json.loads(line) for line in self.process.stdout]
-        assert self.process.wait(10) == 0
-        return events
+        return [json.loads(line) for line in self.node.stop(within_s=10).splitlines()]
 
 
 @pytest.fixture
@@ -82,9 +80,7 @@ def test_a_client_killed_while_it_loads_leaves_a_card_that_the_next_one_recovers
         try:
             command = [sys.executable, "-m", "testbed", "card", "program", "--card", card.address, str(large)]
             client = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-            began = next(
-                event for line in card.process.stdout if (event := json.loads(line)).get("command") == "load_begin"
-            )
+            began = card.node.await_event("CardCommanded", command="load_begin")
             client.kill()
             assert client.wait(10) == -signal.SIGKILL
             assert began["failure"] == "none"

@@ -7,8 +7,6 @@ import dataclasses
 import hashlib
 import json
 import re
-import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ from testbed.cli.datagramnode import read_server_config, read_worker_config
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
 from tests.support.namespace import own_namespace
-from tests.testbed.cli.test_nodes_for_real import ROOT, events, plain, start
+from tests.support.nodes import ROOT, Node, events, plain
 from workloads.errors import ScenarioError
 
 
@@ -234,47 +232,31 @@ def test_workers_a_server_and_a_switch_reduce_a_job(tmp_path: Path, name: str) -
     config = plain(switch)
     del config["program"], config["ports"]
     (tmp_path / "s1.json").write_text(json.dumps(config), encoding="utf-8")
-    nodes: list[subprocess.Popen[str]] = []
+    ports = [word for number in range(len(hosts)) for word in ("--port", f"port{number}")]
+    words = ["switch", "--program", switch.program, *ports, "--config", str(tmp_path / "s1.json")]
+    nodes: list[Node] = []
     with own_namespace() as namespace:
         for number in range(len(hosts)):
             namespace.veth(f"host{number}", f"port{number}")
         try:
-            ports = [word for number in range(len(hosts)) for word in ("--port", f"port{number}")]
-            nodes.append(start("switch", "--program", switch.program, *ports, "--config", str(tmp_path / "s1.json")))
-            await_event(nodes[0], "SwitchStarted")
-            for number, host in enumerate(hosts):
-                path = write(tmp_path / f"{host.name}.json", host)
-                if number < len(plan.workers):
-                    continue
-                nodes.append(start("server", "--config", str(path), "--port", f"host{number}"))
-                assert await_event(nodes[-1], "ServerStarted")["jobs"] == [1]
-            workers = [
-                start("worker", "--config", str(tmp_path / f"{w.name}.json"), "--port", f"host{n}", "--linger", "500ms")
-                for n, w in enumerate(plan.workers)
-            ]
-            nodes += workers
-            told = [worker.communicate(timeout=400) for worker in workers]
-            assert [worker.returncode for worker in workers] == [0] * len(workers), told
-            for node in nodes[: -len(workers)]:
-                node.send_signal(signal.SIGTERM)
-            ends = [node.communicate(timeout=200) for node in nodes[: -len(workers)]]
-            assert [node.returncode for node in nodes] == [0] * len(nodes), ends
+            nodes.append(Node(tmp_path, "s1", *words))
+            nodes[0].await_event("SwitchStarted")
+            for number, server in enumerate(plan.servers, len(plan.workers)):
+                path = write(tmp_path / f"{server.name}.json", server)
+                nodes.append(Node(tmp_path, server.name, "server", "--config", str(path), "--port", f"host{number}"))
+                assert nodes[-1].await_event("ServerStarted")["jobs"] == [1]
+            for number, worker in enumerate(plan.workers):
+                words = ["--config", str(write(tmp_path / f"{worker.name}.json", worker)), "--port", f"host{number}"]
+                nodes.append(Node(tmp_path, worker.name, "worker", *words, "--linger", "500ms"))
+            told = [node.ended(within_s=100) for node in nodes[-len(plan.workers) :]]
+            ends = [node.stop() for node in nodes[: -len(plan.workers)]]
         finally:
             for node in nodes:
                 node.kill()
     wanted = [[hashlib.sha256(result.tobytes()).hexdigest() for result in each] for each in expected_results(plan)]
-    for rank, (output, _) in enumerate(told):
+    for rank, output in enumerate(told):
         digests = {record["iteration"]: record["sha256"] for record in events(output, "CollectiveCompleted")}
         assert digests == {iteration: results[rank] for iteration, results in enumerate(wanted)}
-    assert [record["open"] for record in events(ends[0][0], "MemoryAtEnd")] == [0]
+    assert [record["open"] for record in events(ends[0], "MemoryAtEnd")] == [0]
     if plan.servers:
-        assert [record["open"] for record in events(ends[1][0], "ServerStatistics")] == [0]
-
-
-def await_event(node: subprocess.Popen[str], name: str) -> dict[str, Any]:
-    assert node.stdout is not None
-    for line in node.stdout:
-        record: dict[str, Any] = json.loads(line)
-        if record["event"] == name:
-            return record
-    raise AssertionError(f"the node ended before {name}: {node.communicate()[1]}")
+        assert [record["open"] for record in events(ends[1], "ServerStatistics")] == [0]
