@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from testbed.faults.healing import heals_at
 from testbed.faults.model import Kill
-from testbed.hunt.datagram_recipes import DATAGRAM_RECIPES
+from testbed.hunt.datagram_recipes import datagram_recipes
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagram_jobs import draw_jobs, draw_knobs
 from testbed.hunt.draw_link import draw_shape, other_shape
@@ -52,7 +52,7 @@ def draw_datagram_schedule(
         return _with_limit(draw_datagram_faults(draw, replace(base, faults=(), world="simulated", source="")))
     calm = _calm(draw, protocol, program)
     if traced and draw.random() < _FOLLOWS_RECIPE:
-        return _with_limit(draw.choice(DATAGRAM_RECIPES)(draw, calm))
+        return _with_limit(draw.choice(datagram_recipes(protocol))(draw, calm))
     return _with_limit(draw_datagram_faults(draw, calm))
 
 

@@ -1,8 +1,10 @@
 """Until when a schedule of a datagram protocol must have ended well, by construction.
 
 These protocols have no retry budget: a packet whose result does not come is sent again for ever. So nothing ends a job but
-a node that is killed, or a sum that leaves int32 where that is told; every other schedule must complete once all trouble has
-ended. The question is until when.
+a node that is gone for good, or a sum that leaves int32 where that is told; every other schedule must complete once all trouble
+has ended. A worker that starts anew is gone: the others went on without it. So is a switch of SwitchML, where a sum that some
+workers lack may have been nowhere but in its memory. A switch or a server that starts anew beside a server, or as one, is not:
+every sum that some worker lacks can be made again, or another worker has kept it. The question is until when.
 
 The argument. Let w be the longest that a packet waits until it is sent again, T the longest that anything is under way: every
 packet of every window, over every link of its way, with all delays and holds. Let all trouble be over: windows of faults have
@@ -18,7 +20,7 @@ some of it already; w later the same workers send their parts alone. One level: 
 
 ESA: as ATP while no worker has the sum. Where a switch gave it to some and the server has no copy, the server opens p for
 those that ask, and asks the switch 16 RTO later at most, and the workers with the next reminder; one that has the sum gives
-it. Two waits, and two of the server's, which w covers.
+it. Two waits, and two of the server's, which w covers. A server of ATP that starts anew asks the workers in the same way.
 
 So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take ceil(K / W)
 such rounds; K of them where AIMD may shrink the window to one. Then:
@@ -99,9 +101,9 @@ def may_fail(scenario: Scenario) -> str | None:
 
 
 def excused(plan: Plan) -> frozenset[str]:
-    """Workers that need not finish: those of the jobs that a killed node has to do with, or whose sums may overflow. Jobs
-    beside them must not notice."""
-    killed = {fault.node for fault in plan.scenario.faults if isinstance(fault, Kill)}
+    """Workers that need not finish: those of the jobs that a node which is gone has to do with, or whose sums may overflow. Jobs
+    beside them must not notice. (A switch that starts anew may take late copies for contributions, and end with those inside.)"""
+    killed = _gone(plan.scenario)
     if killed & {switch.name for switch in plan.switches}:
         return frozenset(worker.name for worker in plan.workers)
     orphans = {job.job for server in plan.servers if server.name in killed for job in server.jobs}
@@ -111,6 +113,20 @@ def excused(plan: Plan) -> frozenset[str]:
         if number in orphans or _may_overflow(group[0]) or killed & {each.name for each in group}
         for worker in group
     )
+
+
+def _gone(scenario: Scenario) -> set[str]:
+    """Nodes whose killing may end jobs."""
+    kills = [fault for fault in scenario.faults if isinstance(fault, Kill)]
+    if not _protocol(scenario).server:
+        return {kill.node for kill in kills}
+    return {kill.node for kill in kills if heals_at(kill) is None or kill.node not in _replaceable(scenario)}
+
+
+def _replaceable(scenario: Scenario) -> set[str]:
+    """Nodes whose state can be made again by others."""
+    switches = {switch.name for switch in scenario.topology.switches}
+    return switches | {job.server for job in scenario.all_jobs if job.server}
 
 
 def _may_overflow(worker: HostConfig) -> bool:
@@ -224,7 +240,8 @@ def _waits(scenario: Scenario) -> int:
     """c."""
     if not _protocol(scenario).server:
         return 1
-    return 4 if _protocol(scenario).knobs else 2 + (len(scenario.topology.switches) > 1)
+    asks = _protocol(scenario).knobs or any(isinstance(fault, Kill) for fault in scenario.faults)
+    return 4 if asks else 2 + (len(scenario.topology.switches) > 1)
 
 
 def must_end_ns(scenario: Scenario) -> int | None:

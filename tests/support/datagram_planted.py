@@ -12,6 +12,7 @@ from tests.support import switchml_mutants as switchml
 from tests.support.aggregator_levels import LEVEL_MUTANTS
 from tests.support.aggregator_more_mutants import MORE_MUTANTS
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
+from workloads.atp import AtpWorker
 from workloads.config import HostConfig
 from workloads.server import ServerConfig
 from workloads.switchml import SwitchMlWorker
@@ -42,9 +43,10 @@ class FirstByCount(switchml.SwitchMlProgram):
 
 def _worker(change: Callable[[Any], None]) -> Machines:
     def employ(config: HostConfig, start_ns: int) -> Any:
-        worker = make_worker(config, start_ns)
-        change(worker)
-        return worker
+        machine = make_worker(config, start_ns)
+        if not isinstance(config, ServerConfig):
+            change(machine)
+        return machine
 
     return Machines(employ=employ)
 
@@ -98,6 +100,11 @@ def runs_ahead(worker: SwitchMlWorker) -> None:
     window.start = started
 
 
+def keeps_no_sums(worker: AtpWorker) -> None:
+    """Whoever asks it for a sum that it has is told that it has none."""
+    worker._kept.keep = lambda result: None  # type: ignore[method-assign]
+
+
 def _server(make: Callable[..., Any]) -> Machines:
     """A parameter server whose jobs are served by what `make` makes."""
 
@@ -124,6 +131,7 @@ _BOTH = (
     "overlapping partial added", "whole sum added", "results not kept", "blocks mixed",
 )  # fmt: skip
 """names of broken programs, and of broken servers, of either protocol"""
+_OF_ATP = ("workers never asked", "no reminder")
 _OF_ESA = (
     "PreemptsOnATie", "EvictsToTheWrongServer", "EvictsAndCollides", "ReclaimAddsToTheGhost", "ReclaimEvicts",
     "RemindsAndKeeps", "workers never asked",
@@ -156,7 +164,6 @@ _ORDER = "costs time: who waits for whom; sums are the same in any order"
 _MARKS = "costs time: marks make windows smaller, and no sum depends on them"
 _NOBODY = "nobody in a hunt sends that: datagrams are not forged"
 _NOT_REACHED = "ATP neither preempts, nor releases early, nor answers reminders: the broken part is never reached"
-_RESTARTED = "an ATP server asks after it started anew only, and then its jobs need not finish"
 _BOTH_NOT_HUNTED = {
     "ReclaimsTheNewer": _FORGOTTEN,
     "ReclaimsWithinTheWindow": _FORGOTTEN,
@@ -185,12 +192,13 @@ _BOTH_NOT_HUNTED = {
     "NoRacksInside": "nobody reads which racks are inside: the workers are named, too",
     "overtaken block not asked for": "costs time: the block's own timer asks for it",
     "repairs to everybody": "costs time: who did not ask drops the copy",
-    "losses not told": "a sum is lost with a killed node only, and then its jobs need not finish",
+    "losses not told": "a sum is lost with a killed worker only, and then its jobs need not finish",
     "new index told once": _ORDER,
     "no new index": _ORDER,
     "copies sent once more": "costs time: who has the result drops the copy",
     "nobody overruns": "our workers never send ahead of the result that allows it",
     "marks forgotten": _MARKS,
+    "overflow of parts": "the job ends with `overflow` without need, which a drawn one may",
 }
 DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
     "atp": {
@@ -216,8 +224,6 @@ DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
             ),
             _NOT_REACHED,
         ),
-        "workers never asked": _RESTARTED,
-        "no reminder": _RESTARTED,
     },
     "esa": {
         **_BOTH_NOT_HUNTED,
@@ -237,7 +243,7 @@ DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
 }
 """broken programs and servers that break no rule of a run, and why. A packet case catches each of them."""
 
-DATAGRAM_BROKEN = frozenset({*_AGGREGATORS, *SERVER_MUTANTS})
+DATAGRAM_BROKEN = frozenset({*_AGGREGATORS, *SERVER_MUTANTS, keeps_no_sums.__name__})
 """names of all that is broken of ATP and ESA"""
 
 DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
@@ -252,8 +258,10 @@ DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
             for change in (versions_begin_anew, takes_any_result, sends_again_once, runs_ahead)
         },
     },
-    "atp": _with_server("atp", _BOTH),
-    "esa": _with_server("esa", (*_BOTH, *_OF_ESA)),
+    **{
+        program: {**_with_server(program, names), keeps_no_sums.__name__: _worker(keeps_no_sums)}
+        for program, names in (("atp", (*_BOTH, *_OF_ATP)), ("esa", (*_BOTH, *_OF_ESA)))
+    },
 }
 """by protocol: planted bug -> the Machines that hold it"""
 

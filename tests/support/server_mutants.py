@@ -147,6 +147,17 @@ class OverflowForgotten(JobServer):
         super()._seal(block, now)
 
 
+class OverflowOfParts(JobServer):
+    """Parts that left int32 are held against the whole sum that takes their place."""
+
+    def replace_and_send(self, block, header, payload, now):  # type: ignore[no-untyped-def]
+        before = block.overflow
+        self._hold(block, header.slot)
+        block.replace(header, payload)
+        block.overflow |= before
+        self._complete(block, now)
+
+
 class MarksForgotten(JobServer):
     def _seal(self, block, now):  # type: ignore[no-untyped-def]
         block.marked = False
@@ -188,6 +199,7 @@ MUTANTS: dict[str, Mutant] = {
     "copies sent once more": Mutant(CopiesAreSent, "copies_of_results_are_kept_and_not_sent"),
     "nobody overruns": Mutant(NeverOverrun, "who_goes_ahead_of_results_is_named"),
     "overflow forgotten": Mutant(OverflowForgotten, "saturated_sums_say_so"),
+    "overflow of parts": Mutant(OverflowOfParts, "parts_that_saturated_do_not_spoil_the_whole"),
     "marks forgotten": Mutant(MarksForgotten, "marks_go_back_to_the_workers"),
     "blocks mixed": Mutant(OneBlockForAll, "blocks_do_not_mix"),
 }

@@ -48,8 +48,8 @@ class Block:
         return len(self._sum)
 
     def replace(self, header: AggregationHeader, payload: memoryview) -> None:
-        """The packet's elements are the sum."""
-        self.entered = [0] * len(self.entered)
+        """The packet's elements are the sum. Whether parts of it left int32 when they were added here no longer matters."""
+        self.entered, self.overflow = [0] * len(self.entered), False
         self.bitmap, self.exponents = header.bitmap0, (header.exponent0, header.exponent1)
         self._sum = np.frombuffer(payload, ">i4").astype(np.int32)
         self._note(header)

@@ -113,6 +113,23 @@ def test_a_server_dies_with_its_jobs_alone():
     assert excused(make_plan(leaf)) == {"h1", "h2", "h4", "h5"}
 
 
+@pytest.mark.parametrize("kind", ["atp", "esa"])
+@pytest.mark.parametrize("node", ["h3", "s1"])
+def test_a_switch_or_a_server_that_starts_anew_excuses_nobody_beside_a_server(kind, node):
+    kill = Kill("k", node, Window(MS, 2 * MS))
+    assert excused(make_plan(atp(kill, kind=kind))) == frozenset()
+    assert excused(make_plan(atp(replace(kill, window=Window(MS)), kind=kind)))
+
+
+def test_a_worker_that_starts_anew_excuses_its_job():
+    assert excused(make_plan(atp(Kill("k", "h1", Window(MS, 2 * MS))))) == {"h1", "h2"}
+
+
+def test_a_server_that_starts_anew_asks_and_that_takes_waits():
+    anew = atp(Kill("k", "h3", Window(MS, 2 * MS)))
+    assert must_end_ns(anew) - 2 * MS > must_end_ns(atp()) + 2 * 256 * anew.transport.rto_ns
+
+
 @pytest.mark.parametrize("change", [{"dtype": "int32sat"}, {"dtype": "float32", "fixed_scale": 1e6}])
 def test_sums_that_may_overflow_are_excused_where_they_may(change):
     scenario = atp()
