@@ -8,7 +8,7 @@ with a RESEND, or with the result itself.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 
 from workloads.atp.checks import mistakes_in_worker
@@ -17,12 +17,12 @@ from workloads.atp.pressure import Pressure
 from workloads.atp.results import KeptResult, KeptResults
 from workloads.atp.slots import SlotTable
 from workloads.atp.window import SendWindow
-from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
+from workloads.blockworker import BlockWorker
+from workloads.events import DatagramResent
 from workloads.gradients import GradientSource
-from workloads.machine import Buffer, Event
+from workloads.machine import Buffer
 from workloads.mistakes import refuse
-from workloads.quantisation import Exponents, Tensor, Unquantisable, create_tensor
-from workloads.training import Training
+from workloads.quantisation import Exponents
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     SEQUENCES,
@@ -39,12 +39,8 @@ from workloads.wire.ecn import is_ce
 
 __all__ = ["AtpWorker"]
 
-_COUNTERS = (
-    "packets_sent", "packets_retransmitted", "results_received", "duplicates_received", "timeouts", "rejected",
-)  # fmt: skip
 
-
-class AtpWorker:
+class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
     """Raises ScenarioError for a configuration that cannot be served. `workloads.grid` has a worker that is made of this one: what
     differs there is in the methods from `_make_window` to `_encode`."""
 
@@ -54,30 +50,16 @@ class AtpWorker:
     def __init__(self, config: AtpConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         refuse(mistakes_in_worker(config), owner=f"worker {config.name}")
         share = config.collective
-        self._config, self._job, self._rank = config, share.job, share.rank
+        window = self._make_window(config)
+        super().__init__(config, source, window, start_ns=start_ns, fixed_scale=config.fixed_scale)
         self._policy, self._everybody = POLICIES[share.kind], (1 << share.size) - 1
-        self._training = Training.of(config.workload, source, self._rank, start_ns)
-        self._window = self._make_window()
         self._addresses = {config.envelope.src_ip}
         """that results come to"""
         self._slots = SlotTable(share.job, config.window, config.memory, config.salt)
         self._kept = KeptResults(config.window)
         self._pressure = Pressure(config, source)
-        self._tensor: Tensor | None = None
         self._answers: deque[bytes] = deque()
         """to NACKs: frames that leave before anything else"""
-        self._counts: Counter[str] = Counter()
-        self._events = self._training.events
-
-    @property
-    def finished(self) -> bool:
-        """All iterations are complete."""
-        return self._training.finished
-
-    @property
-    def failed(self) -> bool:
-        """The job cannot go on."""
-        return self._training.failed
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         try:
@@ -121,39 +103,13 @@ class AtpWorker:
                 self._events.append(DatagramResent(self._job, packet, self._slot_of(packet), cause, before))
             yield 0, frame
 
-    def get_timer(self) -> int | None:
-        if self.failed:
-            return None
-        first, timer = self._training.get_timer(), self._window.get_timer()
-        return first if timer is None or (first is not None and first < timer) else timer
-
-    def handle_timer(self, now: int) -> None:
-        if self.failed:
-            return
-        self._counts["timeouts"] += self._window.expire(now)
-        if self._training.handle_timer(now):
-            self._start(now)
-
-    def next_event(self) -> Event | None:
-        return self._events.popleft() if self._events else None
-
-    def finish(self, now: int) -> None:
-        self._events.append(DatagramStatistics(self._job, *(self._counts[name] for name in _COUNTERS)))
-
     def _start(self, now: int) -> None:
-        config, training = self._config, self._training
-        try:
-            tensor = create_tensor(
-                training.gradient, training.result, block=config.elements, workers=config.collective.size,
-                window=config.window, fixed_scale=config.fixed_scale,
-            )  # fmt: skip
-        except Unquantisable as error:
-            training.fail("unquantisable", str(error))
-            return
-        self._tensor = tensor
         self._pressure.start(now)
-        self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, tensor.packets))
-        self._window.start(tensor.packets)
+        super()._start(now)
+
+    def _complete(self, now: int) -> None:
+        self._pressure.complete(now)
+        super()._complete(now)
 
     def _take_result(self, found: Datagram, packet: int, marked: bool, now: int) -> None:
         header, tensor, window = found.header, self._tensor, self._window
@@ -175,17 +131,13 @@ class AtpWorker:
             detail = f"packet {packet + 1} of job {self._job}: a sum left the range of int32"
             self._training.fail("overflow", detail)
             return
-        self._counts["results_received"] += 1
-        tensor.put(own, exponents, found.payload)
-        self._training.deliver((own - tensor.ahead) * self._config.elements, header.nelem, now)
+        self._put(tensor, own, exponents, found.payload, now)
         self._kept.keep(KeptResult(packet, header.slot, header.tensor, exponents, bytes(found.payload)))
         if moves:
             self._slots.move(packet % window.window, header.new_slot)
         window.settle(packet, now, marked=marked)
         if window.complete:
-            self._tensor = None
-            self._pressure.complete(now)
-            self._training.complete(now)
+            self._complete(now)
 
     def _answer_nack(self, packet: int) -> None:
         """The server misses a block: it gets our part once more, or the sum where we have it, or learns that we lost it. What
@@ -207,14 +159,8 @@ class AtpWorker:
         )
         self._answers.append(encode_datagram(self._config.envelope, AGGREGATION_PORT, header, kept.payload))
 
-    def _may_leave(self, packet: int) -> bool:
-        """Whether the block of which it tells first is computed; the last packets of floats tell of none."""
-        training, own = self._training, packet - self._window.first
-        end, total = (own + 1) * self._config.elements, len(training.gradient)
-        return training.ready >= min(end, total) or end >= total + self._config.elements
-
-    def _make_window(self) -> SendWindow:
-        config, share = self._config, self._config.collective
+    def _make_window(self, config: AtpConfig) -> SendWindow:
+        share = config.collective
         return SendWindow(config.window, config.rto_ns, aimd=config.aimd, seed=share.job << 32 | share.rank)
 
     def _in_pace(self, now: int) -> bool:
@@ -268,7 +214,3 @@ class AtpWorker:
 
     def _slot_of(self, packet: int) -> int:
         return self._slots[packet % self._config.window]
-
-    def _reject(self, reason: str, detail: str) -> None:
-        self._counts["rejected"] += 1
-        self._events.append(FrameRejected(reason, detail))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 
+from workloads.atp.config import AtpConfig
 from workloads.atp.window import SendWindow
 from workloads.atp.worker import AtpWorker
 from workloads.gradients import GradientSource
@@ -70,9 +71,9 @@ class GridWorker(AtpWorker):
         self._lanes = LaneTable(orders.lanes)
         self._pace.set_rate(orders.rate_bps, now)
 
-    def _make_window(self) -> SendWindow:
+    def _make_window(self, config: AtpConfig) -> SendWindow:
         first = None if self._plan.orders[0].rate_bps > 0 else self._plan.first_window
-        return GridWindow(self._plan.window, self._plan.rto_ns, first=first, seed=self._rank)
+        return GridWindow(config.window, config.rto_ns, first=first, seed=config.collective.rank)
 
     def _in_pace(self, now: int) -> bool:
         self._seen = now

@@ -7,19 +7,18 @@ answers it alone if the result was lost on the way back.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 
-from workloads.events import CollectiveStarted, DatagramResent, DatagramStatistics, FrameRejected
+from workloads.blockworker import BlockWorker
+from workloads.events import DatagramResent
 from workloads.gradients import GradientSource
-from workloads.machine import Buffer, Event
+from workloads.machine import Buffer
 from workloads.mistakes import refuse
-from workloads.quantisation import Tensor, Unquantisable, create_tensor
 from workloads.switchml.checks import mistakes_in_worker
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import create_framing
 from workloads.switchml.window import SlotWindow
-from workloads.training import Training
 from workloads.wire.aggregation import (
     SEQUENCES,
     AggregationHeader,
@@ -33,30 +32,15 @@ from workloads.wire.aggregation import (
 __all__ = ["SwitchMlWorker"]
 
 
-class SwitchMlWorker:
+class SwitchMlWorker(BlockWorker[SwitchMlConfig, SlotWindow]):
     """Raises ScenarioError for a configuration that SwitchML cannot serve."""
 
     def __init__(self, config: SwitchMlConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         refuse(mistakes_in_worker(config), owner=f"worker {config.name}")
-        self._config, self._job, self._rank = config, config.collective.job, config.collective.rank
-        self._training = Training.of(config.workload, source, self._rank, start_ns)
-        self._window = SlotWindow(config.window, config.rto_ns)
-        self._tensor: Tensor | None = None
+        super().__init__(config, source, SlotWindow(config.window, config.rto_ns), start_ns=start_ns)
         self._framing = create_framing(config)
         self._leaving: deque[bytes] = deque()
         """the rest of a packet that takes several frames"""
-        self._counts: Counter[str] = Counter()
-        self._events = self._training.events
-
-    @property
-    def finished(self) -> bool:
-        """All iterations are complete."""
-        return self._training.finished
-
-    @property
-    def failed(self) -> bool:
-        """The job cannot go on."""
-        return self._training.failed
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         try:
@@ -85,13 +69,10 @@ class SwitchMlWorker:
             what = f"{header.nelem} elements and exponents {exponents} in slot {header.slot}"
             self._reject("bad_result", f"block {packet} with {what}")
             return
-        self._counts["results_received"] += 1
-        tensor.put(own, exponents, memoryview(found.payload))
-        self._training.deliver((own - tensor.ahead) * self._config.elements, header.nelem, now)
+        self._put(tensor, own, exponents, memoryview(found.payload), now)
         self._window.settle(packet, now)
         if self._window.complete:
-            self._tensor = None
-            self._training.complete(now)
+            self._complete(now)
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
         while not self.failed:
@@ -111,49 +92,10 @@ class SwitchMlWorker:
                     DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before)
                 )
 
-    def get_timer(self) -> int | None:
-        if self.failed:
-            return None
-        first, timer = self._training.get_timer(), self._window.get_timer()
-        return first if timer is None or (first is not None and first < timer) else timer
-
     def handle_timer(self, now: int) -> None:
-        if self.failed:
-            return
-        self._counts["timeouts"] += self._window.expire(now)
-        if self._training.handle_timer(now):
-            self._start()
-        self._window.release()
-
-    def next_event(self) -> Event | None:
-        return self._events.popleft() if self._events else None
-
-    def finish(self, now: int) -> None:
-        names = (
-            "packets_sent", "packets_retransmitted", "results_received", "duplicates_received", "timeouts", "rejected",
-        )  # fmt: skip
-        self._events.append(DatagramStatistics(self._job, *(self._counts[name] for name in names)))
-
-    def _start(self) -> None:
-        config, training = self._config, self._training
-        try:
-            tensor = create_tensor(
-                training.gradient, training.result, block=config.elements, workers=config.collective.size,
-                window=config.window,
-            )  # fmt: skip
-        except Unquantisable as error:
-            training.fail("unquantisable", str(error))
-            return
-        self._tensor = tensor
-        self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, tensor.packets))
-        self._window.start(tensor.packets)
-
-    def _may_leave(self, packet: int) -> bool:
-        """Whether the block of which it tells first is computed."""
-        training, end = self._training, (packet - self._window.first + 1) * self._config.elements
-        return (
-            training.ready >= min(end, len(training.gradient)) or end >= len(training.gradient) + self._config.elements
-        )
+        super().handle_timer(now)
+        if not self.failed:
+            self._window.release()
 
     def _encode(self, packet: int) -> Sequence[bytes]:
         """The same header and elements each time: nothing in them depends on when it leaves."""
@@ -181,7 +123,3 @@ class SwitchMlWorker:
         slot, version = self._window.place(packet)
         told = bool(header.flags & DatagramFlag.VERSION)
         return (header.slot, told) == (self._config.first_slot + slot, bool(version))
-
-    def _reject(self, reason: str, detail: str) -> None:
-        self._counts["rejected"] += 1
-        self._events.append(FrameRejected(reason, detail))
