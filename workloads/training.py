@@ -16,15 +16,24 @@ from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed
 from workloads.gradients import GradientSource, Vector
 from workloads.machine import Event
 
-__all__ = ["Training"]
+__all__ = ["Training", "longest_digest_delay_ns"]
 
 _LAST_DIGEST_DELAY_NS = 100_000_000
 """hashing is the testbed's own work: the last digest must not take the processor from peers that still receive"""
+_TURN_NS = 5_000_000
+"""between the digests of two ranks, where nobody waits for them: all workers of a job get its last result at once, and may share
+few processors"""
+
+
+def longest_digest_delay_ns(workers: int) -> int:
+    """Between a job's last result and the end of its last worker."""
+    return _LAST_DIGEST_DELAY_NS + workers * _TURN_NS
 
 
 class Training:
     """The first iteration is due at `start_ns`, each `straggle_ns` late. The digest of a result is taken in a wake-up of its
-    own, so that what the last packet leads to leaves first; the next gradient is computed there too.
+    own, so that what the last packet leads to leaves first; the next gradient is made there too. Workers of one job take turns
+    with that while they compute, so that it delays nothing.
 
     Without `compute` a gradient is ready as a whole. With it, the gradient becomes ready layer by layer, from its beginning:
     `ready` elements of it may be sent. A worker looks at `ready` again after each `handle_timer`, and tells results as they come
@@ -34,9 +43,10 @@ class Training:
     `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in place."""
 
     def __init__(
-        self, source: GradientSource, *, start_ns: int, straggle_ns: int, compute: LayerCompute | None = None
+        self, source: GradientSource, *, rank: int, start_ns: int, straggle_ns: int, compute: LayerCompute | None = None
     ) -> None:
         self._source, self._straggle_ns, self._compute = source, straggle_ns, compute
+        self._turn_ns = rank * _TURN_NS
         self.iteration = 0
         self.gradient: Vector = source.gradient(0)
         self.result: Vector = np.empty(source.elements, source.dtype)
@@ -52,8 +62,7 @@ class Training:
         self.events: deque[Event] = deque()
         """in the order of time; the worker adds its own"""
         self.finished = self.failed = False
-        if compute is not None:
-            compute.deliver_rest(start_ns)
+        self._plan_passes(0, start_ns)
         self._begin(start_ns)
 
     @classmethod
@@ -65,7 +74,8 @@ class Training:
             compute = LayerCompute(workload.compute, workload.seed, rank)
             if compute.elements != source.elements:
                 raise ValueError(f"layers of {compute.elements} elements, a gradient of {source.elements}")
-        return cls(source, start_ns=start_ns + workload.arrival_ns, straggle_ns=workload.straggle_ns, compute=compute)
+        begins = start_ns + workload.arrival_ns
+        return cls(source, rank=rank, start_ns=begins, straggle_ns=workload.straggle_ns, compute=compute)
 
     def get_timer(self) -> int | None:
         if self._start_at is not None:
@@ -94,11 +104,14 @@ class Training:
 
     def complete(self, now: int) -> None:
         """The result is whole."""
-        last = self.iteration == self._source.iterations - 1
-        if self._compute is not None:
-            self._compute.deliver_rest(now)
-        self._completed_at = now
-        self._digest_at = now + (_LAST_DIGEST_DELAY_NS if last else 0)
+        self._completed_at = self._digest_at = now
+        if self.iteration == self._source.iterations - 1:
+            self._digest_at += _LAST_DIGEST_DELAY_NS + self._turn_ns
+            return
+        self._plan_passes(self.iteration + 1, now)
+        if self._passes is not None:
+            first_ready_at, _ = self._passes.ready[0]
+            self._digest_at += min(self._turn_ns, (first_ready_at - now) // 2)
 
     def fail(self, reason: str, detail: str) -> None:
         if not self.failed and not self.finished:
@@ -107,13 +120,18 @@ class Training:
             self._steps.clear()
             self.events.append(WorkerFailed(reason, detail))
 
+    def _plan_passes(self, iteration: int, now: int) -> None:
+        """All that is needed for it is there."""
+        if self._compute is not None:
+            self._compute.deliver_rest(now)
+            self._passes = self._compute.passes(iteration, self._straggle_ns)
+
     def _begin(self, now: int) -> None:
-        """Plan the next iteration."""
+        """The next iteration."""
         self.ready = 0
-        if self._compute is None:
+        if self._passes is None:
             self._start_at = now + self._straggle_ns
             return
-        self._passes = self._compute.passes(self.iteration, self._straggle_ns)
         self._steps = deque(self._passes.ready)
         self._start_at = self._steps[0][0]
 

@@ -61,6 +61,7 @@ from testbed.plan import Plan
 from testbed.scenario.model import Job, Scenario
 from workloads.atp import AtpConfig
 from workloads.config import HostConfig
+from workloads.training import longest_digest_delay_ns
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = [
@@ -86,8 +87,6 @@ _TRIES = 100
 """before a wait is doubled"""
 _KINDS_OF_FRAMES = 4
 """that carry a block towards a server or from it: its packet, the same sent again, a sum of several, a result alone"""
-_LAST_DIGEST_NS = 100_000_000
-"""between the last result and the end of a worker"""
 _SECOND = 1_000_000_000
 
 
@@ -261,7 +260,8 @@ def must_end_ns(scenario: Scenario) -> int | None:
         wait = _MOST_WAITS * _MOST_BACKOFF * rto
     calm = max(rounds(scenario, job) * turns * (waits * wait + travel) + job.arrival_ns for job in jobs)
     iterations = max(job.iterations for job in jobs)
-    return trouble + (iterations + 1) * late + calm + travel + _LAST_DIGEST_NS
+    digest = longest_digest_delay_ns(len(scenario.ranks))
+    return trouble + (iterations + 1) * late + calm + travel + digest
 
 
 def unsurvivable(scenario: Scenario) -> str | None:

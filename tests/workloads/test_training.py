@@ -1,5 +1,7 @@
 """The life of a worker: what is due when, with and without layers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,14 +9,14 @@ from workloads.compute import LayerCompute
 from workloads.config import ComputeConfig, LayerConfig, WorkloadConfig
 from workloads.events import CollectiveCompleted, GradientComputed, WorkerFinished
 from workloads.gradients import create_source
-from workloads.training import Training
+from workloads.training import Training, longest_digest_delay_ns
 
 COMPUTE = ComputeConfig((LayerConfig(10, 1, 100), LayerConfig(20, 2, 200), LayerConfig(30, 4, 400)))
 WORKLOAD = WorkloadConfig("synthetic", 5, 60, 2, compute=COMPUTE)
 
 
-def training(workload: WorkloadConfig = WORKLOAD, start_ns: int = 0) -> Training:
-    return Training.of(workload, create_source(workload, 0, 2), 0, start_ns)
+def training(workload: WorkloadConfig = WORKLOAD, start_ns: int = 0, rank: int = 0) -> Training:
+    return Training.of(workload, create_source(workload, rank, 8), rank, start_ns)
 
 
 def due(life: Training) -> tuple[int, bool, int]:
@@ -75,6 +77,28 @@ def test_it_ends_with_the_last_result_whatever_is_computed():
     assert life.get_timer() is None
 
 
+def test_peers_take_turns_with_their_digests_while_they_compute():
+    layers = ComputeConfig((LayerConfig(60, 10_000_000, 40_000_000),))
+    lives = [training(replace(WORKLOAD, compute=layers), rank=rank) for rank in range(7)]
+    for life in lives:
+        assert due(life) == (50_000_000, True, 60)
+        life.complete(60_000_000)
+    assert [due(life)[0] for life in lives] == [60_000_000 + late * 5_000_000 for late in (0, 1, 2, 3, 4, 5, 5)]
+    assert {due(life) for life in lives} == {(110_000_000, True, 60)}, "nothing becomes ready later"
+    for life in lives:
+        life.complete(200_000_000)
+    assert [due(life)[0] for life in lives] == [300_000_000 + rank * 5_000_000 for rank in range(7)]
+    assert max(life.events[-2].completed_ns for life in lives) == 200_000_000
+    assert 130_000_000 <= longest_digest_delay_ns(7) <= 140_000_000
+
+
+def test_who_does_not_compute_has_no_turn():
+    life = training(WorkloadConfig("synthetic", 5, 60, 2), rank=3)
+    due(life)
+    life.complete(900)
+    assert due(life)[0] == 900
+
+
 def test_a_failed_job_computes_no_more():
     life = training()
     due(life)
@@ -89,7 +113,7 @@ def test_layers_are_those_of_the_gradient():
 
 def test_a_worker_that_tells_no_single_results():
     source = create_source(WORKLOAD, 0, 2)
-    life = Training(source, start_ns=0, straggle_ns=0, compute=LayerCompute(COMPUTE, 5, 0))
+    life = Training(source, rank=0, start_ns=0, straggle_ns=0, compute=LayerCompute(COMPUTE, 5, 0))
     while life.get_timer() is not None:
         due(life)
     life.complete(3000)
