@@ -27,7 +27,8 @@ __all__ = [
 MAX_ELEMENTS = 1 << 30
 """of a gradient: 4 GiB, as in a scenario"""
 MAX_ITERATIONS = 1_000_000
-LEAST_RTO_NS = 1000
+LEAST_RTO_NS = 10_000
+"""below, workers send little but copies until they know what a round trip takes"""
 MAX_WORKERS = 32
 """width of a bitmap"""
 MAX_INDICES = 1 << 16

@@ -9,11 +9,10 @@ from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, Transport
 from testbed.scenario.problems import KeyPath, Problems
 from testbed.scenario.units import format_duration
-from workloads.mistakes import MAX_WORKERS
+from workloads.mistakes import LEAST_RTO_NS, MAX_WORKERS
 
 __all__ = ["check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]
 
-_LEAST_RTO_NS = 10_000
 _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 _NEVER = "the fault can never strike: "
 
@@ -34,9 +33,8 @@ def check_sizes(problems: Problems, entries: Sequence[tuple[KeyPath, Job]], work
 
 
 def check_rto(problems: Problems, transport: Transport) -> None:
-    """Below, workers send little but copies until they know what a round trip takes."""
-    if transport.rto_ns < _LEAST_RTO_NS:
-        found, allowed = format_duration(transport.rto_ns), f"{format_duration(_LEAST_RTO_NS)} or more"
+    if transport.rto_ns < LEAST_RTO_NS:
+        found, allowed = format_duration(transport.rto_ns), f"{format_duration(LEAST_RTO_NS)} or more"
         problems.add(("transport", "rto"), "out of range", found=found, allowed=allowed)
 
 

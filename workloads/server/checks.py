@@ -6,11 +6,21 @@ from collections.abc import Iterator
 
 from workloads.atp.checks import DTYPES
 from workloads.atp.config import POLICIES
-from workloads.mistakes import MAX_INDICES, MAX_WORKERS, Mistake, mistakes_in_arithmetic, mistakes_in_packets
+from workloads.mistakes import (
+    MAX_INDICES,
+    MAX_WORKERS,
+    Mistake,
+    mistakes_in_arithmetic,
+    mistakes_in_packets,
+    mistakes_in_timeout,
+)
 from workloads.server.config import ServedJob, ServerConfig
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
 __all__ = ["mistakes_in_server"]
+
+_MOST_WINDOWS = 64
+"""of results, which are memory"""
 
 
 def mistakes_in_server(config: ServerConfig) -> Iterator[Mistake]:
@@ -38,5 +48,8 @@ def _mistakes_in_job(job: ServedJob) -> Iterator[Mistake]:
             yield Mistake(f"members[{index}].ip", ".".join(map(str, address)), "an address of its own")
     yield from mistakes_in_arithmetic(job.arithmetic, DTYPES)
     yield from mistakes_in_packets(job.elements, job.window, MAX_GRID_ELEMENTS if job.kind == "grid" else MAX_ELEMENTS)
+    yield from mistakes_in_timeout(job.rto_ns)
+    if not 2 <= job.cached_windows <= _MOST_WINDOWS:
+        yield Mistake("cached_windows", str(job.cached_windows), f"2 .. {_MOST_WINDOWS}")
     if not 1 <= job.memory <= MAX_INDICES:
         yield Mistake("memory", str(job.memory), f"1 .. {MAX_INDICES} aggregators")

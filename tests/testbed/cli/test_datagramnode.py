@@ -63,7 +63,7 @@ def test_the_files_of_the_documentation_fit_each_other(tmp_path: Path) -> None:
     [
         ({"elements": 255}, "elements: cannot be; found 255; allowed: an even number, 2 .. 256"),
         ({"window": 0}, "window: cannot be; found 0; allowed: 1 .. 65536 packets"),
-        ({"rto_ns": 999}, "rto_ns: cannot be; found 999; allowed: 1000 or more"),
+        ({"rto_ns": 9999}, "rto_ns: cannot be; found 9999; allowed: 10000 or more"),
         ({"name": ""}, "name: is empty; found ''; allowed: a name"),
         ({"collective": {"kind": "atp", "job": 0, "rank": 0, "size": 2}}, "collective.job: cannot be; found 0; allowed: 1 .. 65535"),
         ({"collective": {"kind": "foo"}}, "collective.kind: unknown value; found 'foo'; allowed: netreduce, switchml, atp, esa, "),
@@ -153,6 +153,8 @@ def test_mistakes_in_the_workload_of_any_worker(tmp_path: Path, name: str, chang
         ({"kind": "switchml"}, "jobs[0].kind: cannot be; found switchml; allowed: atp, esa, grid"),
         ({"members": []}, "jobs[0].members: cannot be; found 0; allowed: 1 .. 32 workers, the width of the bitmap"),
         ({"window": 0}, "jobs[0].window: cannot be; found 0; allowed: 1 .. 65536 packets"),
+        ({"rto_ns": 0}, "jobs[0].rto_ns: cannot be; found 0; allowed: 10000 or more"),
+        ({"cached_windows": 1}, "jobs[0].cached_windows: cannot be; found 1; allowed: 2 .. 64"),
         ({"job": 0}, "jobs[0].job: cannot be; found 0; allowed: 1 .. 65535"),
         (
             {"members": [{"rank": rank, "mac": "02:00:00:00:00:01", "ip": "10.0.0.1"} for rank in range(2)]},

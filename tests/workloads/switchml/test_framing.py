@@ -19,7 +19,7 @@ HOST, SERVICE = bytes((10, 0, 0, 1)), bytes((10, 0, 255, 1))
 PAIRS = UcPairs(0x300, 0x40_000A, 0xFFFFFF, 0x9000, 0x44, 16)
 CONFIG = SwitchMlConfig(
     "h1", JobShare("switchml", 9, 0, 1), WorkloadConfig("synthetic", 3, 20, 1),
-    Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVICE, 50_000), elements=8, first_slot=10, window=2, rto_ns=1000, uc=PAIRS,
+    Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVICE, 50_000), elements=8, first_slot=10, window=2, rto_ns=10_000, uc=PAIRS,
 )  # fmt: skip
 """a job of one worker: the sum of a block is the block; 3 blocks of 8, 8 and 4 elements, 4 in a packet, and 2 messages more
 for exponents"""
@@ -100,8 +100,8 @@ def test_a_job_from_the_first_message_to_the_last() -> None:
 def test_a_repetition_is_the_same_message_with_new_psns() -> None:
     worker, switch = start(), Switch()
     first = sent(worker, 0)
-    worker.handle_timer(1000)
-    again = sent(worker, 1000)
+    worker.handle_timer(10_000)
+    again = sent(worker, 10_000)
     assert [m.write for m in switch.take(first)] == [m.write for m in switch.take(again)]
     assert [packet.bth.psn for packet in packets(first + again)] == [0xFFFFFF, 0xFFFFFF, 0, 0]
     assert len([event for event in events(worker) if isinstance(event, DatagramResent)]) == 2

@@ -34,7 +34,7 @@ from workloads.wire.aggregation import (
 HOST, SERVICE = bytes((10, 0, 0, 1)), bytes((10, 0, 255, 1))
 CONFIG = SwitchMlConfig(
     "h1", JobShare("switchml", 9, 0, 1), WorkloadConfig("synthetic", 3, 20, 2),
-    Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVICE, 50_000), elements=8, first_slot=10, window=2, rto_ns=1000,
+    Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVICE, 50_000), elements=8, first_slot=10, window=2, rto_ns=10_000,
 )  # fmt: skip
 """a job of one worker: the sum of a block is the block; 3 blocks of 8, 8 and 4 elements, and 2 packets more for exponents"""
 
@@ -108,11 +108,11 @@ def test_no_packet_leaves_before_its_block_is_computed() -> None:
 
 def test_a_repetition_does_not_wait_for_what_is_not_computed() -> None:
     slow = replace(LAYERS, slowdown=1000.0)
-    worker = start(replace(CONFIG, workload=replace(CONFIG.workload, compute=slow), window=3, rto_ns=1000))
+    worker = start(replace(CONFIG, workload=replace(CONFIG.workload, compute=slow), window=3, rto_ns=10_000))
     worker.handle_timer(230_000)
     assert len(sent(worker, 230_000)) == 2
-    worker.handle_timer(231_000)
-    assert [packet.header.sequence for packet in sent(worker, 231_000)] == [1, 2]
+    worker.handle_timer(240_000)
+    assert [packet.header.sequence for packet in sent(worker, 240_000)] == [1, 2]
 
 
 def test_integers_go_without_more_exponents() -> None:
@@ -139,11 +139,11 @@ def test_results_of_single_blocks_let_the_next_forward_pass_go_on() -> None:
 def test_a_packet_without_a_result_is_sent_again_the_very_same() -> None:
     worker = start()
     first = [bytes(frame) for _, frame in worker.frames_to_send(0)]
-    assert worker.get_timer() == 1000
-    worker.handle_timer(999)
-    assert not list(worker.frames_to_send(999))
-    worker.handle_timer(1000)
-    assert [bytes(frame) for _, frame in worker.frames_to_send(1000)] == first
+    assert worker.get_timer() == 10_000
+    worker.handle_timer(9_999)
+    assert not list(worker.frames_to_send(9_999))
+    worker.handle_timer(10_000)
+    assert [bytes(frame) for _, frame in worker.frames_to_send(10_000)] == first
     resent = [event for event in events(worker) if isinstance(event, DatagramResent)]
     assert resent == [DatagramResent(9, 0, 10, "timeout", 1), DatagramResent(9, 1, 11, "timeout", 1)]
 
