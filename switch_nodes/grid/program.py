@@ -20,6 +20,7 @@ from switch_nodes.grid.memory import GridSlot, Refused, slot_index
 from switch_nodes.grid.packets import Arrival, from_slot, onward, rate_packet
 from switch_nodes.grid.routes import RouteTable
 from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
+from switch_nodes.grid.tally import Tally
 from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged, SlotMixed
 from workloads.grid.lanes import LaneTable
 from workloads.machine import Buffer
@@ -43,7 +44,7 @@ _SUMMED = (DatagramKind.DATA, DatagramKind.EXPONENTS)
 _RESEND, _ECN, _COLLISION = int(DatagramFlag.RESEND), int(DatagramFlag.ECN), int(DatagramFlag.COLLISION)
 _COUNTERS = (
     "data_in", "summed", "flushed", "forgotten", "bypassed", "refused", "passed", "turned_away", "collided", "reclaimed", "freed",
-    "routed", "unrouted", "checksum", "malformed",
+    "ghosts_at_end", "routed", "unrouted", "checksum", "malformed",
 )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ class GridProgram(ForwardProgram):
         }
         self._in, self._out = [0] * config.ports, [0] * config.ports
         self._added_bytes = 0
-        self._occupied = self._peak = self._busy_ns = self._useful_ns = self._since = self._touched = 0
+        self._tally = Tally()
         self._now = 0
         self._to_come = deque(self.grid.orders)
         self._next_sample = self.grid.sample_ns or None
@@ -95,7 +96,7 @@ class GridProgram(ForwardProgram):
             return
         arrival = None if found is None else self._admit(port, frame, found)
         if arrival is not None:
-            self._touched = now
+            self._tally.arrive(arrival.block, arrival.found.header.bitmap0, now)
             self.count("data_in")
             self._step(arrival, self._judge(arrival))
 
@@ -120,12 +121,24 @@ class GridProgram(ForwardProgram):
 
     def finish(self, now: int) -> None:
         self._now = now
-        self._occupy(0, max(self._touched, self._since))
         if self._next_sample is not None:
             self._sample()
-        opened = sum(slot is not None for slot in self.slots)
-        size = len(self.slots)
-        self.tell(MemoryAtEnd(self.job.job, 0, size, opened, size, self._peak, self._busy_ns, self._useful_ns))
+        held = [slot for slot in self.slots if slot is not None]
+        ghosts = sum(self._tally.is_copy(slot.block, slot.bitmap) for slot in held)
+        self.count("ghosts_at_end", ghosts)
+        size, tally = len(self.slots), self._tally
+        self.tell(
+            MemoryAtEnd(
+                self.job.job,
+                0,
+                size,
+                len(held) - ghosts,
+                size,
+                tally.peak,
+                tally.busy_ns,
+                tally.useful_ns,
+            )  # fmt: skip
+        )
         super().finish(now)
 
     def _obey(self, orders: GridOrders) -> None:
@@ -153,6 +166,8 @@ class GridProgram(ForwardProgram):
         job = int.from_bytes(frame[_JOB_AT : _JOB_AT + 2], "big")
         sequence = int.from_bytes(frame[_SEQUENCE_AT : _SEQUENCE_AT + 4], "big")
         self._refused.forget((job, sequence))
+        if job == self.job.job:
+            self._tally.deliver((sequence - 1) & 0xFFFFFFFF)
         index = slot_index(job, sequence, len(self.slots))
         slot = self.slots[index]
         if slot is not None and slot.owner == (job, sequence):
@@ -218,7 +233,7 @@ class GridProgram(ForwardProgram):
         slot = self.slots[index]
         if slot is None:
             slot = self.slots[index] = GridSlot(a.found, len(self._ranks), self._now)
-            self._occupy(1, self._now)
+            self._tally.occupy(1, self._now)
         if slot.owner != a.key:
             self.tell(SlotMixed(self.job.job, a.block, a.rank, index, self.job.job, slot.block))
         slot.add(a.found, a.rank, congested=a.congested)
@@ -230,7 +245,7 @@ class GridProgram(ForwardProgram):
         slot = self.slots[index]
         assert slot is not None, "something was added to it"
         self.count("summed")
-        self._useful_ns += self._now - slot.opened
+        self._tally.useful_ns += self._now - slot.opened
         self._send_slot(index, slot, "complete", 0)
 
     def flush(self, a: Arrival, index: int) -> None:
@@ -252,6 +267,7 @@ class GridProgram(ForwardProgram):
 
     def bypass(self, a: Arrival, index: int) -> None:
         self.count("bypassed")
+        self._tally.leave(a.block, a.found.header.bitmap0)
         self._refused.pass_by(a.key, a.found.header.bitmap0, a.expected)
         self._route_own(onward(a, self.grid, _ECN if a.congested else 0))
 
@@ -281,6 +297,7 @@ class GridProgram(ForwardProgram):
 
     def _go_around(self, a: Arrival, bitmap: int) -> None:
         """The rest of the block does not stop here: what it would wait for is with the server."""
+        self._tally.leave(a.block, bitmap)
         if bitmap != a.expected and a.key not in self._refused:
             self._refused.add(a.key)
         self._refused.pass_by(a.key, bitmap, a.expected)
@@ -295,10 +312,12 @@ class GridProgram(ForwardProgram):
                 self.count("forgotten")
                 self._free(index)
         self._refused = Refused()
+        self._tally.forget()
 
     def _send_slot(self, index: int, slot: GridSlot, reason: str, flags: int) -> None:
         told = (self.job.job, slot.block, index, tuple(slot.entered), slot.bitmap)
         self.tell(PartialSent(*told, reason))
+        self._tally.leave(slot.block, slot.bitmap)
         self._route_own(from_slot(slot, self.grid, flags))
         self._free(index)
 
@@ -313,13 +332,7 @@ class GridProgram(ForwardProgram):
     def _free(self, index: int) -> None:
         if self.slots[index] is not None:
             self.slots[index] = None
-            self._occupy(-1, self._now)
-
-    def _occupy(self, amount: int, now: int) -> None:
-        self._busy_ns += self._occupied * (now - self._since)
-        self._since = now
-        self._occupied += amount
-        self._peak = max(self._peak, self._occupied)
+            self._tally.occupy(-1, self._now)
 
     def _sample(self) -> None:
         counters = self.counters

@@ -241,6 +241,34 @@ def test_the_end_tells_what_is_left() -> None:
     assert statistics.counters["added_0"] == 1
 
 
+def test_a_late_copy_is_no_leftover_and_keeps_nothing_busy() -> None:
+    bench = GridBench()
+    for rank in range(3):
+        bench.now = 10 * (1 + rank)
+        bench.send(rank, 5)
+    for late, block in ((5000, 5), (7000, 5)):
+        bench.now = late
+        bench.send(0, block)
+    bench.result(9)
+    bench.send(0, 9)
+    bench.program.finish(10_000)
+    bench.hear()
+    (memory,), (statistics,) = bench.told(MemoryAtEnd), bench.told(SwitchStatistics)
+    assert (memory.open, memory.busy_ns, memory.useful_ns) == (0, 20, 20)
+    assert statistics.counters["ghosts_at_end"] == 2
+
+
+def test_a_contribution_that_never_left_is_a_leftover_beside_a_copy() -> None:
+    bench = GridBench()
+    for rank in range(3):
+        bench.send(rank, 5)
+    bench.send(0, 5)
+    bench.send(0, 6)
+    bench.program.finish(100)
+    bench.hear()
+    assert [memory.open for memory in bench.told(MemoryAtEnd)] == [1]
+
+
 def test_everything_else_passes_as_through_a_plain_switch() -> None:
     bench = GridBench()
     frame = SERVER_MAC + bytes(6) + b"\x08\x06" + bytes(46)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from testbed.checkers import CheckContext, run_checks
-from testbed.faults.model import Fault, LinkDown, Loss, Window
+from testbed.faults.model import Duplicate, Fault, LinkDown, Loss, Window
 from testbed.history import Record
 from testbed.metrics import metrics
 from testbed.plan import make_plan
@@ -17,6 +17,7 @@ from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from testbed.verdict import Verdict
 from testbed.worlds.simulated.world import simulate
+from topologies import Direction
 
 MS = 1_000_000
 
@@ -66,6 +67,15 @@ def test_sums_are_exact_under_loss_with_few_slots(on_collision: str, dtype: str)
     _, history = judged(chosen)
     met = Counter(record["event"] for record in history)
     assert met["Collided"] if on_collision == "to_ps" else counters(history, "s1")["turned_away"]
+
+
+@pytest.mark.parametrize("late_ns", [0, 50 * MS])
+def test_copies_leave_nothing_behind_that_counts(late_ns: int) -> None:
+    links = tuple(link.name for link in load_scenario("grid").topology.links)
+    copies = Duplicate("d", links, (Direction.UP,), rate=0.3, delay_ns=late_ns)
+    _, history = judged(scenario("grid", copies, iterations=1))
+    if late_ns:
+        assert sum(counters(history, name)["ghosts_at_end"] for name in ("s1", "s2", "s3"))
 
 
 def test_without_aggregation_the_server_gets_everything_one_by_one() -> None:
