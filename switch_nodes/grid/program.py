@@ -127,18 +127,8 @@ class GridProgram(ForwardProgram):
         ghosts = sum(self._tally.is_copy(slot.block, slot.bitmap) for slot in held)
         self.count("ghosts_at_end", ghosts)
         size, tally = len(self.slots), self._tally
-        self.tell(
-            MemoryAtEnd(
-                self.job.job,
-                0,
-                size,
-                len(held) - ghosts,
-                size,
-                tally.peak,
-                tally.busy_ns,
-                tally.useful_ns,
-            )  # fmt: skip
-        )
+        left = len(held) - ghosts
+        self.tell(MemoryAtEnd(self.job.job, 0, size, left, size, tally.peak, tally.busy_ns, tally.useful_ns))
         super().finish(now)
 
     def _obey(self, orders: GridOrders) -> None:
