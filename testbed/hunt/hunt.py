@@ -173,11 +173,14 @@ def _check_base(base: Scenario) -> None:
     def refuse(problem: str, key: str, found: str, allowed: str) -> ScenarioError:
         return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
 
-    if base.job.collective not in (_NETREDUCE, *PROTOCOLS) or base.switch.program == "forward":
+    if base.job.collective not in (_NETREDUCE, *PROTOCOLS):
         raise refuse(
-            "nothing is aggregated, so no sum can be wrong", "job.collective", base.job.collective,
+            "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
             ", ".join((_NETREDUCE, *PROTOCOLS)),
         )  # fmt: skip
+    if base.switch.program == "forward":
+        allowed = "a program that aggregates"
+        raise refuse("nothing is aggregated, so no sum can be wrong", PROGRAM_KEY, base.switch.program, allowed)
     if base.expect != "pass":
         raise refuse("it is made to show something else than a pass", "expect", base.expect, "pass")
     if base.job.workload != "synthetic":
