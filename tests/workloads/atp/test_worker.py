@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from workloads.atp import AtpConfig, AtpWorker
+from workloads.atp.priority import quantise
 from workloads.config import ArithmeticSpec, ComputeConfig, JobShare, LayerConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.events import DatagramResent, DatagramStatistics, FrameRejected, WorkerFailed, WorkerFinished
@@ -104,6 +105,8 @@ def test_gaps_and_timeouts_send_a_resend() -> None:
     assert [p.header.flags for p in sent(worker, 2000)] == [DatagramFlag.RESEND] * 2
     causes = [(event.block, event.cause, event.attempt) for event in told(worker, DatagramResent)]
     assert causes == [(0, "gap", 1), (1, "gap", 1), (0, "timeout", 2), (1, "timeout", 2)]
+    worker.finish(2000)
+    assert told(worker, DatagramStatistics) == [DatagramStatistics(9, 7, 4, 1, 0, 2, 0)]
 
 
 def test_a_moved_entry_uses_its_new_slot_and_no_other_does() -> None:
@@ -157,10 +160,14 @@ def test_late_results_change_nothing() -> None:
 
 def test_an_overflow_ends_the_job() -> None:
     worker = start()
-    worker.receive_frame(0, answer(sent(worker)[1], flags=DatagramFlag.OVERFLOW), 10)
+    packets = sent(worker)
+    worker.receive_frame(0, answer(packets[1], flags=DatagramFlag.OVERFLOW), 10)
     assert worker.failed
     assert told(worker, WorkerFailed) == [WorkerFailed("overflow", "packet 2 of job 9: a sum left the range of int32")]
     assert (worker.get_timer(), sent(worker, 20)) == (None, [])
+    worker.receive_frame(0, answer(packets[0]), 30)
+    worker.finish(40)
+    assert told(worker, DatagramStatistics) == [DatagramStatistics(9, 3, 0, 0, 1, 0, 0)], "no result counts any more"
 
 
 @pytest.mark.parametrize("by", ["flag", "ip"])
@@ -291,3 +298,48 @@ def test_configurations_that_cannot_be_served(changes: dict[str, Any], text: str
     with pytest.raises(ScenarioError) as caught:
         create_host(replace(CONFIG, **changes))
     assert text in str(caught.value)
+
+
+def test_what_is_damaged_is_told_and_what_is_for_others_is_nothing_to_it() -> None:
+    worker = start()
+    first, second, _ = sent(worker)
+    told(worker, FrameRejected)
+    worker.receive_frame(0, answer(first)[:-1] + b"\xff", 10)
+    assert [event.reason for event in told(worker, FrameRejected)] == ["checksum"]
+    envelope = Envelope(b"\x02bbbbb", b"\x02aaaaa", SERVER, bytes((10, 0, 0, 2)), AGGREGATION_PORT)
+    others = encode_datagram(envelope, AGGREGATION_PORT, second.header._replace(kind=RESULT, bitmap0=7), second.payload)
+    for frame in (bytes(90), others):
+        worker.receive_frame(0, frame, 10)
+    assert not sent(worker, 10)
+    worker.finish(20)
+    assert told(worker, Event) == [DatagramStatistics(9, 3, 0, 0, 0, 0, 1)]
+
+
+def test_answers_to_nacks_leave_before_anything_else() -> None:
+    worker = start()
+    packets = sent(worker)
+    for packet in packets[:2]:
+        worker.receive_frame(0, answer(packet), 10)
+    for packet in packets[:2]:
+        worker.receive_frame(0, answer(packet, kind=NACK), 20)
+    worker.receive_frame(0, answer(packets[2], kind=NACK), 20)
+    frames = list(worker.frames_to_send(20))
+    assert {port for port, _ in frames} == {0}
+    found = [decode_datagram(frame) for _, frame in frames]
+    assert [packet.header.sequence for packet in found if packet] == [1, 2, 3, 4]
+
+
+def test_what_esa_packets_say_of_their_urgency_follows_the_iterations() -> None:
+    """4000 ns from the first packet to the last result, 1000 ns until the next one may leave: the second says 4 times."""
+    esa = replace(
+        CONFIG, collective=replace(CONFIG.collective, kind="esa"), priority="comm",
+        workload=replace(CONFIG.workload, elements=8, straggle_ns=1000),
+    )  # fmt: skip
+    worker = start(esa)
+    worker.handle_timer(1000)
+    (first,) = sent(worker, 1000)
+    worker.receive_frame(0, answer(first), 5000)
+    worker.handle_timer(5000)
+    worker.handle_timer(6000)
+    (second,) = sent(worker, 6000)
+    assert [packet.header.priority for packet in (first, second)] == [quantise(1, 1.0), quantise(4, 1.0)]
