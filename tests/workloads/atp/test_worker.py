@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from workloads.atp import AtpConfig, AtpWorker
-from workloads.atp.priority import quantise
 from workloads.config import ArithmeticSpec, ComputeConfig, JobShare, LayerConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.events import DatagramResent, DatagramStatistics, FrameRejected, WorkerFailed, WorkerFinished
@@ -32,6 +31,7 @@ CONFIG = AtpConfig(
     Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVER, 50_000), elements=8, window=3, memory=16, rto_ns=1000,
 )  # fmt: skip
 """4 blocks of 8, 8, 8 and 4 elements in an iteration, 3 of them outstanding"""
+FLOATS = replace(CONFIG, collective=replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "float32")))
 RESULT, NACK, EMPTY = DatagramKind.RESULT, DatagramKind.NACK, DatagramKind.REMINDER_EMPTY
 
 
@@ -114,7 +114,7 @@ def test_a_moved_entry_uses_its_new_slot_and_no_other_does() -> None:
     packets = sent(worker)
     fresh = next(slot for slot in range(16) if slot not in [p.header.slot for p in packets])
     for packet in packets:
-        moves = packet is packets[0]
+        moves = packet is packets[1]
         flags = DatagramFlag.COLLISION if moves else 0
         worker.receive_frame(0, answer(packet, flags=flags, new_slot=fresh), 10)
         worker.receive_frame(0, answer(packet, flags=DatagramFlag.COLLISION, new_slot=15 - fresh), 10)
@@ -124,7 +124,7 @@ def test_a_moved_entry_uses_its_new_slot_and_no_other_does() -> None:
     worker.handle_timer(worker.get_timer())
     later = sent(worker, now)
     assert [p.header.sequence for p in later] == [5, 6, 7]
-    assert [p.header.slot for p in later] == [packets[1].header.slot, packets[2].header.slot, fresh]
+    assert [p.header.slot for p in later] == [fresh, packets[2].header.slot, packets[0].header.slot]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,8 @@ def test_what_a_worker_no_longer_has_it_says() -> None:
     worker.receive_frame(0, answer(first, kind=NACK), 20)
     answers = [packet.header for packet in sent(worker, 20) if packet.header.kind == EMPTY]
     assert [(header.sequence, header.bitmap0, header.nelem) for header in answers] == [(1, 2, 0)]
+    (header,) = answers
+    assert (header.flags, header.slot, header.tensor, header.exponent0, header.exponent1) == (0, 0, 0, 0, 0)
 
 
 def test_a_worker_gives_its_results_after_its_end() -> None:
@@ -315,31 +317,25 @@ def test_what_is_damaged_is_told_and_what_is_for_others_is_nothing_to_it() -> No
     assert told(worker, Event) == [DatagramStatistics(9, 3, 0, 0, 0, 0, 1)]
 
 
-def test_answers_to_nacks_leave_before_anything_else() -> None:
+def test_a_result_of_another_size_is_not_believed() -> None:
     worker = start()
-    packets = sent(worker)
-    for packet in packets[:2]:
-        worker.receive_frame(0, answer(packet), 10)
-    for packet in packets[:2]:
-        worker.receive_frame(0, answer(packet, kind=NACK), 20)
-    worker.receive_frame(0, answer(packets[2], kind=NACK), 20)
-    frames = list(worker.frames_to_send(20))
-    assert {port for port, _ in frames} == {0}
-    found = [decode_datagram(frame) for _, frame in frames]
-    assert [packet.header.sequence for packet in found if packet] == [1, 2, 3, 4]
+    packet = sent(worker)[0]
+    worker.receive_frame(0, answer(packet._replace(payload=packet.payload[:28])), 10)
+    assert [event.reason for event in told(worker, FrameRejected)] == ["bad_result"]
+    assert not sent(worker, 10)
 
 
-def test_what_esa_packets_say_of_their_urgency_follows_the_iterations() -> None:
-    """4000 ns from the first packet to the last result, 1000 ns until the next one may leave: the second says 4 times."""
-    esa = replace(
-        CONFIG, collective=replace(CONFIG.collective, kind="esa"), priority="comm",
-        workload=replace(CONFIG.workload, elements=8, straggle_ns=1000),
-    )  # fmt: skip
-    worker = start(esa)
-    worker.handle_timer(1000)
-    (first,) = sent(worker, 1000)
-    worker.receive_frame(0, answer(first), 5000)
-    worker.handle_timer(5000)
-    worker.handle_timer(6000)
-    (second,) = sent(worker, 6000)
-    assert [packet.header.priority for packet in (first, second)] == [quantise(1, 1.0), quantise(4, 1.0)]
+def test_exponents_below_a_workers_own_are_not_believed() -> None:
+    worker = start(FLOATS)
+    first = sent(worker)[0]
+    worker.receive_frame(0, answer(first, exponent1=first.header.exponent1 - 1), 10)
+    assert [event.reason for event in told(worker, FrameRejected)] == ["bad_result"]
+    worker.receive_frame(0, answer(first, exponent1=first.header.exponent1 + 1), 10)
+    assert [packet.header.sequence for packet in sent(worker, 10)] == [4]
+
+
+def test_a_slot_that_nothing_moves_to_may_be_any() -> None:
+    worker = start()
+    worker.receive_frame(0, answer(sent(worker)[0], new_slot=65_535), 10)
+    assert told(worker, FrameRejected) == []
+    assert [packet.header.sequence for packet in sent(worker, 10)] == [4]
