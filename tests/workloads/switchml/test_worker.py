@@ -79,6 +79,7 @@ def test_a_job_from_the_first_packet_to_the_last() -> None:
     assert [bool(header.flags & DatagramFlag.VERSION) for header in seen] == [False, False, True, True] * 2 + [
         False
     ] * 2
+    assert {header.flags for header in seen} == {0, DatagramFlag.VERSION}
     assert [header.nelem for header in seen] == [0, 0, 8, 8, 4] * 2
     assert [header.kind for header in seen[:3]] == [DatagramKind.EXPONENTS] * 2 + [DatagramKind.DATA]
     assert [header.tensor for header in seen] == [0] * 5 + [1] * 5
