@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.atp_star import SERVER_IP, SERVER_MAC, SERVICE_IP, SERVICE_MAC, atp_workers, server_config
-from workloads.blocks import ServerStatistics
+from workloads.blocks import BlockSummed, ServerStatistics
 from workloads.errors import ScenarioError
 from workloads.events import FrameRejected
 from workloads.hosts import create_host
@@ -119,6 +119,14 @@ def test_a_server_that_starts_anew_behind_half_of_all_sequence_numbers_sums_on()
     (sent,) = [decode_datagram(found) for _, found in server.frames_to_send(0)]
     assert sent is not None
     assert (sent.header.kind, sent.header.sequence) == (DatagramKind.RESULT, (1 << 31) + 11)
+
+
+def test_blocks_are_counted_on_where_sequence_numbers_begin_anew() -> None:
+    server = create_host(server_config(atp_workers(2, kind="esa"), multicast=True))
+    for sequence in (1 << 31, 2, (1 << 32) - 1, 1, 3, 2):  # the second one is late
+        server.receive_frame(0, frame(0, policy=Policy.ESA, bitmap0=3, sequence=sequence), 0)
+    blocks = [event.block for event in events(server) if isinstance(event, BlockSummed)]
+    assert blocks == [(1 << 31) - 1, 1, (1 << 32) - 2, 1 << 32, (1 << 32) + 2, (1 << 32) + 1]
 
 
 def test_two_jobs_with_one_id_are_refused() -> None:
