@@ -233,3 +233,26 @@ def test_a_whole_sum_for_which_nobody_was_asked_is_a_question():
     bench = ServerBench()
     bench.send([0, 1, 2], 0)
     assert kinds(bench.send([0, 1, 2], 0, RESEND)) == [(None, DatagramKind.RESULT)]
+    assert bench.told(BlockReplayed) == [BlockReplayed(7, -1, 0, 0)]
+
+
+def test_who_has_a_result_that_a_switch_made_does_not_move():
+    bench = ServerBench("esa")
+    bench.send([0], 0, COLLISION)
+    bench.send([0, 1, 2], 0, kind=DatagramKind.RESULT)
+    (sent,) = bench.send([1], 0, RESEND)
+    assert (sent.header.flags, sent.header.new_slot) == (0, 0)
+
+
+def test_an_atp_server_waits_for_nothing_unless_it_started_anew():
+    for again, timer in ((False, None), (True, 1000 + RTO)):
+        bench = ServerBench(again=again)
+        bench.send([0], 0)
+        assert bench.server.get_timer() == timer
+
+
+def test_steps_are_told_only_where_they_are_traced():
+    bench = ServerBench()
+    bench.server = JobServer(bench.job, SERVER_IP)
+    bench.send([0, 1, 2], 0)
+    assert bench.told(SlotChanged) == []
