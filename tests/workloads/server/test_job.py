@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.atp_star import SERVER_IP
 from tests.support.server_bench import COLLISION, EVICTED, RESEND, ServerBench, elements
-from workloads.blocks import BlockReplayed, SlotChanged
+from workloads.blocks import BlockLost, BlockReplayed, SlotChanged
 from workloads.server.job import Departure, JobServer
 from workloads.wire.aggregation import DatagramFlag, DatagramKind
 
@@ -249,6 +249,20 @@ def test_an_atp_server_waits_for_nothing_unless_it_started_anew():
         bench = ServerBench(again=again)
         bench.send([0], 0)
         assert bench.server.get_timer() == timer
+    bench = ServerBench()
+    bench.send([0], 0)
+    for block in (1, 2, 3):
+        bench.send([0, 1, 2], block)
+    assert bench.server.get_timer() is None, "nor when others overtake it"
+
+
+def test_who_asks_for_what_is_lost_hears_that():
+    bench = ServerBench(again=True)
+    bench.send([0, 1], 5, EVICTED)
+    bench.wait()
+    bench.send([2], 5, kind=EMPTY, values=[])
+    assert kinds(bench.send([0], 5, RESEND)) == [(0, EMPTY)]
+    assert bench.told(BlockLost) == [BlockLost(7, 5, (0, 1), 2), BlockLost(7, 5, (0,), -1)]
 
 
 def test_steps_are_told_only_where_they_are_traced():
@@ -256,3 +270,36 @@ def test_steps_are_told_only_where_they_are_traced():
     bench.server = JobServer(bench.job, SERVER_IP)
     bench.send([0, 1, 2], 0)
     assert bench.told(SlotChanged) == []
+
+
+def test_a_block_that_was_hurried_is_not_asked_for_at_its_first_deadline_too():
+    bench = ServerBench("esa")
+    bench.send([0], 0)
+    for block in (1, 2, 3):
+        bench.send([0, 1, 2], block)
+    bench.wait()
+    assert bench.server.get_timer() == bench.now + 2 * RTO
+
+
+def test_workers_that_name_different_slots_are_moved():
+    bench = ServerBench()
+    bench.send([0], 0)
+    bench.send([1], 0, slot=3)
+    (sent,) = bench.send([2], 0)
+    assert sent.header.flags & COLLISION
+    assert sent.header.new_slot != 0
+
+
+@pytest.mark.parametrize(
+    ("parts", "total", "overflow"),
+    [
+        ((2**31 - 1, 1, -7), 2**31 - 8, True), ((2**31 - 8, 7, 0), 2**31 - 1, False), ((-(2**31), -1, 7), 7 - 2**31, True),
+        ((-(2**31) + 8, -8, 0), -(2**31), False),
+    ],
+)  # fmt: skip
+def test_saturating_sums_stop_at_the_ends_of_int32(parts: tuple[int, ...], total: int, overflow: bool):
+    bench = ServerBench(dtype="int32sat")
+    for rank, value in enumerate(parts):
+        left = bench.send([rank], 0, values=[5, value])
+    assert elements(left[0]) == [15, total]
+    assert bool(left[0].header.flags & DatagramFlag.OVERFLOW) is overflow
