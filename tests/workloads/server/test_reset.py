@@ -96,3 +96,10 @@ def test_nothing_is_open_after_a_reset() -> None:
     statistics = bench.server.next_event()
     assert isinstance(statistics, ServerStatistics)
     assert statistics.open == 0
+
+
+def test_before_its_time_nothing_is_forgotten() -> None:
+    bench = Bench()
+    bench.send(0b011, 0, 5, 100)
+    bench.server.handle_timer(1_049)
+    assert bench.send(0b100, 0, 7, 1_049) == [12]
