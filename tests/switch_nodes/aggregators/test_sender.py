@@ -64,3 +64,8 @@ def test_a_copy_of_a_sum_goes_to_the_server_where_that_is_told() -> None:
     for copy, ports in ((False, {0, 1, 2}), (True, {0, 1, 2, 3})):
         knobs = replace(EARLY, ps_copy=copy)
         assert {sent.port for sent in Bench(REAL.esa, knobs=knobs).fill(0)} == ports
+
+
+def test_with_one_level_no_racks_are_told() -> None:
+    sent = only(Bench(REAL.atp).fill(0))
+    assert (sent.header.bitmap1, sent.header.fan_in1, sent.flags) == (0, 0, 0)
