@@ -99,13 +99,15 @@ def test_steps_are_told_where_they_are_traced() -> None:
 
 def test_slots_are_busy_until_the_last_part_of_a_sum_and_useful_until_it_is_complete() -> None:
     """One packet each 1000 ns, from 1000 on: a sum from 1000 to 3000, another from 4000 to 6000 while the first is kept until its
-    last worker moved on, at 6000. Then an answer, which keeps nothing busy."""
+    last worker moved on, at 6000. Then an answer, which keeps nothing busy, and a third sum from 8000 to 10000."""
     bench = Bench(SwitchMlProgram)
     bench.send_all(0)
     bench.send_all(4)
     bench.send(1, 4)
+    assert bench.program.pools[7].busy_ns == 2000 + 1000 + 2 * 2000
+    bench.send_all(8)
     (told,) = bench.at_end()
-    assert (told.busy_ns, told.useful_ns, told.peak_occupied, told.open) == (2000 + 1000 + 2 * 2000, 4000, 2, 0)
+    assert (told.busy_ns, told.useful_ns, told.peak_occupied, told.open) == (7000 + 2000 + 2 * 2000, 6000, 2, 0)
     assert (told.first_slot, told.slots, told.values) == (0, 4, 8)
 
 

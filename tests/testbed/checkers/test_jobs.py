@@ -156,6 +156,8 @@ def test_parts_that_overlap() -> None:
     (job,) = switch.jobs
     plan = replace(PLAN, switches=(replace(switch, jobs=(job, replace(job, job=2, first_slot=3))),))
     assert "jobs 1 and 2 share slots of s1" in check("slots_private", good(), plan).detail
+    beside = replace(PLAN, switches=(replace(switch, jobs=(replace(job, job=2, first_slot=4), job)),))
+    assert check("slots_private", good(), beside).detail == "nothing is told about the slots of job 2 on s1"
 
 
 @pytest.mark.parametrize(
