@@ -175,6 +175,16 @@ def test_what_is_left(records: list[Record], verdict: Verdict, detail: str) -> N
     assert detail in found.detail
 
 
+def test_a_switch_that_started_anew_may_have_leftovers_and_name_who_went_ahead() -> None:
+    again = event("NodeStarted", "s1")
+    left = changed("MemoryAtEnd", open=2)
+    assert check("liveness", left).verdict is Verdict.FAIL
+    assert check("liveness", [*left, again | {"node": "h1"}]).verdict is Verdict.FAIL
+    assert check("liveness", [*left, again]).verdict is Verdict.UNKNOWN
+    ahead = event("ContributionIgnored", job=1, rank=1, block=2, slot=0, reason="overrun")
+    assert check("credit_bound", [*good(), ahead, again]).verdict is Verdict.PASS
+
+
 @pytest.mark.parametrize(
     ("block", "what"), [(4, "the switch had summed it, the result did not"), (9, "never summed it")]
 )
