@@ -36,6 +36,7 @@ def test_a_slot_is_where_its_last_step_left_it():
 def test_a_switch_that_starts_anew_has_forgotten_slots_and_owners():
     gone = {"t": 0, "node": "s1", "event": "NodeExited"}
     assert broken(FILLED, gone, step("empty", "result_other", "empty"), FILLED) == []
+    assert broken(FILLED, {**gone, "node": "s2"}, FILLED) == ["slots_follow_table"], "that one did not"
 
 
 def test_a_result_frees_the_slot_of_its_own_block_and_no_other():
