@@ -105,6 +105,12 @@ def test_a_job_that_did_not_finish_has_no_times_and_neither_has_the_average():
     assert (found["average_jct_s"], found["p95_jct_s"], found["makespan_s"], found["busy"]) == (None, None, None, None)
 
 
+def test_an_iteration_that_not_all_told_of_has_no_time_and_neither_has_the_next():
+    records = [record for record in history() if (record["node"], record.get("iteration")) != ("h2", 0)]
+    early, _ = figures(records)["each"]
+    assert (early["iterations_s"], early["jct_s"]) == ([None, None], 1000e-9)
+
+
 def test_what_only_servers_and_their_switches_tell_is_absent_without_them():
     for job in figures(history())["each"]:
         assert {job[key] for key in ("collisions", "evictions", "reminders", "server_bytes")} == {None}

@@ -7,7 +7,7 @@ import pytest
 
 from workloads.compute import LayerCompute
 from workloads.config import ComputeConfig, LayerConfig, WorkloadConfig
-from workloads.events import CollectiveCompleted, GradientComputed, WorkerFinished
+from workloads.events import CollectiveCompleted, GradientComputed, TrainingProgress, WorkerFailed, WorkerFinished
 from workloads.gradients import create_source
 from workloads.training import Training, longest_digest_delay_ns
 
@@ -30,6 +30,7 @@ def due(life: Training) -> tuple[int, bool, int]:
 
 def test_without_layers_all_is_ready_at_once():
     life = training(WorkloadConfig("synthetic", 5, 60, 1, straggle_ns=7, arrival_ns=1000), start_ns=50)
+    assert not life.handle_timer(1056)
     assert life.ready == 0
     assert due(life) == (1057, True, 60)
     assert life.get_timer() is None
@@ -104,6 +105,78 @@ def test_a_failed_job_computes_no_more():
     due(life)
     life.fail("bad_result", "")
     assert life.get_timer() is None
+
+
+def test_a_job_that_failed_before_its_start_never_starts():
+    life = training(WorkloadConfig("synthetic", 5, 60, 1))
+    life.fail("lost", "a sum")
+    assert life.get_timer() is None
+    assert not life.handle_timer(10)
+
+
+def test_a_result_that_was_whole_before_the_job_failed_is_not_told():
+    life = training(WorkloadConfig("synthetic", 5, 60, 2))
+    due(life)
+    life.complete(900)
+    life.fail("lost", "a sum")
+    assert not life.handle_timer(10**9)
+    assert list(life.events) == [WorkerFailed("lost", "a sum")]
+
+
+def test_a_job_fails_once_and_not_after_its_end():
+    life = training()
+    life.fail("lost", "a sum")
+    life.fail("overflow", "another one")
+    assert list(life.events) == [WorkerFailed("lost", "a sum")]
+    over = training(WorkloadConfig("synthetic", 5, 60, 1))
+    due(over)
+    assert not over.finished
+    over.complete(900)
+    due(over)
+    over.fail("lost", "a sum")
+    assert (over.finished, over.failed) == (True, False)
+    assert not any(isinstance(event, WorkerFailed) for event in over.events)
+
+
+def test_each_iteration_has_its_own_gradient_and_starts_in_a_wake_up_after_the_digest():
+    workload = WorkloadConfig("synthetic", 5, 60, 3)
+    life, source = training(workload), create_source(workload, 0, 8)
+    for number in range(3):
+        assert life.iteration == number
+        assert life.gradient.tobytes() == source.gradient(number).tobytes()
+        assert due(life) == (number * 100, True, 60)
+        life.complete(number * 100 + 100)
+        _, starts, ready = due(life)
+        assert (starts, ready) == (False, 60 if number == 2 else 0)
+    assert life.finished
+
+
+def test_times_of_layers_are_those_of_their_iteration():
+    jittery = replace(WORKLOAD, compute=replace(COMPUTE, jitter=0.9))
+    life, hand = training(jittery), LayerCompute(jittery.compute, 5, 0)
+    assert hand.passes(0, 0).ready == tuple((at, ready) for at, _, ready in (due(life) for _ in range(3)))
+    life.complete(3000)
+    hand.deliver_rest(3000)
+    due(life)
+    assert hand.passes(1, 0).ready == tuple((at, ready) for at, _, ready in (due(life) for _ in range(3)))
+
+
+def test_what_a_model_learned_is_told_behind_the_result():
+    class Learns:
+        iterations, elements, dtype = 1, 4, np.dtype("<f4")
+
+        def gradient(self, iteration):
+            return np.ones(4, "<f4")
+
+        def apply(self, iteration, total):
+            return TrainingProgress(iteration, float(total.sum()), 0.5)
+
+    life = Training(Learns(), rank=0, start_ns=0, straggle_ns=0)
+    due(life)
+    life.result[:] = 2
+    life.complete(10)
+    due(life)
+    assert list(life.events)[1:] == [TrainingProgress(0, 8.0, 0.5), WorkerFinished(1)]
 
 
 def test_layers_are_those_of_the_gradient():

@@ -144,6 +144,7 @@ class JobServer:
             if header.nelem != block.size or header.tensor != block.tensor:
                 return BlockEvent.MISMATCH
             if whole:
+                block.answers = max(0, block.answers - asks)
                 return BlockEvent.WHOLE
             if bitmap & block.bitmap:
                 return BlockEvent.OVERLAP

@@ -8,13 +8,14 @@ import pytest
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.fidelity import judge_fidelity
-from testbed.faults.model import RateChange
+from testbed.faults.model import Loss, RateChange
 from testbed.plan import make_plan
 from testbed.verdict import Verdict
 from tests.support.judged import altered, changed, good_context, without
 from topologies import spine_leaf
 
 PASS, UNKNOWN = Verdict.PASS, Verdict.UNKNOWN
+LOSS = Loss("loss", ("h1-s1",), rate=0.1)
 
 
 def test_machine_kept_up(good):
@@ -50,6 +51,27 @@ def test_few_deadlines_are_neither_judged_nor_told(good):
     result = judge_fidelity(changed(good, altered(good.history, "PlaneStatistics", change, node="h2")))
     assert result.verdict is PASS
     assert "lag at most 0.20 ms" in result.detail
+
+
+@pytest.mark.parametrize(
+    "change", [{"waited_ns": 100_000_000, "turns": 20}, {"lag_p99_ns": 113_000_000, "deadlines": 20}]
+)
+def test_twenty_are_enough_to_judge(good, change):
+    assert judge_fidelity(changed(good, altered(good.history, "PlaneStatistics", change, node="h2"))).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize(("size", "verdict"), [(128 * 1024, PASS), (128 * 1024 + 1, UNKNOWN)])
+def test_a_shaper_may_let_one_burst_through(good, size, verdict):
+    burst = {"t": 1, "node": "world", "event": "ShapingMeasured", "link": "h1-s1", "direction": "up",
+             "rate_bps": 100_000_000, "bytes": size, "busy_ns": 0, "drops": 0}  # fmt: skip
+    assert judge_fidelity(changed(good, [*good.history, burst])).verdict is verdict
+
+
+def test_only_a_rate_change_excuses_queues():
+    for fault, verdict in ((RateChange("slow", links=("h1-s1",), rate_bps=10**6), PASS), (LOSS, UNKNOWN)):
+        context = good_context(fault)
+        history = altered(context.history, "PlaneStatistics", {"queue_drops": 4}, node="s1")
+        assert judge_fidelity(changed(context, history)).verdict is verdict
 
 
 def test_shaping():

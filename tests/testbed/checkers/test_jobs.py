@@ -156,6 +156,8 @@ def test_parts_that_overlap() -> None:
     (job,) = switch.jobs
     plan = replace(PLAN, switches=(replace(switch, jobs=(job, replace(job, job=2, first_slot=3))),))
     assert "jobs 1 and 2 share slots of s1" in check("slots_private", good(), plan).detail
+    beside = replace(PLAN, switches=(replace(switch, jobs=(replace(job, job=2, first_slot=4), job)),))
+    assert check("slots_private", good(), beside).detail == "nothing is told about the slots of job 2 on s1"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +173,16 @@ def test_what_is_left(records: list[Record], verdict: Verdict, detail: str) -> N
     found = check("liveness", records)
     assert found.verdict is verdict
     assert detail in found.detail
+
+
+def test_a_switch_that_started_anew_may_have_leftovers_and_name_who_went_ahead() -> None:
+    again = event("NodeStarted", "s1")
+    left = changed("MemoryAtEnd", open=2)
+    assert check("liveness", left).verdict is Verdict.FAIL
+    assert check("liveness", [*left, again | {"node": "h1"}]).verdict is Verdict.FAIL
+    assert check("liveness", [*left, again]).verdict is Verdict.UNKNOWN
+    ahead = event("ContributionIgnored", job=1, rank=1, block=2, slot=0, reason="overrun")
+    assert check("credit_bound", [*good(), ahead, again]).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from testbed.checkers import CheckContext
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.plan import make_plan
@@ -36,6 +38,7 @@ def test_a_slot_is_where_its_last_step_left_it():
 def test_a_switch_that_starts_anew_has_forgotten_slots_and_owners():
     gone = {"t": 0, "node": "s1", "event": "NodeExited"}
     assert broken(FILLED, gone, step("empty", "result_other", "empty"), FILLED) == []
+    assert broken(FILLED, {**gone, "node": "s2"}, FILLED) == ["slots_follow_table"], "that one did not"
 
 
 def test_a_result_frees_the_slot_of_its_own_block_and_no_other():
@@ -43,6 +46,12 @@ def test_a_result_frees_the_slot_of_its_own_block_and_no_other():
     assert broken(FILLED, step("filling", "result_own", "empty", job=2)) == ["slots_follow_table"]
     assert broken(FILLED, step("filling", "result_other", "filling", job=2)) == []
     assert broken(FILLED, step("filling", "result_other", "filling")) == ["slots_follow_table"]
+
+
+def test_who_only_comes_by_owns_nothing_and_an_empty_slot_is_nobodys():
+    passing = step("filling", "other", "filling", job=2)
+    freed = step("filling", "result_own", "empty")
+    assert broken(FILLED, passing, freed, step("empty", "result_other", "empty")) == []
 
 
 def test_who_preempts_is_the_owner_from_then_on():
@@ -76,6 +85,18 @@ def test_ghosts_go():
     assert broken(met(5, owner_job=2)) == []
     keeps = replace(atp(kind="esa"), switch=replace(atp().switch, knobs=replace(atp().switch.knobs, reclaim=False)))
     assert broken(met(5), scenario=keeps) == []
+
+
+@pytest.mark.parametrize("numbers", [(5, 6), (None, None)])
+def test_ghosts_are_told_by_the_number_of_their_job(numbers):
+    scenario = atp(kind="esa")
+    jobs = tuple(replace(job, number=number) for job, number in zip(scenario.jobs, numbers, strict=True))
+    for number in numbers if numbers[0] else (1, 2):
+        met = {
+            "t": 0, "node": "s1", "event": "Collided", "job": number, "block": 5, "rank": 0, "slot": 0,
+            "owner_job": number, "owner_block": 1,
+        }  # fmt: skip
+        assert broken(met, scenario=replace(scenario, jobs=jobs)) == ["ghosts_go"]
 
 
 def test_no_server_gets_what_is_anothers():

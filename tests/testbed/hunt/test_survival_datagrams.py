@@ -193,3 +193,27 @@ def test_what_is_repeated_while_it_is_under_way_fills_queues():
     assert must_end_ns(hasty) - must_end_ns(just) > 4 * SHAPE.queue_packets * frame_ns
     backs_off = atp()
     assert must_end_ns(replace(backs_off, transport=replace(backs_off.transport, rto_ns=1000))) < must_end_ns(backs_off)
+
+
+def test_faults_beside_kills_excuse_nobody_where_servers_are():
+    loss = Loss("l", ("h1-s1",), window=Window(0, MS), rate=0.5)
+    assert excused(make_plan(atp(loss))) == frozenset()
+    assert excused(make_plan(atp(loss, Kill("k", "h3", Window(MS))))) == {"h1", "h2"}
+
+
+@pytest.mark.parametrize("slower", [{"delay_ns": 8000}, {"jitter_ns": 7000}])
+def test_long_links_make_the_way_longer(slower):
+    link = replace(SHAPE, **slower)
+    assert travel_ns(replace(calm(), topology=rack(4, link), link=link)) == travel_ns(calm()) + 4 * 7000
+
+
+def test_memory_bounds_no_window_where_a_server_takes_what_finds_no_slot():
+    assert window(replace(atp(), switch=replace(atp().switch, memory=2))) == 4
+
+
+def test_trouble_ends_with_the_last_of_it():
+    """The end moves by what is added to the later one, whichever that is."""
+    loss, kill = Loss("l", ("h1-s1",), window=Window(0, 50 * MS), rate=0.5), Kill("k", "h1", Window(MS, 2 * MS))
+    assert end(loss, kill) == end(kill, loss) == end(loss)
+    late = replace(kill, window=Window(MS, 90 * MS))
+    assert end(loss, late) == end(late, loss) >= end(loss) + 40 * MS

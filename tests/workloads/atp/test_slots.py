@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
-from workloads.atp.slots import SlotTable
+from workloads.atp.slots import _GOLDEN, SlotTable, _mix
 
 
 def slots(table: SlotTable, window: int) -> list[int]:
@@ -64,3 +65,26 @@ def test_what_an_entry_left_is_free_for_others() -> None:
     left, (free,) = table[0], {0, 1, 2} - {table[0], table[1]}
     table.move(0, free)
     assert table.propose(1) == left
+
+
+def test_with_one_free_index_entries_move_for_ever_and_never_share() -> None:
+    table = SlotTable(1, 6, 7, 5)
+    for step in range(60):
+        entry = step % 6
+        (free,) = {*range(7)} - {*slots(table, 6)}
+        assert table.propose(entry) == free
+        table.move(entry, free)
+        assert len(set(slots(table, 6))) == 6
+
+
+def test_entries_are_spread_over_the_memory() -> None:
+    found = slots(SlotTable(1, 100, 10_000, 5), 100)
+    assert len({slot // 1000 for slot in found}) == 10
+    assert sum(abs(one - other) == 1 for one, other in pairwise(found)) < 5
+
+
+def test_the_hash_is_that_of_splitmix64() -> None:
+    """Whose first outputs for seed 0 are known."""
+    assert [_mix(step * _GOLDEN % 2**64) for step in range(3)] == [
+        0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F,
+    ]  # fmt: skip

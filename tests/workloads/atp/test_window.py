@@ -167,3 +167,67 @@ def test_what_is_not_ready_does_not_leave() -> None:
     window = started(4, 10)
     assert window.take(lambda packet: packet < 0) is None
     assert window.take(ready) == (0, "")
+
+
+def test_it_knows_whether_more_would_leave() -> None:
+    """What is asked for again counts while it is outstanding; what is new, while the window and the tensor go on and it is ready."""
+    window = started(4, 5)
+    assert not window.has_more(lambda packet: packet > 0)
+    assert window.has_more(lambda packet: packet < 1)
+    take_all(window)
+    assert not window.has_more(ready), "the window is full"
+    settle(window, [1])
+    assert window.has_more(ready), "packet 0 is asked for"
+    settle(window, [2, 0])
+    assert take_all(window) == [(4, "")]
+    assert not window.has_more(ready), "there is no packet 5"
+    window.ask_again(3, "nack")
+    window.ask_again(4, "nack")
+    settle(window, [3])
+    assert window.has_more(ready), "packet 4 is, if not packet 3"
+    settle(window, [4])
+    assert not window.has_more(ready)
+
+
+def test_what_has_not_left_is_not_outstanding() -> None:
+    window = started(4, 10)
+    assert window.take(ready) == (0, "")
+    assert not window.is_outstanding(0)
+    window.left(0, 0)
+    assert [window.is_outstanding(packet) for packet in (0, 1)] == [True, False]
+
+
+def test_what_is_asked_for_twice_before_it_leaves_leaves_once() -> None:
+    window = started(2, 10)
+    take_all(window)
+    window.ask_again(0, "nack")
+    assert window.expire(1000) == 2
+    assert take_all(window, 1000) == [(0, "nack"), (1, "timeout")]
+    window.ask_again(0, "nack")
+    assert take_all(window, 1000) == [(0, "nack")], "and once more when it is asked for after that"
+
+
+def test_a_packet_that_left_twice_at_one_time_expires_once() -> None:
+    window = started(2, 2)
+    take_all(window)
+    window.ask_again(1, "nack")
+    take_all(window)
+    settle(window, [0], 900)
+    assert window.expire(1000) == 1
+
+
+def test_a_wake_up_for_something_else_makes_no_wait_longer() -> None:
+    window = started(1, 2)
+    assert window.expire(500) == 0
+    take_all(window, 600)
+    assert window.get_timer() == 600 + 1000
+
+
+def test_a_packet_waits_from_when_it_left_last() -> None:
+    window = started(2, 2)
+    take_all(window)
+    window.ask_again(0, "nack")
+    assert take_all(window, 500) == [(0, "nack")]
+    settle(window, [1], 600)
+    assert window.get_timer() == 500 + 1000
+    assert window.expire(1000) == 0

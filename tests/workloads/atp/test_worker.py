@@ -31,6 +31,7 @@ CONFIG = AtpConfig(
     Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVER, 50_000), elements=8, window=3, memory=16, rto_ns=10_000,
 )  # fmt: skip
 """4 blocks of 8, 8, 8 and 4 elements in an iteration, 3 of them outstanding"""
+FLOATS = replace(CONFIG, collective=replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "float32")))
 RESULT, NACK, EMPTY = DatagramKind.RESULT, DatagramKind.NACK, DatagramKind.REMINDER_EMPTY
 
 
@@ -104,6 +105,8 @@ def test_gaps_and_timeouts_send_a_resend() -> None:
     assert [p.header.flags for p in sent(worker, 20_000)] == [DatagramFlag.RESEND] * 2
     causes = [(event.block, event.cause, event.attempt) for event in told(worker, DatagramResent)]
     assert causes == [(0, "gap", 1), (1, "gap", 1), (0, "timeout", 2), (1, "timeout", 2)]
+    worker.finish(2000)
+    assert told(worker, DatagramStatistics) == [DatagramStatistics(9, 7, 4, 1, 0, 2, 0)]
 
 
 def test_a_moved_entry_uses_its_new_slot_and_no_other_does() -> None:
@@ -111,7 +114,7 @@ def test_a_moved_entry_uses_its_new_slot_and_no_other_does() -> None:
     packets = sent(worker)
     fresh = next(slot for slot in range(16) if slot not in [p.header.slot for p in packets])
     for packet in packets:
-        moves = packet is packets[0]
+        moves = packet is packets[1]
         flags = DatagramFlag.COLLISION if moves else 0
         worker.receive_frame(0, answer(packet, flags=flags, new_slot=fresh), 10)
         worker.receive_frame(0, answer(packet, flags=DatagramFlag.COLLISION, new_slot=15 - fresh), 10)
@@ -121,7 +124,7 @@ def test_a_moved_entry_uses_its_new_slot_and_no_other_does() -> None:
     worker.handle_timer(worker.get_timer())
     later = sent(worker, now)
     assert [p.header.sequence for p in later] == [5, 6, 7]
-    assert [p.header.slot for p in later] == [packets[1].header.slot, packets[2].header.slot, fresh]
+    assert [p.header.slot for p in later] == [fresh, packets[2].header.slot, packets[0].header.slot]
 
 
 @pytest.mark.parametrize(
@@ -157,10 +160,14 @@ def test_late_results_change_nothing() -> None:
 
 def test_an_overflow_ends_the_job() -> None:
     worker = start()
-    worker.receive_frame(0, answer(sent(worker)[1], flags=DatagramFlag.OVERFLOW), 10)
+    packets = sent(worker)
+    worker.receive_frame(0, answer(packets[1], flags=DatagramFlag.OVERFLOW), 10)
     assert worker.failed
     assert told(worker, WorkerFailed) == [WorkerFailed("overflow", "packet 2 of job 9: a sum left the range of int32")]
     assert (worker.get_timer(), sent(worker, 20)) == (None, [])
+    worker.receive_frame(0, answer(packets[0]), 30)
+    worker.finish(40)
+    assert told(worker, DatagramStatistics) == [DatagramStatistics(9, 3, 0, 0, 1, 0, 0)], "no result counts any more"
 
 
 @pytest.mark.parametrize("by", ["flag", "ip"])
@@ -215,6 +222,8 @@ def test_what_a_worker_no_longer_has_it_says() -> None:
     worker.receive_frame(0, answer(first, kind=NACK), 20)
     answers = [packet.header for packet in sent(worker, 20) if packet.header.kind == EMPTY]
     assert [(header.sequence, header.bitmap0, header.nelem) for header in answers] == [(1, 2, 0)]
+    (header,) = answers
+    assert (header.flags, header.slot, header.tensor, header.exponent0, header.exponent1) == (0, 0, 0, 0, 0)
 
 
 def test_a_worker_gives_its_results_after_its_end() -> None:
@@ -291,3 +300,42 @@ def test_configurations_that_cannot_be_served(changes: dict[str, Any], text: str
     with pytest.raises(ScenarioError) as caught:
         create_host(replace(CONFIG, **changes))
     assert text in str(caught.value)
+
+
+def test_what_is_damaged_is_told_and_what_is_for_others_is_nothing_to_it() -> None:
+    worker = start()
+    first, second, _ = sent(worker)
+    told(worker, FrameRejected)
+    worker.receive_frame(0, answer(first)[:-1] + b"\xff", 10)
+    assert [event.reason for event in told(worker, FrameRejected)] == ["checksum"]
+    envelope = Envelope(b"\x02bbbbb", b"\x02aaaaa", SERVER, bytes((10, 0, 0, 2)), AGGREGATION_PORT)
+    others = encode_datagram(envelope, AGGREGATION_PORT, second.header._replace(kind=RESULT, bitmap0=7), second.payload)
+    for frame in (bytes(90), others):
+        worker.receive_frame(0, frame, 10)
+    assert not sent(worker, 10)
+    worker.finish(20)
+    assert told(worker, Event) == [DatagramStatistics(9, 3, 0, 0, 0, 0, 1)]
+
+
+def test_a_result_of_another_size_is_not_believed() -> None:
+    worker = start()
+    packet = sent(worker)[0]
+    worker.receive_frame(0, answer(packet._replace(payload=packet.payload[:28])), 10)
+    assert [event.reason for event in told(worker, FrameRejected)] == ["bad_result"]
+    assert not sent(worker, 10)
+
+
+def test_exponents_below_a_workers_own_are_not_believed() -> None:
+    worker = start(FLOATS)
+    first = sent(worker)[0]
+    worker.receive_frame(0, answer(first, exponent1=first.header.exponent1 - 1), 10)
+    assert [event.reason for event in told(worker, FrameRejected)] == ["bad_result"]
+    worker.receive_frame(0, answer(first, exponent1=first.header.exponent1 + 1), 10)
+    assert [packet.header.sequence for packet in sent(worker, 10)] == [4]
+
+
+def test_a_slot_that_nothing_moves_to_may_be_any() -> None:
+    worker = start()
+    worker.receive_frame(0, answer(sent(worker)[0], new_slot=65_535), 10)
+    assert told(worker, FrameRejected) == []
+    assert [packet.header.sequence for packet in sent(worker, 10)] == [4]

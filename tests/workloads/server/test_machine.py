@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.atp_star import SERVER_IP, SERVER_MAC, SERVICE_IP, SERVICE_MAC, atp_workers, server_config
-from workloads.blocks import ServerStatistics
+from workloads.blocks import BlockSummed, ServerStatistics
 from workloads.errors import ScenarioError
 from workloads.events import FrameRejected
 from workloads.hosts import create_host
@@ -16,11 +16,13 @@ from workloads.server import ParameterServer
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     AggregationHeader,
+    DatagramFlag,
     DatagramKind,
     Policy,
     decode_datagram,
     encode_datagram,
 )
+from workloads.wire.ecn import mark_ce
 
 JOB = atp_workers(2)
 HEADER = AggregationHeader(Policy.ATP, DatagramKind.DATA, 7, 1, 0, 1, 2, nelem=2)
@@ -121,10 +123,29 @@ def test_a_server_that_starts_anew_behind_half_of_all_sequence_numbers_sums_on()
     assert (sent.header.kind, sent.header.sequence) == (DatagramKind.RESULT, (1 << 31) + 11)
 
 
+def test_blocks_are_counted_on_where_sequence_numbers_begin_anew() -> None:
+    server = create_host(server_config(atp_workers(2, kind="esa"), multicast=True))
+    for sequence in (1 << 31, 2, (1 << 32) - 1, 1, 3, 2):  # the second one is late
+        server.receive_frame(0, frame(0, policy=Policy.ESA, bitmap0=3, sequence=sequence), 0)
+    blocks = [event.block for event in events(server) if isinstance(event, BlockSummed)]
+    assert blocks == [(1 << 31) - 1, 1, (1 << 32) - 2, 1 << 32, (1 << 32) + 2, (1 << 32) + 1]
+
+
 def test_two_jobs_with_one_id_are_refused() -> None:
     config = server_config(JOB)
     with pytest.raises(ScenarioError, match=r"jobs\[1\].job: server ps: cannot be; found 7; allowed: an id of its own"):
         create_host(replace(config, jobs=config.jobs * 2))
+
+
+@pytest.mark.parametrize("by", ["nobody", "flag", "ip"])
+def test_marks_of_packets_go_back_with_the_sum(by: str) -> None:
+    server = served(True)
+    first = frame(0, flags=int(DatagramFlag.ECN)) if by == "flag" else frame(0)
+    for each in (mark_ce(first) or b"" if by == "ip" else first, frame(1)):
+        server.receive_frame(0, each, 0)
+    (sent,) = [decode_datagram(found) for _, found in server.frames_to_send(0)]
+    assert sent is not None
+    assert sent.header.flags == (0 if by == "nobody" else DatagramFlag.ECN)
 
 
 def test_a_server_has_no_timer_until_something_waits() -> None:
@@ -132,3 +153,20 @@ def test_a_server_has_no_timer_until_something_waits() -> None:
     assert server.get_timer() is None
     server.receive_frame(0, frame(0, policy=Policy.ESA), 500)
     assert server.get_timer() == 500 + JOB[0].rto_ns
+
+
+def test_the_job_that_waited_longest_is_asked_first() -> None:
+    others = atp_workers(2, job=9, kind="esa", first_host=2)
+    server = create_host(server_config(atp_workers(2, kind="esa"), others, multicast=True))
+    late = encode_datagram(others[0].envelope, AGGREGATION_PORT, HEADER._replace(policy=Policy.ESA, job=9), bytes(8))
+    server.receive_frame(0, late, 300)
+    server.receive_frame(0, frame(0, policy=Policy.ESA), 500)
+    rto = JOB[0].rto_ns
+    assert server.get_timer() == 300 + rto
+    for due, job in ((300 + rto, 9), (500 + rto, 7)):
+        server.handle_timer(due)
+        ((port, sent),) = server.frames_to_send(due)
+        found = decode_datagram(sent)
+        assert found is not None
+        assert (port, found.header.kind, found.header.job) == (0, DatagramKind.REMINDER, job)
+    assert server.get_timer() == 300 + 3 * rto

@@ -77,3 +77,29 @@ def test_what_is_complete_stays() -> None:
     statistics = bench.server.next_event()
     assert isinstance(statistics, ServerStatistics)
     assert (statistics.blocks, statistics.replays, statistics.open) == (1, 1, 0)
+
+
+def test_every_open_block_is_forgotten() -> None:
+    bench = Bench()
+    for block in range(3):
+        bench.send(0b001, block, 1, 100)
+    bench.server.handle_timer(1_050)
+    assert [bench.send(0b110, block, 2, 1_100) for block in range(3)] == [[], [], []]
+    assert [bench.send(0b001, block, 5, 1_200) for block in range(3)] == [[7], [7], [7]]
+
+
+def test_nothing_is_open_after_a_reset() -> None:
+    bench = Bench()
+    bench.send(0b001, 0, 1, 100)
+    bench.server.handle_timer(1_050)
+    bench.server.finish(2_000)
+    statistics = bench.server.next_event()
+    assert isinstance(statistics, ServerStatistics)
+    assert statistics.open == 0
+
+
+def test_before_its_time_nothing_is_forgotten() -> None:
+    bench = Bench()
+    bench.send(0b011, 0, 5, 100)
+    bench.server.handle_timer(1_049)
+    assert bench.send(0b100, 0, 7, 1_049) == [12]

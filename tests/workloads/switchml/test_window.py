@@ -103,3 +103,27 @@ def test_a_few_late_packets_do_not_move_the_timer_and_a_slow_network_does():
     for _ in range(200):
         wait = one(100 * RTO)
     assert wait == 16 * RTO
+
+
+def test_what_may_not_leave_is_asked_about_again_once_after_a_release():
+    window = SlotWindow(3, RTO)
+    window.start(3)
+    assert window.take_ready(lambda packet: packet == 1) == 1
+    window.left(1, 0)
+    assert window.take_ready(lambda packet: False) is None
+    assert ready(window) == [], "nothing more may leave than before"
+    window.release()
+    assert ready(window) == [0, 2]
+    window.release()
+    assert ready(window) == []
+
+
+def test_a_round_trip_is_measured_from_when_a_packet_first_left():
+    window = SlotWindow(1, RTO)
+    window.start(2)
+    ready(window, 0)
+    window.expire(RTO)
+    ready(window, RTO)
+    window.settle(0, RTO + 100)
+    ready(window, 2000)
+    assert window.get_timer() == 2000 + 4 * (RTO + 100)

@@ -79,6 +79,7 @@ def test_a_job_from_the_first_packet_to_the_last() -> None:
     assert [bool(header.flags & DatagramFlag.VERSION) for header in seen] == [False, False, True, True] * 2 + [
         False
     ] * 2
+    assert {header.flags for header in seen} == {0, DatagramFlag.VERSION}
     assert [header.nelem for header in seen] == [0, 0, 8, 8, 4] * 2
     assert [header.kind for header in seen[:3]] == [DatagramKind.EXPONENTS] * 2 + [DatagramKind.DATA]
     assert [header.tensor for header in seen] == [0] * 5 + [1] * 5
@@ -138,14 +139,17 @@ def test_results_of_single_blocks_let_the_next_forward_pass_go_on() -> None:
 
 def test_a_packet_without_a_result_is_sent_again_the_very_same() -> None:
     worker = start()
-    first = [bytes(frame) for _, frame in worker.frames_to_send(0)]
+    ports, first = zip(*((port, bytes(frame)) for port, frame in worker.frames_to_send(0)), strict=True)
+    assert ports == (0, 0)
     assert worker.get_timer() == 10_000
     worker.handle_timer(9_999)
     assert not list(worker.frames_to_send(9_999))
     worker.handle_timer(10_000)
-    assert [bytes(frame) for _, frame in worker.frames_to_send(10_000)] == first
+    assert tuple(bytes(frame) for _, frame in worker.frames_to_send(10_000)) == first
     resent = [event for event in events(worker) if isinstance(event, DatagramResent)]
     assert resent == [DatagramResent(9, 0, 10, "timeout", 1), DatagramResent(9, 1, 11, "timeout", 1)]
+    worker.finish(1000)
+    assert events(worker) == [DatagramStatistics(9, 4, 2, 0, 0, 2, 0)]
 
 
 @pytest.mark.parametrize(
@@ -222,3 +226,17 @@ def test_hosts_are_made_by_the_class_of_their_configuration() -> None:
         create_host(Unheard())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hosts of SwitchMlConfig have a Machine already"):
         register_host(SwitchMlConfig, lambda config, start_ns: start())
+
+
+def test_a_packet_says_whose_it_is_and_how_many_there_are() -> None:
+    headers = [packet.header for packet in sent(start(replace(CONFIG, collective=JobShare("switchml", 9, 2, 3))), 0)]
+    assert [(header.bitmap0, header.fan_in0) for header in headers] == [(0b100, 3)] * 2
+
+
+def test_a_result_of_another_size_is_not_believed() -> None:
+    int32 = replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "int32"))
+    worker = start(replace(CONFIG, collective=int32))
+    packet = sent(worker, 0)[0]
+    worker.receive_frame(0, answer(packet, nelem=7), 10)
+    assert [event.reason for event in events(worker) if isinstance(event, FrameRejected)] == ["bad_result"]
+    assert not sent(worker, 10)
