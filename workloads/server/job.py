@@ -29,7 +29,6 @@ __all__ = ["Departure", "JobServer"]
 _LATER = 3
 """a block that so many later ones overtook is asked for"""
 _MOST_DOUBLINGS = 4
-_COPIED = DatagramFlag.ECN | DatagramFlag.OVERFLOW
 
 
 class Departure(NamedTuple):
