@@ -42,7 +42,10 @@ examples:
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
     parser.add_argument("--quick", action="store_true", help="ina: fewer points")
     parser.add_argument(
-        "--jobs", type=_whole(999), metavar="N", help="ina: runs at the same time (default: one per core; --emulated: always one)"
+        "--jobs",
+        type=_whole(999),
+        metavar="N",
+        help="ina: runs at the same time (default: one per core; --emulated: always one)",
     )
     parser.add_argument(
         "--seeds", type=_whole(999), metavar="N",
