@@ -52,12 +52,12 @@ def test_the_files_of_the_documentation_reduce_a_job(tmp_path: Path) -> None:
     files = {"h1": first.replace("100000", "5000"), "h2": second, "h3": server, "s1": switch}
     for name, content in files.items():
         (tmp_path / f"{name}.yaml").write_text(content, encoding="utf-8")
-    workers = [create_host(read_worker_config(tmp_path / f"h{number}.yaml")) for number in (1, 2)]
+    workers: list[Any] = [create_host(read_worker_config(tmp_path / f"h{number}.yaml")) for number in (1, 2)]
     machines = [*workers, create_host(read_server_config(tmp_path / "h3.yaml"))]
     args = argparse.Namespace(program="atp", ports=["p1", "p2", "p3"], config=tmp_path / "s1.yaml")
     program = create_program(nodes._switch_config(args))
     now, told = 0, list[Any]()
-    while not all(worker.finished or worker.failed for worker in workers):
+    while now < 1_000_000_000 and not all(worker.finished or worker.failed for worker in workers):
         due = [timer for machine in machines if (timer := machine.get_timer()) is not None]
         now = min(due)
         for machine in machines:
