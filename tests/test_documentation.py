@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
 from testbed.cli.commands import COMMANDS
-from testbed.scenario import builtin_names, parse_scenario
+from testbed.cli.parsing import make_parser
+from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
 from testbed.scenario.names import NODE_ROLES
 from testbed.scenario.schema import (
@@ -20,14 +26,18 @@ from testbed.scenario.schema import (
     DcqcnKeys,
     JobEntryKeys,
     JobKeys,
+    KnobKeys,
     LinkKeys,
     NodeKeys,
+    RoutingKeys,
     ScenarioKeys,
     SwitchKeys,
     TransportKeys,
 )
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.validate import key_names
+from tests.support import server_mutants, switchml_mutants
+from workloads import blocks
 
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")
@@ -35,6 +45,20 @@ _JOBS = (_TOP / "docs" / "jobs.md").read_text(encoding="utf-8")
 _CONGESTION = (_TOP / "docs" / "congestion.md").read_text(encoding="utf-8")
 _EXTENDING = (_TOP / "docs" / "extending.md").read_text(encoding="utf-8")
 _README = (_TOP / "README.md").read_text(encoding="utf-8")
+
+
+_ESA = (_TOP / "docs" / "esa.md").read_text(encoding="utf-8")
+_PAGES = [_TOP / "README.md", *sorted((_TOP / "docs").glob("*.md"))]
+_OF_PROTOCOLS = [_TOP / "README.md"] + [
+    _TOP / "docs" / f"{name}.md" for name in ("atp", "esa", "switchml", "jobs", "programs", "ina-comparison", "hunting")
+]
+_WORDS: dict[str, Any] = {
+    "required": ..., "required for `udp`": None, "none": None, "empty": "", "scaled": None, "all true": None, "all `soft`": None, "": None,
+    "`job` alone": None, "the end of the run": None, "the last host": "", "the job's": (), "kind and number": None,
+    "as in [ESA](esa.md#the-switch)": None, "all as in [ESA](esa.md#the-switch)": None,
+}  # fmt: skip
+"""defaults that a section cannot be given as a value, as the tables tell them"""
+_EXAMPLES = {"servers": "h1", "kind": "udp", "from": "h1", "to": "h2", "name": "x", "topology": 1}
 
 
 def _section(heading: str) -> str:
@@ -52,6 +76,7 @@ def _section(heading: str) -> str:
         ("transport", key_names(TransportKeys)),
         ("job", key_names(JobKeys)),
         ("jobs", key_names(JobEntryKeys)),
+        ("routing", key_names(RoutingKeys)),
         ("clocks", key_names(ClockKeys)),
         ("background", key_names(BackgroundKeys)),
         ("faults", [*FAULT_KINDS, *key_names(MatchKeys), *OPCODE_GROUPS]),
@@ -60,6 +85,100 @@ def _section(heading: str) -> str:
 )
 def test_every_key_is_explained(heading, keys):
     assert [key for key in keys if f"`{key}`" not in _section(heading)] == []
+
+
+def _defaults(text: str) -> Iterator[tuple[str, str]]:
+    """(key, what stands beside it) of tables with a column of defaults."""
+    for table in re.findall(r"^\| (?:key|knob) \| default \|.*\n\|[-| ]+\n((?:\|.*\n)+)", text, re.MULTILINE):
+        for row in table.splitlines():
+            key, default = (cell.strip() for cell in row.split("|")[1:3])
+            if re.fullmatch(r"`\w+`", key):
+                yield key.strip("`"), default
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        (_section("Top level"), ScenarioKeys),
+        (_section("topology"), LinkKeys),
+        (_section("switch"), SwitchKeys),
+        (_section("transport"), TransportKeys),
+        (_section("job"), JobKeys),
+        (_section("clocks"), ClockKeys),
+        (_section("background"), BackgroundKeys),
+        (_section("routing"), RoutingKeys),
+        (_ESA, KnobKeys),
+    ],
+)
+def test_defaults_are_those_of_the_program(text, model):
+    fields = {field.alias or name: (name, field) for name, field in model.model_fields.items()}
+    required = {at: _EXAMPLES[at] for at, (_, field) in fields.items() if field.is_required()}
+    told = {key: default for key, default in _defaults(text) if key in fields}
+    assert len(told) >= len(fields) - 2, "`from` and `to` share a row"
+    for key, default in told.items():
+        name, field = fields[key]
+        if default in _WORDS or field.is_required():
+            assert _WORDS.get(default) == (... if field.is_required() else field.default), key
+        else:
+            section = model.model_validate({**required, key: yaml.safe_load(default.strip("`"))})
+            assert getattr(section, name) == field.default, f"{key}: the page says {default}"
+
+
+@pytest.mark.parametrize(
+    ("heading", "words"),
+    [
+        ("switch", [*names.PROGRAMS, *names.RELEASES, *names.GATES, *names.COMMODITY_KINDS]),
+        ("transport", [*names.VERBS, *names.FRAMINGS, *names.CONGESTION_CONTROLS]),
+        ("job", [*names.COLLECTIVES, *names.WORKLOADS, *names.DTYPES, *names.OPS, *names.CREDITS, *names.FALLBACKS]),
+        ("job", list(names.PRIORITIES)),
+        ("routing", [*names.RATE_MODES, *names.ON_COLLISION]),
+    ],
+)
+def test_every_word_is_explained(heading, words):
+    rows = "\n".join(line for line in _section(heading).splitlines() if line.startswith("| `"))
+    assert [word for word in words if f"`{word}`" not in rows] == []
+
+
+def test_every_event_of_switches_and_servers_is_explained():
+    text = "".join(page.read_text(encoding="utf-8") for page in _PAGES)
+    assert [name for name in blocks.__all__ if f"`{name}`" not in text] == []
+
+
+def test_every_figure_of_jobs_is_explained():
+    schema = json.loads((_TOP / "testbed" / "report" / "result.schema.json").read_text(encoding="utf-8"))
+    jobs = schema["$defs"]["jobs"]["properties"]
+    assert [key for key in (*jobs, *jobs["each"]["items"]["properties"]) if f"`{key}`" not in _JOBS] == []
+
+
+def test_the_planted_faults_are_counted():
+    counted = {13: "Thirteen", 20: "20"}
+    assert f"{counted[len(switchml_mutants.MUTANTS)]} broken programs" in _page("switchml")
+    assert f"{counted[len(server_mutants.MUTANTS)]} broken servers" in _page("atp")
+
+
+def _page(name: str) -> str:
+    return (_TOP / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _command_lines() -> Iterator[str]:
+    for path in _OF_PROTOCOLS:
+        for block in re.findall(r"^```\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            for line in block.splitlines():
+                yield from re.findall(r"(?:^|  )(?:sudo )?(\./tb .*?)(?=  |$)", line)
+
+
+def test_the_commands_of_the_pages_on_protocols_can_be_given():
+    """Options are known, and scenarios load with what is set."""
+    loaded = 0
+    for line in sorted(set(_command_lines())):
+        words = shlex.split(line)[1:]
+        args = make_parser(words[0]).parse_args(words)
+        scenario = getattr(args, "scenario", None)
+        if words[0] in ("run", "validate", "hunt") and scenario in builtin_names():
+            changes = [change for change in args.overrides if ".py:" not in change] if words[0] != "validate" else []
+            load_scenario(scenario, changes)
+            loaded += 1
+    assert loaded >= 12
 
 
 def test_every_key_of_congestion_control_is_explained():
@@ -93,6 +212,18 @@ def test_the_program_of_the_guide_runs(tmp_path):
     while (event := program.next_event()) is not None:
         names.append(type(event).__name__)
     assert names == ["SwitchStatistics", "OpcodesSeen"]
+
+
+def _anchors(path: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_links_lead_to_headings():
+    for path in _PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text(encoding="utf-8")):
+            aim = path.parent / target if target else path
+            assert anchor in _anchors(aim), f"{path.name}: {target}#{anchor}"
 
 
 def test_links_between_documents_lead_somewhere():

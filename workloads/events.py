@@ -204,7 +204,7 @@ class DatagramResent(Event):
     """which packet of the job, from 0"""
     slot: int
     cause: str
-    """timeout"""
+    """timeout; of ATP and ESA also gap (a later result came) and nack (the server asked); of GRID also rate (no slot was free), replanned"""
     attempt: int
     """1: its first repetition"""
 

@@ -42,11 +42,14 @@ examples:
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
     parser.add_argument("--quick", action="store_true", help="ina: fewer points")
     parser.add_argument(
-        "--jobs", type=_whole(999), metavar="N", help="ina: runs at the same time (default: one per core)"
+        "--jobs",
+        type=_whole(999),
+        metavar="N",
+        help="ina: runs at the same time (default: one per core; --emulated: always one)",
     )
     parser.add_argument(
         "--seeds", type=_whole(999), metavar="N",
-        help="ina: runs of each point (default: 2 or 3); grid --plan-only scale: draws of each row (default: 10)",
+        help="ina: runs of each point (default: 2 or 3, --emulated: 1); grid --plan-only scale: draws of each row (default: 10)",
     )  # fmt: skip
     parser.add_argument(
         "--csv", type=Path, metavar="FILE",

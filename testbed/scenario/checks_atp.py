@@ -18,6 +18,8 @@ WITH_SERVER = ("atp", "esa", "grid")
 """collectives with a parameter server"""
 _FIXED = ("atp", "esa")
 """collectives that may multiply floats by one scale: a sum that leaves its range is told"""
+_WITH_MARKS = ("atp", "esa")
+"""collectives whose windows follow the marks of congestion"""
 _ESA_ONLY = ("priority", "priority_x0")
 
 
@@ -84,10 +86,11 @@ def check_atp_keys(
 
 
 def check_aimd(problems: Problems, transport: Transport, job: Job) -> None:
-    if not transport.aimd and job.collective not in WITH_SERVER:
+    """Of the window that heeds marks; that of GRID is `routing.mode`'s."""
+    if not transport.aimd and job.collective not in _WITH_MARKS:
         problems.add(
             ("transport", "aimd"), f"collective {job.collective} has no such window", found="false",
-            allowed=f"leave the key out, or job.collective: {', '.join(WITH_SERVER)}",
+            allowed=f"leave the key out, or job.collective: {', '.join(_WITH_MARKS)}",
         )  # fmt: skip
 
 

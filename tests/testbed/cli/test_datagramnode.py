@@ -22,6 +22,7 @@ from testbed.scenario import load_scenario
 from tests.support.namespace import own_namespace
 from tests.support.nodes import ROOT, Node, events, plain
 from workloads.errors import ScenarioError
+from workloads.hosts import create_host
 
 
 def plan_of(name: str) -> Plan:
@@ -43,19 +44,42 @@ def test_what_a_plan_says_is_read_back(tmp_path: Path, name: str) -> None:
         assert read_server_config(write(tmp_path / "server.json", server)) == server
 
 
-def test_the_files_of_the_documentation_fit_each_other(tmp_path: Path) -> None:
+def test_the_files_of_the_documentation_reduce_a_job(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "switch-node.md").read_text(encoding="utf-8")
-    first, second = re.findall(r"```yaml\n(name: h.*?)```", text, re.DOTALL)
-    (tmp_path / "h1.yaml").write_text(first, encoding="utf-8")
-    (tmp_path / "h3.yaml").write_text(second, encoding="utf-8")
-    worker, server = read_worker_config(tmp_path / "h1.yaml"), read_server_config(tmp_path / "h3.yaml")
-    (job,) = server.jobs
-    assert not hasattr(worker, "to_successor")
-    assert worker.envelope.dst_ip == server.envelope.src_ip
-    assert (worker.envelope.src_ip, worker.envelope.src_mac) == (job.members[0].ip, job.members[0].mac)
-    assert (job.job, job.window, job.memory, job.salt, job.elements, job.arithmetic) == (
-        worker.collective.job, worker.window, worker.memory, worker.salt, worker.elements, worker.collective.arithmetic,
-    )  # fmt: skip
+    first, server, switch = re.findall(r"```yaml\n(name: (?:h.*?|s1\nmemory.*?))```", text, re.DOTALL)
+    second = first.replace("name: h1", "name: h2").replace("rank: 0", "rank: 1")
+    second = second.replace("41:00:01", "41:00:02").replace("10.77.0.2", "10.77.0.3").replace("100000", "5000")
+    files = {"h1": first.replace("100000", "5000"), "h2": second, "h3": server, "s1": switch}
+    for name, content in files.items():
+        (tmp_path / f"{name}.yaml").write_text(content, encoding="utf-8")
+    workers: list[Any] = [create_host(read_worker_config(tmp_path / f"h{number}.yaml")) for number in (1, 2)]
+    machines = [*workers, create_host(read_server_config(tmp_path / "h3.yaml"))]
+    args = argparse.Namespace(program="atp", ports=["p1", "p2", "p3"], config=tmp_path / "s1.yaml")
+    program = create_program(nodes._switch_config(args))
+    now, told = 0, list[Any]()
+    while now < 1_000_000_000 and not all(worker.finished or worker.failed for worker in workers):
+        due = [timer for machine in machines if (timer := machine.get_timer()) is not None]
+        now = min(due)
+        for machine in machines:
+            machine.handle_timer(now)
+        moved = True
+        while moved:
+            moved = False
+            for port, machine in enumerate(machines):
+                for _, frame in machine.frames_to_send(now):
+                    program.receive_frame(port, frame, now)
+                    moved = True
+            for port, frame in list(program.frames_to_send(now)):
+                machines[port].receive_frame(0, bytes(frame), now)
+    for machine in (*machines, program):
+        while (event := machine.next_event()) is not None:
+            told.append(event)
+    assert [worker.finished for worker in workers] == [True, True]
+    names = [type(event).__name__ for event in told]
+    assert names.count("BlockSummed") == 2 * -(-5000 // 256)
+    assert not {"DatagramResent", "ContributionIgnored", "FrameRejected"} & set(names), "nobody misunderstands anybody"
+    digests = [event.sha256 for event in told if type(event).__name__ == "CollectiveCompleted"]
+    assert (len(digests), len(set(digests))) == (4, 2)
 
 
 @pytest.mark.parametrize(
