@@ -22,6 +22,7 @@ from socket import socket
 from typing import TYPE_CHECKING, Any
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.heeded import unheeded
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.cli.nodeconfig import parse_node_config, place_error, read_node_config
@@ -92,6 +93,10 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
     if args.config is None:
         return parse_node_config("name: switch", "--config", SwitchConfig, preset)
     config = read_node_config(args.config, SwitchConfig, preset)
+    for key, heeded in unheeded(config):
+        allowed = f"leave it out; it heeds {heeded}" if heeded else "leave it out"
+        error = ScenarioError(f"program {config.program} does not heed it", key=key, allowed=allowed)
+        raise place_error(args.config, error)
     _check_ports(config, args.config)
     return config
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from switch_nodes.heeded import KNOBS_OF
 from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.program_files import look_for_program
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
@@ -43,8 +44,6 @@ _PROGRAMS_OF = {
     "grid": ("grid",),
 }
 """of collectives that a switch sums for; with forward a parameter server does it alone"""
-
-_KNOBS_OF = {"atp": ("reclaim",), "esa": tuple(knob.name for knob in fields(AggregatorKnobs))}
 
 
 def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
@@ -140,7 +139,7 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
     any."""
     if ":" in switch.program:
         return
-    heeded = _KNOBS_OF.get(switch.program, ())
+    heeded = KNOBS_OF.get(switch.program, ())
     if switch.program == "forward" and job.collective == "esa":
         heeded = ("reminder",)  # the server's
     for knob in fields(AggregatorKnobs):

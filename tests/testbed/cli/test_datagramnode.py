@@ -197,6 +197,23 @@ def test_mistakes_in_a_servers_file(tmp_path: Path, change: dict[str, Any], text
     assert str(caught.value) == f"{path}:1: {text}"
 
 
+@pytest.mark.parametrize(
+    ("program", "line", "text"),
+    [
+        ("atp", "knobs: {preempt: false}", "knobs.preempt: program atp does not heed it; allowed: leave it out; it heeds reclaim"),
+        ("netreduce", "memory: 8", "memory: program netreduce does not heed it; allowed: leave it out; it heeds rings, release, gate"),
+        ("forward", "release: asap", "release: program forward does not heed it; allowed: leave it out"),
+    ],
+)  # fmt: skip
+def test_what_a_switch_does_not_heed_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], program: str, line: str, text: str
+) -> None:
+    path = tmp_path / "s1.yaml"
+    path.write_text(f"name: s1\n{line}\n", encoding="utf-8")
+    assert main(["switch", "--program", program, "--port", "p0", "--config", str(path)]) == 64
+    assert capsys.readouterr().err == f"tb: {path}:2: {text}\n"
+
+
 def test_two_jobs_of_a_server_have_two_ids(tmp_path: Path) -> None:
     (server,) = plan_of("atp").servers
     path = write(tmp_path / "h3.json", dataclasses.replace(server, jobs=server.jobs * 2))
