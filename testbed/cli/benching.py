@@ -45,7 +45,7 @@ examples:
         "--jobs",
         type=_whole(999),
         metavar="N",
-        help="ina: runs at the same time (default: one per core; --emulated: always one)",
+        help="ina: runs at the same time (default: one per core; --emulated: one, and no more)",
     )
     parser.add_argument(
         "--seeds", type=_whole(999), metavar="N",

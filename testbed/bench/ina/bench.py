@@ -50,12 +50,17 @@ _DEFAULT = BenchOptions()
 
 def bench_ina(say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, grid: Grid | None = None) -> Report:
     """`say`: progress. Raises InternalError when a sum is wrong or a job does not end, ScenarioError when the CSV file cannot be
-    used, or for repeats in virtual time. What was measured until then is in the CSV file; the same call goes on from there."""
+    used, for repeats in virtual time and for several runs at a time in real time. What was measured until then is in the CSV
+    file; the same call goes on from there."""
     if world == "emulated":
         repeats = options.repeats or EMULATED_REPEATS
         twins = twin_points(EMULATED, quick=options.quick, seeds=options.seeds or 1, repeats=repeats)
         real = sorted((point for _, points in twins for point in points), key=lambda point: point.repeat)
-        # One run at a time: two networks on one machine would slow each other down.
+        if options.processes not in (None, 1):
+            raise ScenarioError(
+                "two networks on one machine would slow each other down", file="tb bench", key="--jobs",
+                found=str(options.processes), allowed="1 with --emulated",
+            )  # fmt: skip
         return compare_worlds(twins, _run(say, [*(point for point, _ in twins), *real], 1, options))
     if options.repeats is not None:
         raise ScenarioError(

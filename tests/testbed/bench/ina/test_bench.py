@@ -83,6 +83,13 @@ def test_a_csv_file_that_cannot_be_written_is_found_before_the_runs(tmp_path: Pa
         bench_ina(lambda text: None, options=BenchOptions(csv=tmp_path), grid=FULL)
 
 
+def test_in_real_time_there_is_one_run_at_a_time() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        bench_ina(lambda text: None, "emulated", BenchOptions(processes=2))
+    problem = "two networks on one machine would slow each other down"
+    assert str(caught.value) == f"tb bench: --jobs: {problem}; found 2; allowed: 1 with --emulated"
+
+
 def test_repeats_are_of_the_emulated_world() -> None:
     with pytest.raises(ScenarioError) as caught:
         bench_ina(lambda text: None, options=BenchOptions(repeats=2))
