@@ -117,15 +117,11 @@ def excused(plan: Plan) -> frozenset[str]:
 def _gone(scenario: Scenario) -> set[str]:
     """Nodes whose killing may end jobs."""
     kills = [fault for fault in scenario.faults if isinstance(fault, Kill)]
-    if not _protocol(scenario).server:
-        return {kill.node for kill in kills}
-    return {kill.node for kill in kills if heals_at(kill) is None or kill.node not in _replaceable(scenario)}
-
-
-def _replaceable(scenario: Scenario) -> set[str]:
-    """Nodes whose state can be made again by others."""
-    switches = {switch.name for switch in scenario.topology.switches}
-    return switches | {job.server for job in scenario.all_jobs if job.server}
+    replaceable: set[str] = set()
+    """others can make their state again"""
+    if _protocol(scenario).server:
+        replaceable = {node.name for node in scenario.topology.switches} | {job.server for job in scenario.all_jobs}
+    return {kill.node for kill in kills if heals_at(kill) is None or kill.node not in replaceable}
 
 
 def _may_overflow(worker: HostConfig) -> bool:

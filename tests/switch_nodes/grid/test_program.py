@@ -246,9 +246,9 @@ def test_a_late_copy_is_no_leftover_and_keeps_nothing_busy() -> None:
     for rank in range(3):
         bench.now = 10 * (1 + rank)
         bench.send(rank, 5)
-    for late, block in ((5000, 5), (7000, 5)):
+    for late in (5000, 7000):
         bench.now = late
-        bench.send(0, block)
+        bench.send(0, 5)
     bench.result(9)
     bench.send(0, 9)
     bench.program.finish(10_000)

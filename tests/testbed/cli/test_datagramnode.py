@@ -179,6 +179,7 @@ def test_mistakes_in_the_workload_of_any_worker(tmp_path: Path, name: str, chang
         ({"window": 0}, "jobs[0].window: cannot be; found 0; allowed: 1 .. 65536 packets"),
         ({"rto_ns": 0}, "jobs[0].rto_ns: cannot be; found 0; allowed: 10000 or more"),
         ({"cached_windows": 1}, "jobs[0].cached_windows: cannot be; found 1; allowed: 2 .. 64"),
+        ({"cached_windows": 65}, "jobs[0].cached_windows: cannot be; found 65; allowed: 2 .. 64"),
         ({"job": 0}, "jobs[0].job: cannot be; found 0; allowed: 1 .. 65535"),
         (
             {"members": [{"rank": rank, "mac": "02:00:00:00:00:01", "ip": "10.0.0.1"} for rank in range(2)]},
