@@ -86,8 +86,8 @@ switch: {program: forward}
 transport: {timeout: 15}
 job: {collective: ring, size: 40kB, message_packets: 8, window_messages: 4}
 faults:
-  - {kind: loss, name: host-links, links: [h1-leaf1, h3-leaf2], rate: 2%}
-  - {kind: loss, name: uplinks, links: [leaf1-spine1, leaf1-spine2, leaf2-spine1, leaf2-spine2], rate: 2%}
+  - {kind: loss, name: host-links, links: [h1-leaf1, h3-leaf2], rate: 6%}
+  - {kind: loss, name: uplinks, links: [leaf1-spine1, leaf1-spine2, leaf2-spine1, leaf2-spine2], rate: 6%}
 time_limit: 20s
 """
 

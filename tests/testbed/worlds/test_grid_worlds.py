@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from testbed.checkers import CheckContext
-from testbed.history import Record, sort_history
 from testbed.metrics import metrics
-from testbed.plan import make_plan
-from testbed.report.document import judge
-from testbed.run import create_world
-from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
 from tests.support.simulation import digests, expected_digests
+from tests.support.worlds import assert_same_sums, run_in
 
 pytestmark = needs_root
 
 SLOW = ["topology.link.rate=3Mbps", "topology.server_link.rate=9Mbps", "routing.capacity=9Mbps"]
-
-
-def run(
-    world: str, name: str, overrides: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[dict[str, Any], list[Record], CheckContext]:
-    """(document, history, context) of a run; folders of the emulated world are its own."""
-    monkeypatch.setenv("INA_STATE_DIR", str(folder / "state"))
-    plan, records = make_plan(load_scenario(name, overrides, seed=3, world=world)), list[Record]()
-    (folder / world).mkdir()
-    facts = create_world(world).run(plan, folder / world, records.append)
-    context = CheckContext(plan, sort_history(records), facts.captures)
-    return judge(context, facts, world=world, replay=""), context.history, context
 
 
 @pytest.mark.parametrize(
@@ -39,17 +19,16 @@ def run(
     [("grid", ["job.size=100kB"]), ("grid-lossy", ["job.size=100kB", "job.iterations=1", "job.dtype=int32"])],
 )
 def test_both_worlds_make_the_same_sums(name, overrides, tmp_path, monkeypatch):
-    emulated, history, context = run("emulated", name, [*SLOW, *overrides], tmp_path, monkeypatch)
-    simulated, other, _ = run("simulated", name, [*SLOW, *overrides], tmp_path, monkeypatch)
-    assert (emulated["verdict"], simulated["verdict"]) == ("pass", "pass")
-    assert digests(history) == digests(other) == expected_digests(context.plan)
-    assert len(digests(history)) == 8
+    run = assert_same_sums(name, [*SLOW, *overrides], 3, tmp_path, monkeypatch)
+    assert digests(run.history) == expected_digests(run.context.plan)
+    assert len(digests(run.history)) == 8
 
 
 def test_a_link_that_dies_is_planned_around_and_no_gradient_is_lost(tmp_path, monkeypatch):
     overrides = [*SLOW, "job.size=500kB", "faults.l1.from=500ms"]
-    document, history, context = run("emulated", "grid-link-down", overrides, tmp_path, monkeypatch)
-    assert document["verdict"] == "pass"
+    run = run_in("emulated", "grid-link-down", overrides, 3, tmp_path, monkeypatch)
+    history, context = run.history, run.context
+    assert (run.document["verdict"], run.not_passed()) == ("pass", {})
     assert digests(history) == expected_digests(context.plan)
     installed = {(record["node"], record["planner"]) for record in history if record["event"] == "PlanInstalled"}
     assert installed == {("s1", "grid"), ("s2", "grid"), ("s3", "grid")}

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from testbed.checkers import CheckContext
-from testbed.history import Record, sort_history
-from testbed.plan import make_plan
-from testbed.report.document import judge
-from testbed.run import create_world
-from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
 from tests.support.simulation import digests
+from tests.support.worlds import assert_same_sums
 
 pytestmark = needs_root
 
 SMALLER = ["job.size=60kB", "job.iterations=2"]
-
-
-def run(world: str, name: str, overrides: list[str], seed: int, folder: Path) -> tuple[list[Record], str]:
-    scenario = load_scenario(name, overrides, seed=seed, world=world)
-    plan, records = make_plan(scenario), []
-    folder.mkdir()
-    facts = create_world(world).run(plan, folder, records.append)
-    history = sort_history(records)
-    return history, judge(CheckContext(plan, history, facts.captures), facts, world=world, replay="")["verdict"]
+OFTEN = ["faults.loss.rate=2%", "faults.damage.rate=10%", "faults.first-packets.rate=20%", "faults.marks.rate=10%"]
 
 
 @pytest.mark.parametrize(
@@ -35,13 +20,9 @@ def run(world: str, name: str, overrides: list[str], seed: int, folder: Path) ->
         ("switchml", [*SMALLER, "job.dtype=int32"], 2),
         ("switchml-lossy", [*SMALLER, "faults.loss.rate=5%"], 3),
         ("switchml-uc", [*SMALLER, "job.dtype=int32"], 4),
-        ("switchml-uc-lossy", SMALLER, 5),
+        ("switchml-uc-lossy", [*SMALLER, *OFTEN], 5),
     ],
 )
 def test_both_worlds_make_the_same_sums(name, overrides, seed, tmp_path, monkeypatch):
-    monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
-    worlds = ("simulated", "emulated")
-    (one, verdict), (other, emulated_verdict) = (run(w, name, overrides, seed, tmp_path / w) for w in worlds)
-    assert (verdict, emulated_verdict) == ("pass", "pass")
-    assert digests(one) == digests(other)
-    assert len(digests(one)) == 8
+    run = assert_same_sums(name, overrides, seed, tmp_path, monkeypatch)
+    assert len(digests(run.history)) == 8
