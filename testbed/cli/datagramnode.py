@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from testbed.cli.nodeconfig import place_error, read_node_config, refuse_mistakes
+from testbed.cli.nodeconfig import place_errors, read_node_config, refuse_mistakes
 from testbed.cli.running import require_raw_sockets
 from testbed.scenario import names
 from testbed.scenario.problems import closest, show
@@ -50,7 +50,7 @@ def read_worker_config(path: Path) -> WorkerConfig | DatagramConfig:
             "unknown value", key="collective.kind", found=show(kind), allowed=", ".join(names.COLLECTIVES),
             hint=closest(kind, names.COLLECTIVES),
         )  # fmt: skip
-        raise place_error(path, unknown)
+        raise place_errors(path, unknown)
     if cls is None:
         worker = read_node_config(path, WorkerConfig)
         refuse_mistakes(path, mistakes_in_workload(worker.workload))

@@ -24,7 +24,7 @@ from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, Work
 from workloads.errors import ScenarioError
 from workloads.mistakes import Mistake
 
-__all__ = ["parse_node_config", "place_error", "read_node_config", "refuse_mistakes"]
+__all__ = ["parse_node_config", "place_errors", "read_node_config", "refuse_mistakes"]
 
 _T = TypeVar("_T")
 _CHOICES: dict[tuple[type, str], Iterable[str]] = {
@@ -65,25 +65,20 @@ def parse_node_config(text: str, file: str, cls: type[_T], preset: Mapping[str, 
 
 def refuse_mistakes(path: Path, mistakes: Iterable[Mistake]) -> None:
     """Raises ScenarioError for all of them, each with its line in the file."""
-    found = list(mistakes)
-    if not found:
-        return
-    problems = _problems(path)
-    for mistake in found:
-        problems.add(_key_path(mistake.key), "cannot be", found=mistake.found, allowed=mistake.allowed)
-    problems.raise_if_any()
+    errors = [ScenarioError("cannot be", key=it.key, found=it.found, allowed=it.allowed) for it in mistakes]
+    if errors:
+        raise place_errors(path, *errors)
 
 
-def place_error(path: Path, error: ScenarioError) -> ScenarioError:
-    """The same of what the file tells, with file and line; `error.key` is a key of the file, or of an entry."""
-    problems = _problems(path)
-    problems.add(_key_path(error.key or ""), error.problem, found=error.found, allowed=error.allowed, hint=error.hint)
-    return problems.as_error()
-
-
-def _problems(path: Path) -> Problems:
+def place_errors(path: Path, *errors: ScenarioError) -> ScenarioError:
+    """One or more of what the file tells, with file and line; `key` is a key of the file, or of an entry."""
     _, places = parse_yaml(read_text(path, str(path)), str(path))
-    return Problems(str(path), places)
+    problems = Problems(str(path), places)
+    for error in errors:
+        problems.add(
+            _key_path(error.key or ""), error.problem, found=error.found, allowed=error.allowed, hint=error.hint
+        )
+    return problems.as_error()
 
 
 def _key_path(key: str) -> KeyPath:

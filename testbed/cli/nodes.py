@@ -25,7 +25,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.heeded import unheeded
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY
-from testbed.cli.nodeconfig import parse_node_config, place_error, read_node_config
+from testbed.cli.nodeconfig import parse_node_config, place_errors, read_node_config
 from testbed.cli.running import require_raw_sockets, require_root
 from testbed.scenario.units import UnitError, parse_duration
 from workloads.config import WorkerConfig
@@ -74,7 +74,7 @@ def run_switch(args: argparse.Namespace) -> int:
     except ScenarioError as error:
         if args.config is None or error.key == PROGRAM_KEY:
             raise
-        raise place_error(args.config, error) from error
+        raise place_errors(args.config, error) from error
     require_root("switch")
     rings = tuple(ring.ring_id for ring in config.rings)
     drive(
@@ -93,10 +93,13 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
     if args.config is None:
         return parse_node_config("name: switch", "--config", SwitchConfig, preset)
     config = read_node_config(args.config, SwitchConfig, preset)
-    for key, heeded in unheeded(config):
-        allowed = f"leave it out; it heeds {heeded}" if heeded else "leave it out"
-        error = ScenarioError(f"program {config.program} does not heed it", key=key, allowed=allowed)
-        raise place_error(args.config, error)
+    problem = f"program {config.program} does not heed it"
+    in_vain = [
+        ScenarioError(problem, key=key, allowed=f"leave it out; it heeds {heeded}" if heeded else "leave it out")
+        for key, heeded in unheeded(config)
+    ]
+    if in_vain:
+        raise place_errors(args.config, *in_vain)
     _check_ports(config, args.config)
     return config
 
@@ -151,7 +154,7 @@ def _check_ports(config: SwitchConfig, file: Path) -> None:
         if port >= config.ports:
             allowed = f"0 to {config.ports - 1} (one per --port)"
             error = ScenarioError("no such port", key=key, found=str(port), allowed=allowed)
-            raise place_error(file, error)
+            raise place_errors(file, error)
 
 
 def configure_worker(parser: argparse.ArgumentParser) -> None:

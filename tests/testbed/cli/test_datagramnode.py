@@ -215,6 +215,15 @@ def test_what_a_switch_does_not_heed_is_refused(
     assert capsys.readouterr().err == f"tb: {path}:2: {text}\n"
 
 
+def test_all_that_a_switch_does_not_heed_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s1.yaml"
+    path.write_text("name: s1\nmemory: 8\nrelease: asap\nknobs: {free: ack, preempt: false}\n", encoding="utf-8")
+    assert main(["switch", "--program", "forward", "--port", "p0", "--config", str(path)]) == 64
+    lines = [(2, "memory"), (3, "release"), (4, "knobs")]
+    text = "program forward does not heed it; allowed: leave it out"
+    assert capsys.readouterr().err == "".join(f"tb: {path}:{line}: {key}: {text}\n" for line, key in lines)
+
+
 def test_two_jobs_of_a_server_have_two_ids(tmp_path: Path) -> None:
     (server,) = plan_of("atp").servers
     path = write(tmp_path / "h3.json", dataclasses.replace(server, jobs=server.jobs * 2))
