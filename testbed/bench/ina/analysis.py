@@ -27,6 +27,8 @@ __all__ = [
 
 LEVEL = 0.01
 """two that are nearer than that are level: no order to speak of"""
+_NEAR = 4.0
+"""factor between two memory sizes: gains bend more than a line does over wider gaps"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,9 @@ def widest(cells: Cells, memory: int) -> float:
 class Crossing:
     """Of two subjects, along memory, upwards."""
 
-    memory: float
-    """where a straight line over the logarithms, between the two sizes of the grid, puts it"""
+    memory: float | None
+    """where a straight line over the logarithms, between the two sizes of the grid, puts it; None: they are too far apart for
+    a line to tell"""
     low: int
     """the sizes of the grid on both sides: more than that it is between them is not known"""
     high: int
@@ -121,8 +124,8 @@ def crossings(cells: Cells, first: Subject, second: Subject) -> list[Crossing]:
         if here is there:
             continue
         goal = 0.0 if here and there else math.copysign(level, y0 if here else y1)
-        share = (y0 - goal) / (y0 - y1)
-        found.append(Crossing(low * (high / low) ** share, low, high, here, there))
+        place = low * (high / low) ** ((y0 - goal) / (y0 - y1)) if high / low <= _NEAR else None
+        found.append(Crossing(place, low, high, here, there))
     return found
 
 

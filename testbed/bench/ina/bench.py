@@ -30,15 +30,15 @@ class Grid:
     """By mix."""
 
     sizes: Mapping[str, tuple[float, ...]]
-    """M / SW; a twelfth leaves SwitchML one slot and its shadow copy for each job"""
+    """M / SW; a twelfth leaves SwitchML one slot and its shadow copy for each job, with 2 its windows are whole"""
     seeds: Mapping[str, int]
 
 
 FULL = Grid(
     {
-        "mix-2+2": (1 / 12, 1 / 6, 1 / 3, 2 / 3, 1, 10, 40),
-        "mix-8": (1 / 3, 10),
-        "same-4": (1 / 12, 1 / 3, 10),
+        "mix-2+2": (1 / 12, 1 / 6, 1 / 3, 2 / 3, 1, 2, 10, 40),
+        "mix-8": (1 / 3, 1, 10),
+        "same-4": (1 / 12, 1 / 3, 1, 10),
     },
     {"mix-2+2": 3, "mix-8": 2, "same-4": 2},
 )

@@ -62,10 +62,12 @@ def crossing_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
 
 
 def _step(crossing: Crossing, windows: int) -> str:
-    about = (
-        f"about {crossing.memory:.0f} ({crossing.memory / windows:.2f} SW; between {crossing.low} and {crossing.high})"
-    )
-    return f"; from M = {about} on {_leader(crossing.after)}"
+    sizes = f"{crossing.low} and {crossing.high}"
+    if crossing.memory is None:
+        where = f"somewhere between M = {sizes} ({crossing.low / windows:.2f} and {crossing.high / windows:.2f} SW)"
+    else:
+        where = f"M = about {crossing.memory:.0f} ({crossing.memory / windows:.2f} SW; between {sizes})"
+    return f"; from {where} on {_leader(crossing.after)}"
 
 
 def _leader(subject: Subject | None) -> str:

@@ -43,13 +43,18 @@ def test_agreement_is_of_the_extremes() -> None:
 
 
 def test_a_crossing_is_where_the_line_between_two_sizes_meets_one() -> None:
-    """A quarter of the logarithms' way: 2^1/4 of 16 times."""
-    cells = grid({ATP: [1.0, 8.0], SWITCHML: [2.0, 1.0]}, [8, 128])
+    """A quarter of the logarithms' way: 4^1/4 times."""
+    cells = grid({ATP: [1.0, 8.0], SWITCHML: [2.0, 1.0]}, [8, 32])
     (found,) = crossings(cells, ATP, SWITCHML)
     assert (found.before, found.after) == (ATP, SWITCHML)
-    assert found.memory == pytest.approx(8 * 16**0.25)
-    assert (found.low, found.high) == (8, 128)
+    assert found.memory == pytest.approx(8 * 4**0.25)
+    assert (found.low, found.high) == (8, 32)
     assert crossings(cells, SWITCHML, ATP) == [found]
+
+
+def test_between_sizes_that_are_far_apart_no_line_is_drawn() -> None:
+    cells = grid({ATP: [1.0, 8.0], SWITCHML: [2.0, 1.0]}, [8, 33])
+    assert [(found.memory, found.low, found.high) for found in crossings(cells, ATP, SWITCHML)] == [(None, 8, 33)]
 
 
 def test_from_ahead_to_level_and_on_to_behind() -> None:

@@ -53,10 +53,21 @@ def test_the_table(found: dict[Point, Figures]) -> None:
 
 def test_where_orders_change(found: dict[Point, Figures]) -> None:
     assert list(crossing_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2")) == [
-        "atp and switchml: atp faster; from M = about 873 (9.10 SW; between 8 and 960) on switchml faster",
-        "esa and switchml: esa faster; from M = about 931 (9.69 SW; between 8 and 960) on level",
+        "atp and switchml: atp faster; from somewhere between M = 8 and 960 (0.08 and 10.00 SW) on switchml faster",
+        "esa and switchml: esa faster; from somewhere between M = 8 and 960 (0.08 and 10.00 SW) on level",
         "esa and atp: esa faster at all sizes",
     ]
+
+
+def test_near_sizes_tell_the_place() -> None:
+    jcts = {8: {ATP: 1.0, SWITCHML: 2.0}, 16: {ATP: 1.0, SWITCHML: 0.5}}
+    found = {
+        Point(SIMULATED, "mix-2+2", subject, memory, 1): run(by_subject.get(subject, 0.1))
+        for memory, by_subject in jcts.items()
+        for subject in SUBJECTS
+    }
+    line = next(iter(crossing_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2")))
+    assert line == "atp and switchml: atp faster; from M = about 11 (0.12 SW; between 8 and 16) on switchml faster"
 
 
 def test_subjects_that_are_level_everywhere() -> None:
