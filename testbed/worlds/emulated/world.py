@@ -65,10 +65,12 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         refuse(plan)
-        require_devices(plan.scenario.nics)
-        require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
-        refuse_for_openflow(plan)
+        # Probes fork, and what is raised while Python forks gets lost: a signal is only noted from here on.
         with Interruption() as interruption:
+            require_devices(plan.scenario.nics)
+            require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
+            refuse_for_openflow(plan)
+            interruption.check()
             return _Run(plan, run_dir, on_record, self._build, interruption).go()
 
 

@@ -325,10 +325,35 @@ def test_an_interruption_tears_down_and_is_told(run: Run, number: int) -> None:
 
 
 @pytest.mark.usefixtures("heeded_signals")
-def test_an_interruption_during_the_build(run: Run) -> None:
-    threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+@pytest.mark.parametrize("step", ["_add_node", "_enter", "_add_link", "_configure", "_verify"])
+def test_an_interruption_during_the_build(run: Run, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    took = getattr(network_module._Builder, step)
+    made = []
+
+    def spy(self: object, part: object, *args: object) -> None:
+        made.append(part)
+        os.kill(os.getpid(), signal.SIGINT)
+        took(self, part, *args)
+
+    monkeypatch.setattr(network_module._Builder, step, spy)
     with pytest.raises(KeyboardInterrupt):
-        run.go(builder({}), hosts=8)
+        run.go(builder({}))
+    assert len(made) == 1, "nothing more is built"
+
+
+@pytest.mark.usefixtures("heeded_signals")
+def test_an_interruption_while_the_machine_is_probed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    probed = []
+
+    def probe(needs: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        probed.append(needs)
+
+    monkeypatch.setattr(world_module, "require", probe)
+    with pytest.raises(KeyboardInterrupt):
+        run.go(builder({}))
+    assert len(probed) == 1, "raised where it can be, not in the middle"
+    assert not run.run_dir.exists()
 
 
 def test_a_missing_capability_is_told_before_anything_is_made(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
