@@ -177,6 +177,17 @@ def test_queue_pairs_that_cannot_be_are_refused(rank: int, changes: dict[str, in
     assert text in str(caught.value)
 
 
+def test_a_block_may_be_as_long_as_the_job_says() -> None:
+    bench = Bench(SwitchMlProgram, framing=SHORT)
+    longest = bench.jobs[0].elements
+    for rank in range(3):
+        bench.give(rank, bench.frames(rank, 0, [rank + 1] * longest))
+    assert bench.reasons == []
+    bench.give(0, bench.frames(0, 1, [1] * (longest + 1)))
+    assert bench.reasons == ["invalid", "gap"], "its first packet, and the second"
+    assert [block for block, _ in bench.summed] == [0]
+
+
 def test_messages_may_be_longer_than_datagrams() -> None:
     def job(elements: int) -> SwitchMlProgram:
         return SwitchMlProgram(switch_config(replace(over(SHORT, job_config()), elements=elements)))
