@@ -35,9 +35,10 @@ def test_neighbours_in_the_pool_share_nothing(first_slots: tuple[int, int]) -> N
         check_jobs(switch_config(jobs[0], replace(jobs[1], first_slot=first_slots[0])))
 
 
-def with_pairs(number: int, first_qpn: int) -> JobConfig:
-    """A job of one worker, two slots and the queue pairs from `first_qpn` on."""
-    job = over(FRAMINGS["uc"], job_config(number, first_member=number, first_slot=2 * number, workers=1, slots=2))
+def with_pairs(number: int, first_qpn: int, slots: int = 2) -> JobConfig:
+    """A job of one worker, and one queue pair for each slot, from `first_qpn` on."""
+    job = job_config(number, first_member=number, first_slot=4 * number, workers=1, slots=slots)
+    job = over(FRAMINGS["uc"], job)
     (member,) = job.members
     assert member.uc is not None
     return replace(job, members=(replace(member, uc=replace(member.uc, service_qpn=first_qpn)),))
@@ -46,6 +47,10 @@ def with_pairs(number: int, first_qpn: int) -> JobConfig:
 @pytest.mark.parametrize("first_qpns", [(2, 4), (4, 2), (0xFFFFFE, 0xFFFFFC)])
 def test_queue_pairs_may_be_all_that_there_are(first_qpns: tuple[int, int]) -> None:
     check_jobs(switch_config(*(with_pairs(number, qpn) for number, qpn in enumerate(first_qpns, 1))))
+
+
+def test_each_slot_takes_the_next_queue_pair() -> None:
+    check_jobs(switch_config(with_pairs(1, 6), with_pairs(2, 8, slots=3)))
 
 
 @pytest.mark.parametrize("second", [5, 6, 7])
