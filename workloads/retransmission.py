@@ -43,7 +43,8 @@ class RetransmissionTimer:
         if not typical:
             self._round_trip_ns = took_ns
         elif took_ns != typical:
-            self._round_trip_ns = max(1, typical + (typical // _STEPS if took_ns > typical else -(typical // _STEPS)))
+            step = typical // _STEPS
+            self._round_trip_ns = typical + (step if took_ns > typical else -step)
 
 
 _SMOOTHING = 8
