@@ -111,6 +111,17 @@ def test_an_iteration_that_not_all_told_of_has_no_time_and_neither_has_the_next(
     assert (early["iterations_s"], early["jct_s"]) == ([None, None], 1000e-9)
 
 
+def test_a_run_that_ended_before_its_traffic_began_has_no_times():
+    found = figures([])
+    assert [job["jct_s"] for job in found["each"]] == [None, None]
+    assert (found["average_jct_s"], found["makespan_s"], found["busy"]) == (None, None, None)
+
+
+def test_without_a_switch_that_serves_jobs_there_are_no_figures_of_jobs():
+    plan = make_plan(Scenario("t", rack(2, LinkShape()), LinkShape(), switch=SwitchOptions("netreduce")))
+    assert job_metrics(CheckContext(plan, [])) is None
+
+
 def test_what_only_servers_and_their_switches_tell_is_absent_without_them():
     for job in figures(history())["each"]:
         assert {job[key] for key in ("collisions", "evictions", "reminders", "server_bytes")} == {None}
