@@ -9,7 +9,7 @@ import pytest
 from switch_nodes.events import SwitchStatistics
 from switch_nodes.switchml import SwitchMlProgram
 from tests.support.switchml_bench import Bench, job_config, member_mac
-from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged
+from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
 
 
 def test_what_it_did_is_counted_and_told_at_the_end() -> None:
@@ -81,6 +81,20 @@ def test_sums_and_repetitions_are_told_with_slot_and_block() -> None:
     assert bench.told(BlockReplayed) == [BlockReplayed(7, 2, 6, 12)]
 
 
+def test_a_late_copy_from_before_the_count_began_anew_is_stale() -> None:
+    bench = Bench(SwitchMlProgram)
+    bench.send(0, 0)
+    bench.send(0, (1 << 32) - bench.window)
+    assert bench.reasons == ["stale"]
+
+
+def test_nothing_is_told_of_mixed_blocks_where_none_are() -> None:
+    bench = Bench(SwitchMlProgram)
+    bench.send_all(0)
+    bench.send_all(bench.window)
+    assert bench.told(SlotMixed) == []
+
+
 def test_steps_are_told_where_they_are_traced() -> None:
     """Of both versions of an index: who contributes to one has left the other."""
     bench = Bench(SwitchMlProgram, job_config(workers=1, first_slot=10), trace=True)
@@ -92,8 +106,9 @@ def test_steps_are_told_where_they_are_traced() -> None:
         (0, 1, "free", "completing", "done"), (1, 5, "free", "completing", "done"),
         (0, 5, "done", "last_moved_on", "free"),
     ]  # fmt: skip
-    silent = Bench(SwitchMlProgram)
+    silent = Bench(SwitchMlProgram, job_config(workers=1))
     silent.send(0, 1)
+    silent.send(0, 5)
     assert silent.told(SlotChanged) == []
 
 
