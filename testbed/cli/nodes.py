@@ -150,11 +150,14 @@ def _check_ports(config: SwitchConfig, file: Path) -> None:
     used += [("rings", member.port) for ring in config.rings for member in ring.members]
     used += [("jobs", member.port) for job in config.jobs for member in job.members]
     used += [("jobs", job.server.port) for job in config.jobs if job.server is not None]
-    for key, port in used:
-        if port >= config.ports:
-            allowed = f"0 to {config.ports - 1} (one per --port)"
-            error = ScenarioError("no such port", key=key, found=str(port), allowed=allowed)
-            raise place_errors(file, error)
+    allowed = f"0 to {config.ports - 1} (one per --port)"
+    missing = [
+        ScenarioError("no such port", key=key, found=str(port), allowed=allowed)
+        for key, port in dict.fromkeys(used)
+        if port >= config.ports
+    ]
+    if missing:
+        raise place_errors(file, *missing)
 
 
 def configure_worker(parser: argparse.ArgumentParser) -> None:

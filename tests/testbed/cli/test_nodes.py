@@ -284,11 +284,14 @@ def test_a_missing_interface_is_told(plane, capsys):
     assert "lacks one of the interfaces gone in this network namespace (No such device)" in capsys.readouterr().err
 
 
-def test_a_member_behind_no_port_is_refused(plane, tmp_path, capsys):
-    (tmp_path / "s1.yaml").write_text(_SWITCH, encoding="utf-8")
-    words = ["switch", "--program", "netreduce", "--port", "a", "--config", str(tmp_path / "s1.yaml")]
-    assert main(words) == 64
-    assert "no such port; found 1; allowed: 0 to 0 (one per --port)" in capsys.readouterr().err
+def test_all_ports_that_are_not_there_are_told(plane, tmp_path, capsys):
+    path = tmp_path / "s1.yaml"
+    path.write_text(f"{_SWITCH}flood_ports: [4, 0, 4]\n", encoding="utf-8")
+    assert main(["switch", "--program", "netreduce", "--port", "a", "--config", str(path)]) == 64
+    assert [line.split(": ", 2)[2] for line in capsys.readouterr().err.splitlines()] == [
+        f"{key}: no such port; found {port}; allowed: 0 to 0 (one per --port)"
+        for key, port in (("macs", 1), ("rings", 1), ("flood_ports", 4))
+    ]
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("finished", 0), ("failed", 1)])
