@@ -11,7 +11,6 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 __all__ = ["configure_test", "run_test"]
@@ -39,14 +38,6 @@ def steps(pytest_args: list[str]) -> list[list[str]]:
     ]
 
 
-def environment(found: Mapping[str, str], cache: Path) -> dict[str, str]:
-    """Modules are compiled once, into `cache`, also where nothing may be written beside the sources
-    (PYTHONDONTWRITEBYTECODE): else each process that a test starts does it again, and pytest takes three times as long to
-    find the tests."""
-    kept = {name: value for name, value in found.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {"PYTHONPYCACHEPREFIX": str(cache), **kept}
-
-
 def configure_test(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "examples:\n  sudo ./tb test\n  sudo ./tb test -k requester -x\n"
     parser.add_argument("pytest_args", nargs="*", metavar="PYTEST_ARG", help="handed to pytest as they are")
@@ -54,11 +45,10 @@ def configure_test(parser: argparse.ArgumentParser) -> None:
 
 def run_test(args: argparse.Namespace) -> int:
     failed = []
-    around = environment(os.environ, Path(sys.prefix, "compiled"))
     for step in steps(args.pytest_args):
         print(f"== {shlex.join(step)}", flush=True)
         # -P as in ./tb: the current folder is not searched for modules.
-        status = subprocess.run([sys.executable, "-P", "-m", *step], cwd=_TOP, env=around, check=False).returncode
+        status = subprocess.run([sys.executable, "-P", "-m", *step], cwd=_TOP, check=False).returncode
         if status:
             failed.append(f"{step[0] if step[0] != 'ruff' else ' '.join(step[:2])} (exit {status})")
     print(f"== {'failed: ' + ', '.join(failed) if failed else 'all passed'}", flush=True)

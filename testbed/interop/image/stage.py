@@ -30,7 +30,7 @@ def stage_code(top: Path, target: Path) -> None:
             shutil.copy2(source, copy)
     # An emulated processor compiles slowly. Without these files the guest would compile; so a failure costs only time.
     subprocess.run(
-        [_GUEST_PYTHON, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(target)],
+        [_GUEST_PYTHON, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(target)],
         check=False,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 from pathlib import Path
 
-from testbed.cli.testing import environment, steps
+from testbed.cli.testing import steps
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -30,13 +30,3 @@ def test_the_marks_are_those_that_tests_have():
 
 def test_arguments_go_to_one_pytest_as_they_are():
     assert steps(["-k", "requester", "-x"])[3:] == [["pytest", "-k", "requester", "-x"]]
-
-
-def test_modules_are_compiled_once_and_beside_the_sources_nothing_is_written():
-    found = {"HOME": "/root", "PYTHONDONTWRITEBYTECODE": "1"}
-    assert environment(found, Path("/v/compiled")) == {"HOME": "/root", "PYTHONPYCACHEPREFIX": "/v/compiled"}
-
-
-def test_a_cache_of_ones_own_is_used():
-    found = {"PYTHONPYCACHEPREFIX": "/own"}
-    assert environment(found, Path("/v/compiled")) == found

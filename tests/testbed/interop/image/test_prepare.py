@@ -68,7 +68,8 @@ def test_the_guest_sees_few_files_of_etc_and_none_of_our_secrets(tmp_path):
     assert "of the host" not in (target / "passwd").read_text()
 
 
-def test_the_staged_code_is_all_that_the_guest_imports(tmp_path):
+def test_the_staged_code_is_all_that_the_guest_imports(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "elsewhere"))
     stage_code(TOP, tmp_path / "code")
     assert not list((tmp_path / "code").rglob("*.so"))
     compiled = list((tmp_path / "code").rglob("runner.*.pyc"))
