@@ -50,7 +50,9 @@ class KeptRuns:
             if not self.known or not whole:
                 self._write(self.known)
             self._file = self._path.open("a", encoding="utf-8", newline="")
-        except (OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            raise self._foreign(1, "not a file of tb bench ina", "no text") from error
+        except OSError as error:
             raise self._refused(error) from error
 
     def add(self, point: Point, figures: Figures) -> None:
@@ -78,8 +80,6 @@ class KeptRuns:
     def _write(self, found: Mapping[Point, Figures]) -> None:
         jcts = {_peer_key(p, p.subject.name): figures.average_jct_s for p, figures in found.items()}
         fresh = self._path.with_name(self._path.name + ".new")
-        if self._path.is_dir():
-            raise IsADirectoryError(21, "Is a directory")
         with fresh.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
@@ -115,9 +115,8 @@ class KeptRuns:
     def _foreign(self, line: int, problem: str, found: str | None = None, allowed: str = _ALLOWED) -> ScenarioError:
         return ScenarioError(problem, file=str(self._named), line=line, key="--csv", found=found, allowed=allowed)
 
-    def _refused(self, error: OSError | UnicodeDecodeError) -> ScenarioError:
-        why = (error.strerror or str(error)) if isinstance(error, OSError) else "no text"
-        return ScenarioError(f"cannot be written: {why}", file=str(self._named), key="--csv")
+    def _refused(self, error: OSError) -> ScenarioError:
+        return ScenarioError(f"cannot be written: {error.strerror or error}", file=str(self._named), key="--csv")
 
 
 def _peer_key(point: Point, subject: str) -> tuple[object, ...]:

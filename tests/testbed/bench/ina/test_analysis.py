@@ -67,6 +67,13 @@ def test_from_ahead_to_level_and_on_to_behind() -> None:
     assert found[1].memory == pytest.approx(16 * 2 ** ((logs[1] + level) / (logs[1] - logs[2])))
 
 
+def test_level_is_reached_from_where_one_came_also_when_the_other_is_a_bit_ahead_there() -> None:
+    cells = grid({ATP: [1.0, 1.005], SWITCHML: [1.1, 1.0]}, [8, 16])
+    (found,) = crossings(cells, ATP, SWITCHML)
+    there, level = math.log(1 / 1.005), math.log(1.01)
+    assert found.memory == pytest.approx(8 * 2 ** ((math.log(1.1) - level) / (math.log(1.1) - there)))
+
+
 def test_no_crossing_where_nothing_changes() -> None:
     assert crossings(grid({ATP: [1.0, 1.0], ESA: [0.9, 0.5]}, [8, 16]), ESA, ATP) == []
     assert crossings(grid({ATP: [1.0, 1.0], ESA: [1.009, 0.991]}, [8, 16]), ESA, ATP) == []

@@ -77,6 +77,23 @@ def test_what_is_read_is_what_was_written(path: Path) -> None:
     assert found == (point, replace(late, reasons=("s1, late;", 'by "2" ms')))
 
 
+def test_figures_at_their_bounds_are_read_as_they_were(path: Path) -> None:
+    runs = kept(path)
+    figures = run(0.5, busy=1.0, useful=0.0)
+    for point in _RUNS:
+        runs.add(point, figures)
+    runs.close()
+    assert kept(path).known == dict.fromkeys(_RUNS, figures)
+
+
+def test_without_peers_there_are_no_gains(path: Path) -> None:
+    (*_, (point, figures)) = _RUNS.items()
+    runs = kept(path)
+    runs.add(point, figures)
+    runs.finish([point])
+    assert ",12,0,0,,,simulated,pass,," in lines(path)[1]
+
+
 def test_a_line_that_was_cut_short_is_measured_again(begun: Path) -> None:
     text = begun.read_text(encoding="utf-8")
     begun.write_text(text[:-4], encoding="utf-8")
@@ -171,6 +188,16 @@ def test_runs_of_other_code_are_left_alone(begun: Path) -> None:
         f"{begun}:2: --csv: a run of another version of the programs; found 0123456789ab; "
         f"allowed: a new file, or runs of {code_version()}, which is this one"
     )
+
+
+def test_what_is_no_text_and_what_is_no_file(path: Path) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        kept(path.parent)
+    assert str(caught.value) == f"{path.parent}: --csv: cannot be written: Is a directory"
+    path.write_bytes(b"mix,\xff\xfe\n")
+    with pytest.raises(ScenarioError) as caught:
+        kept(path)
+    assert str(caught.value).startswith(f"{path}:1: --csv: not a file of tb bench ina; found no text; allowed: ")
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from testbed.bench.ina import bench
 from testbed.bench.ina.bench import bench_ina
 from testbed.bench.ina.place import EMULATED, Point
 from testbed.bench.ina.runs import Figures
-from testbed.bench.ina.subjects import ATP, ESA, SWITCHML
+from testbed.bench.ina.subjects import ATP, ESA, MIXES, SWITCHML
 from testbed.bench.ina.worlds import Pair, pair_of, twin_points, world_lines, world_rows
 from testbed.bench.options import BenchOptions
 from tests.support.ina_runs import run
@@ -48,6 +48,18 @@ def test_worlds_side_by_side() -> None:
     assert [row.met for row in world_rows(pairs)] == [True, False, True, False], (
         "equal times of a machine that did not keep up prove nothing"
     )
+
+
+def test_half_of_the_repeats_are_not_most_of_them() -> None:
+    assert [pair(5.0, *[5.0] * 4, late=late).fidelity for late in ([0], [0, 1])] == ["pass", "unknown"]
+
+
+def test_the_whole_comparison_has_plenty_of_memory_too() -> None:
+    sizes = [
+        [point.memory / EMULATED.windows(MIXES["mix-2+2"]) for point, _ in twins if point.subject is ATP]
+        for twins in (twin_points(EMULATED, quick=quick, seeds=1, repeats=1) for quick in (True, False))
+    ]
+    assert sizes == [[pytest.approx(1 / 3)], [pytest.approx(1 / 3), 10]]
 
 
 @pytest.mark.parametrize(("asked", "repeats"), [(None, 3), (2, 2)])
