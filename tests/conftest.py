@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.register_assert_rewrite("tests.support")
+"""so that what these assert tells the values, too"""
+
 _ROOT = Path(__file__).resolve().parent.parent
 
 

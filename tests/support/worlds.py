@@ -33,13 +33,9 @@ class Ran:
     def history(self) -> list[Record]:
         return self.context.history
 
-    def not_passed(self) -> dict[str, list[str]]:
-        """What the verdict names, by checker: empty after a pass."""
-        return {
-            check["name"]: check["reasons"]
-            for check in self.document["checks"]
-            if check["verdict"] in ("fail", "unknown")
-        }
+    def not_passed(self) -> dict[str, str]:
+        """Why, by checker: empty after a pass."""
+        return {check["name"]: check["detail"] for check in self.document["checks"] if check["verdict"] != "pass"}
 
 
 def run_in(world: str, name: str, overrides: list[str], seed: int, folder: Path, patch: pytest.MonkeyPatch) -> Ran:

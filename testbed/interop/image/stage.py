@@ -28,7 +28,8 @@ def stage_code(top: Path, target: Path) -> None:
             shutil.copytree(source, copy, ignore=ignore)
         else:
             shutil.copy2(source, copy)
-    # An emulated processor compiles slowly. Without these files the guest would compile; so a failure costs only time.
+    # An emulated processor compiles slowly. Without these files the guest would compile; so a failure costs only time. -I: they
+    # are to lie beside the sources, whatever the environment says of caches.
     subprocess.run(
         [_GUEST_PYTHON, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(target)],
         check=False,
