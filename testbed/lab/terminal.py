@@ -54,8 +54,9 @@ def _copy(channel: Any) -> int:
             sys.stdout.buffer.flush()
         if 0 in ready:
             data = os.read(0, 4096)
-            if data:
-                channel.sendall(data)
-            else:
+            try:
+                channel.sendall(data) if data else channel.shutdown_write()
+            except (EOFError, OSError):
+                data = b""  # the connection ended: what it brought before is still to be read, and then its end
+            if not data:
                 reading.remove(0)
-                channel.shutdown_write()
