@@ -19,6 +19,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
 from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import make_parser
+from testbed.reading.validate import key_names
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
 from testbed.scenario.names import NODE_ROLES
@@ -38,9 +39,8 @@ from testbed.scenario.schema import (
     TransportKeys,
 )
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
-from testbed.scenario.validate import key_names
 from tests.support import server_mutants, switchml_mutants
-from workloads import blocks
+from workloads.datagrams import blocks
 
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["faults_exercised", "strikes"]
 

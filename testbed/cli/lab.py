@@ -293,7 +293,7 @@ def _depth(inventory: Inventory, host: Host) -> int:
 
 
 def _act(lab: Lab, args: argparse.Namespace) -> None:
-    from playbooks.lab import plays
+    from testbed.lab import plays
 
     hosts = _chosen(lab.inventory, args)
     match args.action:
@@ -326,7 +326,7 @@ def _act(lab: Lab, args: argparse.Namespace) -> None:
 
 
 def _seconds(text: str) -> float:
-    from testbed.scenario.units import UnitError, parse_duration
+    from testbed.reading.units import UnitError, parse_duration
 
     try:
         return parse_duration(text) / 1e9

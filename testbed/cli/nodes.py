@@ -25,16 +25,16 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.heeded import unheeded
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY
-from testbed.cli.nodeconfig import parse_node_config, place_errors, read_node_config
 from testbed.cli.running import require_raw_sockets, require_root
-from testbed.scenario.units import UnitError, parse_duration
+from testbed.reading.nodeconfig import parse_node_config, place_errors, read_node_config
+from testbed.reading.units import UnitError, parse_duration
 from workloads.config import WorkerConfig
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event, event_record
 
 if TYPE_CHECKING:
+    from testbed.captures.capture import BoundedTap
     from testbed.cli.datagramnode import DatagramConfig
-    from testbed.report.capture import BoundedTap
 
 __all__ = ["configure_switch", "configure_worker", "drive", "run_switch", "run_worker"]
 
@@ -257,7 +257,7 @@ def _run_datagram_worker(config: DatagramConfig, args: argparse.Namespace) -> in
 
 def _drive_worker(machine: Any, name: str, args: argparse.Namespace, done: Callable[[], None] = lambda: None) -> int:
     """Until its job is over, and `--linger` longer. `done` is called once, when it is."""
-    from testbed.report.capture import BoundedTap
+    from testbed.captures.capture import BoundedTap
 
     done_at: list[int] = []
 

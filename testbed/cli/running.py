@@ -13,7 +13,7 @@ from testbed.cli.console import Console
 from workloads.errors import HostCapabilityError, ScenarioError
 
 if TYPE_CHECKING:
-    from testbed.run import Observer, RunResult
+    from testbed.runs.run import Observer, RunResult
     from testbed.scenario.model import Scenario
     from testbed.worlds.base import World
 
@@ -108,7 +108,7 @@ def _lab_world(args: argparse.Namespace) -> World:
 
 
 def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = None) -> int:
-    from testbed.run import run_scenario
+    from testbed.runs.run import run_scenario
 
     console = Console.of(args)
     if world is None:
@@ -186,7 +186,7 @@ def run_replay(args: argparse.Namespace) -> int:
         raise ScenarioError(
             "not a run directory", file=str(args.run_dir), found="no scenario.yaml in it", allowed="as runs/latest"
         )
-    from testbed.replay import read_run, replay
+    from testbed.runs.replay import read_run, replay
 
     before = read_run(args.run_dir, args.world, args.overrides)
     world = before.scenario.world
@@ -224,7 +224,7 @@ def _hosts(text: str) -> int:
 
 
 def _loss(text: str) -> float:
-    from testbed.scenario.units import UnitError, parse_probability
+    from testbed.reading.units import UnitError, parse_probability
 
     try:
         return parse_probability(text)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
-from testbed.ledger import Ledger, PathEntry
+from testbed.kernel.ledger import Ledger, PathEntry
 from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, encode, error_from, listen, peer_pid
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask, fork_node
 from testbed.worlds.events import NodeExited, NodeStarted

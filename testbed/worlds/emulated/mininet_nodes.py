@@ -12,9 +12,9 @@ import warnings
 from subprocess import Popen
 from typing import Any
 
+from testbed.kernel.ledger import Ledger, LinkEntry
 from testbed.kernel.links import add_veth_pair
 from testbed.kernel.processes import child_setup
-from testbed.ledger import Ledger, LinkEntry
 from testbed.worlds.emulated.foothold import Foothold
 from topologies import LinkShape
 

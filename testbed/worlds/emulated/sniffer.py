@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from switch_nodes.dataplane.sockets import socket_drops
-from testbed.report.capture import PcapngTap
+from testbed.captures.capture import PcapngTap
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.events import CaptureLost
 from workloads.errors import HostCapabilityError

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from testbed.cleanup import find_leftovers, remove_run
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
 from testbed.history import Record
+from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
-from testbed.ledger import Ledger, state_dir
+from testbed.kernel.ledger import Ledger, state_dir
 from testbed.plan import Plan
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from playbooks.lab import plays
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import SwitchStatistics
 from testbed.history import Record
-from testbed.lab import steps
+from testbed.lab import plays, steps
 from testbed.lab.lab import Lab
 from testbed.lab.model import Card, Host
-from testbed.lab.nodefile import dump_node_config
 from testbed.lab.transfer import receive
+from testbed.reading.nodefile import dump_node_config
 from testbed.worlds.emulated.control import make_record
 from testbed.worlds.events import CardCounted
 from testbed.worlds.lab.gathering import read_lines, trace_records

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from playbooks.lab import plays
 from testbed.faults.model import Kill, Pause
 from testbed.history import Record
-from testbed.lab import steps
+from testbed.lab import plays, steps
 from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory, Tunnel

@@ -14,16 +14,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from playbooks.lab import plays
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
-from testbed.lab import steps
+from testbed.lab import plays, steps
 from testbed.lab.client import ConnectionEnded
 from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
-from testbed.lab.nodefile import dump_node_config
 from testbed.plan import Plan, make_plan
+from testbed.reading.nodefile import dump_node_config
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.control import make_record
 from testbed.worlds.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted

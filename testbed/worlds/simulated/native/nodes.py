@@ -7,8 +7,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 
-from switch_nodes.fast_forwarding import FastForwardProgram
 from switch_nodes.filters import FrameFilter
+from switch_nodes.forwarding.fast import FastForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram
 from switch_nodes.tap import Tap
 from testbed.faults.link_filter import LinkFilter

@@ -9,7 +9,7 @@ import pytest
 
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
-from testbed.ledger import Ledger, ProcessEntry
+from testbed.kernel.ledger import Ledger, ProcessEntry
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.fleet import Fleet
 from testbed.worlds.emulated.node import NodeLoop, NodeTask

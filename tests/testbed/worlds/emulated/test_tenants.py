@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.emulated.marking import make_marking
 from testbed.worlds.emulated.tenants import measured
