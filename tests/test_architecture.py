@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,6 +18,24 @@ FLOORS = {
     "testbed": {"workloads", "topologies", "switch_nodes", "playbooks"},
     "playbooks": {"workloads", "topologies", "switch_nodes", "testbed"},
 }
+ROOMS = (
+    {"__main__"},
+    {"cli"},
+    {"hunt", "bench", "sweep"},
+    {"scale"},
+    {"runs"},
+    {"report", "interop"},
+    {"figures"},
+    {"worlds"},
+    {"checkers", "lab"},
+    {"history"},
+    {"plan", "drawing"},
+    {"scenario", "doctor"},
+    {"faults"},
+    {"reading", "captures", "steering"},
+    {"kernel"},
+)
+"""of `testbed/`, from the top floor down: a room imports only rooms below it"""
 SANS_IO_FORBIDDEN = {
     "socket", "time", "random", "threading", "asyncio", "mininet", "pyroute2", "logging", "select", "selectors",
     "subprocess", "secrets", "uuid", "datetime",
@@ -47,6 +67,56 @@ def test_imports_run_downwards(folder: str) -> None:
         if (top := module.split(".")[0]) in ours - {folder} and top not in FLOORS[folder]
     ]
     assert not wrong, wrong
+
+
+def room_of(module: str) -> str | None:
+    """Of a module of `testbed`; None for its face and for other packages."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "testbed" and len(parts) > 1 and parts[1] != "__version__" else None
+
+
+def test_every_room_of_the_testbed_has_its_floor() -> None:
+    placed = [room for floor in ROOMS for room in floor]
+    rooms = {path.relative_to(ROOT / "testbed").parts[0].removesuffix(".py") for path in python_files("testbed")}
+    assert sorted(placed) == sorted(rooms - {"__init__"})
+
+
+def test_rooms_of_the_testbed_import_only_rooms_below_them() -> None:
+    floor_of = {room: -number for number, floor in enumerate(ROOMS) for room in floor}
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in python_files("testbed")
+        if (room := path.relative_to(ROOT / "testbed").parts[0].removesuffix(".py")) in floor_of
+        for module in imported_modules(path)
+        if (below := room_of(module)) is not None and below != room and floor_of[below] >= floor_of[room]
+    ]
+    assert not wrong, wrong
+
+
+@cache
+def import_graph() -> nx.DiGraph[str]:
+    """Between files, also for types alone. The face of a package hands on the names of its files; it ties nobody."""
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for folder in FLOORS
+        for path in python_files(folder)
+    }
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, path in files.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                targets = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                targets = [f"{node.module}.{alias.name}" for alias in node.names] + [node.module or ""]
+            else:
+                continue
+            graph.add_edges_from((name, target) for target in targets if target in files and target != name)
+    return graph
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    circles = [sorted(part) for part in nx.strongly_connected_components(import_graph()) if len(part) > 1]
+    assert not circles, circles
 
 
 @pytest.mark.parametrize("folder", ["workloads", "switch_nodes", "topologies"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.checkers.context import CheckContext
+from testbed.checkers.rates import marks_of, rate_timeline
 from testbed.faults.model import Duplicate, Forge
-from testbed.figures.congestion import marks_of, rate_timeline
 from testbed.history.verdict import CheckResult, Verdict
 from workloads.config import DcqcnConfig
 

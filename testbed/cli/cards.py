@@ -211,7 +211,7 @@ def _reset(args: argparse.Namespace) -> int:
 
 
 def _golden(args: argparse.Namespace) -> int:
-    from testbed.lab.cards.harness import run_golden
+    from testbed.cli.cardgolden import run_golden
 
     return run_golden(args)
 
@@ -236,7 +236,7 @@ def _bitstream(args: argparse.Namespace) -> int:
 
 def _read_config(path: Path, ports: int) -> SwitchConfig:
     from switch_nodes.config import SwitchConfig
-    from testbed.reading.nodeconfig import read_node_config
+    from testbed.plan.nodeconfig import read_node_config
 
     return read_node_config(path, SwitchConfig, {"program": "fpga", "ports": ports})
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+from testbed.cli.driving import drive
 from testbed.cli.running import require_raw_sockets
-from testbed.reading.nodeconfig import place_errors, read_node_config, refuse_mistakes
+from testbed.plan.nodeconfig import place_errors, read_node_config, refuse_mistakes
 from testbed.reading.problems import closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario import names
@@ -92,7 +93,6 @@ SIGTERM ends it; docs/switch-node.md has it all.
 def run_server(args: argparse.Namespace) -> int:
     config = read_server_config(args.config)
     require_raw_sockets("server")
-    from testbed.cli.nodes import drive
     from workloads.datagrams.blocks import ServerStarted
     from workloads.hosts import create_host
 

@@ -99,7 +99,8 @@ def run_run(args: argparse.Namespace) -> int:
 
 
 def _lab_world(args: argparse.Namespace) -> World:
-    from testbed.cli.lab import find_inventory, step_printer
+    from testbed.cli.lab import step_printer
+    from testbed.lab.find import find_inventory
     from testbed.lab.inventory import load_inventory
     from testbed.worlds.lab import LabWorld, MixedWorld
 

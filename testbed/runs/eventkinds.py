@@ -10,9 +10,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import switch_nodes.events
 import switch_nodes.fpga.events
 import testbed.faults.events
+import testbed.history.events
 import testbed.lab.events
 import testbed.steering.events
-import testbed.worlds.events
 import workloads.datagrams.blocks
 import workloads.events
 from workloads.machine import Event, sometimes_told
@@ -25,7 +25,7 @@ _MODULES = (
     testbed.faults.events,
     testbed.lab.events,
     testbed.steering.events,
-    testbed.worlds.events,
+    testbed.history.events,
     workloads.datagrams.blocks,
     workloads.events,
 )

@@ -56,7 +56,7 @@ def _simulated() -> World:
 
 
 def _lab() -> World:
-    from testbed.cli.lab import find_inventory
+    from testbed.lab.find import find_inventory
     from testbed.lab.inventory import load_inventory
     from testbed.worlds.lab import LabWorld
 

@@ -1,21 +1,17 @@
-"""Where the frames of a golden trace come from: a capture, or what a switch got in a simulated run."""
+"""Golden traces as captures: the frames that go into a switch are read from one, and what came out is written as one."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.golden import Output, TimedFrame
 from testbed.captures.pcapng import Interface, PcapngWriter, read_capture
-from testbed.plan import make_plan
-from testbed.scenario.model import Scenario
 from workloads.errors import ScenarioError
-from workloads.machine import Buffer, FrameBatch
 
-__all__ = ["read_trace", "scenario_trace", "write_trace"]
+__all__ = ["read_trace", "write_trace"]
 
 _PCAP_MAGICS: Mapping[bytes, tuple[str, int]] = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
@@ -82,38 +78,6 @@ def _pcap(path: Path, config: SwitchConfig) -> list[TimedFrame]:
         frames.append(TimedFrame(ports[source], seconds * 1_000_000_000 + fraction * scale, frame))
         at += 16 + size
     return frames
-
-
-class _Inputs:
-    """A tap that keeps what came in."""
-
-    def __init__(self) -> None:
-        self.frames: list[TimedFrame] = []
-
-    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
-        if not outgoing:
-            ports = batch.ports[start:stop].tolist()
-            self.frames += (TimedFrame(port, now, bytes(batch.row(start + row))) for row, port in enumerate(ports))
-
-    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-def scenario_trace(scenario: Scenario) -> tuple[SwitchConfig, list[TimedFrame]]:
-    """The first switch that sums in a scenario, and what came in there in a simulated run. Raises ScenarioError when none
-    does."""
-    from testbed.worlds.simulated.world import Simulation
-
-    plan = make_plan(replace(scenario, world="simulated", trace=False))
-    config = next((switch for switch in plan.switches if switch.rings), None)
-    if config is None:
-        raise ScenarioError("no switch sums in this scenario", file=scenario.name, allowed="job.collective: netreduce")
-    tap = _Inputs()
-    Simulation(plan, lambda record: None, {config.name: tap}).run()
-    return config, tap.frames
 
 
 def write_trace(

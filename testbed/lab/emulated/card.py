@@ -24,9 +24,9 @@ from switch_nodes.fpga.events import CardCommanded
 from switch_nodes.fpga.faults import parse_fault
 from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
 from testbed.captures.capture import BoundedTap
+from testbed.history.codec import make_record
+from testbed.history.events import CaptureCut
 from testbed.lab.emulated.shape import CARD_SOCKET, CARD_TRACE, PYTHON, LabShape
-from testbed.worlds.emulated.control import make_record
-from testbed.worlds.events import CaptureCut
 from workloads.machine import Buffer, Event, FrameBatch
 
 __all__ = ["Trace", "card_command", "main"]

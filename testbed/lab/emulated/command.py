@@ -75,7 +75,7 @@ def lab_up(shape: LabShape) -> Path:
     finally:
         os.close(read)
     if "error" in said:
-        from testbed.worlds.emulated.control import error_from
+        from testbed.history.codec import error_from
 
         raise error_from(said["error"])
     return Path(said["folder"]) / "lab.yaml"

@@ -41,7 +41,7 @@ def keep(shape: LabShape, run: str, ready: int) -> None:
         keeper = _Keeper(shape, run)
         keeper.build()
     except BaseException as error:
-        from testbed.worlds.emulated.control import error_fields
+        from testbed.history.codec import error_fields
 
         if not isinstance(error, TestbedError):
             error = InternalError("".join(traceback.format_exception(error)))

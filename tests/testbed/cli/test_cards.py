@@ -149,7 +149,7 @@ def wrong_card(config, faults):
 
 
 def test_a_card_with_one_wrong_bit_fails_and_is_shown(monkeypatch, capsys):
-    monkeypatch.setattr("testbed.lab.cards.harness.create_card", wrong_card)
+    monkeypatch.setattr("testbed.cli.cardgolden.create_card", wrong_card)
     assert main(RACK) == 1
     said = capsys.readouterr().out
     assert "first difference:\n" in said

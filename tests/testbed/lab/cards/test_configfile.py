@@ -4,7 +4,7 @@ import pytest
 
 from switch_nodes.config import LeafLinks, RingMember, SwitchConfig
 from testbed.lab.cards.configfile import config_text
-from testbed.reading.nodeconfig import parse_node_config
+from testbed.plan.nodeconfig import parse_node_config
 from tests.support.cards import card_config
 from tests.support.netreduce_harness import small_job
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 import pytest
 
 from switch_nodes.fpga.golden import Output, TimedFrame
-from testbed.lab.cards.traces import read_trace, scenario_trace, write_trace
+from testbed.lab.cards.traces import read_trace, write_trace
 from testbed.scenario import load_scenario
+from testbed.worlds.simulated.switch_trace import scenario_trace
 from tests.support.cards import card_config, job_trace
 from tests.support.netreduce_harness import small_job
 from workloads.errors import ScenarioError

@@ -19,7 +19,7 @@ from testbed.history.verdict import Verdict
 from testbed.lab.cards.configfile import config_text
 from testbed.lab.cards.driving import driver_at
 from testbed.lab.cards.ports import play_through
-from testbed.lab.cards.traces import read_trace, scenario_trace, write_trace
+from testbed.lab.cards.traces import read_trace, write_trace
 from workloads.errors import HostCapabilityError, ScenarioError
 
 __all__ = ["run_golden"]
@@ -86,6 +86,7 @@ def _trace(args: argparse.Namespace) -> tuple[SwitchConfig, list[TimedFrame]]:
     path = Path(args.trace)
     if path.suffix not in (".pcap", ".pcapng"):
         from testbed.scenario import load_scenario
+        from testbed.worlds.simulated.switch_trace import scenario_trace
 
         if args.config is not None:
             problem = "a scenario says how its switch is configured"
@@ -93,7 +94,7 @@ def _trace(args: argparse.Namespace) -> tuple[SwitchConfig, list[TimedFrame]]:
         return scenario_trace(load_scenario(args.trace, args.overrides, args.seed, "simulated"))
     if args.config is None:
         raise ScenarioError("is missing", file="tb card golden", key="--config", allowed="the switch's configuration")
-    from testbed.reading.nodeconfig import read_node_config
+    from testbed.plan.nodeconfig import read_node_config
 
     config = read_node_config(args.config, SwitchConfig, {"program": "fpga", "ports": args.port_count or 64})
     if args.port_count is None:

@@ -13,7 +13,7 @@ __all__ = ["dump_node_config"]
 
 
 def dump_node_config(config: Any, leave_out: tuple[str, ...] = ()) -> str:
-    """`config`: a WorkerConfig or SwitchConfig. `testbed.reading.nodeconfig` makes the same value of it."""
+    """`config`: a WorkerConfig or SwitchConfig. `testbed.plan.nodeconfig` makes the same value of it."""
     fields = _plain(config)
     for name in leave_out:
         fields.pop(name)
