@@ -3,58 +3,35 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
 from functools import cache
-from pathlib import Path
 
 import networkx as nx
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.support.floors import (
+    PAGE,
+    ROOMS,
+    ROOT,
+    imported_modules,
+    python_files,
+    room_of,
+    rooms_below,
+    with_picture,
+)
+
 FLOORS = {
     "workloads": set(),
     "topologies": set(),
     "switch_nodes": {"workloads"},
-    "testbed": {"workloads", "topologies", "switch_nodes", "playbooks"},
+    "testbed": {"workloads", "topologies", "switch_nodes"},
     "playbooks": {"workloads", "topologies", "switch_nodes", "testbed"},
 }
-ROOMS = (
-    {"__main__"},
-    {"cli"},
-    {"hunt", "bench", "sweep"},
-    {"scale"},
-    {"runs"},
-    {"report", "interop"},
-    {"figures"},
-    {"worlds"},
-    {"checkers", "lab"},
-    {"history"},
-    {"plan", "drawing"},
-    {"scenario", "doctor"},
-    {"faults"},
-    {"reading", "captures", "steering"},
-    {"kernel"},
-)
-"""of `testbed/`, from the top floor down: a room imports only rooms below it"""
 SANS_IO_FORBIDDEN = {
     "socket", "time", "random", "threading", "asyncio", "mininet", "pyroute2", "logging", "select", "selectors",
     "subprocess", "secrets", "uuid", "datetime",
 }  # fmt: skip
 IO_EDGES = ("workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "workloads/verbs/")
-
-
-def python_files(folder: str) -> list[Path]:
-    return sorted(path for path in (ROOT / folder).rglob("*.py"))
-
-
-def imported_modules(path: Path) -> Iterator[str]:
-    """Every imported module of a file, also the ones inside functions."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield node.module or ""
 
 
 @pytest.mark.parametrize("folder", FLOORS)
@@ -69,28 +46,34 @@ def test_imports_run_downwards(folder: str) -> None:
     assert not wrong, wrong
 
 
-def room_of(module: str) -> str | None:
-    """Of a module of `testbed`; None for its face and for other packages."""
-    parts = module.split(".")
-    return parts[1] if parts[0] == "testbed" and len(parts) > 1 and parts[1] != "__version__" else None
-
-
 def test_every_room_of_the_testbed_has_its_floor() -> None:
-    placed = [room for floor in ROOMS for room in floor]
-    rooms = {path.relative_to(ROOT / "testbed").parts[0].removesuffix(".py") for path in python_files("testbed")}
-    assert sorted(placed) == sorted(rooms - {"__init__"})
+    assert sorted(room for floor in ROOMS for room in floor) == sorted(
+        {room_of(path) for path in python_files("testbed")} - {"__init__", "__main__"}
+    )
 
 
 def test_rooms_of_the_testbed_import_only_rooms_below_them() -> None:
     floor_of = {room: -number for number, floor in enumerate(ROOMS) for room in floor}
-    wrong = [
-        f"{path.relative_to(ROOT)} imports {module}"
-        for path in python_files("testbed")
-        if (room := path.relative_to(ROOT / "testbed").parts[0].removesuffix(".py")) in floor_of
-        for module in imported_modules(path)
-        if (below := room_of(module)) is not None and below != room and floor_of[below] >= floor_of[room]
-    ]
+    wrong = {
+        room: upwards
+        for room, own in floor_of.items()
+        if (upwards := sorted(below for below in rooms_below(room) if floor_of[below] >= own))
+    }
     assert not wrong, wrong
+
+
+def test_the_page_on_architecture_shows_the_floors_of_today() -> None:
+    """`python -m tests.support.floors` writes them anew."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_picture(page) == page
+
+
+@pytest.mark.parametrize("walk", re.findall(r"^## (A .*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+def test_the_walks_of_the_page_name_files_that_are_there(walk: str) -> None:
+    text = PAGE.read_text(encoding="utf-8").split(f"## {walk}\n")[1].split("\n## ")[0]
+    named = re.findall(r"`((?:testbed|topologies|switch_nodes|workloads)/[\w/]+\.(?:py|c))`", text)
+    assert len(named) >= 10
+    assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The history of a run, and what is concluded from it."""
+"""The history of a run: records in order, the facts that worlds tell, verdicts."""
 
 from testbed.history.records import Record, read_history, sort_history, write_history
 
