@@ -12,6 +12,8 @@ import pytest
 from workloads.native import build
 from workloads.native.build import load_library, native_status
 
+pytestmark = pytest.mark.programs
+
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
