@@ -11,6 +11,7 @@ import pytest
 
 from testbed.doctor.programs import package_of
 from tests.bareroot.starts import note_starts
+from tests.watchdog import pytest_configure, pytest_runtest_protocol  # noqa: F401
 
 pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
