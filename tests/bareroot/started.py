@@ -18,6 +18,7 @@ _ELSEWHERE = {
     "pkill": "runs on a host of a lab",
     "python3": "it runs the tests",
     "ssh": "only people start it",
+    "sshd": "the emulated lab starts it, with an environment of its own; the tests of a lab need it",
 }
 
 

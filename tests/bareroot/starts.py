@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["note_starts", "program_of"]
+__all__ = ["behind", "note_starts", "program_of"]
 
 _SYSTEM = ("/bin/", "/sbin/", "/usr/")
 
@@ -26,6 +26,16 @@ def program_of(command: Any, environment: Any = None) -> str | None:
     return base
 
 
+def behind(command: Any) -> Any:
+    """What `nsenter` starts; None for other commands."""
+    if not isinstance(command, list | tuple) or not command or command[0] != "nsenter":
+        return None
+    words = list(map(str, command[1:]))
+    while words and words[0].startswith("-"):
+        words = words[2:] if words[0] in ("-t", "-S", "-G") else words[1:]
+    return words or None
+
+
 def note_starts(tell: Callable[[str], None]) -> None:
     """From here on, for as long as this process lives: `tell` gets the name of each program when it is started."""
 
@@ -39,7 +49,8 @@ def note_starts(tell: Callable[[str], None]) -> None:
             command, environment = "/bin/sh", None
         else:
             return
-        if program := program_of(command, environment):
-            tell(program)
+        for one in (command, behind(command)):
+            if program := program_of(one, environment):
+                tell(program)
 
     sys.addaudithook(heard)

@@ -7,16 +7,12 @@ from tests.bareroot.starts import note_starts
 
 _LOG = os.environ.get("INA_PROGRAMS_LOG")
 
-
-def _note(program: str) -> None:
-    # A host of an emulated lab does not see the file.
-    with contextlib.suppress(OSError):
-        handle = os.open(str(_LOG), os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        try:
-            os.write(handle, f"{program}\n".encode())
-        finally:
-            os.close(handle)
-
-
 if _LOG:
+    # Open from the start: a host of an emulated lab has files of its own.
+    _HANDLE = os.open(_LOG, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+
+    def _note(program: str) -> None:
+        with contextlib.suppress(OSError):
+            os.write(_HANDLE, f"{program}\n".encode())
+
     note_starts(_note)

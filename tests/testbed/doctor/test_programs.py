@@ -15,7 +15,7 @@ import pytest
 from testbed.doctor.programs import PROGRAMS, Origin, package_of, packages
 from testbed.interop.packages import HOST_PACKAGES
 from tests.bareroot.started import problems
-from tests.bareroot.starts import program_of
+from tests.bareroot.starts import behind, program_of
 
 _TOP = Path(__file__).resolve().parents[3]
 _CODE = ("testbed", "switch_nodes", "workloads", "topologies", "playbooks", "benchmarks", "tests")
@@ -193,6 +193,11 @@ class TestNoting:
         stand_in.write_text("#!/bin/sh\n")
         stand_in.chmod(0o755)
         assert program_of(["sh"], {"PATH": str(tmp_path)}) is None
+
+    def test_what_runs_in_another_namespace_is_seen(self) -> None:
+        assert behind(["nsenter", "-t", "17", "-n", "ping", "-c", "3"]) == ["ping", "-c", "3"]
+        assert behind(("nsenter", "--net=/proc/1/ns/net", "ip", "addr")) == ["ip", "addr"]
+        assert behind(["ip", "addr"]) is None
 
     def test_children_of_tests_note_what_they_start(self, tmp_path: Path) -> None:
         log = tmp_path / "log"
