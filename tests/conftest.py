@@ -9,10 +9,25 @@ from pathlib import Path
 
 import pytest
 
+from testbed.doctor.programs import package_of
+from tests.bareroot.starts import note_starts
+from tests.watchdog import pytest_configure, pytest_runtest_protocol  # noqa: F401
+
 pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
 
 _ROOT = Path(__file__).resolve().parent.parent
+_UNDECLARED: set[str] = set()
+note_starts(lambda program: None if package_of(program) else _UNDECLARED.add(program))
+
+
+@pytest.fixture(autouse=True)
+def _programs_are_declared() -> Iterator[None]:
+    """A program that a test starts is in testbed/doctor/programs.py, so that `./tb` installs it."""
+    _UNDECLARED.clear()
+    yield
+    if _UNDECLARED:
+        pytest.fail(f"started and not declared in testbed/doctor/programs.py: {', '.join(sorted(_UNDECLARED))}")
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
+import signal
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -97,6 +100,15 @@ class _Checkout:
         self.calls_file.unlink(missing_ok=True)
         return [" ".join(line.split()[:3]) for line in lines if "-c import" not in line]
 
+    def processes(self) -> list[str]:
+        """That were started by this checkout and live."""
+        mark, found = f"CALLS={self.calls_file}".encode(), []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append((folder / "cmdline").read_text().replace("\0", " "))
+        return found
+
 
 @pytest.fixture
 def checkout(tmp_path):
@@ -117,7 +129,7 @@ def test_the_first_call_sets_up_and_the_second_does_nothing(checkout):
 def test_only_missing_packages_are_installed(checkout):
     done = checkout.run(
         "list",
-        INSTALLED="bridge-utils iperf3 iproute2 ethtool clang llvm gcc libc6-dev python3-venv tcpdump openvswitch-switch openssh-server",
+        INSTALLED="bridge-utils iperf3 iproute2 iputils-ping procps openssh-client ethtool clang llvm gcc libc6-dev python3-venv tcpdump openvswitch-switch openssh-server",
     )
     assert done.returncode == 0
     assert "installing Debian packages: mininet libbpf-dev zlib1g-dev ..." in done.stderr
@@ -207,6 +219,20 @@ def test_first_calls_at_once_set_up_once(checkout):
     assert [call.returncode for call in calls] == [0, 0, 0]
     assert checkout.calls().count("python -m pip") == 1
     assert sum("another call is setting up" in err for _, err in outputs) == 2
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_an_interruption_ends_what_set_up_started(checkout, heeded_signals, number, status):
+    call = checkout.start("list", PIP_SECONDS="60")
+    while "python -m pip" not in checkout.calls():
+        assert call.poll() is None
+        time.sleep(0.02)
+    call.send_signal(number)
+    _, err = call.communicate(timeout=20)
+    assert call.returncode == status
+    assert "tb: interrupted; the next call goes on with the set-up\n" in err
+    assert checkout.processes() == []
+    assert checkout.run("list").returncode == 0
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

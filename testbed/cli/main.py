@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from testbed.cli.parsing import USAGE, command_index, make_parser
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
 __all__ = ["main"]
 
+_OURS = {"playbooks", "switch_nodes", "testbed", "topologies", "workloads"}
+_SUPPLY = {
+    "mininet": "apt-get install mininet, and an environment of /usr/bin/python3 with --system-site-packages",
+    "os_ken": "pip install os-ken",
+    "pyverbs": "apt-get install python3-pyverbs, and an environment of /usr/bin/python3 with --system-site-packages",
+    "sklearn": "pip install scikit-learn",
+    "yaml": "pip install PyYAML",
+}
+"""package -> how it is had, where `pip install PACKAGE` is not the way"""
 _INTERNAL, _INTERRUPTED, _PIPE_CLOSED = 70, 130, 141
 
 
@@ -36,6 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _crashed(error, words, began)
     except TestbedError as error:
         return _told(error)
+    except ModuleNotFoundError as error:
+        lacking = _lacking(error, words)
+        return _crashed(error, words, began) if lacking is None else _told(lacking)
     except MemoryError as error:
         return _told(_too_large(error, words))
     except Exception as error:
@@ -61,6 +75,18 @@ def _parse(words: list[str]) -> argparse.Namespace:
 def _told(error: TestbedError) -> int:
     print("\n".join(f"tb: {line}" for line in str(error).splitlines()), file=sys.stderr)
     return error.exit_code
+
+
+def _lacking(error: ModuleNotFoundError, words: list[str]) -> HostCapabilityError | None:
+    """None where a module of ours or of Python is missing: that is our own fault."""
+    package = (error.name or "").partition(".")[0]
+    if not package or package in _OURS or package in sys.stdlib_module_names:
+        return None
+    checkout = Path(__file__).resolve().parents[2] / "tb"
+    call = shlex.join([str(checkout) if checkout.exists() else "tb", *words])
+    by_hand = _SUPPLY.get(package, f"pip install {package}")
+    remedy = f"./tb makes an environment that has it: {call}" if checkout.exists() else f"to have it: {by_hand}"
+    return HostCapabilityError(f"the Python package {package} for {sys.executable}", remedy)
 
 
 def _too_large(error: MemoryError, words: list[str]) -> HostCapabilityError:

@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from workloads.errors import HostCapabilityError
+
 __all__ = ["configure_test", "run_test"]
 
 _TOP = Path(__file__).resolve().parent.parent.parent
@@ -44,6 +46,10 @@ def configure_test(parser: argparse.ArgumentParser) -> None:
 
 
 def run_test(args: argparse.Namespace) -> int:
+    if not (_TOP / "tests").is_dir():
+        raise HostCapabilityError(
+            "the tests, which are no part of an installed package", "clone the repository and use its ./tb test"
+        )
     failed = []
     for step in steps(args.pytest_args):
         print(f"== {shlex.join(step)}", flush=True)

@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 __all__ = ["Package", "build_package"]
@@ -16,7 +17,9 @@ __all__ = ["Package", "build_package"]
 _TOP = Path(__file__).resolve().parents[2]
 _FOLDERS = ("playbooks", "switch_nodes", "testbed", "topologies", "workloads")
 _SUFFIXES = {".py", ".c", ".h", ".json", ".yaml", ".sh"}
-_FILES = ("requirements.txt",)
+_PINS = "requirements.txt"
+_PINNED = ("numpy", "pydantic", "PyYAML")
+"""what hosts need of it (`agent/install.py`)"""
 _MTIME = 946_684_800
 """of every file: 2000-01-01, so that the same content is the same archive"""
 
@@ -36,7 +39,14 @@ def _sources() -> Iterator[Path]:
         for path in sorted((_TOP / folder).rglob("*")):
             if path.is_file() and path.suffix in _SUFFIXES and "__pycache__" not in path.parts:
                 yield path
-    yield from (_TOP / name for name in _FILES)
+
+
+def _pins() -> bytes:
+    """The checkout's, else the versions that we run with."""
+    path = _TOP / _PINS
+    if path.is_file():
+        return path.read_bytes()
+    return "".join(f"{name}=={version(name)}\n" for name in _PINNED).encode()
 
 
 def content_version(contents: dict[str, bytes]) -> str:
@@ -49,7 +59,7 @@ def content_version(contents: dict[str, bytes]) -> str:
 
 @cache
 def build_package() -> Package:
-    contents = {path.relative_to(_TOP).as_posix(): path.read_bytes() for path in _sources()}
+    contents = {path.relative_to(_TOP).as_posix(): path.read_bytes() for path in _sources()} | {_PINS: _pins()}
     buffer = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=3, mtime=_MTIME) as zipped,

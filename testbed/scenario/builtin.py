@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 from testbed.reading.problems import closest, show
@@ -9,7 +10,7 @@ from workloads.errors import ScenarioError
 
 __all__ = ["builtin_names", "find_scenario"]
 
-_TOP = Path(__file__).resolve().parent.parent.parent
+_TOP = Path(str(files("playbooks"))).parent
 _FOLDER = Path("playbooks") / "scenarios"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ __all__ = ["SWEEP_KEYS", "builtin_sweeps", "load_sweep", "parse_sweep"]
 SWEEP_KEYS = ("name", "description", "model", "algorithms", "parameters")
 
 _WORD = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z", re.ASCII)
-_TOP = Path(__file__).resolve().parents[2]
+_TOP = Path(str(files("playbooks"))).parent
 _FOLDER = Path("playbooks") / "sweeps"
 
 

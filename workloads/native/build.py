@@ -24,6 +24,7 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,8 @@ _FLAGS = (
 )
 _LIBRARIES = ("-lz",)
 _COMPILE_SECONDS = 120
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,25 +187,48 @@ def _compiler() -> list[str]:
     raise _Unavailable("no C compiler in PATH; apt-get install gcc libc6-dev zlib1g-dev")
 
 
+_GUARD = """trap 'kill -KILL 0' HUP INT TERM
+"$@" &
+wait $!"""
+"""A shell that leads a process group: a compiler starts others, which must end with it."""
+
+
 def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str, ...], output: str) -> None:
     command = [*compiler, *_FLAGS, *flags, f"-I{_HEADERS}", "-o", output, *map(str, sources), *_LIBRARIES]
+    parent = os.getpid()
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
+        with subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, "sh", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=_COMPILE_SECONDS,
-            check=False,
             env=os.environ | {"LC_ALL": "C"},
-        )
+            start_new_session=True,
+            preexec_fn=lambda: _heed_end_of(parent),
+        ) as process:
+            try:
+                said = process.communicate(timeout=_COMPILE_SECONDS)[1]
+            except BaseException:
+                # An interruption, too: nothing of it outlives us.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _Unavailable(f"cannot run {compiler[0]}: {error}") from None
-    if done.returncode:
-        lines = (
-            [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines() or ["failed"]
-        )
-        hint = "; apt-get install zlib1g-dev" if "zlib.h" in done.stderr or "-lz" in done.stderr else ""
+    if process.returncode:
+        lines = [line for line in said.splitlines() if "error:" in line] or said.splitlines() or ["failed"]
+        hint = "; apt-get install zlib1g-dev" if "zlib.h" in said or "-lz" in said else ""
         raise _Unavailable(f"{compiler[0]}: {lines[0].strip()}{hint}")
+
+
+def _heed_end_of(parent: int) -> None:
+    """In the child: its guard is told when the thread that forked it ends, however that ends (prctl(2); Linux alone)."""
+    prctl = getattr(_LIBC, "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def main() -> int:

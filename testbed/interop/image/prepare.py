@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,8 +37,12 @@ class Image:
 
 
 def default_work_folder() -> Path:
-    """`.tb/interop` of the checkout."""
-    return Path(__file__).resolve().parents[3] / ".tb" / "interop"
+    """`.tb/interop` of a checkout, else in the user's cache."""
+    top = Path(__file__).resolve().parents[3]
+    if (top / "setup.cfg").exists():
+        return top / ".tb" / "interop"
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "ina-testbed" / "interop"
 
 
 def prepare_image(work: Path, say: Callable[[str], None]) -> Image:

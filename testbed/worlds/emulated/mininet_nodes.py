@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import signal
 from subprocess import Popen
 from typing import Any
@@ -17,9 +18,11 @@ from testbed.kernel.mininet_api import Host, Intf, Link, Mininet, Node, Switch, 
 from testbed.kernel.processes import child_setup
 from testbed.worlds.emulated.foothold import Foothold
 from topologies import LinkShape
+from workloads.errors import HostCapabilityError
 
 __all__ = ["ProgramHost", "ProgramSwitch", "QuietMininet", "ShapedLink", "silence"]
 
+_GLANCE_MS = 100
 _PROMPT = chr(127)
 """of Mininet's shells: what ends an answer"""
 
@@ -54,10 +57,21 @@ class _OwnedNode(Node):  # type: ignore[misc]
         return None
 
     def greet(self) -> None:
-        """When the shell lives, tell it what Mininet wanted to tell. Its namespace is there from now on."""
+        """When the shell lives, tell it what Mininet wanted to tell. Its namespace is there from now on. Raises
+        HostCapabilityError when the shell ended instead."""
         commands, self._postponed = self._postponed or [], None
-        while not self.read().endswith(_PROMPT):
-            pass
+        said, waiting = "", select.poll()
+        waiting.register(self.stdout, select.POLLIN)
+        while not said.endswith(_PROMPT):
+            # A dead shell's terminal has no end, as we hold its other side.
+            ended = self.shell.poll()
+            if waiting.poll(_GLANCE_MS):
+                said += self.read()
+            elif ended is not None:
+                raise HostCapabilityError(
+                    f"a namespace for {self.name}: Mininet's mnexec ended with exit status {ended}",
+                    f"it said: {' / '.join(said.split(chr(13) + chr(10))).strip(' /') or 'nothing'}",
+                )
         self.waiting = False
         self.sendCmd("; ".join(" ".join(map(str, command)) for command in commands) or "true")
 

@@ -56,6 +56,7 @@ def test_rows_of_an_array_that_is_not_contiguous(tmp_path):
     assert [seen.frame for seen in read_capture(path)] == [bytes(batch.row(row)) for row in (1, 2, 3)]
 
 
+@pytest.mark.programs
 def test_tcpdump_reads_it(tmp_path):
     tcpdump = shutil.which("tcpdump") or "/usr/bin/tcpdump"
     if not Path(tcpdump).exists():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -194,3 +196,29 @@ def test_a_closed_pipe_is_no_crash():
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["run", "rack", "--world", "simulated"], ["doctor"], ["validate", "it's.yaml"]]
+)
+def test_a_python_without_our_packages_names_the_command_to_use(words: list[str], tmp_path: Path) -> None:
+    """As of `python3 -m testbed` outside the environment. -S: no packages but Python's own."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-P", "-m", "testbed", *words], cwd=tmp_path, env={"PYTHONPATH": str(_TOP)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    found = re.fullmatch(
+        r"tb: this machine lacks the Python package \w+ for \S+; ./tb makes an environment that has it: (.*)\n",
+        done.stderr,
+    )
+    assert found is not None, done.stderr
+    assert shlex.split(found[1]) == [str(_TOP / "tb"), *words]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_module_of_ours_is_our_own_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "testbed.cli.catalogue", None)
+    assert main(["list"]) == 70
+    assert "internal error: ModuleNotFoundError" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class TestForReal:
-    pytestmark = needs_root
+    pytestmark = [*needs_root, pytest.mark.programs]
 
     def test_lines_of_stdin_run_on_hosts_through_the_switch_until_exit_and_their_failure_counts(
         self, state: Path

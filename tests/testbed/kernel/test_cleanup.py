@@ -149,7 +149,7 @@ def test_leftovers_are_waited_for(sleeper: ProcessId) -> None:
 
 
 class TestForeignProcessInOurNamespace:
-    pytestmark = needs_root
+    pytestmark = [*needs_root, pytest.mark.programs]
 
     def test_our_interface_goes_and_the_process_and_its_own_interface_stay(self, tmp_path: Path) -> None:
         links = "; ".join(f"ip link add {name} type veth peer name {name}2" for name in ("ours", "theirs"))

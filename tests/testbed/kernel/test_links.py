@@ -23,7 +23,7 @@ from testbed.kernel.links import (
 )
 from tests.support.emulated import needs_root
 
-pytestmark = needs_root
+pytestmark = [*needs_root, pytest.mark.programs]
 
 
 def with_pair(check: Callable[[IPRoute, int], str]) -> str:

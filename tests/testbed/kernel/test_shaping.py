@@ -69,7 +69,7 @@ def _as_tc_tells() -> str:
 
 
 class TestKernel:
-    pytestmark = needs_root
+    pytestmark = [*needs_root, pytest.mark.programs]
 
     def test_rate_and_queue_are_read_back_from_slow_to_beyond_32_bits(self) -> None:
         assert run_isolated(_shape_and_change) == (True, "None [(64000, 7), (100000000, 7), (40000000000, 7)]")

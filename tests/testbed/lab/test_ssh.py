@@ -30,7 +30,7 @@ from testbed.lab.trust import fingerprint, record, trusted
 from tests.support.labs import changed, environment, sshds
 from workloads.errors import LabError
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.programs]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from topologies import format_ip, format_mac, host_ip, host_mac
 from workloads.wire.envelope import ROCE_PORT
 
 pytest.importorskip("os_ken")
-pytestmark = [pytest.mark.root]
+pytestmark = [pytest.mark.root, pytest.mark.programs]
 ONE, TWO = format_ip(host_ip(1)), format_ip(host_ip(2))
 
 

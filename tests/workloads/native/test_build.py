@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from workloads.native import build
 from workloads.native.build import load_library, native_status
+
+_TOP = Path(__file__).resolve().parents[3]
+pytestmark = pytest.mark.programs
 
 
 @pytest.fixture(autouse=True)
@@ -130,7 +136,7 @@ def test_many_processes_build_at_once(source: Path, tmp_path: Path) -> None:
             [sys.executable, "-c", program, str(tmp_path), str(source)],
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).resolve().parents[3],
+            cwd=_TOP,
         )
         for _ in range(4)
     ]
@@ -149,3 +155,36 @@ def test_sums_round_as_numpy_does(source: Path) -> None:
     library.answer.argtypes, library.answer.restype = [ctypes.c_double, ctypes.c_double], ctypes.c_double
     a, b = 1.0 + 2.0**-52, 1.0 - 2.0**-52
     assert library.answer(a, b) == a * b - 1.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_a_compiler_and_what_it_started_end_with_the_build(
+    source: Path, tmp_path: Path, number: int, heeded_signals: None
+) -> None:
+    """A driver waits for its compiler proper, as gcc does."""
+    compiler, pids = tmp_path / "slow-cc", tmp_path / "pids"
+    compiler.write_text(f"#!/bin/sh\nsleep 600 &\necho $$ $! > {pids}.part\nmv {pids}.part {pids}\nwait\n")
+    compiler.chmod(0o755)
+    program = "import sys; from pathlib import Path; from workloads.native import build; build.load_library('x', [Path(sys.argv[1])])"
+    cache = {"CC": str(compiler), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(source)], cwd=_TOP, env=os.environ | cache, stderr=subprocess.DEVNULL
+    ) as building:
+        while not pids.exists():
+            assert building.poll() is None
+            time.sleep(0.01)
+        building.send_signal(number)
+    driver, child = map(int, pids.read_text().split())
+    deadline = time.monotonic() + 5
+    while (left := [pid for pid in (driver, child) if _runs(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -44,7 +44,12 @@ LINK = ("h1-s1",)
 _SO_RCVBUFFORCE = 33
 _PASS, _SHOT = 0, 2
 """TC_ACT_OK and TC_ACT_SHOT (linux/pkt_cls.h)"""
-needs_root = [pytest.mark.root, pytest.mark.ebpf, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+needs_root = [
+    pytest.mark.programs,
+    pytest.mark.root,
+    pytest.mark.ebpf,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
 
 
 @pytest.mark.parametrize(

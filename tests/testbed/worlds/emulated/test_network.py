@@ -34,7 +34,7 @@ def test_interface_names_fit_and_differ() -> None:
 
 
 class TestBuilt:
-    pytestmark = needs_root
+    pytestmark = [*needs_root, pytest.mark.programs]
 
     @pytest.fixture
     def ledger(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
@@ -180,3 +180,25 @@ class TestBuilt:
         interface = network.interfaces("h1")[0]
         self.run(network, "h1", "ethtool", "-K", interface, "gro", "on")
         assert offloads.read_offloads(foothold.socket, interface)["gro"] is True
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.timeout(60)
+def test_a_shell_that_cannot_start_is_told_and_not_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mininet's mnexec gives up where it may not change mounts, as in a chroot."""
+    monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
+    fake = tmp_path / "mnexec"
+    fake.write_text("#!/bin/sh\necho 'unable to modify mount namespace'\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    ledger = Ledger.create("run-1", tmp_path)
+    try:
+        with pytest.raises(HostCapabilityError) as caught:
+            build(rack(2, SHAPE), ledger)
+    finally:
+        ledger.close()
+    assert str(caught.value) == (
+        "this machine lacks a namespace for h1: Mininet's mnexec ended with exit status 1; "
+        "it said: unable to modify mount namespace"
+    )

@@ -42,6 +42,7 @@ def test_ports_that_mark_know_all_rates_of_the_run():
     assert make_marking(load_scenario("rack"), "s1") is None
 
 
+@pytest.mark.programs
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("name", ["congested", "congested-tcp"])
 def test_a_job_beside_another_tenant(name, tmp_path):

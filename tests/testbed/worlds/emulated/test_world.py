@@ -100,6 +100,7 @@ def test_a_run_from_barrier_to_last_words(run: Run) -> None:
     assert not (run.run_dir / "nodes").exists(), "nobody wrote to stderr"
 
 
+@pytest.mark.programs
 def test_a_ping_between_hosts_crosses_the_switch_and_its_shaped_links(run: Run) -> None:
     def ping() -> Iterable[Event]:
         result = subprocess.run(

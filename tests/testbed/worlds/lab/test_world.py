@@ -208,6 +208,7 @@ def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state
     _take_back(run_lab, state, "h2")
 
 
+@pytest.mark.programs
 @pytest.mark.slow
 def test_an_agent_that_dies_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
     """Its worker notices that nobody holds its other end any more."""
