@@ -81,6 +81,7 @@ PROGRAMS: tuple[Program, ...] = (
     ),
     Program("sshd", "openssh-server", Origin.SET_UP, "hosts of the emulated lab"),
     Program("tcpdump", "tcpdump", Origin.SET_UP, "a second reader of captures"),
+    Program("tshark", "tshark", Origin.SET_UP, "`tb dissector --install`; what it shows of captures"),
     Program("qemu-system-x86_64", "qemu-system-x86", Origin.INTEROP, "guests with soft RoCE"),
     Program("ibv_rc_pingpong", "ibverbs-utils", Origin.INTEROP, "a peer of stock programs"),
     Program("ib_send_bw", "perftest", Origin.INTEROP, "a peer of stock programs"),

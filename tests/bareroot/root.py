@@ -17,7 +17,6 @@ __all__ = ["SUITE", "StageError", "cache_folder", "fresh_root", "kept_root", "lo
 SUITE = "bookworm"
 _VARIANT = "minbase"
 """essential packages and apt: less than any installation that a person makes"""
-_DEFAULT_MIRROR = "http://deb.debian.org/debian"
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -43,8 +42,8 @@ def locked(cache: Path) -> Iterator[None]:
         yield
 
 
-def mirror_of(sources: list[str], suite: str = SUITE) -> str:
-    """Where this machine has the release from: texts of apt's source lists, in both formats; else Debian's own address."""
+def mirror_of(sources: list[str], suite: str = SUITE) -> str | None:
+    """Where this machine has the release from: texts of apt's source lists, in both formats. None: as debootstrap decides."""
     for text in sources:
         for paragraph in re.split(r"\n\s*\n", text):
             fields = dict(re.findall(r"^(URIs|Suites):\s*(\S.*)$", paragraph, re.MULTILINE))
@@ -53,10 +52,10 @@ def mirror_of(sources: list[str], suite: str = SUITE) -> str:
         found = re.search(rf"^deb\s+(?:\[[^]]*\]\s+)?(\S+)\s+{suite}\s", text, re.MULTILINE)
         if found:
             return found[1]
-    return _DEFAULT_MIRROR
+    return None
 
 
-def kept_root(cache: Path, mirror: str) -> Path:
+def kept_root(cache: Path, mirror: str | None) -> Path:
     """The root as debootstrap left it; made when there is none of this recipe. Raises StageError."""
     key = hashlib.sha256(f"{SUITE} {_VARIANT} {mirror}".encode()).hexdigest()[:12]
     kept = cache / f"root-{key}"
@@ -68,7 +67,7 @@ def kept_root(cache: Path, mirror: str) -> Path:
     making = cache / "making"
     shutil.rmtree(making, ignore_errors=True)
     keyring = [f"--keyring={_KEYRING}"] if Path(_KEYRING).exists() else []
-    _run(["debootstrap", f"--variant={_VARIANT}", *keyring, SUITE, str(making), mirror])
+    _run(["debootstrap", f"--variant={_VARIANT}", *keyring, SUITE, str(making), *([mirror] if mirror else [])])
     for package in (making / "var" / "cache" / "apt" / "archives").glob("*.deb"):
         package.unlink()
     making.rename(kept)

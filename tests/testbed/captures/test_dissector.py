@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from workloads.wire import WireError, decode_packet
 from workloads.wire.aggregation import AGGREGATION, decode_datagram
 
 _SHORTER = {"grid": (), "rack-lossy": ("job.size=400kB",), "rack-send": ("job.size=400kB",)}
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is absent: apt-get install tshark")
+pytestmark = pytest.mark.programs
 
 
 def capture_of(scenario: str, folder: Path, *changes: str) -> Path:
@@ -55,7 +54,6 @@ def shown(script: Path, capture: Path, layer: str, names: list[str]) -> list[dic
     return [packet["_source"]["layers"] for packet in json.loads(text)]
 
 
-@needs_tshark
 def test_the_ina_header_is_shown_as_the_codec_reads_it(script: Path, tmp_path: Path) -> None:
     capture = capture_of("rack", tmp_path, "job.size=40kB", "job.message_packets=4", "topology.hosts=2")
     headers = []
@@ -77,7 +75,6 @@ def test_the_ina_header_is_shown_as_the_codec_reads_it(script: Path, tmp_path: P
         ]  # fmt: skip
 
 
-@needs_tshark
 @pytest.mark.parametrize("scenario", ["switchml", "esa"])
 def test_a_datagram_is_shown_as_the_codec_reads_it(scenario: str, script: Path, tmp_path: Path) -> None:
     capture = capture_of(scenario, tmp_path, "job.size=40kB")
@@ -91,7 +88,6 @@ def test_a_datagram_is_shown_as_the_codec_reads_it(scenario: str, script: Path, 
         }
 
 
-@needs_tshark
 @pytest.mark.parametrize(
     "scenario", ["rack-lossy", "rack-send", "hierarchical", "switchml", "switchml-uc", "atp", "esa", "grid", "ring"]
 )
@@ -105,7 +101,6 @@ def test_nothing_is_malformed_and_no_payload_of_ours_is_left_as_bytes(
     assert tshark(script, capture, "-c", "1") != ""
 
 
-@needs_tshark
 def test_elements_are_shown_in_their_own_type_and_byte_order(script: Path, tmp_path: Path) -> None:
     capture = capture_of("rack", tmp_path, "job.size=40kB", "topology.hosts=2", "faults=[]")
     middle = "infiniband.bth.opcode == 7"
