@@ -12,6 +12,7 @@ __all__ = [
     "CaptureCut",
     "CaptureLost",
     "CardCounted",
+    "FaultByChance",
     "KernelFaultsUnseen",
     "LeftoversFound",
     "NodeExited",
@@ -125,6 +126,15 @@ class CardCounted(Event):
     """of one moment, since the reset before the run"""
     rings: tuple[tuple[int, int, int, int], ...]
     """what is active: (ring id, members, L, N) of each ring"""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultByChance(Event):
+    """netem carries out this fault here, by dice of its own: it tells no strike."""
+
+    fault: str
+    link: str
+    direction: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
-from testbed.worlds.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.worlds.events import FaultByChance, LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
 from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event
@@ -175,6 +175,9 @@ class _Run:
         self._kernel_faults.start(self._origin_ns)
         self._fleet.start(self._origin_ns)
         self._tell(TrafficStarted(len(self._topology.nodes)))
+        for item in self._assignments:
+            if item.backend == "netem" and item.fault:
+                self._tell(FaultByChance(item.fault, item.target, item.direction))
 
     def _launch(self, name: str) -> None:
         lives = self._lives[name]
