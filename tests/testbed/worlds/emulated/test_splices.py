@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from testbed.cleanup import find_leftovers
+from testbed.faults.ebpf import EbpfFaults
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Drop, Loss, Match, PacketFault
 from testbed.kernel.links import read_links
 from testbed.kernel.namespaces import inside
 from testbed.ledger import Ledger
 from testbed.plan import Plan
+from testbed.worlds.emulated import kernel_faults
 from testbed.worlds.emulated.backends import FaultCapabilities, choose_backends, spliced_links
 from testbed.worlds.emulated.kernel_faults import KernelFaults, pass_on
 from testbed.worlds.emulated.network import Network, build
-from tests.support.emulated import make_rack_plan, needs_root
-from topologies import Direction
+from testbed.worlds.emulated.splices import Splices
+from testbed.worlds.events import KernelFaultsUnseen
+from tests.support.emulated import SHAPE, make_rack_plan, needs_root
+from topologies import Direction, Link
 from workloads.errors import HostCapabilityError
 
 LINK = "h1-s1"
@@ -46,6 +51,46 @@ def test_a_kernel_that_cannot_join_the_pieces_is_named() -> None:
         "this machine lacks clsact, the u32 classifier or the mirred action of tc (Error: TC classifier not found.); use a "
         "kernel with CONFIG_NET_CLS_U32 and CONFIG_NET_ACT_MIRRED, as root, and iproute2"
     )
+
+
+class FakeSplices:
+    """Joints whose sides are words."""
+
+    def inside(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def sides(self, link: Link, direction: Direction) -> tuple[str, str]:
+        return ("a", "b") if direction is Direction.UP else ("b", "a")
+
+
+def test_netem_delays_and_chances_sit_where_frames_leave_the_joint(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[str, ...]] = []
+    monkeypatch.setattr(kernel_faults, "Netem", lambda side, words: made.append((side, *words)))
+    monkeypatch.setattr(kernel_faults, "pass_on", lambda came_in, leaves_by: made.append((came_in, "to", leaves_by)))
+    shape = replace(SHAPE, delay_ns=2_000_000, jitter_ns=500_000)
+    faults = (Loss("l", (LINK,), (Direction.DOWN,), rate=0.25),)
+    plan = replace(make_rack_plan(1, faults=faults, shape=shape), switches=())
+    no_ebpf = FaultCapabilities(ebpf=HostCapabilityError("clang", "get it"))
+    KernelFaults(plan, choose_backends(plan, lambda: no_ebpf), cast(Splices, FakeSplices()))
+    assert made == [
+        ("b", "delay", "2000us", "500us"),
+        ("a", "to", "b"),
+        ("a", "delay", "2000us", "500us", "loss", "25%"),
+        ("b", "to", "a"),
+    ]
+
+
+class FullProgram:
+    """An EbpfFaults that ran out of room."""
+
+    link, direction, uncounted, undescribed = LINK, Direction.UP, 7, 0
+
+
+def test_a_program_without_room_says_so() -> None:
+    faults = KernelFaults(plan_of(), (), None)
+    assert list(faults.shortfalls()) == []
+    faults._programs.append(cast(EbpfFaults, FullProgram()))
+    assert list(faults.shortfalls()) == [KernelFaultsUnseen(LINK, "up", 7, 0)]
 
 
 class TestBuilt:
