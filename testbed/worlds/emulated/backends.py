@@ -90,7 +90,7 @@ def choose_backends(plan: Plan, probe: Callable[[], FaultCapabilities]) -> tuple
                     elif far is not None and is_cut(fault):
                         backend, at = "netlink", far[0]
                     else:
-                        backend, at = _foreign(fault, link, plan, capabilities()), _sender(link, direction)
+                        backend, at = _foreign(fault, link, direction, plan, capabilities()), _sender(link, direction)
                     chosen.append(Assignment(fault.name, name, str(direction), backend, at))
         else:
             raise InternalError(f"no backend for {type(fault).__name__}")
@@ -130,12 +130,18 @@ def _delays(plan: Plan, capabilities: Callable[[], FaultCapabilities], ours: set
                 yield Assignment("", link.name, str(direction), "netem", _sender(link, direction))
 
 
-def _foreign(fault: PacketFault, link: Link, plan: Plan, capabilities: FaultCapabilities) -> str:
+def _foreign(fault: PacketFault, link: Link, direction: Direction, plan: Plan, capabilities: FaultCapabilities) -> str:
     """Backend for a fault on a link that ends at no node of ours."""
-    same_link = sum(isinstance(other, PacketFault) and link.name in other.links for other in plan.scenario.faults)
+    beside = sum(
+        isinstance(other, PacketFault)
+        and link.name in other.links
+        and direction in other.directions
+        and support.why_not(other) is None
+        for other in plan.scenario.faults
+    )
     by_ebpf = support.why_not(fault)
-    if by_ebpf is None and same_link > support.MAX_RULES:
-        by_ebpf = f"eBPF serves {support.MAX_RULES} faults on one link"
+    if by_ebpf is None and beside > support.MAX_RULES:
+        by_ebpf = f"eBPF serves {support.MAX_RULES} faults on one direction of a link"
     if by_ebpf is None and capabilities.ebpf is None:
         return "ebpf"
     by_netem = netem_why_not(fault)

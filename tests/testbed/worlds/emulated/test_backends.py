@@ -120,6 +120,13 @@ def test_seventeen_faults_are_too_many_for_ebpf() -> None:
         "link at a switch node of the testbed (switch.commodity: soft)"
     )
     assert {item.backend for item in chosen(foreign(*faults[1:]), ALL)} == {"ebpf"}
+    back = Loss("back", LINK, (Direction.DOWN,))
+    assert {item.backend for item in chosen(foreign(back, *faults[1:]), ALL)} == {"ebpf"}, "16 in each direction"
+    named = [Drop(f"f{n}", LINK, UP, match=Match(attempt=1)) for n in range(17)]
+    with pytest.raises(
+        HostCapabilityError, match="eBPF serves 16 faults on one direction of a link; netem does not know"
+    ):
+        chosen(foreign(*named), ALL)
 
 
 @pytest.mark.parametrize(
