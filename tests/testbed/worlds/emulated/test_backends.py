@@ -124,7 +124,7 @@ def test_seventeen_faults_are_too_many_for_ebpf() -> None:
     assert {item.backend for item in chosen(foreign(back, *faults[1:]), ALL)} == {"ebpf"}, "16 in each direction"
     named = [Drop(f"f{n}", LINK, UP, match=Match(attempt=1)) for n in range(17)]
     with pytest.raises(
-        HostCapabilityError, match="eBPF serves 16 faults on one direction of a link; netem does not know"
+        HostCapabilityError, match="eBPF serves 16 faults on one direction of a link; netem has no Drop"
     ):
         chosen(foreign(*named), ALL)
 
