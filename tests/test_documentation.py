@@ -269,3 +269,45 @@ def test_links_between_documents_lead_somewhere():
     for path in [_TOP / "README.md", *(_TOP / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+_FOLDERS = "testbed|workloads|switch_nodes|topologies|tests|playbooks|benchmarks"
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
+def test_the_files_and_names_of_code_that_a_page_mentions_are_there(page):
+    text = page.read_text(encoding="utf-8")
+    files = re.findall(rf"`((?:{_FOLDERS})/[\w/.-]+)`", text)
+    missing = [name for name in files if not (_TOP / name).exists()]
+    placed = re.findall(r"`(_?[A-Za-z_]+)`\s+\(`((?:\w+/)+\w+\.py)`\)", text)
+    missing += [f"{name} in {file}" for name, file in placed if not _holds(_TOP / file, name)]
+    dotted = re.findall(rf"`((?:{_FOLDERS})(?:\.\w+)+)`", text)
+    missing += [name for name in dotted if not _is_reached(name)]
+    assert missing == []
+
+
+def _holds(file: Path, name: str) -> bool:
+    return file.exists() and re.search(rf"\b{name}\b", file.read_text(encoding="utf-8")) is not None
+
+
+def _is_reached(dotted: str) -> bool:
+    """A module, or a name in one."""
+    parts = dotted.split(".")
+    for length in range(len(parts), 0, -1):
+        place = _TOP.joinpath(*parts[:length])
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.exists():
+                return all(_holds(file, name) for name in parts[length:])
+    return False
+
+
+def test_what_knows_no_program_by_name_knows_none():
+    """As docs/programs.md says."""
+    words = "|".join(names.PROGRAMS)
+    found = [
+        f"{file.relative_to(_TOP)}: {word}"
+        for folder in ("switch_nodes/dataplane", "testbed/faults")
+        for file in (_TOP / folder).rglob("*.py")
+        for word in re.findall(rf"[\"']({words})[\"']", file.read_text(encoding="utf-8"))
+    ]
+    assert found == []

@@ -1,11 +1,12 @@
 """Errors that say who is to blame; each maps to one exit code (design, sections 6 and 7).
 
-They live on the ground floor because every floor raises them.
+They live on the ground floor because every floor raises them. What a peer sends is no error: Machines tell it as an event, and
+checkers judge it (exit code 1).
 """
 
 from __future__ import annotations
 
-__all__ = ["HostCapabilityError", "InternalError", "LabError", "PeerViolation", "ScenarioError", "TestbedError"]
+__all__ = ["HostCapabilityError", "InternalError", "LabError", "ScenarioError", "TestbedError"]
 
 
 class TestbedError(Exception):
@@ -64,16 +65,6 @@ class HostCapabilityError(TestbedError):
     def __init__(self, missing: str, remedy: str) -> None:
         self.missing, self.remedy = missing, remedy
         super().__init__(f"this machine lacks {missing}; {remedy}")
-
-
-class PeerViolation(TestbedError):
-    """A peer broke the rules; `frame` is the evidence."""
-
-    exit_code = 1
-
-    def __init__(self, rule: str, frame: bytes = b"") -> None:
-        self.rule, self.frame = rule, frame
-        super().__init__(f"{rule} (frame {frame[:64].hex()}{'...' if len(frame) > 64 else ''})" if frame else rule)
 
 
 class LabError(TestbedError):

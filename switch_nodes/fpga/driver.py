@@ -38,7 +38,6 @@ __all__ = ["CardDriver", "CardIdentity", "CardState"]
 _MS = 1_000_000
 _POLL_NS = 10 * _MS
 _LATCH_TRIES = 5
-_HASH_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from statistics import mean, median
 from typing import TYPE_CHECKING
 
 from testbed.bench.gridsizes import DRAWS, growth, scale
+from testbed.bench.gridslots import slots
 from testbed.bench.gridtable import Say, Table, generator
 from topologies import LinkShape, grid_triangle
 from workloads.errors import ScenarioError
@@ -135,6 +136,7 @@ TABLES: dict[str, Callable[[Say, int], Table]] = {
     "sensitivity": lambda say, seeds: sensitivity(say),
     "rounding": lambda say, seeds: rounding(say),
     "scale": lambda say, seeds: scale(say, seeds=range(1, seeds + 1)),
+    "slots": lambda say, seeds: slots(say),
     "growth": lambda say, seeds: growth(say),
 }
 """by name: (where progress goes, draws of each row where rows are drawn) -> table"""

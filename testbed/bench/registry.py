@@ -18,7 +18,7 @@ from testbed.bench.options import BenchOptions, refuse_options
 from testbed.bench.rows import Report, Row, as_documents
 from workloads.errors import ScenarioError
 
-__all__ = ["Bench", "bench_names", "bench_world", "run_bench"]
+__all__ = ["Bench", "bench_world", "run_bench"]
 
 Say = Callable[[str], None]
 
@@ -46,10 +46,6 @@ _BENCHES: dict[str, Bench] = {
     "hierarchical": Bench(lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
     "ina": Bench(bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv", "repeats")),
 }
-
-
-def bench_names() -> tuple[str, ...]:
-    return tuple(_BENCHES)
 
 
 def bench_world(name: str, world: str | None = None) -> str:

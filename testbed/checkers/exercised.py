@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange
+from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["faults_exercised", "strikes"]
@@ -23,11 +24,32 @@ def faults_exercised(context: CheckContext) -> CheckResult:
         return CheckResult("faults_exercised", Verdict.PASS, "the scenario asks for no fault")
     counts = strikes(context)
     end_ns = max((int(record["t"]) for record in context.history), default=0)
-    idle = [f"{fault.name} never struck: {_why(fault, end_ns)}" for fault in faults if not counts[fault.name]]
-    if idle:
-        return CheckResult("faults_exercised", Verdict.UNKNOWN, "; ".join(idle), tuple(idle))
+    by_chance = {record["fault"] for record in context.events("FaultByChance")}
+    doubts = [
+        f"{fault.name}: netem carries it out by dice of its own and tells no strike"
+        if fault.name in by_chance
+        else f"{fault.name} never struck: {_why(fault, end_ns)}"
+        for fault in faults
+        if not counts[fault.name]
+    ]
+    doubts += [_unseen(record) for record in context.events("KernelFaultsUnseen")]
+    if doubts:
+        return CheckResult("faults_exercised", Verdict.UNKNOWN, "; ".join(doubts), tuple(doubts))
     detail = ", ".join(f"{fault.name} {counts[fault.name]}x" for fault in faults)
     return CheckResult("faults_exercised", Verdict.PASS, f"every fault struck: {detail}")
+
+
+def _unseen(record: Record) -> str:
+    parts = (
+        (
+            record["uncounted"],
+            "frames passed without a decision, since the eBPF program's table of identities was full",
+        ),
+        (record["undescribed"], "strikes are not told one by one, since the eBPF program's log was full"),
+    )
+    return f"{record['link']} {record['direction']}: " + "; ".join(
+        f"{number:,} {text}" for number, text in parts if number
+    )
 
 
 def _why(fault: Fault, end_ns: int) -> str:

@@ -33,7 +33,7 @@ examples:
     )
     parser.add_argument(
         "--plan-only", metavar="TABLES", nargs="?", const="all",
-        help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, growth, with commas between (default: all)",
+        help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, slots, growth, with commas between (default: all)",
     )  # fmt: skip
     parser.add_argument(
         "--slower", type=_whole(100), metavar="N", default=1,

@@ -13,12 +13,9 @@ from pathlib import Path
 from testbed.doctor.model import ProbeFailed
 
 __all__ = [
-    "check_bridge_utils",
-    "check_cgroups",
     "check_clang",
     "check_compiler",
     "check_cpus",
-    "check_crc_library",
     "check_iperf3",
     "check_mininet",
     "check_openflow",
@@ -29,7 +26,6 @@ __all__ = [
 
 _OTHER_PYTHON = "/usr/bin/python3"
 _QEMU_AT_LEAST = (7, 2)
-_FAST_CRC = ("isal", "zlib_ng")
 
 
 def _which(program: str) -> str:
@@ -64,10 +60,6 @@ def _who_can() -> str:
     return f"; {_OTHER_PYTHON} can" if result.returncode == 0 else ""
 
 
-def check_bridge_utils() -> str:
-    return _which("brctl")
-
-
 def check_ovs() -> str:
     from testbed.steering.openvswitch import missing_programs
 
@@ -77,18 +69,6 @@ def check_ovs() -> str:
     if not os.path.exists("/dev/net/tun"):
         raise ProbeFailed("there is no /dev/net/tun, which its user-space datapath needs")
     return f"{_first_line('ovs-vsctl', '--version')}; runs start daemons of their own, in user space"
-
-
-def check_cgroups() -> str:
-    mounts = [line.split() for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
-    old = {option for mount in mounts if mount[2] == "cgroup" for option in mount[3].split(",")}
-    new = [mount[1] for mount in mounts if mount[2] == "cgroup2"]
-    if "cpu" in old:
-        return "version 1"
-    for place in new:
-        if "cpu" in Path(place, "cgroup.controllers").read_text(encoding="ascii").split():
-            return "version 2"
-    raise ProbeFailed("no cpu controller is mounted")
 
 
 def check_openflow() -> str:
@@ -118,13 +98,6 @@ def check_rdma_device() -> str:
     if not devices:
         raise ProbeFailed("/sys/class/infiniband is empty or absent")
     return ", ".join(sorted(devices))
-
-
-def check_crc_library() -> str:
-    for name in _FAST_CRC:
-        if importlib.util.find_spec(name) is not None:
-            return name
-    raise ProbeFailed("neither isal nor zlib_ng is installed")
 
 
 def check_compiler() -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import shutil
 import socket
 import struct
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,15 +17,12 @@ from testbed.kernel.shaping import read_qdisc, shape
 
 __all__ = [
     "check_af_packet",
-    "check_altname",
     "check_bridge",
     "check_clsact_bpf",
     "check_htb",
     "check_namespaces",
     "check_netem",
-    "check_nft",
     "check_offloads",
-    "check_tbf",
     "check_veth",
 ]
 
@@ -39,12 +34,6 @@ _ETH_P_TEST = 0x88B5
 """IEEE 802 local experimental EtherType 1"""
 _TRIES = 100
 """at 20 ms; the kernel drops what is sent before it has handled the carrier of a fresh interface"""
-_NFT_RULES = """table netdev probe {
- chain in { type filter hook ingress device "probe0" priority 0;
-  udp dport 4791 numgen inc mod 2 vmap { 0 : drop, 1 : accept }
- }
-}
-"""
 
 
 @contextmanager
@@ -93,15 +82,6 @@ def check_bridge() -> str:
     return "a port joined a bridge"
 
 
-def check_altname() -> str:
-    with _pair() as (netlink, index):
-        name = "an-interface-with-a-long-name"
-        netlink.link("property_add", index=index, altname=name)
-        if not netlink.link_lookup(altname=name):
-            raise ProbeFailed("the kernel took an alternative name and does not find it")
-    return "long names"
-
-
 def check_htb() -> str:
     with _pair() as (netlink, index), _known("htb or pfifo"):
         shape(netlink, index, rate_bps=100_000_000, queue_packets=77, mtu=_JUMBO)
@@ -109,12 +89,6 @@ def check_htb() -> str:
     if reading is None or (reading.rate_bps, reading.queue_packets) != (100_000_000, 77):
         raise ProbeFailed(f"asked for 100 Mb/s and 77 packets, the kernel shows {reading}")
     return "class with rate and queue limit, read back"
-
-
-def check_tbf() -> str:
-    with _pair() as (netlink, index), _known("tbf"):
-        netlink.tc("add", "tbf", index, 0x1_0000, rate=12_500_000, burst=65_536, latency="50ms")
-    return "qdisc"
 
 
 def check_netem() -> str:
@@ -156,17 +130,6 @@ def _load_program() -> int:
     if handle < 0:
         raise ProbeFailed(f"BPF_PROG_LOAD: {os.strerror(ctypes.get_errno())}")
     return handle
-
-
-def check_nft() -> str:
-    program = shutil.which("nft")
-    if program is None:
-        raise ProbeFailed("no program nft in PATH")
-    with _pair():
-        result = subprocess.run([program, "-f", "-"], input=_NFT_RULES, capture_output=True, text=True, timeout=3)
-    if result.returncode:
-        raise ProbeFailed(result.stderr.strip().partition("\n")[0])
-    return "a netdev chain with numgen"
 
 
 def _crosses(sender: socket.socket, receiver: socket.socket, frame: bytes) -> bool:

@@ -66,7 +66,7 @@ PROBES: tuple[ProbeSpec, ...] = (
         "clsact_bpf",
         "eBPF programs on clsact",
         kernel.check_clsact_bpf,
-        "faults only in the ports of our switches (user space)",
+        "no faults on links that end at no switch of ours",
         _KERNEL + " (CONFIG_NET_CLS_BPF), and root",
         isolated=True,
     ),
@@ -74,28 +74,11 @@ PROBES: tuple[ProbeSpec, ...] = (
         "netem",
         "netem",
         kernel.check_netem,
-        "delay, jitter and reordering in the ports of our switches",
+        "no delay and no reordering on links that end at no switch of ours",
         _KERNEL + " (CONFIG_NET_SCH_NETEM)",
         isolated=True,
     ),
-    ProbeSpec(
-        "nft",
-        "nftables netdev hooks with numgen",
-        kernel.check_nft,
-        "not needed by default",
-        "apt-get install nftables, and " + _KERNEL,
-        isolated=True,
-    ),
-    ProbeSpec("tbf", "TBF", kernel.check_tbf, "HTB", _KERNEL + " (CONFIG_NET_SCH_TBF)", isolated=True),
-    ProbeSpec("bridge", "Linux bridge", kernel.check_bridge, "our own forwarding program", _KERNEL, isolated=True),
-    ProbeSpec(
-        "altname",
-        "alternative interface names",
-        kernel.check_altname,
-        "short names only",
-        "Linux 5.5 or newer",
-        isolated=True,
-    ),
+    ProbeSpec("bridge", "Linux bridge", kernel.check_bridge, "no emulated lab", _KERNEL, isolated=True),
     ProbeSpec(
         "compiler",
         "a C compiler",
@@ -107,7 +90,7 @@ PROBES: tuple[ProbeSpec, ...] = (
         "clang",
         "clang, to build eBPF",
         host.check_clang,
-        "the object that is already built, if any",
+        "the object that was built before, if any; else no faults on links that end at no switch of ours",
         "apt-get install clang",
     ),
     ProbeSpec(
@@ -123,14 +106,6 @@ PROBES: tuple[ProbeSpec, ...] = (
         host.check_cpus,
         "figures of performance are advisory",
         "more CPUs, or a larger cgroup quota",
-    ),
-    ProbeSpec("cgroups", "a cgroup cpu controller", host.check_cgroups, "no cpu limits", "mount cgroup2"),
-    ProbeSpec(
-        "bridge_utils",
-        "brctl, for Mininet's LinuxBridge",
-        host.check_bridge_utils,
-        "our own switches only",
-        "apt-get install bridge-utils",
     ),
     ProbeSpec(
         "ovs",
@@ -159,9 +134,6 @@ PROBES: tuple[ProbeSpec, ...] = (
         host.check_rdma_device,
         "rdma_rxe under QEMU, else skipped",
         "hardware, or a kernel with rdma_rxe",
-    ),
-    ProbeSpec(
-        "crc_library", "a fast CRC library", host.check_crc_library, "zlib.crc32, 2 to 5 % slower", "pip install isal"
     ),
 )
 

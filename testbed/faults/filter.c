@@ -24,6 +24,9 @@ struct filter {
     __u64 used;
     struct ina_rule *rules;
     __u32 rule_count;
+    const struct ina_rule **active; /* of the rules, those that act now; as long as `rules` */
+    __u32 active_count;
+    __u32 asks_connection; /* one of them does */
     struct flow *flows;
     __u64 flow_mask;
 };
@@ -84,6 +87,7 @@ void ina_filter_free(struct filter *filter)
     if (filter) {
         free(filter->entries);
         free(filter->rules);
+        free(filter->active);
         free(filter->flows);
         free(filter);
     }
@@ -105,7 +109,8 @@ struct filter *ina_filter_new(const struct ina_rule *rules, __u32 count, const _
     filter->mask = 127;
     filter->entries = calloc(filter->mask + 1, sizeof(*filter->entries));
     filter->rules = calloc(count ? count : 1, sizeof(*rules));
-    if (!filter->entries || !filter->rules || !filter->flows)
+    filter->active = calloc(count ? count : 1, sizeof(*filter->active));
+    if (!filter->entries || !filter->rules || !filter->active || !filter->flows)
         goto fail;
     memcpy(filter->rules, rules, count * sizeof(*rules));
     filter->rule_count = count;
@@ -151,27 +156,20 @@ static int may_strike(const struct ina_rule *rule, const struct ina_packet *pack
     return ina_burst_loses(rule, packet, occurrence, 0, bad);
 }
 
-struct active {
-    const struct ina_rule *rules[256];
-    __u32 count;
-    __u32 asks_connection;
-};
-
-static void find_active(const struct filter *filter, __s64 now, struct active *active)
+static void find_active(struct filter *filter, __s64 now)
 {
     __u32 i;
 
-    active->count = active->asks_connection = 0;
-    for (i = 0; i < filter->rule_count && active->count < 256; i++)
+    filter->active_count = filter->asks_connection = 0;
+    for (i = 0; i < filter->rule_count; i++)
         if (ina_rule_acts(&filter->rules[i], now)) {
-            active->rules[active->count++] = &filter->rules[i];
-            active->asks_connection |= filter->rules[i].conditions & (INA_IF_OFFSET | INA_IF_RANK);
+            filter->active[filter->active_count++] = &filter->rules[i];
+            filter->asks_connection |= filter->rules[i].conditions & (INA_IF_OFFSET | INA_IF_RANK);
         }
 }
 
-/* Whether no fault can touch the frame: it is counted then, else it waits for Python. */
-static int passes_by(struct filter *filter, const struct active *active, const __u8 *frame, __u32 size,
-                     struct ina_packet *packet, __u32 *occurrence)
+/* Whether no fault can touch the frame: it is counted then, else it waits for Python. After find_active. */
+static int passes_by(struct filter *filter, const __u8 *frame, __u32 size, struct ina_packet *packet, __u32 *occurrence)
 {
     const struct ina_connection *connection;
     __u8 head[INA_HEAD_V6];
@@ -190,9 +188,9 @@ static int passes_by(struct filter *filter, const struct active *active, const _
         ina_not_roce(packet, crc32(0, frame, size), size);
     entry = find(filter, packet->key);
     touched = !entry || entry->waiting;
-    connection = active->asks_connection ? connection_of(filter, packet->flow) : NULL;
-    for (i = 0; i < active->count && !touched; i++)
-        touched = may_strike(active->rules[i], packet, entry->count + 1, connection);
+    connection = filter->asks_connection ? connection_of(filter, packet->flow) : NULL;
+    for (i = 0; i < filter->active_count && !touched; i++)
+        touched = may_strike(filter->active[i], packet, entry->count + 1, connection);
     if (!entry)
         return 0;
     if (touched) {
@@ -208,12 +206,11 @@ void ina_filter_screen(struct filter *filter, const __u8 *frames, __u64 stride, 
                        __u32 count, __s64 now, __u8 *passes)
 {
     struct ina_packet packet;
-    struct active active;
     __u32 row, occurrence;
 
-    find_active(filter, now, &active);
+    find_active(filter, now);
     for (row = start; row < count; row++)
-        passes[row - start] = passes_by(filter, &active, frames + row * stride, lengths[row], &packet, &occurrence);
+        passes[row - start] = passes_by(filter, frames + row * stride, lengths[row], &packet, &occurrence);
 }
 
 /* acts.py: jittered */
@@ -227,14 +224,13 @@ static __s64 jittered(__s64 delay, __s64 jitter, __u64 number)
 int ina_link_pass(struct ina_link *link, const uint8_t *frame, int32_t length, int64_t now, int64_t *at)
 {
     struct ina_packet packet;
-    struct active active;
     __s64 late = link->delay_ns;
     __u32 occurrence;
 
     if (now >= link->heals_at)
         return 0;
-    find_active(link->filter, now, &active);
-    if (!passes_by(link->filter, &active, frame, (__u32)length, &packet, &occurrence))
+    find_active(link->filter, now);
+    if (!passes_by(link->filter, frame, (__u32)length, &packet, &occurrence))
         return 0;
     if (link->jitter_ns)
         late = jittered(late, link->jitter_ns, ina_draw(link->stream, packet.key, occurrence, 0, INA_JITTER));

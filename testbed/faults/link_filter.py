@@ -22,7 +22,7 @@ from testbed.faults.healing import heals_at, is_active, kind_of
 from testbed.faults.identity import IdentityReader, flow_text
 from testbed.faults.matching import ConnectionTable, matches
 from testbed.faults.model import Delay, Match, PacketFault
-from testbed.faults.native import FOREVER, MOST_ACTIVE, CLink, NativeScreen, c_rules, load_filter
+from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, load_filter
 from topologies import Direction
 from workloads.machine import Buffer, Event, FrameBatch
 
@@ -88,8 +88,8 @@ class LinkFilter:
 
     def share(self) -> int | None:
         """Address of a `struct ina_link` by which compiled code passes frames that no fault can touch (`ina_link_pass`);
-        all others are for `admit`, in their turn. None where the C core does not run or cannot hold all faults."""
-        if self._native is None or len(self._rules) > MOST_ACTIVE:
+        all others are for `admit`, in their turn. None where the C core does not run."""
+        if self._native is None:
             return None
         if self._shared is None:
             self._shared = CLink(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from topologies import Direction
 
 __all__ = [
-    "PACKET_FAULTS",
     "Burst",
     "Corrupt",
     "Delay",
@@ -179,6 +178,3 @@ class Kill(NodeFault):
 @dataclass(frozen=True, slots=True)
 class Pause(NodeFault):
     """The node stands still during the window."""
-
-
-PACKET_FAULTS = (Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, Forge, LinkDown)

@@ -32,7 +32,7 @@ from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 
-__all__ = ["FOREVER", "MOST_ACTIVE", "CLink", "CRule", "NativeScreen", "c_rules", "load_filter"]
+__all__ = ["FOREVER", "CLink", "CRule", "NativeScreen", "c_rules", "load_filter"]
 
 _KINDS: dict[type[PacketFault], int] = {
     Loss: 1, Burst: 2, Drop: 3, Corrupt: 4, Duplicate: 5, Reorder: 6, Delay: 7, EcnMark: 8, LinkDown: 9,
@@ -40,8 +40,6 @@ _KINDS: dict[type[PacketFault], int] = {
 }  # fmt: skip
 _IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE = 1, 2, 4, 8, 16, 32
 FOREVER = (1 << 63) - 1
-MOST_ACTIVE = 256
-"""faults of one link direction that `filter.c` can ask at a time"""
 _BIT_BY_HASH = 0xFFFFFFFF
 
 

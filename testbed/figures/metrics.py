@@ -117,12 +117,15 @@ def fault_table(context: CheckContext) -> list[dict[str, Any]]:
     for record in context.events("FaultStruck"):
         struck.setdefault(record["fault"], []).append(record)
     kinds = {fault.name: _kind(type(fault).__name__) for fault in context.plan.scenario.faults}
+    by_chance = {record["fault"] for record in context.events("FaultByChance")}
     return [
         {
             "name": name,
             "kind": records[0]["kind"] if records else kinds[name],
             "strikes": len(records),
-            "backend": ",".join(sorted({record["backend"] for record in records})),
+            "backend": ",".join(
+                sorted({record["backend"] for record in records} | ({"netem"} if name in by_chance else set()))
+            ),
             "targets": dict(sorted(Counter(record["target"] for record in records).items())),
         }
         for name, records in struck.items()

@@ -12,6 +12,8 @@ __all__ = [
     "CaptureCut",
     "CaptureLost",
     "CardCounted",
+    "FaultByChance",
+    "KernelFaultsUnseen",
     "LeftoversFound",
     "NodeExited",
     "NodeStarted",
@@ -124,6 +126,27 @@ class CardCounted(Event):
     """of one moment, since the reset before the run"""
     rings: tuple[tuple[int, int, int, int], ...]
     """what is active: (ring id, members, L, N) of each ring"""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultByChance(Event):
+    """netem carries out this fault here, by dice of its own: it tells no strike."""
+
+    fault: str
+    link: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFaultsUnseen(Event):
+    """The eBPF program of one link direction ran out of room: what its faults did there is not known in full."""
+
+    link: str
+    direction: str
+    uncounted: int
+    """frames that passed without a decision, since the table of identities was full"""
+    undescribed: int
+    """strikes that no FaultStruck tells, since the log was full"""
 
 
 @dataclass(frozen=True, slots=True)

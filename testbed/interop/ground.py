@@ -13,10 +13,8 @@ from testbed.interop.native import boot_native
 from testbed.kernel.rxe import has_rxe
 from workloads.errors import HostCapabilityError, InternalError
 
-__all__ = ["GROUNDS", "choose_ground", "native_boot", "self_check"]
+__all__ = ["choose_ground", "native_boot", "self_check"]
 
-GROUNDS = ("auto", "qemu", "host", "initial")
-"""auto: host where that works, else qemu; host: devices in a network namespace of ours; initial: in the initial one"""
 _SELF_CHECK = "shape/2-hosts-int32-1"
 
 
@@ -32,8 +30,9 @@ def choose_ground(
     rxe: Callable[[], bool] = has_rxe,
     check: Callable[[str, Path], str] | None = None,
 ) -> str:
-    """qemu, host or initial; `say` hears which and why. `folder`: a new one, for what the self-check leaves. Raises
-    HostCapabilityError when it was asked for and does not work."""
+    """qemu, host or initial; `say` hears which and why. `where`: one of these, or auto: host where that works, else qemu. On
+    `host` devices are in a network namespace of ours, on `initial` in the initial one. `folder`: a new one, for what the
+    self-check leaves. Raises HostCapabilityError when it was asked for and does not work."""
     check = check or self_check
     kernel = f"this host's kernel {platform.release()}"
     if where == "qemu" or (where == "auto" and not rxe()):

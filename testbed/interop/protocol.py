@@ -55,7 +55,6 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 from workloads.config import WorkerConfig
 
 __all__ = [
-    "CASE_KINDS",
     "CaseRequest",
     "CaseResult",
     "DeviceFacts",
@@ -68,7 +67,6 @@ __all__ = [
     "encode",
 ]
 
-CASE_KINDS = ("allreduce", "peer", "command")
 _T = TypeVar("_T")
 
 
@@ -119,7 +117,7 @@ class CaseRequest:
     case: str
     """its id, for logs"""
     kind: str
-    """one of CASE_KINDS"""
+    """allreduce, peer, command"""
     limit_s: float
     """the guest gives up then, and says so"""
     workers: tuple[WorkerRequest, ...] = ()

@@ -29,16 +29,16 @@ def edge_ports(size: int, ports: int) -> tuple[int, ...]:
 def commodity_config(scenario: Scenario, found: Attachment, base: SwitchConfig) -> SwitchConfig:
     """`base`: what the switch would be told without accelerator. The ports of the accelerator leave the flooding tree."""
     topology = scenario.topology
-    hosts = topology.hosts
     ports = tuple(link.a_port for link in found.links)
     where = dict(base.macs) | dict(base.groups)
-    entries = tuple(HostEntry(host.name, host.mac, _ports(where[host.mac])) for host in hosts)
+    entries = tuple(HostEntry(host.name, host.mac, _ports(where[host.mac])) for host in topology.hosts)
     edges: tuple[SteeredEdge, ...] = ()
     if scenario.switch.program != "forward":
-        through = edge_ports(len(hosts), len(ports))
+        ranks = scenario.ranks
+        through = edge_ports(len(ranks), len(ports))
         edges = tuple(
-            SteeredEdge(f"{host.name}-{peer.name}", host.ip, peer.ip, entries[rank].ports, ports[through[rank]])
-            for rank, (host, peer) in enumerate(zip(hosts, (*hosts[1:], hosts[0]), strict=True))
+            SteeredEdge(f"{host.name}-{peer.name}", host.ip, peer.ip, _ports(where[host.mac]), ports[through[rank]])
+            for rank, (host, peer) in enumerate(zip(ranks, (*ranks[1:], ranks[0]), strict=True))
         )
     return replace(
         base,
@@ -51,9 +51,9 @@ def commodity_config(scenario: Scenario, found: Attachment, base: SwitchConfig) 
 
 
 def accelerator_config(scenario: Scenario, found: Attachment, base: SwitchConfig, ring: RingConfig) -> SwitchConfig:
-    """All it does towards host k leaves by the port of edge k, and it floods and learns nothing: its one neighbour is the
+    """All it does towards the host of rank k leaves by the port of edge k, and it floods and learns nothing: its one neighbour is the
     commodity switch, by several links."""
-    hosts: Sequence[Node] = scenario.topology.hosts
+    hosts: Sequence[Node] = scenario.ranks
     links = [link.b_port for link in found.links]
     through = [links[port] for port in edge_ports(len(hosts), len(links))]
     members = tuple(RingMember(rank, host.ip, through[rank]) for rank, host in enumerate(hosts))

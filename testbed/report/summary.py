@@ -69,7 +69,11 @@ def _faults(result: dict[str, Any]) -> list[Line]:
     for fault in result["faults"]:
         targets = ", ".join(f"{name} {count}x" for name, count in list(fault["targets"].items())[:8])
         more = len(fault["targets"]) - 8
+        by = fault["backend"].split(",")
         text = f"struck {amount(fault['strikes'], 'time')}" if fault["strikes"] else "never struck"
+        text += " by eBPF in the kernel" if "ebpf" in by else ""
+        if "netem" in by:
+            text = "carried out by netem in the kernel, which tells no strike"
         text += f" ({targets}{f' and {more} more' if more > 0 else ''})" if targets else ""
         lines.append(Line(text, "" if fault["strikes"] else "unknown", 2, fault["name"], width))
     return lines

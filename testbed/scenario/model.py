@@ -1,4 +1,4 @@
-"""A scenario as one frozen value: what `testbed.scenario.load` makes of a YAML file. Units stand in the names."""
+"""A scenario as one frozen value: what `testbed.scenario.load_scenario` makes of a YAML file. Units stand in the names."""
 
 from __future__ import annotations
 

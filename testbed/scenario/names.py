@@ -156,6 +156,7 @@ PLANNERS = {
     "grid-exact": "one node and one way each: the mixed-integer program",
     "grid-rounded": "one node and one way each: the linear program, rounded at random and repaired",
     "grid-eq1": "GRID's Eq. 1, which sees no links, rounded and repaired; then what the links leave of it",
+    "goat": "the gradient in as many parts as switches aggregate, each part at one of them, near its workers (GOAT)",
     "inart": "one node per worker and server; the servers' shares are chosen too (InArt)",
 }
 """of gradient routes (`tb route`)"""

@@ -25,7 +25,7 @@ from testbed.faults.model import Delay, Drop, Fault, Kill, LinkDown, Loss, Match
 from testbed.figures.metrics import bound_bps, metrics
 from testbed.history import Record, sort_history
 from testbed.history.verdict import Verdict
-from testbed.plan import Plan
+from testbed.plan import Plan, make_plan
 from testbed.plan.paths import data_flows, flow_path
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
@@ -121,6 +121,13 @@ def test_sums_are_exact_and_only_data_is_steered(hosts: int, ports: int) -> None
     counters = next(r["counters"] for r in of(context.history, "SwitchStatistics") if r["node"] == "s1")
     assert counters["steered"] > 0
     assert (counters["flooded"], counters["withheld"], counters["filtered"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("hosts", [("h1", "h3", "h4"), ("h4", "h2")])
+def test_a_job_of_some_of_the_hosts(hosts: tuple[str, ...]) -> None:
+    """Ring edges are those of its ranks, not of all hosts."""
+    scenario = plan_of().scenario
+    check(watched(make_plan(replace(scenario, job=replace(scenario.job, hosts=hosts)))))
 
 
 def test_late_duplicates_leave_by_the_port_they_came_in_by() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from workloads.errors import HostCapabilityError, LabError, PeerViolation, ScenarioError, TestbedError
+from workloads.errors import HostCapabilityError, LabError, ScenarioError, TestbedError
 
 
 def test_the_base_is_never_raised_itself() -> None:
@@ -22,6 +22,4 @@ def test_each_class_has_its_exit_code() -> None:
     assert ScenarioError("x").exit_code == 64
     assert HostCapabilityError("netem", "load sch_netem").exit_code == 3
     assert str(HostCapabilityError("netem", "load sch_netem")) == "this machine lacks netem; load sch_netem"
-    assert PeerViolation("changed a PSN", b"\x01\x02").exit_code == 1
-    assert str(PeerViolation("changed a PSN", b"\x01\x02")) == "changed a PSN (frame 0102)"
     assert LabError("fpga1", "no answer", "tail").exit_code == 75

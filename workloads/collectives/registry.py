@@ -15,7 +15,7 @@ from workloads.collectives.slots import Verbs
 from workloads.config import PHASE_KINDS, CollectiveConfig, WorkerConfig
 from workloads.errors import ScenarioError
 
-__all__ = ["collective_names", "create_collective", "message_packets"]
+__all__ = ["create_collective", "message_packets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,6 @@ _KINDS: dict[str, _Kind] = {
     "parallel_netreduce": _Kind(PhasedCollective, None),
     "tencent": _Kind(PhasedCollective, None),
 }
-
-
-def collective_names() -> tuple[str, ...]:
-    return tuple(_KINDS)
 
 
 def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> Collective:

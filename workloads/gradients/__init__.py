@@ -14,7 +14,7 @@ from workloads.gradients.base import GradientSource, Vector
 from workloads.gradients.digits import DigitsSource, digits_elements
 from workloads.gradients.synthetic import SyntheticSource
 
-__all__ = ["GradientSource", "Vector", "create_source", "digits_elements", "element_dtype", "source_names"]
+__all__ = ["GradientSource", "Vector", "create_source", "digits_elements", "element_dtype"]
 
 
 def element_dtype(dtype: str) -> np.dtype[Any]:
@@ -32,10 +32,6 @@ _SOURCES: dict[str, Callable[[WorkloadConfig, int, int, str], GradientSource]] =
     "synthetic": lambda config, rank, size, dtype: SyntheticSource(config, rank, element_dtype(dtype)),
     "digits": _digits,
 }
-
-
-def source_names() -> tuple[str, ...]:
-    return tuple(_SOURCES)
 
 
 def create_source(config: WorkloadConfig, rank: int, size: int, dtype: str = "float32") -> GradientSource:

@@ -48,7 +48,7 @@ _STRIKE = np.dtype(
 
 
 class EbpfFaults:
-    """The faults of one link direction at its receiving interface. Nothing is struck or counted before `start`."""
+    """The faults of one link direction on the ingress of an interface. Nothing is struck or counted before `start`."""
 
     def __init__(
         self, faults: Sequence[PacketFault], *, seed: int, link: str, direction: Direction, table: ConnectionTable
@@ -67,6 +67,7 @@ class EbpfFaults:
         for flow, connection in table:
             value = connection.rank.to_bytes(4, "little") + connection.first_psn.to_bytes(4, "little")
             self._object.update("connections", flow_key(*flow).to_bytes(8, "little"), value)
+        self._onward = 0
         self._set_start(0)
         self._counters = self._object.view("counters", np.uint64, _COUNTERS)
         self._log = self._object.view("log_entries", _STRIKE, _LOG_ENTRIES)
@@ -85,12 +86,14 @@ class EbpfFaults:
         link: str,
         direction: Direction,
         table: ConnectionTable,
+        onward: str = "",
     ) -> Self:
-        """Load the program and hang it on the ingress of `ifname`. Raises also HostCapabilityError when the kernel has no
-        clsact or no cls_bpf, InternalError when there is no such interface."""
+        """Load the program and hang it on the ingress of `ifname`; what no fault takes leaves by the interface `onward`, or
+        goes up the stack where that is empty. Raises also HostCapabilityError when the kernel has no clsact or no cls_bpf,
+        InternalError when there is no such interface."""
         made = cls(faults, seed=seed, link=link, direction=direction, table=table)
         try:
-            made._hang(ifname)
+            made._hang(ifname, onward)
         except BaseException:
             made.detach()
             raise
@@ -120,15 +123,18 @@ class EbpfFaults:
         """Strikes that are in `strikes` but came too late for the log."""
         return max(0, int(self._counters[_LOGGED]) - _LOG_ENTRIES)
 
-    def events(self, now: int) -> list[Event]:
-        """Strikes since the last call, in order, then the faults whose windows ended; `now` is ns since the start."""
-        found: list[Event] = []
+    def events(self, now: int) -> list[tuple[int, Event]]:
+        """(when, what): strikes since the last call, in order, then the faults whose windows ended. Times, `now` too, are ns
+        since the start."""
+        found: list[tuple[int, Event]] = []
         end = min(int(self._counters[_LOGGED]), _LOG_ENTRIES)
         while self._told < end and self._log[self._told]["ready"]:
-            found.append(self._struck(self._log[self._told]))
+            entry = self._log[self._told]
+            found.append((int(entry["at_ns"]), self._struck(entry)))
             self._told += 1
         while self._heal and now >= self._heal[0][0]:
-            found.append(FaultHealed(self._heal.pop(0)[1], self.link))
+            at, fault = self._heal.pop(0)
+            found.append((at, FaultHealed(fault, self.link)))
         return found
 
     def detach(self) -> None:
@@ -140,27 +146,32 @@ class EbpfFaults:
                     netlink.tc("del", "clsact", index)
                 else:
                     netlink.tc("del-filter", "bpf", index, parent=_INGRESS, prio=_PRIORITY)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the program, which stays where it hangs until its interface goes."""
         self._object.close()
 
-    def _hang(self, ifname: str) -> None:
+    def _hang(self, ifname: str, onward: str) -> None:
         with IPRoute() as netlink:
-            found = netlink.link_lookup(ifname=ifname)
-            if not found:
-                raise InternalError(f"no interface {ifname}")
+            index = _index(netlink, ifname)
+            if onward:
+                self._onward = _index(netlink, onward)
+                self._set_start(0)
             try:
-                netlink.tc("add", "clsact", found[0])
+                netlink.tc("add", "clsact", index)
                 self._made_clsact = True
             except NetlinkError as error:
                 if error.code != errno.EEXIST:
                     raise HostCapabilityError(
                         f"the clsact qdisc ({error.args[1]})", "use a kernel with CONFIG_NET_SCH_INGRESS, as root"
                     ) from None
-            self._index = found[0]
+            self._index = index
             try:
                 netlink.tc(
                     "add-filter",
                     "bpf",
-                    found[0],
+                    index,
                     fd=self._object.program("faults"),
                     name="ina_faults",
                     parent=_INGRESS,
@@ -173,8 +184,14 @@ class EbpfFaults:
                 ) from None
 
     def _set_start(self, start_ns: int) -> None:
-        value = start_ns.to_bytes(8, "little") + len(self.faults).to_bytes(8, "little") + bytes(EXTENSION_BYTES)
-        self._object.update("settings", bytes(4), value)
+        self._object.update(
+            "settings",
+            bytes(4),
+            start_ns.to_bytes(8, "little")
+            + len(self.faults).to_bytes(4, "little")
+            + self._onward.to_bytes(4, "little")
+            + bytes(EXTENSION_BYTES),
+        )
 
     def _struck(self, entry: Any) -> FaultStruck:
         fault = self.faults[int(entry["rule"])]
@@ -194,3 +211,10 @@ class EbpfFaults:
             int(entry["psn"]),
             int(entry["occurrence"]),
         )
+
+
+def _index(netlink: Any, ifname: str) -> int:
+    found = netlink.link_lookup(ifname=ifname)
+    if not found:
+        raise InternalError(f"no interface {ifname}")
+    return int(found[0])

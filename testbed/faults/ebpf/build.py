@@ -1,7 +1,4 @@
-"""Compiles eBPF sources with clang and keeps the objects; set-up calls it ahead of time.
-
-`python -m testbed.faults.ebpf.build` builds the program of the faults.
-"""
+"""Compiles eBPF sources with clang and keeps the objects."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,15 +75,3 @@ def _folders() -> Iterator[Path]:
     cache = os.environ.get("XDG_CACHE_HOME")
     with contextlib.suppress(RuntimeError):
         yield (Path(cache) if cache else Path.home() / ".cache") / "ina-testbed" / "ebpf"
-
-
-def main() -> int:
-    try:
-        print(f"eBPF faults: {build_object()}")
-    except HostCapabilityError as error:
-        print(f"eBPF faults: not available, {error}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,9 @@
-/* The faults of one link direction as a classifier on clsact ingress of its receiving interface. One object per interface;
- * everything it knows comes through the maps. The dice, the matching and the identities are those of user space (rules.h).
+/* The faults of one link direction as a classifier on clsact ingress. One object per interface; everything it knows comes
+ * through the maps. The dice, the matching and the identities are those of user space (rules.h).
  *
  * A clone re-enters this hook: its mark names a slot of `clones`, which says where in the rules it goes on. Frames that a
- * packet socket on all protocols reads at this interface were handed to it before this hook, so put faults elsewhere there. */
+ * packet socket on all protocols reads at this interface were handed to it before this hook: where such a socket receives,
+ * the interface is one side of a joint in the link, and `onward` is the other side. */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 
@@ -21,7 +22,7 @@ enum counter { STRIKES_OF_RULE_0 = 0, UNCOUNTED = RULES, LOGGED, CLONES_MADE, CO
 struct settings {
     __u64 start_ns; /* bpf_ktime_get_ns at the start of the traffic; 0: not yet, and nothing is struck or counted */
     __u32 rules;
-    __u32 reserved;
+    __u32 onward; /* index of the interface out of which frames go on; 0: they go up the stack of this one */
     __u8 extension_bytes[256]; /* by opcode */
 };
 
@@ -61,7 +62,7 @@ MAP(BPF_MAP_TYPE_ARRAY, __u32, struct ina_rule, RULES, 0) rules SEC(".maps");
 MAP(BPF_MAP_TYPE_ARRAY, __u32, __u64, COUNTERS, BPF_F_MMAPABLE) counters SEC(".maps");
 MAP(BPF_MAP_TYPE_ARRAY, __u32, struct strike, LOG_ENTRIES, BPF_F_MMAPABLE) log_entries SEC(".maps");
 MAP(BPF_MAP_TYPE_ARRAY, __u32, struct clone, CLONE_SLOTS, 0) clones SEC(".maps");
-MAP(BPF_MAP_TYPE_HASH, __u64, struct ina_connection, 1024, 0) connections SEC(".maps");
+MAP(BPF_MAP_TYPE_HASH, __u64, struct ina_connection, 1 << 16, BPF_F_NO_PREALLOC) connections SEC(".maps");
 MAP(BPF_MAP_TYPE_HASH, __u64, __u32, 1 << 22, BPF_F_NO_PREALLOC) seen SEC(".maps");
 
 static const __u32 crc_of_nibble[16] = {
@@ -153,15 +154,15 @@ static int dice(struct state *state, const struct ina_rule *rule)
                            ina_burst_end(&walk, rule->chance, rule->recover));
 }
 
-/* As flip_bit of alter.py, the iCRC left stale. */
-static void corrupt(struct state *state, const struct ina_rule *rule)
+/* As flip_bit of alter.py, the iCRC left stale. False when the kernel did not let us. */
+static int corrupt(struct state *state, const struct ina_rule *rule)
 {
     __u32 zero = 0, at = state->packet.transport_at, end = state->packet.end - 4, payload_at, payload_end, byte, number;
     struct settings *known = bpf_map_lookup_elem(&settings, &zero);
     __u8 value, flags;
 
     if (!known || bpf_skb_load_bytes(state->skb, at + 1, &flags, 1))
-        return;
+        return 0;
     payload_at = at + 12 + known->extension_bytes[state->packet.opcode & 255];
     payload_end = end - (flags >> 4 & 3);
     number = rule->bit;
@@ -177,9 +178,9 @@ static void corrupt(struct state *state, const struct ina_rule *rule)
         byte = at + (byte < 4 ? byte : byte + 1);
     }
     if (bpf_skb_load_bytes(state->skb, byte, &value, 1))
-        return;
+        return 0;
     value ^= 1 << (number & 7);
-    bpf_skb_store_bytes(state->skb, byte, &value, 1, 0);
+    return !bpf_skb_store_bytes(state->skb, byte, &value, 1, 0);
 }
 
 /* False when the sender is not ECN-capable or the frame is marked already. */
@@ -203,25 +204,29 @@ static int mark_ce(struct state *state)
     return 1;
 }
 
-static void duplicate(struct state *state, const struct ina_rule *rule, __u32 index)
+/* False when the kernel had no room for the copy. */
+static int duplicate(struct state *state, const struct ina_rule *rule, __u32 index)
 {
     struct clone clone = {.next_rule = index + 1, .copy = state->copy | rule->copy_bit, .occurrence = state->occurrence};
     __u64 *made = counter_of(CLONES_MADE);
     __u32 slot, mark = state->skb->mark;
+    long refused;
 
     if (!made)
-        return;
+        return 0;
     slot = __sync_fetch_and_add(made, 1) & (CLONE_SLOTS - 1);
     bpf_map_update_elem(&clones, &slot, &clone, BPF_ANY);
     state->skb->mark = CLONE_MARK | slot;
-    bpf_clone_redirect(state->skb, state->skb->ifindex, BPF_F_INGRESS);
+    refused = bpf_clone_redirect(state->skb, state->skb->ifindex, BPF_F_INGRESS);
     state->skb->mark = mark;
+    return !refused;
 }
 
 static long apply_rule(__u32 index, void *data)
 {
     struct state *state = data;
     const struct ina_rule *rule;
+    int struck;
 
     if (index >= state->rules)
         return 1;
@@ -233,21 +238,17 @@ static long apply_rule(__u32 index, void *data)
     if (!ina_rule_acts(rule, state->now) ||
         !ina_rule_means(rule, &state->packet, state->occurrence, state->connection) || !dice(state, rule))
         return 0;
-    if (rule->kind == INA_ECN_MARK) {
-        if (mark_ce(state))
-            tell_strike(state, index);
-        return 0;
-    }
-    tell_strike(state, index);
-    if (rule->kind == INA_CORRUPT) {
-        corrupt(state, rule);
-    } else if (rule->kind == INA_DUPLICATE) {
-        duplicate(state, rule, index);
-    } else {
-        state->lost = 1;
-        return 1;
-    }
-    return 0;
+    if (rule->kind == INA_ECN_MARK)
+        struck = mark_ce(state);
+    else if (rule->kind == INA_CORRUPT)
+        struck = corrupt(state, rule);
+    else if (rule->kind == INA_DUPLICATE)
+        struck = duplicate(state, rule, index);
+    else
+        state->lost = struck = 1;
+    if (struck)
+        tell_strike(state, index);
+    return state->lost;
 }
 
 /* Which occurrence it is, from 1; 0 when the table is full. */
@@ -260,6 +261,11 @@ static __u32 count(__u64 key)
         found = bpf_map_lookup_elem(&seen, &key);
     }
     return found ? __sync_fetch_and_add(found, 1) + 1 : 0;
+}
+
+static int go_on(const struct settings *known)
+{
+    return known->onward ? bpf_redirect(known->onward, 0) : TC_ACT_OK;
 }
 
 SEC("tc")
@@ -277,16 +283,16 @@ int faults(struct __sk_buff *skb)
         skb->mark = 0;
         clone = bpf_map_lookup_elem(&clones, &slot);
     }
-    if (!known || !known->start_ns)
+    if (!known)
         return TC_ACT_OK;
     state.now = bpf_ktime_get_ns() - known->start_ns;
-    if (state.now < 0)
-        return TC_ACT_OK;
     state.rules = known->rules;
+    if (!known->start_ns || state.now < 0)
+        return go_on(known);
     if (take > INA_HEAD_V6)
         take = INA_HEAD_V6;
     if (take < 1 || bpf_skb_load_bytes(skb, 0, head, take))
-        return TC_ACT_OK;
+        return go_on(known);
     if (!ina_parse(head, size, &state.packet)) {
         struct crc crc = {.skb = skb, .size = size, .value = 0xffffffff};
 
@@ -303,12 +309,12 @@ int faults(struct __sk_buff *skb)
             uncounted = counter_of(UNCOUNTED);
             if (uncounted)
                 __sync_fetch_and_add(uncounted, 1);
-            return TC_ACT_OK;
+            return go_on(known);
         }
     }
     state.connection = bpf_map_lookup_elem(&connections, &state.packet.flow);
     bpf_loop(RULES, apply_rule, &state, 0);
-    return state.lost ? TC_ACT_SHOT : TC_ACT_OK;
+    return state.lost ? TC_ACT_SHOT : go_on(known);
 }
 
 char program_license[] SEC("license") = "Apache-2.0";

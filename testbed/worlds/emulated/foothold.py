@@ -13,7 +13,7 @@ from pyroute2 import IPRoute
 from testbed.kernel.links import read_links
 from testbed.kernel.namespaces import inside, namespace_inode
 
-__all__ = ["Foothold"]
+__all__ = ["Foothold", "turn_ipv6_off"]
 
 _SO_ATTACH_FILTER = 26
 _BPF_RET_NOTHING = struct.pack("=HBBI", 0x06, 0, 0, 0)
@@ -29,7 +29,7 @@ class Foothold:
         self.inode = namespace_inode(pid)
         self._sinks: list[socket.socket] = []
         with inside(pid):
-            _turn_ipv6_off()
+            turn_ipv6_off()
             self.netlink: Any = IPRoute(ext_ack=True)
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.index: dict[str, int] = {}
@@ -54,8 +54,8 @@ class Foothold:
             sink.close()
 
 
-def _turn_ipv6_off() -> None:
-    """Else each interface says hello (neighbour discovery, MLD) on links whose frames we count."""
+def turn_ipv6_off() -> None:
+    """Of the calling thread's namespace. Else each interface says hello (neighbour discovery, MLD) on links whose frames we count."""
     for name in ("all", "default"):
         switch = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
         if switch.exists():

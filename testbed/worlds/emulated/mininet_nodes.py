@@ -17,7 +17,8 @@ from testbed.kernel.links import add_veth_pair
 from testbed.kernel.mininet_api import Host, Intf, Link, Mininet, Node, Switch, lg
 from testbed.kernel.processes import child_setup
 from testbed.worlds.emulated.foothold import Foothold
-from topologies import LinkShape
+from testbed.worlds.emulated.splices import Splices
+from topologies import Link as Cable
 from workloads.errors import HostCapabilityError
 
 __all__ = ["ProgramHost", "ProgramSwitch", "QuietMininet", "ShapedLink", "silence"]
@@ -134,10 +135,11 @@ class ProgramInterface(Intf):  # type: ignore[misc]
 
 
 class ShapedLink(Link):  # type: ignore[misc]
-    """A veth pair made by netlink, each end at once in the namespace of its node; the builder shapes it."""
+    """A veth pair made by netlink, each end at once in the namespace of its node; the builder shapes it. With `splices` two
+    pairs and a joint between them."""
 
-    def __init__(self, node1: Any, node2: Any, *, shape: LinkShape, name: str, **params: Any) -> None:
-        self.shape, self.name = shape, name
+    def __init__(self, node1: Any, node2: Any, *, link: Cable, splices: Splices | None = None, **params: Any) -> None:
+        self.cable, self.name, self.splices = link, link.name, splices
         super().__init__(node1, node2, **{**params, "intf": ProgramInterface})
 
     def makeIntfPair(
@@ -155,7 +157,10 @@ class ShapedLink(Link):  # type: ignore[misc]
         there: Foothold = node2.foothold
         ledger.note(LinkEntry(intfname1, here.inode))
         ledger.note(LinkEntry(intfname2, there.inode))
-        add_veth_pair(here.netlink, intfname1, addr1, intfname2, addr2, node2.pid, self.shape.mtu)
+        if self.splices is None:
+            add_veth_pair(here.netlink, intfname1, addr1, intfname2, addr2, node2.pid, self.cable.shape.mtu)
+        else:
+            self.splices.add(self.cable, ((intfname1, addr1, node1.pid), (intfname2, addr2, node2.pid)))
 
 
 class QuietMininet(Mininet):  # type: ignore[misc]

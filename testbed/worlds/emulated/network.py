@@ -2,14 +2,15 @@
 
 Interfaces are named `{node}-{port}.{tag}`: 15 characters at most, `tag` drawn per run, so that names of different runs
 never meet; the ledger, not the pattern, says what is ours. Both ends of every pair are made inside the namespaces of their
-nodes. Delay and jitter are not done here but by the ports of the switch.
+nodes. Delay and jitter are not done here but by the ports of the switch. A link whose faults the kernel carries out has a
+joint (`splices`).
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ from testbed.kernel.offloads import read_offloads, turn_offloads_off
 from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, read_qdiscs, shape
 from testbed.worlds.emulated.foothold import Foothold
 from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
+from testbed.worlds.emulated.splices import Splices
 from topologies import PREFIX_LENGTH, Direction, Link, Node, Role, Topology, format_ip, format_mac
 from workloads.errors import HostCapabilityError, InternalError
 
@@ -61,7 +63,10 @@ def interface_name(topology: Topology, node: str, port: int, tag: str) -> str:
 class Network:
     """A built network. `stop` removes it."""
 
-    def __init__(self, topology: Topology, ledger: Ledger, tag: str) -> None:
+    def __init__(self, topology: Topology, ledger: Ledger, tag: str, spliced: Collection[str] = ()) -> None:
+        """`spliced`: names of links with a joint."""
+        self.spliced = frozenset(spliced)
+        self.splices: Splices | None = None
         self.topology, self.ledger, self.tag = topology, ledger, tag
         self.mininet: Any = QuietMininet(topo=None, controller=None, build=False)
         self.order = {node.name: number for number, node in enumerate(topology.nodes)}
@@ -107,6 +112,9 @@ class Network:
         index = foothold.index[self.interface(node, port)]
         with _asking(f"set port {port} of {node} {'up' if up else 'down'}"):
             (set_flags if up else clear_flags)(foothold.netlink, index, UP)
+            for end, link, _ in self.topology.ports(node):
+                if end == port and link.name in self.spliced and self.splices is not None:
+                    self.splices.set_carrier(link, link.b if node == link.a else link.a, up=up)
 
     def stop(self) -> None:
         """Ends the shells; namespaces, interfaces and qdiscs go with them. Safe on a half-built network, and twice."""
@@ -114,6 +122,9 @@ class Network:
         for foothold in self._footholds.values():
             foothold.close()
         self._footholds.clear()
+        if self.splices is not None:
+            self.splices.close()
+            self.splices = None
         for node in nodes:
             node.foothold = None
             node.terminate()
@@ -122,11 +133,16 @@ class Network:
         self.mininet.links.clear()
 
 
-def build(topology: Topology, ledger: Ledger, check_interrupt: Callable[[], None] = lambda: None) -> Network:
-    """All of it or nothing. Raises HostCapabilityError when the kernel refuses a wish, InternalError when it accepted one
+def build(
+    topology: Topology,
+    ledger: Ledger,
+    check_interrupt: Callable[[], None] = lambda: None,
+    spliced: Collection[str] = (),
+) -> Network:
+    """All of it or nothing; the links `spliced` have a joint. Raises HostCapabilityError when the kernel refuses a wish, InternalError when it accepted one
     and did something else, or when Mininet fails; `check_interrupt` is asked between the steps and may raise."""
     silence()
-    network = Network(topology, ledger, new_tag())
+    network = Network(topology, ledger, new_tag(), spliced)
     try:
         _Builder(network).build(check_interrupt)
     except BaseException:
@@ -154,6 +170,8 @@ class _Builder:
         for node in self._topology.nodes:
             check_interrupt()
             self._enter(node)
+        if self._network.spliced:
+            self._kernel("make a namespace for joints of links", self._make_splices)
         for link in self._topology.links:
             check_interrupt()
             self._kernel(f"make link {link.name}", partial(self._add_link, link))
@@ -163,6 +181,12 @@ class _Builder:
         for node in self._topology.nodes:
             check_interrupt()
             self._kernel(f"check {node.name}", partial(self._verify, node))
+
+        if self._network.splices is not None:
+            self._network.splices.settle()
+
+    def _make_splices(self) -> None:
+        self._network.splices = Splices(self._ledger)
 
     def _kernel(self, what: str, step: Callable[[], None]) -> None:
         with _asking(what):
@@ -206,8 +230,8 @@ class _Builder:
             port1=link.a_port,
             port2=link.b_port,
             cls=ShapedLink,
-            name=link.name,
-            shape=link.shape,
+            link=link,
+            splices=network.splices if link.name in network.spliced else None,
             intfName1=network.interface(*ends[0]),
             intfName2=network.interface(*ends[1]),
             addr1=macs[0],
@@ -257,7 +281,7 @@ class _Builder:
         first = {
             foothold.index[self._network.interface(node.name, port)]
             for port, link, _ in self._topology.ports(node.name)
-            if order[node.name] < max(order[link.a], order[link.b])
+            if order[node.name] < max(order[link.a], order[link.b]) and link.name not in self._network.spliced
         }
         deadline = time.monotonic() + _CARRIER_PATIENCE_S
         while True:

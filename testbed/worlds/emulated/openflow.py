@@ -8,14 +8,13 @@ from pathlib import Path
 
 from testbed.captures.capture import PcapngTap
 from testbed.doctor import require
-from testbed.faults.model import PacketFault
 from testbed.kernel.ledger import Ledger
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.model import CONTROLLER
 from testbed.steering.fabric import make_fabric
 from testbed.steering.openvswitch import OpenVSwitch
-from testbed.worlds.emulated.carrier import end_at, is_cut
+from testbed.worlds.emulated.carrier import end_at
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.controller_node import CONTROLLER_PORT, ControllerLoop
 from testbed.worlds.emulated.network import Network
@@ -28,7 +27,6 @@ from workloads.errors import HostCapabilityError
 __all__ = ["OpenFlowSwitches", "refuse_for_openflow"]
 
 _NEEDS = ("ovs", "openflow")
-_SOFT = "use switch.commodity: soft"
 
 
 class OpenFlowSwitches:
@@ -129,29 +127,15 @@ class OpenFlowSwitches:
 
 
 def refuse_for_openflow(plan: Plan) -> None:
-    """Raises HostCapabilityError for what an Open vSwitch cannot do for us, and when this machine has none.
-
-    Faults on frames act in the ports of our own switches. Neither end of a link between a host and an Open vSwitch is one;
-    the eBPF backend does not help, since it sits behind the AF_PACKET sockets by which both read."""
+    """Raises HostCapabilityError for what an Open vSwitch cannot do for us, and when this machine has none. Which of its links
+    can have which faults, `choose_backends` says."""
     names = openflow_switches(plan)
     if not names:
         return
-    ours = {config.name for config in plan.switches} - names
-    foreign = {link.name for link in plan.scenario.topology.links if not {link.a, link.b} & ours}
-    for fault in plan.scenario.faults:
-        if isinstance(fault, PacketFault) and not is_cut(fault) and (on := sorted(foreign & set(fault.links))):
-            raise HostCapabilityError(
-                f"a backend for fault {fault.name} on link {on[0]}, which ends at an Open vSwitch and at no node that reads "
-                "its frames through a port of ours",
-                f"{_SOFT}, or let the fault strike on a link of the accelerator; link_down works on every link",
-            )
     for link in plan.scenario.topology.links:
-        if link.name in foreign and (link.shape.delay_ns or link.shape.jitter_ns):
-            raise HostCapabilityError(
-                f"a backend for the delay of link {link.name}, which ends at an Open vSwitch", _SOFT
-            )
         if {link.a, link.b} & names and link.shape.ecn_threshold_packets is not None:
             raise HostCapabilityError(
-                f"a queue that marks at an Open vSwitch (topology.link.ecn_threshold, asked for on {link.name})", _SOFT
+                f"a queue that marks at an Open vSwitch (topology.link.ecn_threshold, asked for on {link.name})",
+                "use switch.commodity: soft",
             )
     require(_NEEDS)

@@ -14,7 +14,7 @@ from testbed.history import Record
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import descendants, end_processes
-from testbed.plan import make_plan
+from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeTask
@@ -24,7 +24,7 @@ from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS
 from topologies import Role
 from workloads.errors import InternalError
 
-__all__ = ["Session", "open_session"]
+__all__ = ["Session", "open_session", "session_plan"]
 
 
 class Session:
@@ -34,13 +34,19 @@ class Session:
         self.mininet, self.attend = mininet, attend
 
 
+def session_plan(scenario: Scenario) -> Plan:
+    """As in a run, but every switch is a node of ours, so that its ports carry out the faults of packets."""
+    soft = dataclasses.replace(scenario.switch, commodity="soft")
+    return make_plan(dataclasses.replace(scenario, capture=False, switch=soft))
+
+
 @contextmanager
 def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -> Iterator[Session]:
     """Nothing is captured or kept. Faults of packets strike as in a run, those with a time of their own (kill, pause, rate)
     do not. `folder`: for logs of nodes.
 
     Raises as `EmulatedWorld.run` does, also InternalError when something is left afterwards."""
-    plan = make_plan(dataclasses.replace(scenario, capture=False))
+    plan = session_plan(scenario)
     refuse(plan)
     require(NEEDS)
     ledger = open_ledger(folder)

@@ -16,7 +16,7 @@ from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
 from testbed.history import Record
 from testbed.history.codec import make_record
-from testbed.history.events import LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.history.events import FaultByChance, LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, state_dir
@@ -24,9 +24,17 @@ from testbed.plan import Plan
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
 from testbed.worlds.base import RunFacts
+from testbed.worlds.emulated.backends import (
+    Assignment,
+    choose_backends,
+    describe,
+    probe_fault_capabilities,
+    spliced_links,
+)
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
@@ -70,8 +78,9 @@ class EmulatedWorld:
             require_devices(plan.scenario.nics)
             require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
             refuse_for_openflow(plan)
+            assignments = choose_backends(plan, probe_fault_capabilities)
             interruption.check()
-            return _Run(plan, run_dir, on_record, self._build, interruption).go()
+            return _Run(plan, run_dir, on_record, self._build, interruption, assignments).go()
 
 
 class _Run:
@@ -82,7 +91,9 @@ class _Run:
         on_record: Callable[[Record], None],
         build: NodeBuilder,
         interruption: Interruption,
+        assignments: tuple[Assignment, ...],
     ) -> None:
+        self._assignments = assignments
         self._plan, self._scenario, self._topology = plan, plan.scenario, plan.scenario.topology
         self._run_dir, self._on_record, self._build = run_dir, on_record, build
         self._interruption = interruption
@@ -91,8 +102,9 @@ class _Run:
         self._finished: set[str] = set()
         self._failed: set[str] = set()
         self._dead: set[str] = set()
-        self._lives: Counter[str] = Counter()
         """killed by the scenario and not to come back"""
+        self._lives: Counter[str] = Counter()
+        """how often each node was started"""
         self._backends: set[str] = set()
         self._marks: Counter[tuple[str, int]] = Counter()
         """by switch and port: frames that got CE there"""
@@ -115,10 +127,11 @@ class _Run:
     def _inside_ledger(self, ledger: Ledger) -> None:
         from testbed.worlds.emulated.network import build
 
-        self._network = build(self._topology, ledger, self._interruption.check)
+        self._network = build(self._topology, ledger, self._interruption.check, spliced_links(self._assignments))
         self._openflow = OpenFlowSwitches(self._plan, self._network, ledger, self._run_dir)
         node_builder = self._openflow.builder(self._build)
         try:
+            self._kernel_faults = KernelFaults(self._plan, self._assignments, self._network.splices)
             self._fleet = Fleet(ledger, node_builder, self._interruption, tell=self._tell, on_record=self._hear)
             tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell)
             try:
@@ -130,9 +143,13 @@ class _Run:
                 self._fleet.stop(Role.SWITCH)
                 self._openflow.check()
                 self._measure()
+                self._tell_kernel_faults()
+                for event in self._kernel_faults.shortfalls():
+                    self._tell(event)
             finally:
                 tenants.close()
                 self._fleet.close()
+                self._kernel_faults.close()
         finally:
             self._openflow.stop()
             self._network.stop()
@@ -155,8 +172,12 @@ class _Run:
                 self._launch(node.name)
         self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
         self._origin_ns = time.monotonic_ns() + START_LEAD_NS
+        self._kernel_faults.start(self._origin_ns)
         self._fleet.start(self._origin_ns)
         self._tell(TrafficStarted(len(self._topology.nodes)))
+        for item in self._assignments:
+            if item.backend == "netem" and item.fault:
+                self._tell(FaultByChance(item.fault, item.target, item.direction))
 
     def _launch(self, name: str) -> None:
         lives = self._lives[name]
@@ -180,6 +201,7 @@ class _Run:
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
             self._openflow.check()
+            self._tell_kernel_faults()
             due = tenants.advance(now)
             acts = schedule[0].at_ns if schedule else _NEVER
             deadline = min(limit, self._give_up_ns, acts, _NEVER if due is None else due)
@@ -290,6 +312,10 @@ class _Run:
             self._backends.add(record["backend"])
         self._on_record(record)
 
+    def _tell_kernel_faults(self) -> None:
+        for at_ns, event in self._kernel_faults.events(self._now()):
+            self._on_record(make_record(at_ns, "world", event))
+
     def _hear(self, record: Record) -> None:
         if record["event"] == "WorkerFinished":
             self._finished.add(record["node"])
@@ -330,7 +356,7 @@ class _Run:
             "mininet": MININET_VERSION,
             "data_plane": ", ".join(sorted(self._backends)),
             "shaping": "htb",
-            "faults": "user space ports of the switches; signals; netlink",
+            "faults": "; ".join(describe(self._assignments)) or "none",
         }
 
 

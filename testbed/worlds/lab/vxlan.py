@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import struct
 
-__all__ = ["HEADER_BYTES", "VXLAN_PORT", "decapsulate", "encapsulate"]
+__all__ = ["VXLAN_PORT", "decapsulate", "encapsulate"]
 
 VXLAN_PORT = 4789
 _HEAD = struct.Struct("!B3xI")
-HEADER_BYTES = _HEAD.size
 _VALID = 0x08
 """flag I: the network identifier counts"""
 

@@ -54,3 +54,37 @@ def test_every_fault_must_strike():
 )
 def test_why_a_fault_did_not_strike(fault, why):
     assert why in faults_exercised(good_context(fault)).detail
+
+
+def unseen(**fields):
+    return {"t": 9, "node": "world", "event": "KernelFaultsUnseen", "link": "h1-s1", "direction": "up",
+            "uncounted": 0, "undescribed": 0, **fields}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        (
+            {"uncounted": 1200},
+            "h1-s1 up: 1,200 frames passed without a decision, since the eBPF program's table of identities was full",
+        ),
+        (
+            {"undescribed": 3},
+            "h1-s1 up: 3 strikes are not told one by one, since the eBPF program's log was full",
+        ),
+    ],
+)
+def test_what_the_kernel_could_not_count_or_tell_leaves_the_verdict_open(fields, why):
+    context = good_context(Loss("loss-1", links=("h1-s1",), rate=0.01))
+    result = faults_exercised(changed(context, [*context.history, struck("loss-1", backend="ebpf"), unseen(**fields)]))
+    assert (result.verdict, result.detail) == (UNKNOWN, why)
+
+
+def test_netem_tells_no_strike():
+    context = good_context(Loss("loss-1", links=("h1-s1",), rate=0.01))
+    told = {"t": 0, "node": "world", "event": "FaultByChance", "fault": "loss-1", "link": "h1-s1", "direction": "up"}
+    result = faults_exercised(changed(context, [*context.history, told]))
+    assert (result.verdict, result.detail) == (
+        UNKNOWN,
+        "loss-1: netem carries it out by dice of its own and tells no strike",
+    )

@@ -15,7 +15,7 @@ import pytest
 from testbed.cli import main
 from testbed.cli.commands import COMMANDS
 from tests.support.fake_modules import install_fake
-from workloads.errors import HostCapabilityError, InternalError, LabError, PeerViolation, ScenarioError
+from workloads.errors import HostCapabilityError, InternalError, LabError, ScenarioError
 
 _TOP = Path(__file__).resolve().parents[3]
 
@@ -79,7 +79,6 @@ def test_no_command_shows_help_and_is_a_usage_error(capsys):
     ("error", "code", "text"),
     [
         (ScenarioError("bad", file="x.yaml", line=3), 64, "tb: x.yaml:3: bad"),
-        (PeerViolation("broke a rule"), 1, "tb: broke a rule"),
         (
             HostCapabilityError("Mininet", "install it: apt-get install mininet"),
             3,

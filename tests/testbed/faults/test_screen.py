@@ -252,6 +252,36 @@ def test_each_kind_and_condition_through_the_screen(fault: PacketFault) -> None:
     assert told > 0
 
 
+@needs_native
+@pytest.mark.parametrize("shared", [False, True], ids=["by batches", "by link"])
+def test_three_hundred_faults_of_one_direction_strike_all(shared: bool) -> None:
+    """Each fault drops one PSN of its own, so the one that is left out is seen by the packet that passes."""
+    faults = [Drop(f"f{n}", LINK, match=Match(psn_offset=n)) for n in range(300)]
+    fast, slow = (link_filter(*faults, seed=2, native=native) for native in (True, False))
+    batches = [[request(FIRST_PSN + psn) for psn in range(begin, begin + 50)] for begin in range(0, 350, 50)]
+    if shared:
+        address = fast.share()
+        assert address is not None, "compiled code asks this link itself"
+        passed = passed_by_link(address, [frame for frames in batches for frame in frames])
+        assert passed == [False] * 300 + [True] * 50
+    else:
+        assert by_batches(fast, batches) == one_by_one(slow, batches)
+        told = 0
+        while (event := fast.next_event()) is not None:
+            assert event == slow.next_event()
+            told += 1
+        assert told == 300
+
+
+def passed_by_link(link: int, frames: list[bytes]) -> list[bool]:
+    """What `ina_link_pass` says of each frame at time 0."""
+    lib = load_filter()
+    assert lib is not None
+    ask, at = lib.ina_link_pass, ctypes.c_int64()
+    ask.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
+    return [bool(ask(link, frame, len(frame), 0, ctypes.byref(at))) for frame in frames]
+
+
 def passing(fault: PacketFault, now: int = 0) -> float:
     """Share of the frames that the screen lets through."""
     batch = FrameBatch.of(1000, 256)

@@ -145,6 +145,9 @@ def test_counts():
 def test_fault_table_lists_idle_faults_too():
     context = good_context(Loss("loss-1"), LinkDown("flap"))
     history = [*context.history, struck(context, 0, 1), struck(context, 0, 2), struck(context, 1, 2)]
+    by_chance = {"t": 0, "node": "world", "event": "FaultByChance", "fault": "flap", "link": "h1-s1", "direction": "up"}
+    (_, idle) = fault_table(CheckContext(context.plan, [*history, by_chance]))
+    assert (idle["strikes"], idle["backend"]) == (0, "netem")
     assert fault_table(CheckContext(context.plan, history)) == [
         {"name": "loss-1", "kind": "loss", "strikes": 3, "backend": "user", "targets": {"h1-s1": 2, "h2-s1": 1}},
         {"name": "flap", "kind": "link_down", "strikes": 0, "backend": "", "targets": {}},

@@ -45,6 +45,23 @@ def test_idle_fault(tmp_path, monkeypatch):
     assert text == (GOLDEN / "unknown.txt").read_text()
 
 
+@pytest.mark.parametrize(
+    ("backend", "strikes", "text"),
+    [
+        ("user", 2, "struck 2 times (h1-s1 2x)"),
+        ("ebpf", 2, "struck 2 times by eBPF in the kernel (h1-s1 2x)"),
+        ("netem", 0, "carried out by netem in the kernel, which tells no strike"),
+    ],
+)
+def test_what_the_kernel_did_is_said(tmp_path, monkeypatch, backend, strikes, text):
+    result = result_of(lossy_context(tmp_path), monkeypatch)
+    result["faults"] = [
+        {"name": "torn", "kind": "loss", "strikes": strikes, "backend": backend,
+         "targets": {"h1-s1": strikes} if strikes else {}},
+    ]  # fmt: skip
+    assert f"  torn  {text}\n" in plain_summary(result)
+
+
 @pytest.mark.parametrize("width", [60, 200])
 def test_width(monkeypatch, width):
     text = plain_summary(result_of(failing_context(), monkeypatch), width)

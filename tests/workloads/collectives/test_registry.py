@@ -2,13 +2,9 @@ import pytest
 
 from tests.support.fake_fabric import FakeVerbs, worker_config
 from workloads.collectives.netreduce import NetReduceCollective
-from workloads.collectives.registry import collective_names, create_collective, message_packets
+from workloads.collectives.registry import create_collective, message_packets
 from workloads.collectives.ring import RingCollective
 from workloads.errors import ScenarioError
-
-
-def test_names():
-    assert collective_names() == ("netreduce", "ring", "shift", "parallel_netreduce", "tencent")
 
 
 @pytest.mark.parametrize(

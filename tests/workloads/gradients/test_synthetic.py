@@ -3,7 +3,7 @@ import pytest
 
 from workloads.config import WorkloadConfig
 from workloads.errors import ScenarioError
-from workloads.gradients import create_source, digits_elements, source_names
+from workloads.gradients import create_source, digits_elements
 
 ELEMENTS = 200_000
 
@@ -66,6 +66,5 @@ def test_digits_wants_float32():
         create_source(WorkloadConfig("digits", 1, 1, 1), 0, 2, "int32")
 
 
-def test_names():
-    assert source_names() == ("synthetic", "digits")
+def test_the_elements_of_digits():
     assert 20_000 < digits_elements() < 60_000

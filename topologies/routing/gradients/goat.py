@@ -3,20 +3,30 @@
     min sum_g b(g) (sum_w sum_s y[w,g,s] D_w(s) + sum_s x[g,s] D_s(PS))
     sum_s x[g,s] >= 1,  sum_s y[w,g,s] = 1,  y <= x,  sum_g x[g,s] b(g) <= B(s)
 
-Fang et al., IWQoS 2023. Distances are links on a shortest way."""
+Fang et al., IWQoS 2023. Distances are links on a shortest way.
+
+Of sub-models and memory a Problem knows nothing, so for a plan (D) the gradient is cut into as many equal sub-models as switches
+aggregate, and each of these has room for one."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from topologies.routing.gradients.decompose import route_of
 from topologies.routing.gradients.linear import NoSolution, Program, Solution
 from topologies.routing.gradients.network import Network, network_of
+from topologies.routing.gradients.plan import Merge, Plan, Route, Stream
 from topologies.routing.gradients.problem import Infeasible, Problem
 
-__all__ = ["Placement", "place_submodels"]
+__all__ = ["Placement", "place_submodels", "plan_goat"]
+
+_EXACT_CHOICES = 2_000
+"""choices of (worker, sub-model, switch) up to which the integer program is solved; above, its relaxation is rounded"""
+_MOST_CHOICES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +110,49 @@ def place_submodels(
         for (worker, model), node in sends.items()
     ) + sum(sizes[model] * (away[s][network.home[server]] + 1) for model, found in owners.items() for s in found)
     return Placement(tuple(owners.items()), tuple((w, g, s) for (w, g), s in sends.items()), cost, network)
+
+
+def plan_goat(problem: Problem, rng: np.random.Generator) -> Plan:
+    """Every worker sends each sub-model to the switch that has it, along a shortest way, all as fast as links and switches allow.
+    Raises ValueError where there is more than one server, and where the network is too large for the linear program."""
+    network = network_of(problem)
+    switches = network.aggregators
+    models = [f"g{number}" for number in range(1, len(switches) + 1)]
+    choices = len(problem.workers) * len(models) * len(switches)
+    if choices > _MOST_CHOICES:
+        raise ValueError(
+            f"planner goat: {choices:,} choices of worker, sub-model and switch are too many (at most {_MOST_CHOICES:,})"
+        )
+    exact = choices <= _EXACT_CHOICES
+    placed = place_submodels(problem, dict.fromkeys(models, 1), dict.fromkeys(switches, 1), None if exact else rng)
+    (server,) = problem.servers
+    share = 1 / len(models)
+    streams = [
+        Stream(worker, server, node, (_way(network, worker, network.home[worker], node, share * count),))
+        for (worker, node), count in Counter((worker, node) for worker, _, node in placed.sends).items()
+    ]
+    used = Counter(node for _, node in {(model, node) for _, model, node in placed.sends if node != server})
+    merges = [
+        Merge(switch, server, (_way(network, switch, switch, server, share * count),)) for switch, count in used.items()
+    ]
+    note = f"{len(models)} equal sub-models, {'exact' if exact else 'rounded'}"
+    whole = Plan(problem, "goat", tuple(streams), tuple(merges), float("inf"), note=note)
+    rate_bps = min(
+        load.capacity_bps / load.load_bps for load in (*whole.link_loads, *whole.switch_loads) if load.load_bps > 0
+    )
+    return replace(
+        whole,
+        streams=tuple(replace(stream, routes=_faster(stream.routes, rate_bps)) for stream in streams),
+        merges=tuple(replace(merge, routes=_faster(merge.routes, rate_bps)) for merge in merges),
+    )
+
+
+def _way(network: Network, sender: str, start: str, end: str, rate: float) -> Route:
+    return route_of(network, sender, start, network.path(start, end), rate)
+
+
+def _faster(routes: tuple[Route, ...], factor: float) -> tuple[Route, ...]:
+    return tuple(replace(route, rate_bps=route.rate_bps * factor) for route in routes)
 
 
 def _rounded(

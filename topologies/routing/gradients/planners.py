@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topologies.routing.gradients.goat import plan_goat
 from topologies.routing.gradients.grid import (
     plan_grid,
     plan_grid_eq1,
@@ -46,6 +47,7 @@ PLANNERS: dict[str, Planner] = {
     "grid-exact": Planner(lambda problem, rng: plan_grid_exact(problem)),
     "grid-rounded": Planner(plan_grid_rounded, several_servers=False),
     "grid-eq1": Planner(plan_grid_eq1, several_servers=False),
+    "goat": Planner(plan_goat, several_servers=False),
     "inart": Planner(lambda problem, rng: plan_inart(problem)),
 }
 

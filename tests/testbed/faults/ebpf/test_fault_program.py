@@ -148,7 +148,7 @@ class TestAsRoot:
         with veth_pair() as (sender, receiver), attached(faults) as program:
             got = exchange(sender, receiver, frames)
         assert +got == +wanted
-        ours = [event for event in program.events(0) if isinstance(event, FaultStruck)]
+        ours = [event for _, event in program.events(0) if isinstance(event, FaultStruck)]
         assert Counter(map(undated, ours)) == Counter(map(undated, struck))
         assert {event.backend for event in ours} == {"ebpf"}
         assert program.strikes() == {fault.name: sum(event.fault == fault.name for event in struck) for fault in faults}
@@ -166,7 +166,7 @@ class TestAsRoot:
                 passed.append(sum(exchange(sender, receiver, frames).values()))
             assert passed == [20, 20, 0, 20, 0, 20]
             assert len(program.events(49 * second)) == 40
-            assert program.events(50 * second) == [FaultHealed("down", "h1-s1")]
+            assert program.events(50 * second) == [(50 * second, FaultHealed("down", "h1-s1"))]
 
     def test_before_the_start_nothing_strikes_or_counts(self) -> None:
         fault = Drop("drop", LINK, match=Match(attempt=1))

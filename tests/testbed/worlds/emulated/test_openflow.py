@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.faults.model import Kill, LinkDown, Loss, Window
+from testbed.faults.model import Drop, Kill, LinkDown, Match, PacketFault, Reorder, Window
 from testbed.kernel.cleanup import clean, find_leftovers
 from testbed.kernel.ledger import known_runs, read_ledger
 from testbed.plan import make_plan
@@ -18,6 +18,7 @@ from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.steering.openvswitch import missing_programs
 from testbed.worlds.emulated import EmulatedWorld
+from testbed.worlds.emulated.backends import FaultCapabilities
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.schedule import Act, Action
 from tests.support.emulated import needs_root, processes_of
@@ -27,8 +28,9 @@ needs_ovs = [*needs_root, pytest.mark.skipif(bool(missing_programs()), reason="n
 OPENFLOW = ["switch.commodity=openflow"]
 
 
-def refusal(tmp_path: Path, *overrides: str, faults: tuple[Loss, ...] = ()) -> str:
-    scenario = load_scenario("accelerator", [*OPENFLOW, *overrides])
+def refusal(tmp_path: Path, *overrides: str, faults: tuple[PacketFault, ...] = ()) -> str:
+    """What a person reads; nothing was made before."""
+    scenario = load_scenario("accelerator", [*OPENFLOW, *overrides], world="emulated")
     plan = make_plan(replace(scenario, faults=faults))
     with pytest.raises(HostCapabilityError) as caught:
         EmulatedWorld().run(plan, tmp_path / "run", lambda record: None)
@@ -36,19 +38,44 @@ def refusal(tmp_path: Path, *overrides: str, faults: tuple[Loss, ...] = ()) -> s
     return str(caught.value)
 
 
-def test_faults_on_frames_between_hosts_and_open_vswitch_are_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, faults=(Loss("bad", links=("s1-a1-1", "h1-s1"), rate=0.01),)) == (
-        "this machine lacks a backend for fault bad on link h1-s1, which ends at an Open vSwitch and at no node that reads "
-        "its frames through a port of ours; use switch.commodity: soft, or let the fault strike on a link of the "
-        "accelerator; link_down works on every link"
-    )
+def without_netem(monkeypatch: pytest.MonkeyPatch, ebpf: HostCapabilityError | None = None) -> None:
+    capabilities = FaultCapabilities(ebpf, HostCapabilityError("the netem qdisc", "load sch_netem"))
+    monkeypatch.setattr("testbed.worlds.emulated.world.probe_fault_capabilities", lambda: capabilities)
 
 
-def test_a_delay_there_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "topology.links={h2-s1: {delay: 1ms}}") == (
-        "this machine lacks a backend for the delay of link h2-s1, which ends at an Open vSwitch; "
-        "use switch.commodity: soft"
-    )
+class TestRefused:
+    pytestmark = needs_ovs
+
+    def test_a_fault_between_a_host_and_open_vswitch_that_no_backend_serves(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        without_netem(monkeypatch)
+        late = Reorder("late", links=("s1-a1-1", "h1-s1"), rate=0.01, delay_ns=1000)
+        assert refusal(tmp_path, faults=(late,)) == (
+            "this machine lacks the netem qdisc, needed as fault late on link h1-s1, which ends at no switch of ours; "
+            "load sch_netem"
+        )
+        first = Reorder("first", links=("h1-s1",), delay_ns=1000, match=Match(attempt=1))
+        assert refusal(tmp_path, faults=(first,)) == (
+            "this machine lacks a backend for fault first on link h1-s1, which ends at no switch of ours: eBPF cannot hold "
+            "a packet back; netem does not know packets by identity; end the link at a switch node of the testbed "
+            "(switch.commodity: soft)"
+        )
+
+    def test_without_ebpf_also_what_it_would_serve(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        without_netem(monkeypatch, HostCapabilityError("clang", "apt-get install clang"))
+        first = Drop("first", links=("h1-s1",), match=Match(attempt=1))
+        assert refusal(tmp_path, faults=(first,)) == (
+            "this machine lacks clang, needed as fault first on link h1-s1, which ends at no switch of ours; "
+            "apt-get install clang"
+        )
+
+    def test_a_delay_of_a_link(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        without_netem(monkeypatch)
+        assert refusal(tmp_path, "topology.links={h2-s1: {delay: 1ms}}") == (
+            "this machine lacks the netem qdisc, needed as link h2-s1 has a delay and ends at no switch of ours; "
+            "load sch_netem"
+        )
 
 
 def test_what_takes_the_carrier() -> None:
@@ -91,7 +118,7 @@ class TestForReal:
     ) -> None:
         state = tmp_path / "state"
         monkeypatch.setenv("INA_STATE_DIR", str(state))
-        command = [sys.executable, "-m", "testbed", "run", "accelerator-openflow", "--out", str(tmp_path / "run")]
+        command = [sys.executable, "-m", "testbed", "run", "accelerator-openflow-lossy", "--out", str(tmp_path / "run")]
         log = tmp_path / "run" / "nodes" / "s1.log"
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
             deadline = time.monotonic() + 30

@@ -90,6 +90,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "grid",
         "grid-atp",
         "grid-geryon",
+        "grid-goat",
         "grid-link-down",
         "grid-openflow",
         "grid-triangle",

@@ -219,6 +219,21 @@ def test_goats_placement(more):
     assert more["goat"]["ps_packets"] == {"atp": atp["packets"][2], "goat": packets[2]}
 
 
+def test_goats_plan_sends_what_its_placement_counts(more):
+    """In units of a sub-model per worker: what the switches' links carry is what the paper counts as packets."""
+    problem = Problem.of(_two_racks({"s1": 2, "s2": 2}, ("ps",), _shape(1), _shape(1)), ("ps",), 1.0)
+    plan = make_plan(problem, "goat", np.random.default_rng(1))
+    assert violations(plan) == ()
+    part = plan.min_rate_bps / 3
+    sent = [
+        sum(load.load_bps for load in plan.link_loads if load.name.startswith(f"{name}->") and load.load_bps) / part
+        for name in ("s1", "s2", "s3")
+    ]
+    assert sent == pytest.approx(more["goat"]["goat"]["packets"])
+    assert len(plan.streams) == 4 * 3
+    assert {node for _, _, node in ((s.worker, s.server, s.node) for s in plan.streams)} == {"s1", "s2", "s3"}
+
+
 @pytest.mark.parametrize(
     ("key", "sticky", "together"),
     [("atp_async_sticky", True, False), ("atp_async_plain_fcfs", False, False), ("atp_sync", True, True)],

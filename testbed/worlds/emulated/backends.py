@@ -1,35 +1,44 @@
-"""Which backend serves which fault on which link. Decided before anything is built, and printed by the run.
+"""Which backend serves which fault on which link. Decided before anything is built.
 
 1. A link that ends at a switch node of ours: the node's user-space ports (exact, replayable; they do everything).
-2. Any other link: the eBPF classifier on the receiving side, for what it can do (`testbed.faults.ebpf.support`).
-3. What is left and needs no identity: netem, where the kernel has it.
+2. A link that is down without exception, at an Open vSwitch: its carrier.
+3. Any other link: the eBPF classifier in a joint of the link, for what it can do (`testbed.faults.ebpf.support`).
+4. What is left and needs no identity: netem, where the kernel has it.
 A fault that none of them serves is refused with what is missing; it is never left out.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from testbed.faults.ebpf import support
 from testbed.faults.model import NodeFault, PacketFault, RateChange
 from testbed.faults.netem import netem_arguments, probe_netem
 from testbed.faults.netem import why_not as netem_why_not
+from testbed.kernel.namespaces import unshare_network
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
+from testbed.worlds.emulated.carrier import end_at, is_cut
 from topologies import Direction, Link, LinkShape
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
-__all__ = ["Assignment", "FaultCapabilities", "choose_backends", "describe", "probe_fault_capabilities"]
+__all__ = [
+    "Assignment",
+    "FaultCapabilities",
+    "choose_backends",
+    "describe",
+    "probe_fault_capabilities",
+    "spliced_links",
+]
 
-
-_CLONE_NEWNET = 0x40000000
-_USER_SPACE = "end the link at a switch node of the testbed"
+_USER_SPACE = "end the link at a switch node of the testbed (switch.commodity: soft)"
+_IN_JOINT = ("ebpf", "netem")
+"""backends that act between two pieces of a link"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,40 +59,42 @@ class Assignment:
     direction: str
     """up, down; empty for nodes and rate changes of both directions"""
     backend: str
-    """user, virtual, ebpf, netem, netlink, signal"""
+    """user, ebpf, netem, netlink, signal"""
     at: str
-    """node where it acts"""
+    """node where it acts: of `user`, `netlink` and `signal`; else the one whose frames it sees"""
 
 
-def choose_backends(plan: Plan, capabilities: FaultCapabilities, *, virtual: bool = False) -> tuple[Assignment, ...]:
+def choose_backends(plan: Plan, probe: Callable[[], FaultCapabilities]) -> tuple[Assignment, ...]:
     """One assignment for each fault and link direction (or node), in the order of the scenario, then those of links that
-    delay by themselves. Raises HostCapabilityError when the scenario needs what the machine lacks."""
-    topology = plan.scenario.topology
-    ours = {config.name for config in plan.switches} - openflow_switches(plan)
-    user = "virtual" if virtual else "user"
+    delay by themselves. `probe` is asked where a link ends at no switch of ours. Raises HostCapabilityError when the scenario
+    needs what the machine lacks."""
+    topology, openflow = plan.scenario.topology, openflow_switches(plan)
+    ours = {config.name for config in plan.switches} - openflow
+    capabilities = cache(probe)
     chosen: list[Assignment] = []
     for fault in plan.scenario.faults:
         if isinstance(fault, NodeFault):
-            chosen.append(Assignment(fault.name, fault.node, "", "virtual" if virtual else "signal", fault.node))
+            chosen.append(Assignment(fault.name, fault.node, "", "signal", fault.node))
         elif isinstance(fault, RateChange):
             for name in fault.links:
                 link = topology.link(name)
                 for direction in fault.directions:
-                    backend = "virtual" if virtual else "netlink"
-                    chosen.append(Assignment(fault.name, name, str(direction), backend, _sender(link, direction)))
+                    chosen.append(Assignment(fault.name, name, str(direction), "netlink", _sender(link, direction)))
         elif isinstance(fault, PacketFault):
             for name in fault.links:
                 link = topology.link(name)
                 for direction in fault.directions:
-                    near = _our_end(link, direction, ours)
-                    backend = user if near or virtual else _foreign(fault, link, plan, capabilities)
-                    # a qdisc acts where packets leave, everything else where they arrive
-                    foreign_end = _sender if backend == "netem" else _receiver
-                    at = near or foreign_end(link, direction)
+                    near, far = _our_end(link, direction, ours), end_at(link, openflow)
+                    if near is not None:
+                        backend, at = "user", near
+                    elif far is not None and is_cut(fault):
+                        backend, at = "netlink", far[0]
+                    else:
+                        backend, at = _foreign(fault, link, direction, plan, capabilities()), _sender(link, direction)
                     chosen.append(Assignment(fault.name, name, str(direction), backend, at))
         else:
             raise InternalError(f"no backend for {type(fault).__name__}")
-    chosen += _delays(plan, capabilities, ours, user, virtual)
+    chosen += _delays(plan, capabilities, ours)
     _check_netem(plan, chosen)
     return tuple(chosen)
 
@@ -105,28 +116,32 @@ def _check_netem(plan: Plan, chosen: Iterable[Assignment]) -> None:
             ) from None
 
 
-def _delays(
-    plan: Plan, capabilities: FaultCapabilities, ours: set[str], user: str, virtual: bool
-) -> Iterable[Assignment]:
+def _delays(plan: Plan, capabilities: Callable[[], FaultCapabilities], ours: set[str]) -> Iterable[Assignment]:
     for link in plan.scenario.topology.links:
         if not link.shape.delay_ns and not link.shape.jitter_ns:
             continue
         for direction in Direction:
             near = _our_end(link, direction, ours)
-            if near or virtual:
-                yield Assignment("", link.name, str(direction), user, near or _receiver(link, direction))
-            elif capabilities.netem is not None:
-                raise _lacking(f"link {link.name} has a delay and ends at no switch of ours", [capabilities.netem])
+            if near is not None:
+                yield Assignment("", link.name, str(direction), "user", near)
+            elif (error := capabilities().netem) is not None:
+                raise _lacking(f"link {link.name} has a delay and ends at no switch of ours", [error])
             else:
                 yield Assignment("", link.name, str(direction), "netem", _sender(link, direction))
 
 
-def _foreign(fault: PacketFault, link: Link, plan: Plan, capabilities: FaultCapabilities) -> str:
+def _foreign(fault: PacketFault, link: Link, direction: Direction, plan: Plan, capabilities: FaultCapabilities) -> str:
     """Backend for a fault on a link that ends at no node of ours."""
-    same_link = sum(isinstance(other, PacketFault) and link.name in other.links for other in plan.scenario.faults)
+    beside = sum(
+        isinstance(other, PacketFault)
+        and link.name in other.links
+        and direction in other.directions
+        and support.why_not(other) is None
+        for other in plan.scenario.faults
+    )
     by_ebpf = support.why_not(fault)
-    if by_ebpf is None and same_link > support.MAX_RULES:
-        by_ebpf = f"eBPF serves {support.MAX_RULES} faults on one link"
+    if by_ebpf is None and beside > support.MAX_RULES:
+        by_ebpf = f"eBPF serves {support.MAX_RULES} faults on one direction of a link"
     if by_ebpf is None and capabilities.ebpf is None:
         return "ebpf"
     by_netem = netem_why_not(fault)
@@ -166,6 +181,11 @@ def _receiver(link: Link, direction: Direction) -> str:
     return link.b if direction is Direction.UP else link.a
 
 
+def spliced_links(assignments: Iterable[Assignment]) -> frozenset[str]:
+    """Names of the links that need a joint."""
+    return frozenset(item.target for item in assignments if item.backend in _IN_JOINT)
+
+
 def describe(assignments: Iterable[Assignment]) -> list[str]:
     """One line for each fault and backend: `loss-1: user ports of s1 (h1-s1 up, h1-s1 down)`."""
     where: dict[tuple[str, str, str], list[str]] = {}
@@ -174,10 +194,9 @@ def describe(assignments: Iterable[Assignment]) -> list[str]:
         place.append(f"{item.target} {item.direction}".strip())
     text = {
         "user": "user-space ports of {}",
-        "virtual": "virtual time, at {}",
-        "ebpf": "eBPF on ingress of {}",
-        "netem": "netem at {} (by chance, not by identity)",
-        "netlink": "shaping of {}",
+        "ebpf": "eBPF on what {} sends",
+        "netem": "netem (by chance, not by identity) on what {} sends",
+        "netlink": "the interfaces of {}",
         "signal": "signals to {}",
     }
     return [
@@ -204,16 +223,14 @@ def _in_namespace(probe: Callable[[], None]) -> HostCapabilityError | None:
 
     def body() -> None:
         try:
-            libc = ctypes.CDLL(None, use_errno=True)
-            if libc.unshare(_CLONE_NEWNET):
-                raise HostCapabilityError(
-                    f"network namespaces ({os.strerror(ctypes.get_errno())})", "run as root (CAP_SYS_ADMIN)"
-                )
+            unshare_network()
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 subprocess.run(["ip", "link", "set", "lo", "up"], capture_output=True, timeout=5, check=False)
             probe()
         except HostCapabilityError as error:
             result.append(error)
+        except OSError as error:
+            result.append(HostCapabilityError(f"network namespaces ({error.strerror})", "run as root (CAP_SYS_ADMIN)"))
         except TestbedError as error:
             result.append(HostCapabilityError(f"a working fault backend ({error})", "see the message"))
         else:

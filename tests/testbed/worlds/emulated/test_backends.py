@@ -14,19 +14,22 @@ from testbed.faults.model import (
     Duplicate,
     Fault,
     Kill,
+    LinkDown,
     Loss,
     Match,
     RateChange,
     Reorder,
     Window,
 )
-from testbed.plan import Plan
-from testbed.worlds.backends import (
+from testbed.plan import Plan, make_plan
+from testbed.scenario import load_scenario
+from testbed.worlds.emulated.backends import (
     Assignment,
     FaultCapabilities,
     choose_backends,
     describe,
     probe_fault_capabilities,
+    spliced_links,
 )
 from tests.support.roce_frames import rack_plan
 from topologies import Direction, LinkShape
@@ -45,13 +48,17 @@ def foreign(*faults: Fault, shape: LinkShape | None = None) -> Plan:
 
 
 def one(fault: Fault, capabilities: FaultCapabilities = ALL) -> Assignment:
-    (assignment,) = choose_backends(foreign(fault), capabilities)
+    (assignment,) = chosen(foreign(fault), capabilities)
     return assignment
+
+
+def chosen(plan: Plan, capabilities: FaultCapabilities) -> tuple[Assignment, ...]:
+    return choose_backends(plan, lambda: capabilities)
 
 
 def test_a_switch_of_ours_serves_all_of_its_links() -> None:
     plan = rack_plan([Loss("a", LINK), Reorder("b", LINK, UP), Kill("k", "s1"), RateChange("r", LINK, UP, Window(), 1)])
-    assert choose_backends(plan, FaultCapabilities(NO_EBPF, NO_NETEM)) == (
+    assert chosen(plan, FaultCapabilities(NO_EBPF, NO_NETEM)) == (
         Assignment("a", "h1-s1", "up", "user", "s1"),
         Assignment("a", "h1-s1", "down", "user", "s1"),
         Assignment("b", "h1-s1", "up", "user", "s1"),
@@ -60,19 +67,46 @@ def test_a_switch_of_ours_serves_all_of_its_links() -> None:
     )
 
 
-def test_in_virtual_time_nothing_is_asked_of_the_machine() -> None:
-    plan = foreign(Reorder("b", LINK, match=Match(message=1)), Kill("k", "s1"), shape=LinkShape(delay_ns=5))
-    found = choose_backends(plan, FaultCapabilities(NO_EBPF, NO_NETEM), virtual=True)
-    assert {item.backend for item in found} == {"virtual"}
-    assert len(found) == 2 + 1 + 4
+def never() -> FaultCapabilities:
+    raise AssertionError("probed for nothing")
 
 
-def test_the_receiving_side_of_a_foreign_link_by_ebpf() -> None:
-    assert one(Loss("a", LINK, UP)) == Assignment("a", "h1-s1", "up", "ebpf", "s1")
-    assert one(Loss("a", LINK, (Direction.DOWN,))) == Assignment("a", "h1-s1", "down", "ebpf", "h1")
+def test_the_machine_is_probed_where_a_link_ends_at_no_switch_of_ours() -> None:
+    plan = rack_plan([Loss("a", LINK), Kill("k", "s1")], shape=LinkShape(delay_ns=5))
+    assert {item.backend for item in choose_backends(plan, never)} == {"user", "signal"}
+    with pytest.raises(AssertionError, match="probed for nothing"):
+        choose_backends(foreign(Loss("a", LINK)), never)
 
 
-def test_netem_where_chance_is_enough_at_the_sending_side() -> None:
+def openflow(*faults: Fault) -> Plan:
+    scenario = load_scenario("accelerator", ["switch.commodity=openflow"], world="emulated")
+    return make_plan(replace(scenario, faults=faults))
+
+
+def test_a_link_to_an_open_vswitch_has_a_joint_and_one_to_the_accelerator_has_not() -> None:
+    faults = Loss("a", ("h1-s1", "s1-a1-1")), LinkDown("half", ("h2-s1",), UP, rate=0.5)
+    assignments = chosen(openflow(*faults), ALL)
+    assert assignments == (
+        Assignment("a", "h1-s1", "up", "ebpf", "h1"),
+        Assignment("a", "h1-s1", "down", "ebpf", "s1"),
+        Assignment("a", "s1-a1-1", "up", "user", "a1"),
+        Assignment("a", "s1-a1-1", "down", "user", "a1"),
+        Assignment("half", "h2-s1", "up", "ebpf", "h2"),
+    )
+    assert spliced_links(assignments) == {"h1-s1", "h2-s1"}
+
+
+def test_an_open_vswitch_loses_its_carrier_where_nothing_passes() -> None:
+    cut = LinkDown("cut", LINK, UP, window=Window(1, 2))
+    assert choose_backends(openflow(cut), never) == (Assignment("cut", "h1-s1", "up", "netlink", "s1"),)
+
+
+def test_a_foreign_link_by_ebpf() -> None:
+    assert one(Loss("a", LINK, UP)) == Assignment("a", "h1-s1", "up", "ebpf", "h1")
+    assert one(Loss("a", LINK, (Direction.DOWN,))) == Assignment("a", "h1-s1", "down", "ebpf", "s1")
+
+
+def test_netem_where_chance_is_enough() -> None:
     assert one(Reorder("a", LINK, UP)) == Assignment("a", "h1-s1", "up", "netem", "h1")
     assert one(Loss("a", LINK, UP), FaultCapabilities(ebpf=NO_EBPF)).backend == "netem"
 
@@ -80,12 +114,19 @@ def test_netem_where_chance_is_enough_at_the_sending_side() -> None:
 def test_seventeen_faults_are_too_many_for_ebpf() -> None:
     faults = [Loss(f"f{n}", LINK, UP) for n in range(17)]
     with pytest.raises(HostCapabilityError) as refused:
-        choose_backends(foreign(*faults), ALL)
+        chosen(foreign(*faults), ALL)
     assert str(refused.value) == (
         "this machine lacks a backend for all faults of link h1-s1 up: fault f1: one netem qdisc takes one `loss`; end the "
-        "link at a switch node of the testbed"
+        "link at a switch node of the testbed (switch.commodity: soft)"
     )
-    assert {item.backend for item in choose_backends(foreign(*faults[1:]), ALL)} == {"ebpf"}
+    assert {item.backend for item in chosen(foreign(*faults[1:]), ALL)} == {"ebpf"}
+    back = Loss("back", LINK, (Direction.DOWN,))
+    assert {item.backend for item in chosen(foreign(back, *faults[1:]), ALL)} == {"ebpf"}, "16 in each direction"
+    named = [Drop(f"f{n}", LINK, UP, match=Match(attempt=1)) for n in range(17)]
+    with pytest.raises(
+        HostCapabilityError, match="eBPF serves 16 faults on one direction of a link; netem has no Drop"
+    ):
+        chosen(foreign(*named), ALL)
 
 
 @pytest.mark.parametrize(
@@ -114,45 +155,45 @@ def test_seventeen_faults_are_too_many_for_ebpf() -> None:
             ALL,
             (
                 "this machine lacks a backend for fault a on link h1-s1, which ends at no switch of ours: eBPF cannot hold a "
-                "packet back; netem does not delay copies; end the link at a switch node of the testbed"
+                "packet back; netem does not delay copies; end the link at a switch node of the testbed (switch.commodity: soft)"
             ),
         ),
     ],
 )
 def test_what_the_machine_lacks_is_refused(fault: Fault, capabilities: FaultCapabilities, message: str) -> None:
     with pytest.raises(HostCapabilityError) as refused:
-        choose_backends(foreign(fault), capabilities)
+        chosen(foreign(fault), capabilities)
     assert str(refused.value) == message
 
 
 def test_link_delay_needs_a_backend_too() -> None:
     shape = LinkShape(delay_ns=5)
-    user = choose_backends(rack_plan(shape=shape), FaultCapabilities(NO_EBPF, NO_NETEM))
+    user = chosen(rack_plan(shape=shape), FaultCapabilities(NO_EBPF, NO_NETEM))
     assert [(item.fault, item.target, item.direction, item.backend) for item in user][:2] == [
         ("", "h1-s1", "up", "user"),
         ("", "h1-s1", "down", "user"),
     ]
-    assert choose_backends(foreign(shape=shape), ALL)[0] == Assignment("", "h1-s1", "up", "netem", "h1")
+    assert chosen(foreign(shape=shape), ALL)[0] == Assignment("", "h1-s1", "up", "netem", "h1")
     with pytest.raises(
         HostCapabilityError, match=r"^this machine lacks netem, needed as link h1-s1 has a delay and ends"
     ):
-        choose_backends(foreign(shape=shape), FaultCapabilities(netem=NO_NETEM))
+        chosen(foreign(shape=shape), FaultCapabilities(netem=NO_NETEM))
 
 
 def test_a_kind_without_a_backend_is_not_forgotten() -> None:
     with pytest.raises(InternalError, match=r"^no backend for Fault$"):
-        choose_backends(rack_plan([Fault("odd")]), ALL)
+        chosen(rack_plan([Fault("odd")]), ALL)
 
 
 def test_describe() -> None:
     plan = foreign(Burst("b", LINK), Reorder("r", LINK, UP), Kill("k", "s1"))
-    assert describe(choose_backends(plan, ALL)) == [
-        "b: eBPF on ingress of s1 (h1-s1 up)",
-        "b: eBPF on ingress of h1 (h1-s1 down)",
-        "r: netem at h1 (by chance, not by identity) (h1-s1 up)",
+    assert describe(chosen(plan, ALL)) == [
+        "b: eBPF on what h1 sends (h1-s1 up)",
+        "b: eBPF on what s1 sends (h1-s1 down)",
+        "r: netem (by chance, not by identity) on what h1 sends (h1-s1 up)",
         "k: signals to s1 (s1)",
     ]
-    both = choose_backends(rack_plan([Loss("a", LINK)], shape=LinkShape(delay_ns=1), hosts=2), ALL)
+    both = chosen(rack_plan([Loss("a", LINK)], shape=LinkShape(delay_ns=1), hosts=2), ALL)
     assert describe(both) == [
         "a: user-space ports of s1 (h1-s1 up, h1-s1 down)",
         "link delay: user-space ports of s1 (h1-s1 up, h1-s1 down, h2-s1 up, h2-s1 down)",

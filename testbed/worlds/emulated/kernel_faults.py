@@ -1,0 +1,105 @@
+"""The faults that the kernel carries out, in the joints of links: put in place, started with the traffic, heard out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from testbed.faults.ebpf import EbpfFaults
+from testbed.faults.matching import ConnectionTable
+from testbed.faults.model import PacketFault
+from testbed.faults.netem import Netem, Runner, netem_arguments, run_command
+from testbed.history.events import KernelFaultsUnseen
+from testbed.plan import Plan
+from testbed.worlds.emulated.backends import Assignment, spliced_links
+from testbed.worlds.emulated.splices import Splices
+from topologies import DIRECTIONS, Direction, Link, LinkShape
+from workloads.errors import HostCapabilityError
+from workloads.machine import Event
+
+__all__ = ["KernelFaults", "pass_on"]
+
+
+def pass_on(came_in: str, leaves_by: str, runner: Runner = run_command) -> None:
+    """All frames that come in at one interface leave by another, in the caller's namespace. Raises HostCapabilityError."""
+    for command in (
+        ["tc", "qdisc", "add", "dev", came_in, "clsact"],
+        ["tc", "filter", "add", "dev", came_in, "ingress", "u32", "match", "u32", "0", "0",
+         "action", "mirred", "egress", "redirect", "dev", leaves_by],
+    ):  # fmt: skip
+        status, output = runner(command)
+        if status:
+            raise HostCapabilityError(
+                f"clsact, the u32 classifier or the mirred action of tc ({output.strip() or f'exit status {status}'})",
+                "use a kernel with CONFIG_NET_CLS_U32 and CONFIG_NET_ACT_MIRRED, as root, and iproute2",
+            )
+
+
+class KernelFaults:
+    """Of one run. Close it before the network goes."""
+
+    def __init__(self, plan: Plan, assignments: Collection[Assignment], splices: Splices | None) -> None:
+        """Puts all of it in place; nothing strikes before `start`, but links delay. Raises HostCapabilityError and InternalError
+        as the backends do."""
+        self._plan, self._programs, self._table = plan, list[EbpfFaults](), ConnectionTable(plan.connections)
+        names = spliced_links(assignments)
+        if splices is None:
+            return
+        try:
+            with splices.inside():
+                for link in plan.scenario.topology.links:
+                    for direction in DIRECTIONS if link.name in names else ():
+                        here = [
+                            item for item in assignments if (item.target, item.direction) == (link.name, str(direction))
+                        ]
+                        self._equip(link, direction, here, splices.sides(link, direction))
+        except BaseException:
+            self.close()
+            raise
+
+    def _equip(self, link: Link, direction: Direction, here: Collection[Assignment], sides: tuple[str, str]) -> None:
+        came_in, leaves_by = sides
+        by_chance, by_identity = self._faults(here, "netem"), self._faults(here, "ebpf")
+        own = link.shape if any(not item.fault and item.backend == "netem" for item in here) else LinkShape()
+        if by_chance or own.delay_ns or own.jitter_ns:
+            Netem(leaves_by, netem_arguments(by_chance, delay_ns=own.delay_ns, jitter_ns=own.jitter_ns))
+        if not by_identity:
+            pass_on(came_in, leaves_by)
+            return
+        self._programs.append(
+            EbpfFaults.attach(
+                came_in,
+                by_identity,
+                seed=self._plan.scenario.seed,
+                link=link.name,
+                direction=direction,
+                table=self._table,
+                onward=leaves_by,
+            )
+        )
+
+    def _faults(self, here: Collection[Assignment], backend: str) -> list[PacketFault]:
+        """In the order of the scenario."""
+        names = {item.fault for item in here if item.backend == backend}
+        return [fault for fault in self._plan.scenario.faults if isinstance(fault, PacketFault) and fault.name in names]
+
+    def start(self, origin_ns: int) -> None:
+        """`origin_ns`: t = 0 on CLOCK_MONOTONIC."""
+        for program in self._programs:
+            program.start(origin_ns)
+
+    def events(self, now: int) -> Iterator[tuple[int, Event]]:
+        """(when, what) since the last call; times are ns since the start."""
+        for program in self._programs:
+            yield from program.events(now)
+
+    def shortfalls(self) -> Iterator[Event]:
+        """What the programs could not do or tell, at the end."""
+        for program in self._programs:
+            if program.uncounted or program.undescribed:
+                yield KernelFaultsUnseen(program.link, str(program.direction), program.uncounted, program.undescribed)
+
+    def close(self) -> None:
+        """The programs go with the interfaces of the joints; what is ours of them goes here."""
+        for program in self._programs:
+            program.close()
+        self._programs.clear()
