@@ -12,7 +12,18 @@ import pytest
 pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
 
+from tests.support.native import MARKER, require_native  # noqa: E402
+
 _ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{MARKER}(library): needs a library of the C core")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers(MARKER):
+        require_native(mark.args[0])
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from testbed.ledger import Ledger, state_dir
 from testbed.plan import Plan
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
-from testbed.worlds.base import RunFacts
+from testbed.worlds.base import NODE_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.control import make_record
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
@@ -329,6 +329,7 @@ class _Run:
             "numpy": numpy.__version__,
             "mininet": MININET_VERSION,
             "data_plane": ", ".join(sorted(self._backends)),
+            **code_that_ran(*NODE_LIBRARIES),
             "shaping": "htb",
             "faults": "user space ports of the switches; signals; netlink",
         }

@@ -17,10 +17,11 @@ from testbed.faults.link_filter import make_filters
 from testbed.history import Record
 from testbed.plan import Plan, udp_ends
 from testbed.report.capture import PcapngTap
-from testbed.worlds.base import RunFacts
+from testbed.worlds.base import RunFacts, code_that_ran
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.native import choose_parts
+from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.nodes import FinishingMachine, Node
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
@@ -38,6 +39,7 @@ ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
 WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
 """(configuration of a worker or server, when it starts by its own clock in ns)"""
 
+_LIBRARIES = ("simulator", "rc_fast", "switch_programs", "fault_filter")
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
@@ -98,6 +100,11 @@ class Simulation:
             self._troubles.plan(fault, (len(self._actors) + 1) * _ACTOR_SPAN + number)
         self._open = set(self._workers)
         """workers that may still get somewhere"""
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the compiled loop runs it: where it can be built, and knows all that the plan asks for."""
+        return isinstance(self.agenda, NativeAgenda)
 
     @property
     def packet_hops(self) -> int:
@@ -214,11 +221,18 @@ class SimulatedWorld:
             )
         taps = _taps(plan, run_dir) if plan.scenario.capture else {}
         try:
-            Simulation(plan, on_record, taps).run()
+            simulation = Simulation(plan, on_record, taps)
+            simulation.run()
         finally:
             for tap in taps.values():
                 tap.close()
-        environment = {"world": self.name, "python": platform.python_version(), "numpy": np.__version__}
+        environment = {
+            "world": self.name,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "event_loop": "native" if simulation.is_native else "python",
+            **code_that_ran(*_LIBRARIES),
+        }
         return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
 
 
