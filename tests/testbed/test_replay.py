@@ -75,7 +75,7 @@ def damaged(finished: Path, folder: Path, file: str, content: bytes | None) -> P
         ("result.json", b'{"verdict": "pass", "world": 1}', "{0}/result.json: world: not the result of a run; found 1; allowed: emulated, simulated, lab"),
         ("result.json", b"{\n  x", "{0}/result.json:2: not the result of a run; found Expecting property name enclosed in double quotes: line 2 column 3 (char 4)"),
         ("result.json", b"\xff", "{0}/result.json: not the result of a run; found 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
-        ("result.json", None, "{0}: not the directory of a finished run; found [Errno 2] No such file or directory: '{0}/result.json'"),
+        ("result.json", None, "{0}: this run did not end: it was killed, or still goes on, and there is no verdict to compare with; found scenario.yaml, 93 records of history (`tb timeline {0}` draws them), no result.json; allowed: a run that ended; `tb run {0}/scenario.yaml` runs it again"),
     ],
 )  # fmt: skip
 def test_a_damaged_run_directory_is_refused_before_anything_runs(
