@@ -17,7 +17,7 @@ from testbed.faults.link_filter import make_filters
 from testbed.history import Record
 from testbed.plan import Plan, udp_ends
 from testbed.report.capture import PcapngTap
-from testbed.worlds.base import RunFacts, code_that_ran
+from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.native import choose_parts
@@ -39,7 +39,6 @@ ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
 WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
 """(configuration of a worker or server, when it starts by its own clock in ns)"""
 
-_LIBRARIES = ("simulator", "rc_fast", "switch_programs", "fault_filter")
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
@@ -231,7 +230,7 @@ class SimulatedWorld:
             "python": platform.python_version(),
             "numpy": np.__version__,
             "event_loop": "native" if simulation.is_native else "python",
-            **code_that_ran(*_LIBRARIES),
+            **code_that_ran(*SIMULATED_LIBRARIES),
         }
         return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
 
