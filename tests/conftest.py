@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from testbed.doctor.programs import package_of
+from tests import watchdog
 from tests.bareroot.starts import note_starts
-from tests.watchdog import pytest_configure, pytest_runtest_protocol  # noqa: F401
+from tests.watchdog import pytest_runtest_protocol  # noqa: F401
 
 pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
+
+from tests.support.native import MARKER, require_native  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parent.parent
 _UNDECLARED: set[str] = set()
@@ -28,6 +31,16 @@ def _programs_are_declared() -> Iterator[None]:
     yield
     if _UNDECLARED:
         pytest.fail(f"started and not declared in testbed/doctor/programs.py: {', '.join(sorted(_UNDECLARED))}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    watchdog.pytest_configure(config)
+    config.addinivalue_line("markers", f"{MARKER}(library): needs a library of the C core")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers(MARKER):
+        require_native(mark.args[0])
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ case "$1 $2" in
     [ -z "${FAIL_PIP:-}" ] || { echo "Could not find a version"; exit 1; }
     ;;
 "-m workloads.native.build")
-    [ -z "${FAIL_BUILD:-}" ] || { echo "gcc: no such file"; exit 1; }
+    [ -z "${FAIL_BUILD:-}" ] || { echo "gcc: no such file"; exit "${FAIL_BUILD:-1}"; }
     ;;
 "-P -m") shift 3; echo "testbed in $(pwd): $*" ;;
 esac
@@ -138,10 +138,13 @@ def test_only_missing_packages_are_installed(checkout):
     assert checkout.calls()[:2] == ["apt-get -q -o", "apt-get -q -y"]
 
 
-@pytest.mark.parametrize("changed", ["requirements.txt", "tb", "workloads/native/core.c"])
+@pytest.mark.parametrize(
+    "changed", ["requirements.txt", "tb", "workloads/native/core.c", "switch_nodes/netreduce/absorb.c"]
+)
 def test_a_change_of_what_set_up_depends_on_sets_up_again(checkout, changed):
-    (checkout.top / "workloads" / "native").mkdir(parents=True)
-    (checkout.top / "workloads" / "native" / "core.c").touch()
+    for source in ("workloads/native/core.c", "switch_nodes/netreduce/absorb.c"):
+        (checkout.top / source).parent.mkdir(parents=True)
+        (checkout.top / source).touch()
     checkout.run("list")
     checkout.calls()
     with (checkout.top / changed).open("a", encoding="utf-8") as file:
@@ -151,14 +154,20 @@ def test_a_change_of_what_set_up_depends_on_sets_up_again(checkout, changed):
     assert ("python -m pip" in checkout.calls()) == (changed == "requirements.txt")
 
 
-def test_native_code_is_built_where_there_is_some_and_its_failure_is_no_end(checkout):
+@pytest.mark.parametrize(("status", "code"), [("70", 70), ("3", 3), ("1", 70)])
+def test_native_code_that_a_compiler_cannot_build_ends_the_set_up(checkout, status, code):
     (checkout.top / "workloads" / "native").mkdir(parents=True)
     (checkout.top / "workloads" / "native" / "build.py").touch()
-    done = checkout.run("list", FAIL_BUILD="1")
-    assert done.returncode == 0
+    done = checkout.run("list", FAIL_BUILD=status)
+    assert done.returncode == code
+    assert done.stdout == ""
     assert "| gcc: no such file" in done.stderr
-    assert "going on without it: slower" in done.stderr
+    assert "set-up stopped: a C compiler is there and could not build the C core" in done.stderr
+    assert "INA_NATIVE=0" in done.stderr
     assert "python -m workloads.native.build" in checkout.calls()
+    # Not ready: the next call tries again.
+    assert checkout.run("list", FAIL_BUILD=status).returncode == code
+    assert checkout.run("list").returncode == 0
 
 
 @pytest.mark.parametrize(

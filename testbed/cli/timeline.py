@@ -41,6 +41,8 @@ def run_timeline(args: argparse.Namespace) -> int:
     drawing = draw(select(timeline, wanted))
     if history.cut:
         print(f"tb: {history.path}: {history.cut}; what came later is not drawn", file=sys.stderr)
+    if (args.run_dir / "scenario.yaml").exists() and not (args.run_dir / "result.json").exists():
+        print(f"tb: {args.run_dir}: this run did not end; what it told until then is drawn", file=sys.stderr)
     if args.out is None:
         print(drawing, end="")
         return 0

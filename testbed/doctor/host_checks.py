@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from testbed.doctor.model import ProbeFailed
+from workloads.native.build import native_status
 
 __all__ = [
     "check_clang",
@@ -18,6 +19,7 @@ __all__ = [
     "check_cpus",
     "check_iperf3",
     "check_mininet",
+    "check_native",
     "check_openflow",
     "check_ovs",
     "check_qemu",
@@ -105,6 +107,15 @@ def check_compiler() -> str:
     if path is None:
         raise ProbeFailed("no program cc or gcc in PATH")
     return path
+
+
+def check_native() -> str:
+    """Builds what is not built yet: a few seconds, once."""
+    status = native_status()
+    if lacking := {name: found.detail for name, found in status.items() if not found.available}:
+        reasons = "; ".join(dict.fromkeys(lacking.values()))
+        raise ProbeFailed(f"{', '.join(lacking)}: {reasons}")
+    return f"{len(status)} libraries are built and load"
 
 
 def check_clang() -> str:

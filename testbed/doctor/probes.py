@@ -87,6 +87,13 @@ PROBES: tuple[ProbeSpec, ...] = (
         "apt-get install gcc libc6-dev",
     ),
     ProbeSpec(
+        "native",
+        "the C core, compiled",
+        host.check_native,
+        "the Python reference: slower, with the same sums",
+        "a C compiler that builds it (gcc libc6-dev zlib1g-dev); the whole log: python -m workloads.native.build",
+    ),
+    ProbeSpec(
         "clang",
         "clang, to build eBPF",
         host.check_clang,

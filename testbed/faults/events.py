@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = ["FaultHealed", "FaultStruck"]
 
@@ -30,6 +30,9 @@ class FaultStruck(Event):
     psn: int
     occurrence: int
     """1: first transmission of this identity on this link and direction"""
+    packet: str = unless_default("")
+    """of a datagram of an aggregation protocol, which has no PSN: what it is, whose, and the identity that decided its fate; as
+    `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`, `data again ...` where its sender says that it is a repetition"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from testbed.faults.connections import Flow
 from testbed.faults.decide import flow_key, frame_key, identity_key, packet_word
 from workloads.machine import Buffer
 from workloads.wire import ROCE_PORT, Opcode
-from workloads.wire.aggregation import AGGREGATION_PORT
+from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind
 
-__all__ = ["NOT_ROCE", "Identity", "IdentityReader", "flow_text"]
+__all__ = ["NOT_ROCE", "Identity", "IdentityReader", "datagram_text", "flow_text"]
 
 NOT_ROCE = -1
 """opcode of a frame that is not RoCE v2"""
@@ -33,6 +33,8 @@ _FRAGMENT = 0x3FFF
 _UDP = 17
 _FRAGMENT_AT, _PROTOCOL_AT, _PORT_AT = 20, 23, 36
 """of IPv4 without options"""
+_HEADER_AT, _HEADER = 42, struct.Struct("!xBHHHI")
+"""of an aggregation datagram: kind, flags, job, node, sequence"""
 
 
 class Identity(NamedTuple):
@@ -114,6 +116,20 @@ def _is_datagram(frame: Buffer, size: int) -> bool:
         and not (frame[_FRAGMENT_AT] << 8 | frame[_FRAGMENT_AT + 1]) & _FRAGMENT
         and frame[_PORT_AT] << 8 | frame[_PORT_AT + 1] == AGGREGATION_PORT
     )
+
+
+def datagram_text(frame: Buffer, identity: Identity) -> str:
+    """As `FaultStruck.packet`, of a frame with `identity.datagram`; empty for every other one. Never raises."""
+    if not identity.datagram or len(frame) < _HEADER_AT + _HEADER.size:
+        return ""
+    kind, flags, job, _, sequence = _HEADER.unpack_from(frame, _HEADER_AT)
+    try:
+        what = DatagramKind(kind).name.lower()
+    except ValueError:
+        what = f"kind {kind}"
+    again = " again" if flags & DatagramFlag.RESEND else ""
+    source, target = (ipaddress.ip_address(bytes(frame[at : at + 4])) for at in (_IP_AT + 12, _IP_AT + 16))
+    return f"{what}{again} {source}>{target} job {job} packet {sequence} #{identity.key:016x}"
 
 
 def flow_text(flow: Flow | None) -> str:

@@ -19,7 +19,7 @@ from testbed.faults.acts import ACTS, Act, Copy, Seen, copy_bits, jittered
 from testbed.faults.decide import Purpose, draw, stream_key
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.healing import heals_at, is_active, kind_of
-from testbed.faults.identity import IdentityReader, flow_text
+from testbed.faults.identity import IdentityReader, datagram_text, flow_text
 from testbed.faults.matching import ConnectionTable, matches
 from testbed.faults.model import Delay, Match, PacketFault
 from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, load_filter
@@ -134,7 +134,7 @@ class LinkFilter:
                 if goes_on is None:
                     passed.append(copy)
                     continue
-                self._tell_struck(fault, seen)
+                self._tell_struck(fault, seen, frame)
                 passed += goes_on
             copies = passed
             if not copies:
@@ -180,7 +180,7 @@ class LinkFilter:
         self._horizon = at
         return Delivery(at, copy.frame)
 
-    def _tell_struck(self, fault: PacketFault, seen: Seen) -> None:
+    def _tell_struck(self, fault: PacketFault, seen: Seen, frame: Buffer) -> None:
         who = seen.identity
         self._events.append(
             FaultStruck(
@@ -193,6 +193,7 @@ class LinkFilter:
                 who.opcode,
                 who.psn,
                 seen.occurrence,
+                datagram_text(frame, who),
             )
         )
 

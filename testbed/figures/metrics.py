@@ -71,6 +71,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     known = len(times) == len(iterations) and sum(times) > 0 and not context.plan.scenario.jobs
     goodput = 8 * size_bytes * len(times) / sum(times) if known else None
     values: dict[str, Any] = {
+        "duration_s": _duration(context),
         "jct_s": _jct(context),
         "iterations_s": iterations,
         "goodput_bps": goodput,
@@ -144,6 +145,14 @@ def _jct(context: CheckContext) -> float | None:
     started = [record["t"] for record in context.events("TrafficStarted")]
     ends = [record["completed_ns"] for record in context.events("CollectiveCompleted")]
     return float(max(ends, default=0) - (started[0] if started else 0)) / 1e9
+
+
+def _duration(context: CheckContext) -> float | None:
+    """From the start of the traffic until the last that was told, whatever the end; None: there was no traffic."""
+    started = next((record["t"] for record in context.events("TrafficStarted")), None)
+    if started is None:
+        return None
+    return float(max(record["t"] for record in context.history) - started) / 1e9
 
 
 def _iteration_times(context: CheckContext) -> list[float | None]:

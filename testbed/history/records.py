@@ -7,24 +7,86 @@ checkers see comes from here.
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeAlias
 
-__all__ = ["Record", "read_history", "sort_history", "write_history"]
+__all__ = ["HistoryLog", "Record", "read_history", "sort_history", "write_history"]
 
 Record: TypeAlias = dict[str, Any]
 
 
 def sort_history(records: Iterable[Record]) -> list[Record]:
     """By time; equal times by node; each node's own order is kept."""
-    return sorted(records, key=lambda record: (record["t"], record["node"]))
+    return sorted(records, key=_place)
+
+
+def _place(record: Record) -> tuple[int, str]:
+    return record["t"], record["node"]
 
 
 def write_history(path: Path, records: Iterable[Record]) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:  # the same bytes on every system
         for record in records:
-            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+            file.write(_to_json(record) + "\n")
+
+
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+_HELD_RECORDS = 4096
+
+
+class HistoryLog:
+    """The history of a run while it goes on: in the file, in the order in which the records come, and sorted at the end. A run
+    that is killed leaves what it told until then.
+
+    `hold_s`: records stay in memory for that long at most while others follow; 0: each is in the file at once (for worlds in
+    real time, where nothing may follow for long). Raises OSError when the file cannot be written."""
+
+    def __init__(self, path: Path, *, hold_s: float = 0.0) -> None:
+        self.records: list[Record] = []
+        """all of them, in the order in which they came"""
+        self._path, self._hold_s = path, hold_s
+        self._written = 0
+        self._due = time.monotonic() + hold_s
+        self._file = path.open("wb")
+
+    def __enter__(self) -> HistoryLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Also after an error the file is sorted."""
+        self._flush()
+        self._file.close()
+        self._sort()
+
+    def add(self, record: Record) -> None:
+        self.records.append(record)
+        waiting = len(self.records) - self._written
+        if not self._hold_s or waiting >= _HELD_RECORDS or time.monotonic() >= self._due:
+            self._flush()
+            self._due = time.monotonic() + self._hold_s
+
+    def _flush(self) -> None:
+        held = self.records[self._written :]
+        if held:
+            self._file.write("".join([f"{_to_json(record)}\n" for record in held]).encode())
+            self._file.flush()
+            self._written = len(self.records)
+
+    def _sort(self) -> None:
+        """In one step: who reads meanwhile, or after a kill right here, finds all records in one order or the other."""
+        order = sorted(range(len(self.records)), key=lambda index: _place(self.records[index]))
+        if order == list(range(len(order))):
+            return
+        lines = self._path.read_bytes().splitlines(keepends=True)
+        sorted_path = self._path.with_name(f".{self._path.name}")
+        sorted_path.write_bytes(b"".join([lines[index] for index in order]))
+        os.replace(sorted_path, self._path)
 
 
 def read_history(path: Path) -> Iterator[Record]:

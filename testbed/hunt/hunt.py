@@ -23,6 +23,7 @@ from testbed.reading.units import format_duration
 from testbed.report.document import to_json
 from testbed.scenario import Scenario, dump_scenario, load_scenario
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words, with_stock_program
+from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
 from workloads.rc.requester import rto_ns
 
@@ -66,7 +67,9 @@ class Hunt:
             state.count_by_code(),
             failure,
             self.prey.hunted,
+            self.prey.program if is_own_program(self.prey.program) else "",
         )
+        document["ran"] = code_that_ran(*SIMULATED_LIBRARIES)["code"]
         state.write("summary.json", to_json(document))
         return HuntEnd(document, self.folder)
 
@@ -127,9 +130,17 @@ def prepare(
     prey = Prey(seed, schedules, base, program, kind)
     prey.schedule(0)
     arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of, kind)
-    own = f"-{program.rpartition(':')[2]}" if code else ""
+    own = f"-{_own_name(program)}" if code else ""
     folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}-{seed}-{schedules}"
     return Hunt(f"Hunt in {kept}{own}", prey, arguments, folder)
+
+
+def _own_name(program: str) -> str:
+    """Of `path.py:Class`: both, and a few digits of where the file lies, so that classes of one name in different files do not
+    share a folder."""
+    path, _, name = program.rpartition(":")
+    place = hashlib.sha256(str(Path(path).resolve()).encode()).hexdigest()[:6]
+    return f"{Path(path).stem}-{name}-{place}"
 
 
 def kind_of_hunt(program: str, *, fabric: bool) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.transitions import steps_of_kind
+from workloads.native.account import NATIVE
 
 __all__ = ["hunt_document", "summary_text"]
 
@@ -25,11 +26,15 @@ def hunt_document(
     code: dict[str, int],
     failure: dict[str, Any] | None,
     kind: str = RACK,
+    own_program: str = "",
 ) -> dict[str, Any]:
     """`schedules`: asked for. `code`: schedules by the version that ran them. `failure`: as in failure.json, or None. `kind`: of
-    hunt."""
+    hunt. `own_program`: the user's, as `path.py:Class`; empty: one of ours."""
     taken = coverage.transitions
     held, impossible = steps_of_kind(kind)
+    lacks = _tables_without(held, taken) if own_program and coverage.traced else ()
+    held = tuple(name for name in held if _table_of(name) not in lacks)
+    impossible = {name: why for name, why in impossible.items() if _table_of(name) not in lacks}
     return {
         "schema": _SCHEMA,
         "hunt": name,
@@ -45,9 +50,25 @@ def hunt_document(
             "taken": sum(name in taken for name in held),
             "impossible": dict(sorted(impossible.items())),
             "taken_though_impossible": sorted(name for name in impossible if name in taken),
+            "lacks": list(lacks),
+            "lacked_by": own_program if lacks else "",
             "never": [name for name in held if name not in taken and name not in impossible],
         },
     }
+
+
+_OF_SWITCHES = ("frame", "connection", "slot", "leaf_slot")
+"""tables of our switch programs; a program of the user's own may have others, or none"""
+
+
+def _table_of(step: str) -> str:
+    return step.partition(" ")[0]
+
+
+def _tables_without(held: tuple[str, ...], taken: Container[str]) -> tuple[str, ...]:
+    """Tables of our switch programs of which no step was told."""
+    told = {_table_of(step) for step in held if step in taken}
+    return tuple(table for table in _OF_SWITCHES if table not in told and any(_table_of(s) == table for s in held))
 
 
 def summary_text(document: dict[str, Any]) -> str:
@@ -61,6 +82,8 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"  every worker finished in {coverage['completed']:,}"
     for reason, count in coverage["told"].items():
         yield f"  {count:,} ended early and told so, as they may: {reason}"
+    if document.get("ran", NATIVE) != NATIVE:
+        yield from _wrapped("  code that ran: ", document["ran"])
     if len(document["code"]) > 1:
         versions = ", ".join(f"{version} {count:,}" for version, count in document["code"].items())
         yield from _wrapped("  ", f"by several versions of the code: {versions}; a new --out hunts with one")
@@ -79,12 +102,20 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     steps = document["transitions"]
     possible = steps["held"] - len(steps["impossible"])
     taken = possible - len(steps["never"])
-    yield f"Transitions of the tables: {taken} of {possible} taken ({coverage['traced']:,} schedules were traced)"
+    traced = f"({coverage['traced']:,} schedules were traced)"
+    if steps["held"]:
+        yield f"Transitions of the tables: {taken} of {possible} taken {traced}"
+    else:
+        yield f"Transitions of the tables: none to count {traced}"
+    if steps["lacks"]:
+        text = f"{', '.join(steps['lacks'])}: tables of our switch programs, of which {steps['lacked_by']} told no step"
+        yield from _wrapped("  not counted: ", text)
     if steps["never"]:
         yield from _wrapped("  never taken: ", ", ".join(steps["never"]))
     if steps["taken_though_impossible"]:
         yield from _wrapped("  taken though listed as impossible: ", ", ".join(steps["taken_though_impossible"]))
-    yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in {steps['of']} (summary.json says why)"
+    if steps["held"]:
+        yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in {steps['of']} (summary.json says why)"
     yield ""
     if failure is None:
         yield "Verdict: PASS      no schedule broke a rule"

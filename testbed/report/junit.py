@@ -27,7 +27,7 @@ def junit_xml(result: dict[str, Any]) -> str:
         failures=str(of.count("fail")),
         errors=str(of.count("unknown")),
         skipped=str(len(skipped)),
-        time=f"{result['metrics']['jct_s'] or 0:.3f}",
+        time=f"{result['metrics']['duration_s'] or 0:.3f}",
     )
     for check in checks:
         case = _case(suite, result, check["name"])

@@ -7,6 +7,7 @@ from typing import Any
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line, amount, bits_per_second, byte_size
 from testbed.report.routes import route_lines
+from workloads.native.account import NATIVE
 
 __all__ = ["Line", "amount", "bits_per_second", "byte_size", "summary_lines"]
 
@@ -48,6 +49,9 @@ def _what(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
+    code = result["environment"].get("code", NATIVE)
+    if code != NATIVE:
+        lines.append(Line(f"code that ran: {code}; slower, with the same sums", "unknown", 2))
     training = metrics["training"]
     if training is not None and training["accuracy"] is not None:
         lines.append(

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.history import Record
+from testbed.history import Record, sort_history
 from testbed.runs.eventkinds import record_problem
 from workloads.errors import ScenarioError
 
@@ -17,7 +17,7 @@ __all__ = ["KeptHistory", "load_history"]
 class KeptHistory:
     path: Path
     records: list[Record]
-    """of line 1 and on, at least one"""
+    """of line 1 and on, at least one, by time"""
     is_cut: bool
     """it ends in the middle of a line, which is not among the records: who wrote or copied it was stopped"""
 
@@ -51,4 +51,5 @@ def load_history(run_dir: Path) -> KeptHistory:
         raise ScenarioError(
             "the history is cut in its first line" if is_cut else "the history is empty", file=str(path)
         )
-    return KeptHistory(path, records, is_cut)
+    # A run that was killed left its records in the order in which they came.
+    return KeptHistory(path, sort_history(records), is_cut)

@@ -13,12 +13,13 @@ from typing import Any
 
 from testbed.captures.capture import split_by_link
 from testbed.checkers import CheckContext
-from testbed.history import Record, sort_history, write_history
+from testbed.history import HistoryLog, Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
 from testbed.report.document import judge, to_json
 from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
+from testbed.runs.kepthistory import load_history
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
@@ -27,6 +28,7 @@ from workloads.errors import ScenarioError
 
 __all__ = ["Observer", "RunResult", "create_world", "run_scenario", "world_names"]
 
+_HOLD_S = 0.5
 Observer = Callable[[Plan], Callable[[Record], None]]
 """Given the plan, what wants to hear each record as it comes."""
 
@@ -88,24 +90,22 @@ def run_scenario(
     is there already, instead of the one that the scenario names.
 
     Raises ScenarioError when `out` holds files already, and whatever the world raises; what was recorded until then is
-    kept in the run directory.
+    in the run directory, also when this process is killed.
     """
     world, plan = world or create_world(scenario.world), make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
     (run_dir / "scenario.yaml").write_text(_scenario_text(scenario), encoding="utf-8")
-    records: list[Record] = []
     tell = observer(plan) if observer else None
+    # In virtual time records come in quick succession; in real time nothing may follow for a minute.
+    with HistoryLog(run_dir / "history.jsonl", hold_s=_HOLD_S if world.name == "simulated" else 0.0) as log:
 
-    def on_record(record: Record) -> None:
-        records.append(record)
-        if tell is not None:
-            tell(record)
+        def on_record(record: Record) -> None:
+            log.add(record)
+            if tell is not None:
+                tell(record)
 
-    try:
         facts = world.run(plan, run_dir, on_record)
-    finally:
-        history = sort_history(records)
-        write_history(run_dir / "history.jsonl", history)
+    history = sort_history(log.records)
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
@@ -130,8 +130,10 @@ def read_result(run_dir: Path) -> dict[str, Any]:
     path = run_dir / "result.json"
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise _unfinished(run_dir) from error
     except OSError as error:
-        raise ScenarioError("not the directory of a finished run", file=str(run_dir), found=str(error)) from error
+        raise ScenarioError("cannot be read", file=str(path), found=error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise ScenarioError("not the result of a run", file=str(path), line=line, found=str(error)) from error
@@ -146,6 +148,23 @@ def read_result(run_dir: Path) -> dict[str, Any]:
                 "not the result of a run", file=str(path), key=key, found=found, allowed=", ".join(allowed)
             )
     return document
+
+
+def _unfinished(run_dir: Path) -> ScenarioError:
+    """There is no result.json: what there is instead, and what it is good for."""
+    if not (run_dir / "scenario.yaml").is_file():
+        found = "no scenario.yaml and no result.json in it" if run_dir.is_dir() else "no such directory"
+        return ScenarioError("not a run directory", file=str(run_dir), found=found, allowed="as runs/latest")
+    try:
+        told = len(load_history(run_dir).records)
+    except ScenarioError:
+        told = 0
+    left = f"{told:,} records of history (`tb timeline {_shown(run_dir)}` draws them)" if told else "no history"
+    return ScenarioError(
+        "this run did not end: it was killed, or still goes on, and there is no verdict to compare with",
+        file=str(run_dir), found=f"scenario.yaml, {left}, no result.json",
+        allowed=f"a run that ended; `tb run {_shown(run_dir)}/scenario.yaml` runs it again",
+    )  # fmt: skip
 
 
 def _scenario_text(scenario: Scenario) -> str:

@@ -1,4 +1,4 @@
-"""What every world offers."""
+"""What every world offers, and what those with our own nodes on this machine share."""
 
 from __future__ import annotations
 
@@ -9,8 +9,19 @@ from typing import Protocol
 
 from testbed.history import Record
 from testbed.plan import Plan
+from workloads.native.account import account_of
 
-__all__ = ["RunFacts", "World"]
+__all__ = ["NODE_LIBRARIES", "SIMULATED_LIBRARIES", "RunFacts", "World", "code_that_ran"]
+
+NODE_LIBRARIES = ("packet_io", "rc_fast", "switch_programs", "fault_filter")
+"""of the C core, that nodes in processes of their own use"""
+SIMULATED_LIBRARIES = ("simulator", "rc_fast", "switch_programs", "fault_filter")
+"""of the C core, that the simulated world uses"""
+
+
+def code_that_ran(*libraries: str) -> dict[str, str]:
+    """For `RunFacts.environment`: whether the C core ran, or the Python reference and why."""
+    return {"code": account_of(libraries)}
 
 
 @dataclass(frozen=True, slots=True)

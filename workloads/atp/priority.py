@@ -17,6 +17,7 @@ __all__ = [
     "LEAST_X0",
     "MOST_X0",
     "PRIORITIES",
+    "TIMELESS",
     "Outlook",
     "PriorityRule",
     "priority_of",
@@ -83,6 +84,10 @@ PRIORITIES: dict[str, PriorityRule] = {
     "las": _LAS,
     "esa-default": PriorityRule(_communication, 1.0, minor=_LAYER),
 }
+
+
+TIMELESS = frozenset(("equal", "layer"))
+"""rules by which a packet has the same priority in every run"""
 
 
 def register_priority(name: str, rule: PriorityRule) -> None:

@@ -6,13 +6,13 @@ To add a fast path in C:
    Functions with C linkage, pointers and integers only; a struct that crosses the border is mirrored as a
    `ctypes.Structure`, and an exported `sizeof` lets a test compare the two.
 2. Add one line to `LIBRARIES` (so that set-up builds it ahead of time).
-3. Beside it: `lib = load_library("yours")`; when that is None take the Python path (`native_status()` says why), else set
-   `lib.function.argtypes` and `restype` once. Pass NumPy arrays as `array.ctypes.data` (an int) for `c_void_p`; look
+3. Beside it: `lib = load_library("yours")`; when that is None take the Python path (`native_status()` says why, and a run
+   tells it: `workloads.native.account`), else set `lib.function.argtypes` and `restype` once. Pass NumPy arrays as `array.ctypes.data` (an int) for `c_void_p`; look
    such addresses up once, not per call, since the lookup costs more than the call. The GIL is released during a call.
 4. A differential test runs both paths on the same input.
 
 `INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler.
-`python -m workloads.native.build` builds everything in `LIBRARIES`.
+`python -m workloads.native.build` builds everything in `LIBRARIES`, and fails where a compiler is there and fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LIBRARIES", "NativeStatus", "load_library", "native_status"]
+__all__ = ["LIBRARIES", "NativeStatus", "library_status", "load_library", "native_status"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _HEADERS = Path(__file__).resolve().parent
@@ -74,6 +74,10 @@ _LIBRARIES = ("-lz",)
 _COMPILE_SECONDS = 120
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
+_OUTPUT_LINES = 30
+_LACKS_SOMETHING, _BROKEN = 3, 70
+"""exit codes"""
+_ZLIB_HINT = "apt-get install zlib1g-dev"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,10 @@ class NativeStatus:
 
     available: bool
     detail: str
+    failed: bool = False
+    """a compiler is there, and made nothing that runs: that is a failure, not a machine that does without"""
+    output: str = ""
+    """the end of what a failed compiler said"""
 
 
 _loaded: dict[tuple[str, tuple[str, ...] | None, tuple[str, ...]], ctypes.CDLL | None] = {}
@@ -103,10 +111,16 @@ def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Seq
         try:
             path, library = _build(name, paths, tuple(flags))
         except _Unavailable as error:
-            _loaded[key], _status[name] = None, NativeStatus(False, str(error))
+            _loaded[key], _status[name] = None, NativeStatus(False, str(error), error.failed, error.output)
         else:
             _loaded[key], _status[name] = library, NativeStatus(True, str(path))
     return _loaded[key]
+
+
+def library_status(name: str) -> NativeStatus:
+    """Of a library of `LIBRARIES`, which is built if need be."""
+    load_library(name)
+    return _status[name]
 
 
 def native_status() -> dict[str, NativeStatus]:
@@ -118,7 +132,9 @@ def native_status() -> dict[str, NativeStatus]:
 
 
 class _Unavailable(Exception):
-    pass
+    def __init__(self, reason: str, *, failed: bool = False, output: str = "") -> None:
+        super().__init__(reason)
+        self.failed, self.output = failed, output
 
 
 def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[Path, ctypes.CDLL]:
@@ -131,7 +147,7 @@ def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[
             with contextlib.suppress(OSError):
                 return path, ctypes.CDLL(str(path))
     compiler = _compiler()
-    problem = "no folder to build in"
+    problem, failed = "no folder to build in", False
     for folder in folders:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -145,13 +161,14 @@ def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[
             os.chmod(scratch, 0o755)
             path = folder / f"{name}-{digest}.so"
             os.replace(scratch, path)
+            failed = True
             return path, ctypes.CDLL(str(path))
         except OSError as error:
             problem = str(error)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(scratch)
-    raise _Unavailable(problem)
+    raise _Unavailable(problem, failed=failed)
 
 
 def _digest(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> str:
@@ -215,11 +232,12 @@ def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str,
                     os.killpg(process.pid, signal.SIGKILL)
                 raise
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _Unavailable(f"cannot run {compiler[0]}: {error}") from None
+        raise _Unavailable(f"cannot run {compiler[0]}: {error}", failed=True) from None
     if process.returncode:
         lines = [line for line in said.splitlines() if "error:" in line] or said.splitlines() or ["failed"]
-        hint = "; apt-get install zlib1g-dev" if "zlib.h" in said or "-lz" in said else ""
-        raise _Unavailable(f"{compiler[0]}: {lines[0].strip()}{hint}")
+        hint = f"; {_ZLIB_HINT}" if "zlib.h" in said or "-lz" in said else ""
+        tail = "\n".join(said.splitlines()[-_OUTPUT_LINES:])
+        raise _Unavailable(f"{compiler[0]}: {lines[0].strip()}{hint}", failed=True, output=tail)
 
 
 def _heed_end_of(parent: int) -> None:
@@ -232,10 +250,16 @@ def _heed_end_of(parent: int) -> None:
 
 
 def main() -> int:
-    """Builds all; 0 also when the Python reference will run instead, since that is a complete system."""
+    """Builds all. 0 also where there is no compiler, or the C core is switched off: the Python reference is a complete system.
+    Where a compiler is there and fails: 3 when something that it needs is missing, else 70."""
+    code = 0
     for name, status in native_status().items():
-        print(f"{name}: {status.detail if status.available else 'Python reference, ' + status.detail}")
-    return 0
+        if status.failed:
+            print(f"{name}: cannot be built: {status.detail}\n{status.output}".rstrip())
+            code = max(code, _LACKS_SOMETHING if status.detail.endswith(_ZLIB_HINT) else _BROKEN)
+        else:
+            print(f"{name}: {status.detail if status.available else 'Python reference, ' + status.detail}")
+    return code
 
 
 if __name__ == "__main__":

@@ -12,11 +12,13 @@ from testbed.faults.model import RateChange
 from testbed.kernel.shaping import burst_bytes
 from testbed.plan import udp_ends
 from testbed.scenario.model import Scenario
+from testbed.worlds.base import NODE_LIBRARIES
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.devices import build_device_host, device_of
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from topologies import Link, LinkShape, Role
 from workloads.machine import Event, Machine
+from workloads.native.account import NATIVE, account_of
 
 if TYPE_CHECKING:
     from switch_nodes.dataplane import DataPlane
@@ -26,6 +28,15 @@ __all__ = ["build_node", "capture_path"]
 
 _UDP_PATIENCE_NS = 1_000_000
 """a source of datagrams wakes up at most a thousand times a second"""
+
+
+def node_backend() -> str:
+    """What a node process runs: `native` only when everything that it may take from the C core is there."""
+    from switch_nodes.dataplane.native_io import native_library
+
+    if native_library() is None:
+        return "python"
+    return NATIVE if account_of(NODE_LIBRARIES) == NATIVE else "native packet I/O, python programs"
 
 
 class _Program(Machine, Protocol):
@@ -38,9 +49,7 @@ class _Loop:
     """A NodeLoop."""
 
     def __init__(self, machine: _Program, plane: DataPlane, tap: PcapngTap | None) -> None:
-        from switch_nodes.dataplane.native_io import native_library
-
-        self.backend = "python" if native_library() is None else "native"
+        self.backend = node_backend()
         self._machine, self._plane, self._tap = machine, plane, tap
         self._stopped_at = 0
 

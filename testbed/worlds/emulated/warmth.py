@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from testbed.worlds.base import NODE_LIBRARIES
 from workloads.native.build import load_library
 
 __all__ = ["warm"]
@@ -21,7 +22,6 @@ _PARTS = (
     "workloads.worker",
 )
 """of `programs.build_node`"""
-_LIBRARIES = ("packet_io", "rc_fast", "switch_programs", "fault_filter")
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def warm() -> Iterator[None]:
     child, which would write to every page that it looks at, looks at none of it."""
     for part in _PARTS:
         importlib.import_module(part)
-    for name in _LIBRARIES:
+    for name in NODE_LIBRARIES:
         load_library(name)
     gc.collect()
     gc.freeze()

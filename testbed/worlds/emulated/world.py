@@ -23,7 +23,7 @@ from testbed.kernel.ledger import Ledger, state_dir
 from testbed.plan import Plan
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
-from testbed.worlds.base import RunFacts
+from testbed.worlds.base import NODE_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.emulated.backends import (
     Assignment,
     choose_backends,
@@ -355,6 +355,7 @@ class _Run:
             "numpy": numpy.__version__,
             "mininet": MININET_VERSION,
             "data_plane": ", ".join(sorted(self._backends)),
+            **code_that_ran(*NODE_LIBRARIES),
             "shaping": "htb",
             "faults": "; ".join(describe(self._assignments)) or "none",
         }

@@ -17,10 +17,11 @@ from testbed.captures.capture import PcapngTap
 from testbed.history import Record
 from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.plan import Plan, udp_ends
-from testbed.worlds.base import RunFacts
+from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.filters import make_filters
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.native import choose_parts
+from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.nodes import FinishingMachine, Node
 from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
@@ -98,6 +99,11 @@ class Simulation:
             self._troubles.plan(fault, (len(self._actors) + 1) * _ACTOR_SPAN + number)
         self._open = set(self._workers)
         """workers that may still get somewhere"""
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the compiled loop runs it: where it can be built, and knows all that the plan asks for."""
+        return isinstance(self.agenda, NativeAgenda)
 
     @property
     def packet_hops(self) -> int:
@@ -214,11 +220,18 @@ class SimulatedWorld:
             )
         taps = _taps(plan, run_dir) if plan.scenario.capture else {}
         try:
-            Simulation(plan, on_record, taps).run()
+            simulation = Simulation(plan, on_record, taps)
+            simulation.run()
         finally:
             for tap in taps.values():
                 tap.close()
-        environment = {"world": self.name, "python": platform.python_version(), "numpy": np.__version__}
+        environment = {
+            "world": self.name,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "event_loop": "native" if simulation.is_native else "python",
+            **code_that_ran(*SIMULATED_LIBRARIES),
+        }
         return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
 
 

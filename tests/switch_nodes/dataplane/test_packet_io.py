@@ -13,6 +13,7 @@ from switch_nodes.dataplane.native_io import NativeIo, native_library
 from switch_nodes.dataplane.python_io import PythonIo
 from switch_nodes.dataplane.sockets import open_port, open_ports
 from tests.support.namespace import Namespace
+from tests.support.native import require_native
 from tests.support.wired import FOREIGN, PATIENCE_S, Opener, frame, number_of, raw, take
 from workloads.machine import FrameBatch
 
@@ -91,9 +92,9 @@ def test_a_timeout_ends_the_sleep_in_time(space: Namespace, opener: Opener) -> N
 @pytest.mark.parametrize("spin_ns", [1_000_000, 50_000_000])
 def test_polling_through_the_end_of_a_sleep(space: Namespace, spin_ns: int) -> None:
     """It ends no earlier than the timeout, and a frame still ends it."""
+    require_native("packet_io")
     library = native_library()
-    if library is None:
-        pytest.skip("no C compiler")
+    assert library is not None
     space.veth("a0", "a1")
     io = NativeIo(library, open_ports(["a0"], backpressure=False), backpressure=False, spin_ns=spin_ns)
     rows = io.attach(FrameBatch.of(8, io.stride))

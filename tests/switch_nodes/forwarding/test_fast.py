@@ -10,10 +10,11 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.forwarding.fast import FastForwardProgram, create_forward
 from switch_nodes.forwarding.frame_queue import FrameQueue, switch_library
+from tests.support.native import needs_native
 from workloads.machine import BatchMachine, FrameBatch
 
 LIBRARY = switch_library()
-pytestmark = pytest.mark.skipif(LIBRARY is None, reason="no C compiler: the reference runs")
+pytestmark = needs_native("switch_programs")
 
 
 @pytest.mark.parametrize("hosts", [0, 1, 3, 32, 200])

@@ -16,6 +16,7 @@ from switch_nodes.netreduce import NetReduceProgram, create_netreduce
 from switch_nodes.netreduce.fast import FastNetReduceProgram, RingStruct, SwitchStruct
 from switch_nodes.netreduce.ring import Ring
 from tests.support.batches import fast_netreduce
+from tests.support.native import needs_native
 from tests.support.netreduce_cases import CASES
 from tests.support.netreduce_harness import Bench, Job, Network, scramble
 from workloads.config import ArithmeticSpec
@@ -23,7 +24,7 @@ from workloads.machine import BatchMachine, Event, FrameBatch
 from workloads.wire import Bth, Opcode, Packet, decode_packet, encode_packet, icrc_of
 
 LIBRARY = switch_library()
-pytestmark = pytest.mark.skipif(LIBRARY is None, reason="no C compiler: the reference runs")
+pytestmark = needs_native("switch_programs")
 Stream = list[tuple[int, bytes]]
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.netreduce import NetReduceProgram
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation
+from tests.support.native import needs_native
 from tests.switch_nodes.netreduce.test_fast import Stream, compare
 
-pytestmark = pytest.mark.skipif(switch_library() is None, reason="no C compiler: the reference runs")
+pytestmark = needs_native("switch_programs")
 
 
 class Kept:

@@ -9,13 +9,13 @@ import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import RingsInstalled, SlotsAtEnd
-from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.netreduce import NetReduceProgram
 from tests.support.batches import fast_netreduce
+from tests.support.native import needs_native
 from tests.support.netreduce_harness import Bench, Job
 from workloads.errors import ScenarioError
 
-no_compiler = pytest.mark.skipif(switch_library() is None, reason="no C compiler: the reference runs")
+no_compiler = needs_native("switch_programs")
 Make = Callable[[SwitchConfig], NetReduceProgram]
 pytestmark = pytest.mark.parametrize(
     "make", [NetReduceProgram, pytest.param(fast_netreduce, marks=no_compiler)], ids=["reference", "compiled"]

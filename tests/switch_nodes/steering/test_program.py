@@ -15,13 +15,14 @@ from switch_nodes.registry import create_program
 from switch_nodes.steering.fast import FastSteerProgram, SteerStruct, create_steer
 from switch_nodes.steering.layout import HostEntry, SteeredEdge, SteeringConfig
 from switch_nodes.steering.program import SteerProgram
+from tests.support.native import needs_native
 from topologies import host_ip, host_mac
 from workloads.errors import ScenarioError
 from workloads.machine import FrameBatch
 from workloads.wire import Bth, Envelope, Opcode, Packet, encode_packet
 
 LIBRARY = switch_library()
-needs_library = pytest.mark.skipif(LIBRARY is None, reason="no C compiler: the reference runs")
+needs_library = needs_native("switch_programs")
 DSCP, HOSTS, ACCELERATOR = 26, 3, (3, 4)
 
 

@@ -24,6 +24,7 @@ from testbed.faults.decide import (
     threshold,
 )
 from testbed.faults.native import load_filter
+from tests.support.native import require_native
 from topologies import Direction
 
 U64 = st.integers(0, (1 << 64) - 1)
@@ -136,9 +137,9 @@ def test_the_vector_form_is_the_reference() -> None:
 
 
 def test_c_draws_the_same_for_a_million_identities() -> None:
+    require_native("fault_filter")
     lib = load_filter()
-    if lib is None:
-        pytest.skip("no C core on this machine")
+    assert lib is not None
     rows = np.ascontiguousarray(identities(1_000_000))
     numbers = np.empty(len(rows), np.uint64)
     lib.ina_draw_many(0x1234567890ABCDEF, rows.ctypes.data, len(rows), numbers.ctypes.data)
@@ -150,9 +151,9 @@ CHAINS = [(0.002, 0.2), (0.3, 0.9), (0.0001, 0.003), (1.0, 1.0), (0.0, 0.25), (0
 
 @pytest.mark.parametrize(("enter", "recover"), CHAINS)
 def test_c_walks_bursts_as_python_does(enter: float, recover: float) -> None:
+    require_native("fault_filter")
     lib = load_filter()
-    if lib is None:
-        pytest.skip("no C core on this machine")
+    assert lib is not None
     p, r = threshold(enter), threshold(recover)
     for psn in range(0xFFFF00, 0xFFFF00 + 600):
         ours = burst_is_bad(3, 4, psn & 0xFFFFFF, 2, 1, p, r)

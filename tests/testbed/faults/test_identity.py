@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.faults.decide import frame_key
-from testbed.faults.identity import NOT_ROCE, IdentityReader, flow_text
-from tests.support.roce_frames import H1, H2, answer, arp, request
+from testbed.faults.identity import NOT_ROCE, IdentityReader, datagram_text, flow_text
+from tests.support.roce_frames import H1, H2, answer, arp, envelope, request
 from workloads.wire import WireError, decode_packet
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    AggregationHeader,
+    DatagramFlag,
+    DatagramKind,
+    Policy,
+    encode_datagram,
+)
 
 
 def test_a_request() -> None:
@@ -93,3 +101,22 @@ def frames_of(pcap: bytes) -> list[bytes]:
         frames.append(pcap[at + 16 : at + 16 + size])
         at += 16 + size
     return frames
+
+
+def test_a_datagram_is_named_by_what_it_is_and_the_identity_that_decides_its_fate() -> None:
+    def text(kind: DatagramKind, flags: int = 0) -> tuple[str, str]:
+        header = AggregationHeader(Policy.ATP, kind, 3, 17, 0, 1, 4, nelem=4, flags=flags)
+        frame = encode_datagram(envelope(1, 2), AGGREGATION_PORT, header, bytes(16))
+        identity = IdentityReader().read(frame)
+        return datagram_text(frame, identity), f"#{identity.key:016x}"
+
+    named, key = text(DatagramKind.DATA)
+    assert named == f"data 10.77.0.2>10.77.0.3 job 3 packet 17 {key}"
+    named, key = text(DatagramKind.DATA, DatagramFlag.RESEND)
+    assert named == f"data again 10.77.0.2>10.77.0.3 job 3 packet 17 {key}"
+    assert text(DatagramKind.REMINDER)[0].startswith("reminder 10.77.0.2>")
+
+
+def test_what_is_no_datagram_of_aggregation_has_no_such_name() -> None:
+    for frame in (request(5), arp()):
+        assert datagram_text(frame, IdentityReader().read(frame)) == ""

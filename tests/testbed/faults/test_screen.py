@@ -28,11 +28,12 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.faults.native import CRule, load_filter
+from tests.support.native import needs_native
 from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, answer, arp, datagram, link_filter, request
 from topologies import Direction
 from workloads.machine import FrameBatch
 
-needs_native = pytest.mark.skipif(load_filter() is None, reason="no C core on this machine")
+needs_filter = needs_native("fault_filter")
 
 LINK = ("h1-s1",)
 RATES = st.sampled_from([0.0, 0.05, 0.5, 1.0])
@@ -105,7 +106,7 @@ def one_by_one(filter_: LinkFilter, batches: list[list[bytes]]) -> list[tuple[in
     ]
 
 
-@needs_native
+@needs_filter
 @settings(max_examples=120, deadline=None)
 @given(
     st.lists(FAULTS, max_size=4),
@@ -128,7 +129,7 @@ def test_screen_and_admit_decide_the_same(
             break
 
 
-@needs_native
+@needs_filter
 def test_screen_passes_what_no_fault_touches() -> None:
     """The fast path is one: at 10 % loss nine frames of ten never see Python."""
     filter_ = link_filter(Loss("l", LINK, rate=0.1), native=True)
@@ -141,7 +142,7 @@ def test_screen_passes_what_no_fault_touches() -> None:
     assert all(not filter_.admit(batch.row(int(row)), 0) for row in np.flatnonzero(~passes))
 
 
-@needs_native
+@needs_filter
 def test_screen_from_a_start_row_leaves_the_rows_before_alone() -> None:
     filter_ = link_filter(Drop("d", LINK, match=Match(attempt=2)), native=True)
     batch = FrameBatch.of(4, 256)
@@ -152,7 +153,7 @@ def test_screen_from_a_start_row_leaves_the_rows_before_alone() -> None:
     assert filter_.admit(request(1), 0) != ()
 
 
-@needs_native
+@needs_filter
 def test_the_table_of_occurrences_grows() -> None:
     """20,000 identities twice: each drops its second occurrence."""
     filter_ = link_filter(Drop("d", LINK, match=Match(attempt=2)), native=True)
@@ -175,14 +176,14 @@ def test_without_the_c_core_everything_goes_to_admit() -> None:
     assert filter_.screen(batch, 1, 0).tolist() == [False]
 
 
-@needs_native
+@needs_filter
 def test_the_rule_struct_is_mirrored() -> None:
     lib = load_filter()
     assert lib is not None
     assert lib.ina_sizeof_rule() == ctypes.sizeof(CRule) == 136
 
 
-@needs_native
+@needs_filter
 def test_many_connections_are_told_apart() -> None:
     """800 connections: only the packets of the rank that is meant are kept back."""
     base = CONNECTIONS[0]
@@ -215,7 +216,7 @@ def long_traffic() -> list[list[bytes]]:
     return [random.choices(pool, k=60) for _ in range(12)]
 
 
-@needs_native
+@needs_filter
 @pytest.mark.parametrize(
     "fault",
     [
@@ -291,7 +292,7 @@ def passing(fault: PacketFault, now: int = 0) -> float:
     return float(link_filter(fault, native=True).screen(batch, 0, now).mean())
 
 
-@needs_native
+@needs_filter
 def test_the_screen_is_no_coarser_than_it_must_be() -> None:
     """Each condition is asked in C: where it excludes a frame, Python is not asked."""
     everything = len([frame for frames in long_traffic() for frame in frames])
@@ -304,7 +305,7 @@ def test_the_screen_is_no_coarser_than_it_must_be() -> None:
     assert passing(LinkDown("f", LINK, window=Window(0, 10), count=2, period_ns=100), 105) == 0
 
 
-@needs_native
+@needs_filter
 def test_behind_a_delayed_frame_the_screen_lets_nothing_through() -> None:
     filter_ = link_filter(Delay("d", LINK, delay_ns=1000, window=Window(0, 50)), native=True)
     batch = FrameBatch.of(2, 256)
@@ -316,7 +317,7 @@ def test_behind_a_delayed_frame_the_screen_lets_nothing_through() -> None:
     assert filter_.screen(batch, 0, 1010).tolist() == [True]
 
 
-@needs_native
+@needs_filter
 def test_a_frame_waits_for_its_elder_twin() -> None:
     """Two batches are screened before the first one's frame is admitted: it was first, so it is the first occurrence."""
     filter_ = link_filter(Drop("d", LINK, match=Match(attempt=1), window=Window(0, 100)), native=True)

@@ -16,6 +16,7 @@ import pytest
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.cli import main
 from testbed.hunt.draw_fabric import FABRIC
+from testbed.hunt.hunt import prepare
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
 from testbed.hunt.state import Store
@@ -257,3 +258,69 @@ def test_the_real_code_survives_fifteen_hundred_schedules():
     assert found.failure is None, (found.number, found.failure)
     assert found.coverage.schedules == 1500
     assert len(found.coverage.struck) == 13
+
+
+_QUIET = """
+from switch_nodes.{module} import {base}
+
+class Mine({base}):
+    def next_event(self):
+        while (event := super().next_event()) is not None and type(event).__name__ in {hidden}:
+            pass
+        return event
+"""
+
+
+def test_tables_that_an_own_program_lacks_are_not_counted(tmp_path, capsys):
+    """Of SwitchML all tables are the switch's; of NetReduce those of the hosts are left."""
+    file = tmp_path / "mine.py"
+    file.write_text(_QUIET.format(module="switchml", base="SwitchMlProgram", hidden={"SlotChanged"}))
+    words = ["--schedules", 24, "--set", f"switch.program={file}:Mine", "--out"]
+    assert hunt("--program", "switchml", *words, tmp_path / "h") == 0
+    told = capsys.readouterr().out
+    assert "Transitions of the tables: none to count (" in told
+    assert f"  not counted: slot: tables of our switch programs, of which {file}:Mine told no step" in " ".join(
+        told.split("\n    ")
+    )
+    assert "0 of 14" not in told
+    assert "never taken" not in told
+    hidden = {"FrameStepped", "ConnectionStepped", "SlotStepped"}
+    file.write_text(_QUIET.format(module="netreduce", base="NetReduceProgram", hidden=hidden))
+    assert hunt(*words, tmp_path / "g", "--json") == 0
+    steps = json.loads(capsys.readouterr().out)["transitions"]
+    assert steps["lacks"] == ["frame", "connection", "slot"]
+    assert steps["lacked_by"] == f"{file}:Mine"
+    assert steps["taken"] > 5
+    assert {name.split()[0] for name in (*steps["never"], *steps["impossible"])} <= {"requester", "responder"}
+
+
+def test_an_own_program_that_tells_the_steps_of_our_tables_is_counted_as_ours(tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text(_QUIET.format(module="switchml", base="SwitchMlProgram", hidden=set()))
+    words = ["--program", "switchml", "--schedules", 64, "--set", f"switch.program={file}:Mine"]
+    assert hunt(*words, "--out", tmp_path / "h", "--json") == 0
+    steps = json.loads(capsys.readouterr().out)["transitions"]
+    assert (steps["held"], steps["lacks"]) == (14, [])
+    assert steps["taken"] > 5
+
+
+def test_classes_of_one_name_in_different_files_have_folders_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = _QUIET.format(module="switchml", base="SwitchMlProgram", hidden=set())
+    folders = set()
+    for path in ("mine.py", "yours.py", "deep/mine.py"):
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text(text)
+        overrides = [f"switch.program={path}:Mine"]
+        folders.add(prepare(None, overrides, 1, 10, kind="switchml").folder)
+        assert prepare(None, [f"switch.program=./{path}:Mine"], 1, 10, kind="switchml").folder in folders
+    assert len(folders) == 3
+    assert all(folder.name.split("-")[2:3] == ["Mine"] for folder in folders)
+
+
+def test_the_summary_says_which_code_was_hunted(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("INA_NATIVE", "0")
+    assert hunt("--schedules", 2, "--out", tmp_path / "h", "--json") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["ran"] == "python (switched off by INA_NATIVE=0)"
+    assert "code that ran: python (switched off by INA_NATIVE=0)" in captured.err

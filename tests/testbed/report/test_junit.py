@@ -18,6 +18,7 @@ def test_passing_run(tmp_path, monkeypatch):
         "0",
         "0",
     )
+    assert suite.get("time") == "0.009"
     assert [case.get("name") for case in suite][:2] == ["bit_exact", "exactly_once"]
     assert suite[0].get("classname") == "emulated.small"
 
@@ -29,6 +30,9 @@ def test_failing_run(monkeypatch):
     assert int(suite.get("failures")) == of.count("fail") > 0
     assert int(suite.get("errors")) == of.count("unknown") > 0
     assert suite.get("skipped") == "1"
+    # It has a duration, though no job was completed.
+    assert result["metrics"]["jct_s"] is None
+    assert suite.get("time") == f"{result['metrics']['duration_s']:.3f}" != "0.000"
     cases = {case.get("name"): case for case in suite}
     assert cases["liveness"].find("failure").get("message") == next(
         check["detail"] for check in result["checks"] if check["name"] == "liveness"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import pytest
 
 from testbed.cli import main
 from testbed.history import read_history
-from testbed.runs.replay import compare, read_run, replay
-from testbed.runs.run import run_scenario
+from testbed.runs.replay import compare, read_run, replay, why_bytes_depend_on_time
+from testbed.runs.run import RunResult, run_scenario
 from testbed.scenario import load_scenario
 
 
@@ -75,7 +76,7 @@ def damaged(finished: Path, folder: Path, file: str, content: bytes | None) -> P
         ("result.json", b'{"verdict": "pass", "world": 1}', "{0}/result.json: world: not the result of a run; found 1; allowed: emulated, simulated, lab"),
         ("result.json", b"{\n  x", "{0}/result.json:2: not the result of a run; found Expecting property name enclosed in double quotes: line 2 column 3 (char 4)"),
         ("result.json", b"\xff", "{0}/result.json: not the result of a run; found 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
-        ("result.json", None, "{0}: not the directory of a finished run; found [Errno 2] No such file or directory: '{0}/result.json'"),
+        ("result.json", None, "{0}: this run did not end: it was killed, or still goes on, and there is no verdict to compare with; found scenario.yaml, 93 records of history (`tb timeline {0}` draws them), no result.json; allowed: a run that ended; `tb run {0}/scenario.yaml` runs it again"),
     ],
 )  # fmt: skip
 def test_a_damaged_run_directory_is_refused_before_anything_runs(
@@ -109,3 +110,78 @@ def test_results_that_are_missing_now_are_said_to_be(finished: Path, tmp_path: P
     more = {"t": 1, "node": "h9", "event": "CollectiveCompleted", "iteration": 3, "sha256": "00"}
     compared = compare("pass", [*read_run(finished).history.records, more], again.result, "")
     assert compared.differences == ("result of h9, iteration 3: there before, missing now",)
+
+
+@pytest.fixture(scope="module")
+def of_datagrams(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    """A run of SwitchML with losses, of which 30 strike data on its first way."""
+    folder = tmp_path_factory.mktemp("datagrams") / "run"
+    return run_scenario(load_scenario("switchml-lossy", ["job.size=100kB"], 1, "simulated"), folder)
+
+
+def test_strikes_on_datagrams_are_compared(of_datagrams: RunResult) -> None:
+    history = read_run(of_datagrams.run_dir).history.records
+    same = compare("pass", history, of_datagrams, "")
+    assert (same.differences, same.compared) == ((), ("12 results", "30 strikes on first transmissions of data"))
+    data = [record for record in history if record.get("packet", "").startswith("data ")]
+    lacking = compare("pass", [record for record in history if record is not data[0]], of_datagrams, "")
+    (difference,) = lacking.differences
+    found = data[0]
+    assert difference == (
+        f"struck now, not before: {found['fault']} on {found['target']} {found['direction']}, {found['packet']}"
+    )
+    assert re.search(r", data 10\.77\.0\.\d>10\.77\.255\.1 job 1 packet \d+ #[0-9a-f]{16}$", difference)
+    other = [{**record, "packet": record["packet"][:-1] + "x"} if record is data[0] else record for record in history]
+    assert [text.partition(":")[0] for text in compare("pass", other, of_datagrams, "").differences] == [
+        "struck before, not now", "struck now, not before",
+    ]  # fmt: skip
+
+
+def test_what_depends_on_time_is_not_compared_across_worlds(of_datagrams: RunResult) -> None:
+    """Results, repetitions, and what has passed a switch that may have changed it."""
+    history = read_run(of_datagrams.run_dir).history.records
+    data = next(record for record in history if record.get("packet", "").startswith("data "))
+    for change in (
+        {"packet": data["packet"].replace("data ", "result ")},
+        {"packet": data["packet"].replace("data ", "data again ")},
+        {"direction": "down"},
+        {"occurrence": 2},
+    ):
+        more = [*history, {**data, "fault": "other", **change}]
+        assert compare("pass", more, of_datagrams, "").differences == ()
+    assert compare("pass", [*history, {**data, "fault": "other"}], of_datagrams, "").differences
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [
+        ("switchml-two-jobs", [], ""),
+        ("atp-lossy", [], ""),
+        ("grid-lossy", [], ""),
+        ("atp-two-jobs", [], "jobs that share slots move to other ones when their packets meet"),
+        ("esa-lossy", [], "packets carry a priority (esa-default) that depends on time"),
+        ("esa-lossy", ["job.priority=layer"], ""),
+        ("grid-link-down", [], "packets carry what their route asks for, and routes are planned anew meanwhile"),
+    ],
+)
+def test_where_the_bytes_of_a_first_transmission_depend_on_time(name: str, changes: list[str], reason: str) -> None:
+    assert why_bytes_depend_on_time(load_scenario(name, changes, world="simulated")) == reason
+
+
+def test_a_replay_says_why_it_compares_no_strikes(tmp_path: Path) -> None:
+    first = run_scenario(load_scenario("esa-lossy", ["job.size=40kB"], 1, "simulated"), tmp_path / "first")
+    history = read_run(first.run_dir).history.records
+    assert compare("pass", history, first, "").compared[1] == (
+        "no strikes, since packets carry a priority (esa-default) that depends on time"
+    )
+    assert compare("pass", history, first, "simulated").compared[1].endswith(" strikes on first transmissions of data")
+
+
+@pytest.mark.parametrize("name", ["switchml-lossy", "atp-lossy", "grid-lossy"])
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_datagrams_have_the_same_fate_in_real_time(name: str, tmp_path: Path) -> None:
+    first = run_scenario(load_scenario(name, ["job.size=40kB"], 1, "simulated"), tmp_path / "first")
+    again = replay(read_run(first.run_dir, "emulated"), tmp_path / "again")
+    assert again.differences == ()
+    assert int(again.compared[1].split()[0]) >= 3

@@ -71,7 +71,7 @@ def test_what_was_recorded_before_a_world_broke_is_kept(
     with pytest.raises(OSError, match="the wire was cut"):
         run_scenario(scenario, tmp_path / "run")
     assert [record["t"] for record in read_history(tmp_path / "run" / "history.jsonl")] == [1]
-    with pytest.raises(ScenarioError, match="not the directory of a finished run"):
+    with pytest.raises(ScenarioError, match="this run did not end"):
         read_result(tmp_path / "run")
 
 

@@ -9,11 +9,11 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-import pytest
 
+from tests.support.native import needs_native
 from workloads.native.build import load_library
 
-needs_c = pytest.mark.skipif(load_library("rc_fast") is None, reason="no C compiler: the Python reference runs alone")
+needs_c = needs_native("rc_fast")
 
 
 @needs_c

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.native import require_native
 from tests.support.pcap import pcap_frames
-from workloads.native.build import load_library
 from workloads.wire import ICRC_BYTES, WireError, decode_packet, icrc_is_valid, icrc_of, psn_add, psn_diff
 from workloads.wire.envelope import decode_envelope, ipv4_checksum
 from workloads.wire.headers import Bth
@@ -36,9 +36,7 @@ class View(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def probe() -> ctypes.CDLL:
-    library = load_library("roce_probe", [_HERE.parents[2] / "support" / "roce_probe.c"])
-    if library is None:
-        pytest.skip("no C compiler")
+    library = require_native("roce_probe", [_HERE.parents[2] / "support" / "roce_probe.c"])
     library.probe_view_size.restype = ctypes.c_size_t
     library.probe_parse.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(View)]
     library.probe_icrc.argtypes = [ctypes.c_char_p, ctypes.c_size_t]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.native import needs_native
 from tests.support.rc_pair import START_PSNS, ipv6, pair_configs, pattern
 from workloads.config import QpConfig
 from workloads.machine import FrameBatch
@@ -21,7 +22,7 @@ from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, encode_packet
 
 MTU = 256
 ROOM = 24 * MTU
-needs_c = pytest.mark.skipif(load_library("rc_fast") is None, reason="no C compiler: the Python reference runs alone")
+needs_c = needs_native("rc_fast")
 
 
 def test_the_fast_path_is_there_where_the_library_is() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
+from tests.support.native import needs_native
 from tests.support.rc_pair import ipv6, pair_configs, pattern
-from workloads.native.build import load_library
 from workloads.rc import RcEndpoint, SendRequest
 from workloads.rc.responder import Answer
 
-needs_c = pytest.mark.skipif(load_library("rc_fast") is None, reason="no C compiler: the Python reference runs alone")
+needs_c = needs_native("rc_fast")
 
 
 def endpoint() -> RcEndpoint:

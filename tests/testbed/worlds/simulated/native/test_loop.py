@@ -28,6 +28,7 @@ from testbed.worlds.simulated.native.wire import NativeWire
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.wire import Wire
 from testbed.worlds.simulated.world import Simulation
+from tests.support.native import needs_native
 from tests.support.random_plans import draw_plan
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import LinkShape, rack
@@ -35,7 +36,7 @@ from workloads.errors import InternalError
 from workloads.machine import Buffer, FrameBatch
 
 SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
-needs_c = pytest.mark.skipif(load_core() is None, reason="no C compiler: the reference runs alone")
+needs_c = needs_native("simulator")
 
 
 class Tap:

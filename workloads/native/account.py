@@ -1,0 +1,33 @@
+"""Which code a run takes: the C core, or the Python reference and why. A result that does not say so could be had by either."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workloads.native.build import library_status, native_status
+
+__all__ = ["NATIVE", "account_of", "failures"]
+
+NATIVE = "native"
+"""what `account_of` says when every library runs"""
+
+
+def account_of(libraries: Sequence[str]) -> str:
+    """Of these libraries (names of `LIBRARIES`): `native`, `python (WHY)`, or `native, but python for NAMES (WHY)`."""
+    status = {name: library_status(name) for name in libraries}
+    lacking = [name for name in libraries if not status[name].available]
+    if not lacking:
+        return NATIVE
+    why = "; ".join(dict.fromkeys(_why(status[name].detail, status[name].failed) for name in lacking))
+    if len(lacking) == len(libraries):
+        return f"python ({why})"
+    return f"native, but python for {', '.join(lacking)} ({why})"
+
+
+def failures() -> dict[str, str]:
+    """Library -> what its compiler said first, of all that a compiler is there for and fails."""
+    return {name: status.detail for name, status in native_status().items() if status.failed}
+
+
+def _why(detail: str, failed: bool) -> str:
+    return f"the C core cannot be built: {detail}" if failed else detail
