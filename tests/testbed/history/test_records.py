@@ -18,7 +18,7 @@ from testbed.history import HistoryLog, read_history, sort_history, write_histor
 from testbed.history import records as history
 from testbed.runs.kepthistory import load_history
 
-_TOP = Path(__file__).resolve().parents[2]
+_TOP = Path(__file__).resolve().parents[3]
 
 
 def record(t: int, node: str = "h1", **more: Any) -> dict[str, Any]:
