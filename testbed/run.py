@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from testbed.checkers import CheckContext
 from testbed.history import Record, sort_history, write_history
+from testbed.kernel.room import needs_room
 from testbed.plan import Plan, make_plan
 from testbed.report.capture import split_by_link
 from testbed.report.document import judge, to_json
@@ -24,6 +26,7 @@ from testbed.scenario.own_program import program_words, with_stock_program
 from testbed.verdict import Verdict
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted, write_file
 
 __all__ = ["Observer", "RunResult", "create_world", "run_scenario", "world_names"]
 
@@ -37,6 +40,8 @@ class RunResult:
     """as in result.json"""
     history: list[Record]
     run_dir: Path
+    captures: tuple[Path, ...] = ()
+    """that were kept in the run directory: of a run that did not pass, and with `pcap`"""
 
     @property
     def exit_code(self) -> int:
@@ -87,12 +92,19 @@ def run_scenario(
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
     is there already, instead of the one that the scenario names.
 
-    Raises ScenarioError when `out` holds files already, and whatever the world raises; what was recorded until then is
-    kept in the run directory.
+    Raises ScenarioError when `out` holds files already or others could change it, HostCapabilityError when there is no room
+    for what is written, and whatever the world raises; what was recorded until then is kept in the run directory.
     """
     world, plan = world or create_world(scenario.world), make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
-    (run_dir / "scenario.yaml").write_text(_scenario_text(scenario), encoding="utf-8")
+    with needs_room(run_dir):
+        return _run_in(run_dir, scenario, plan, world, pcap, observer)
+
+
+def _run_in(
+    run_dir: Path, scenario: Scenario, plan: Plan, world: World, pcap: bool, observer: Observer | None
+) -> RunResult:
+    write_file(run_dir / "scenario.yaml", _scenario_text(scenario))
     records: list[Record] = []
     tell = observer(plan) if observer else None
 
@@ -111,17 +123,26 @@ def run_scenario(
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     words = ["tb", "run", f"{_shown(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
-    (run_dir / "result.json").write_text(to_json(document), encoding="utf-8")
-    (run_dir / "junit.xml").write_text(junit_xml(document), encoding="utf-8")
-    (run_dir / "report.html").write_text(html_report(document, history), encoding="utf-8")
-    for capture in facts.captures:
-        if pcap:
+    write_file(run_dir / "result.json", to_json(document))
+    write_file(run_dir / "junit.xml", junit_xml(document))
+    write_file(run_dir / "report.html", html_report(document, history))
+    return RunResult(document, history, run_dir, _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap))
+
+
+def _keep_captures(
+    document: dict[str, Any], captures: Sequence[Path], run_dir: Path, plan: Plan, *, pcap: bool
+) -> tuple[Path, ...]:
+    """What stays: all that a run left that did not pass; of others they are large, and nobody looks into them."""
+    if pcap:
+        for capture in captures:
             # A link between two switches is in the captures of both.
             folder = run_dir / "pcap"
             split_by_link(capture, folder / capture.stem if len(plan.switches) > 1 else folder)
-        else:
+    elif document["verdict"] == Verdict.PASS:
+        for capture in captures:
             capture.unlink()
-    return RunResult(document, history, run_dir)
+        return ()
+    return tuple(captures)
 
 
 def read_result(run_dir: Path) -> dict[str, Any]:
@@ -158,12 +179,15 @@ def _scenario_text(scenario: Scenario) -> str:
 
 
 def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
+    """Raises ScenarioError for a folder that others could change, or that holds files already."""
     if out is not None:
+        require_trusted(out, file="--out")
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ScenarioError("is not an empty directory", file="--out", found=str(out), allowed="a new directory")
         out.mkdir(parents=True, exist_ok=True)
         return out.resolve()
     runs = Path.cwd() / "runs"
+    require_trusted(runs)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     for attempt in range(1000):
         suffix = f"-{attempt}" if attempt else ""
@@ -180,7 +204,7 @@ def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
 def _point_latest(runs: Path, run_dir: Path) -> None:
     """Replace `runs/latest` in one step, so that a reader never finds it missing. Where links cannot be made (a file system or
     a system without them) there is none: it is a convenience, and every command tells its run directory."""
-    fresh = runs / f".latest-{os.getpid()}"
+    fresh = runs / f".latest-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         fresh.symlink_to(run_dir.name)
     except (OSError, NotImplementedError):

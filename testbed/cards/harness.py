@@ -21,6 +21,7 @@ from testbed.cards.ports import play_through
 from testbed.cards.traces import read_trace, scenario_trace, write_trace
 from testbed.verdict import Verdict
 from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = ["run_golden"]
 
@@ -147,6 +148,7 @@ def _write_files(
     expected: Sequence[Output],
     found: Sequence[Output],
 ) -> None:
+    require_trusted(folder, key="--out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, frames in (("in", inputs), ("expected", expected), ("found", found)):
