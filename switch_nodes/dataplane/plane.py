@@ -101,6 +101,7 @@ class DataPlane:
         self._ingress = PortFilters(ingress or {}, outgoing=False, tap=tap)
         self._egress = PortFilters(egress or {}, outgoing=True, tap=tap)
         self._received, self._sent, self._late = (self._new_rows() for _ in range(3))
+        self._misfits = 0
         self._arrived_late = FrameBatch.of(_ROWS, self._io.stride)
         self._sent_lengths = self._sent.batch.lengths.data
         self._filtered = bool(ingress or egress)  # without filters nothing is ever delayed
@@ -260,7 +261,12 @@ class DataPlane:
             self._fast.fill_batch(batch, now)
         else:
             for port, frame in itertools.islice(self._machine.frames_to_send(now), limit):
-                batch.append(port, frame)
+                if len(frame) <= batch.stride:
+                    batch.append(port, frame)
+                else:  # longer than any link takes: lost as one that is too long for its own
+                    self._misfits += 1
+                    if self._tap is not None:
+                        self._tap.dropped(port, frame, now, True, "misfit")
         return batch
 
     def _flush(self, rows: Rows, count: int, *, fresh: bool, now: int) -> bool:
@@ -323,7 +329,7 @@ class DataPlane:
             largest_batch=self._largest,
             peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             link_drops=counters.link_drops,
-            misfits=counters.misfits,
+            misfits=counters.misfits + self._misfits,
             waited_ns=waited_ns,
             turns=turns,
         )

@@ -11,12 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.own_program import ended_process
 from switch_nodes.registry import create_program
 from switch_nodes.tap import Tap
 from testbed.faults.link_filter import make_filters
 from testbed.history import Record
+from testbed.kernel.apart import Ended, run_apart
 from testbed.plan import Plan, udp_ends
 from testbed.report.capture import PcapngTap
+from testbed.scenario.own_program import is_own_program
 from testbed.worlds.base import RunFacts
 from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
@@ -212,6 +215,16 @@ class SimulatedWorld:
                 key="background",
                 allowed="flows of kind udp, or --world emulated",
             )
+        program = plan.scenario.switch.program
+        if is_own_program(program):
+            # Whatever the user's code does to its process, we are there to tell it; as in the emulated world.
+            try:
+                return run_apart(lambda tell: self._simulate(plan, run_dir, tell), on_record)
+            except Ended as end:
+                raise ended_process(program, end.status) from end
+        return self._simulate(plan, run_dir, on_record)
+
+    def _simulate(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         taps = _taps(plan, run_dir) if plan.scenario.capture else {}
         try:
             Simulation(plan, on_record, taps).run()
