@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
     "ConfigRefused",
@@ -251,3 +251,7 @@ class PlaneStatistics(Event):
     """that the process was ready to run and other processes had the CPUs; 0 where the kernel does not count it"""
     turns: int = 0
     """how often it was put on a CPU: the waits that `waited_ns` is from"""
+    stood_ns: int = unless_default(0)
+    """the longest time that the loop stood still beyond its sleep: stopped, swapped out, or without a CPU"""
+    stood_until_ns: int = unless_default(0)
+    """when that was over, since the start of the traffic"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import json
+import signal
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,10 +18,13 @@ from switch_nodes.program import ProgramBase, SwitchProgram
 from workloads.errors import ScenarioError, TestbedError
 from workloads.machine import event_record
 
-__all__ = ["ProgramFailed", "deepest_place", "told", "watched"]
+__all__ = ["ProgramFailed", "deepest_place", "ended_process", "told", "watched"]
 
 _PLAIN = ("receive_frame", "handle_timer", "finish", "receive_batch", "fill_batch")
 """verbs that answer nothing"""
+_TIMES = 1 << 63
+_LONGEST = 65_549
+"""bytes: an Ethernet header and the longest IP packet"""
 
 
 class ProgramFailed(ScenarioError):
@@ -31,6 +35,17 @@ class ProgramFailed(ScenarioError):
     """what was raised"""
     function: str = ""
     """of the program's, where it happened"""
+
+
+def ended_process(program: str, status: int, switch: str = "") -> ProgramFailed:
+    """Its code ended the process that it ran in, past everything that could tell more. `program`: `path.py:Class`; `status`: exit
+    code, or minus the number of a signal."""
+    shown, _, name = program.rpartition(":")
+    how = f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
+    where = f" on switch {switch}" if switch else ""
+    failure = ProgramFailed(f"the program's own code ended its process{where} ({how})", file=shown, key=f"class {name}")
+    failure.reason = f"ended its process ({how})"
+    return failure
 
 
 def told(error: BaseException) -> str:
@@ -85,15 +100,23 @@ class _Watch:
             yield
         except TestbedError:
             raise
-        except (Exception, SystemExit) as error:
-            line, function = deepest_place(error, self.filename) or (self.line_of(verb), verb)
-            where = f" on switch {switch}" if switch else ""
-            failure = ProgramFailed(
-                f"the program's own code failed{where} in {function}: {told(error)}",
-                file=self.shown, line=line, key=self.key,
-            )  # fmt: skip
-            failure.reason, failure.function = told(error), function
-            raise failure from error
+        except (GeneratorExit, KeyboardInterrupt) as error:
+            # Ctrl-C comes to whatever code runs; where it cannot come, the program itself has raised it.
+            if isinstance(error, GeneratorExit) or signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                raise
+            raise self._failure(error, verb, switch) from error
+        except BaseException as error:
+            raise self._failure(error, verb, switch) from error
+
+    def _failure(self, error: BaseException, verb: str, switch: str) -> ProgramFailed:
+        line, function = deepest_place(error, self.filename) or (self.line_of(verb), verb)
+        where = f" on switch {switch}" if switch else ""
+        failure = ProgramFailed(
+            f"the program's own code failed{where} in {function}: {told(error)}",
+            file=self.shown, line=line, key=self.key,
+        )  # fmt: skip
+        failure.reason, failure.function = told(error), function
+        return failure
 
     def line_of(self, verb: str) -> int | None:
         """Where the file defines the verb, or else the class."""
@@ -138,6 +161,8 @@ def _verbs(found: type, watch: _Watch) -> dict[str, Any]:
             timer: int | None = super(watch.made, self).get_timer()
             if timer is not None and not isinstance(timer, int):
                 raise TypeError(f"get_timer gave {timer!r}, which is no int (nanoseconds) or None")
+            if timer is not None and not -_TIMES < timer < _TIMES:
+                raise ValueError(f"get_timer gave {_short(timer)}, which is no time within 2^63 ns")
             return timer
 
     def next_event(self: Any) -> Any:
@@ -181,6 +206,10 @@ def _check_frame(port: Any, frame: Any, ports: int | None) -> None:
         raise ValueError(f"a frame was sent to port {port}; {allowed}")
     if not isinstance(frame, (bytes, bytearray, memoryview)):
         raise TypeError(f"what was sent to port {port} is no frame: found {_short(frame)}, allowed are bytes")
+    if len(frame) > _LONGEST:
+        raise ValueError(
+            f"a frame of {len(frame):,} bytes was sent to port {port}; an Ethernet frame has {_LONGEST:,} at most"
+        )
 
 
 def _check_event(event: Any) -> None:
@@ -188,8 +217,8 @@ def _check_event(event: Any) -> None:
     if isinstance(event, type) or not is_dataclass(event):
         raise TypeError(f"what was told is no event: found {_short(event)}, allowed are dataclasses")
     try:
-        json.dumps(event_record(event))  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
+        json.dumps(event_record(event), allow_nan=False)  # type: ignore[arg-type]
+    except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"the fields of event {type(event).__name__} are no JSON values: {error}") from error
 
 

@@ -19,6 +19,7 @@ from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, aggregator_table
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
+from workloads.automaton import UNFORESEEN
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, SlotChanged, SlotMixed
 from workloads.machine import Buffer
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
@@ -210,6 +211,9 @@ class AggregatorProgram(AggregatorSender):
 
     def drop_mismatch(self, a: Arrival) -> None:
         self._drop(a, "mismatch")
+
+    def drop_unforeseen(self, a: Arrival) -> None:
+        self._drop(a, UNFORESEEN)
 
     def _note(self, a: Arrival) -> Aggregator:
         """A copy counts nowhere, but its mark and its priority are news."""

@@ -5,7 +5,8 @@ there as match-action stages; the states are ours: EMPTY is no owner, DONE a bit
 RECLAIM are ESA as reconstructed here (sections 4.1 and 4.3): decided, not sourced. MISMATCH is ours, too.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
-Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Transitions`).
+        Tests feed every pair of the table.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from enum import Enum
 
 from switch_nodes.jobs import AggregatorKnobs
+from workloads.automaton import Transitions
 
 __all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "aggregator_table"]
 
@@ -61,6 +63,7 @@ class SlotAction(Enum):
     ANSWER_EMPTY = "answer_empty"
     DROP_DUPLICATE = "drop_duplicate"
     DROP_MISMATCH = "drop_mismatch"
+    UNFORESEEN = "drop_unforeseen"
 
 
 Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
@@ -98,7 +101,7 @@ def aggregator_table(knobs: AggregatorKnobs) -> Table:
     if knobs.free == "early":
         table |= {(state, _E.COMPLETING): (_S.EMPTY, _A.RELEASE) for state in (_S.EMPTY, _S.FILLING)}
         table = {pair: step for pair, step in table.items() if pair[0] is not _S.DONE}
-    return table
+    return Transitions(table, lambda state: (state, _A.UNFORESEEN))
 
 
 DROP_REASONS: dict[SlotAction, str] = {SlotAction.DROP_DUPLICATE: "duplicate", SlotAction.DROP_MISMATCH: "mismatch"}

@@ -28,6 +28,8 @@ __all__ = ["DataPlane", "open_io"]
 
 _ROWS = 256
 _ROUNDS = 4  # batches to send before we look for received frames again
+_TICK_NS = 100_000_000
+"""from one message of whoever controls a node to the next"""
 _UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
 _DENSE_FRAMES = 4  # handled in one wake-up: more will come before long, so it pays to wait for company
 _FIRST_GUESS_BYTES = 1500
@@ -101,6 +103,9 @@ class DataPlane:
         self._ingress = PortFilters(ingress or {}, outgoing=False, tap=tap)
         self._egress = PortFilters(egress or {}, outgoing=True, tap=tap)
         self._received, self._sent, self._late = (self._new_rows() for _ in range(3))
+        self._misfits = 0
+        self._stood = (0, 0)  # how long at most, and until when
+        self._control_ticks = control is not None
         self._arrived_late = FrameBatch.of(_ROWS, self._io.stride)
         self._sent_lengths = self._sent.batch.lengths.data
         self._filtered = bool(ingress or egress)  # without filters nothing is ever delayed
@@ -126,10 +131,14 @@ class DataPlane:
         gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
         began, cpu, waits = self._clock(), time.process_time_ns(), read_waits()
         timeout, going = 0, True
+        slept_from: int | None = None
         try:
             while going:
                 count = self._io.receive(self._received, timeout)
                 now = self._clock() - origin_ns
+                if slept_from is not None:
+                    self._note_standing(now, slept_from, timeout)
+                slept_from = now
                 self._wakeups += 1
                 self._handled = count
                 if self._filtered and len(self._ingress.delayed):
@@ -154,6 +163,16 @@ class DataPlane:
             self._on_event(self._clock() - origin_ns, event)
         self._on_event(self._clock() - origin_ns, statistics)
         return statistics
+
+    def _note_standing(self, now: int, turned_at: int, timeout: int) -> None:
+        """Whoever is controlled hears something every now and then, so that no sleep of his is long: of a gap of several such
+        times nobody knows when it would have ended, and frames would have ended it as soon as they came."""
+        gap, ticked = now - turned_at, self._control_ticks and not 0 <= timeout <= _TICK_NS
+        if timeout < 0 and not ticked:
+            return
+        asleep = (0 if gap > 2 * _TICK_NS else _TICK_NS) if ticked else timeout
+        if gap - asleep > self._stood[0]:
+            self._stood = gap - asleep, now
 
     def _moderate(self, woke: int, timeout: int) -> int:
         """Sleep out the rest of the moderation, at most `timeout` (negative: no limit); what is left of the timeout."""
@@ -260,7 +279,12 @@ class DataPlane:
             self._fast.fill_batch(batch, now)
         else:
             for port, frame in itertools.islice(self._machine.frames_to_send(now), limit):
-                batch.append(port, frame)
+                if len(frame) <= batch.stride:
+                    batch.append(port, frame)
+                else:  # longer than any link takes: lost as one that is too long for its own
+                    self._misfits += 1
+                    if self._tap is not None:
+                        self._tap.dropped(port, frame, now, True, "misfit")
         return batch
 
     def _flush(self, rows: Rows, count: int, *, fresh: bool, now: int) -> bool:
@@ -323,9 +347,11 @@ class DataPlane:
             largest_batch=self._largest,
             peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             link_drops=counters.link_drops,
-            misfits=counters.misfits,
+            misfits=counters.misfits + self._misfits,
             waited_ns=waited_ns,
             turns=turns,
+            stood_ns=self._stood[0],
+            stood_until_ns=self._stood[1],
         )
 
     def _new_rows(self) -> Rows:

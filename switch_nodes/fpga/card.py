@@ -50,6 +50,7 @@ CardProgram = Callable[[SwitchConfig], SwitchProgram]
 PROGRAMS: Mapping[str, CardProgram] = {"netreduce": create_netreduce}
 """what bitstreams may name"""
 _NOWHERE = 0xFFFFFFFF
+_ADDRESSES = 1 << 32
 _CONTROL, _LOAD_PAGE = REGISTERS["CONTROL"].address, REGISTERS["LOAD_PAGE"].address
 _MEMBERS_BYTES = MAX_GROUP * table_stride("member")
 _RING_AT, _MEMBER_AT = REGISTERS["RING0_ID"].address, MEMBER_FIELDS[0].address
@@ -104,7 +105,7 @@ class EmulatedCard:
 
     def read(self, address: int, size: int, now: int) -> bytes:
         """`size` bytes from `address` on. Raises ConnectionError when nobody answers, ValueError for what is not whole
-        words."""
+        words, or does not end within the 32 bits of an address."""
         self._access(address, size, now)
         words = [self._read_word(address + at) for at in range(0, size, WORD)]
         return b"".join(self._garbage(word).to_bytes(WORD, "little") for word in words)
@@ -118,6 +119,8 @@ class EmulatedCard:
     def _access(self, address: int, size: int, now: int) -> None:
         if address % WORD or size % WORD or size <= 0 or address < 0:
             raise ValueError(f"{size} bytes at {address:#x} are not whole words")
+        if address + size > _ADDRESSES:
+            raise ValueError(f"{size} bytes at {address:#x} do not end below {_ADDRESSES:#x}")
         if not self.answers:
             self._strike(AgentDies)
             raise ConnectionResetError("nobody answers")

@@ -32,7 +32,7 @@ class Operation(IntEnum):
 class _Code(IntEnum):
     DONE = 0
     REFUSED = 1
-    """not whole words, or too many"""
+    """not whole words, too many, or not within the addresses"""
 
 
 def encode_request(operation: Operation, session: int, sequence: int, address: int, size: int, data: bytes) -> bytes:
@@ -48,7 +48,7 @@ def decode_answer(answer: bytes, request: bytes) -> bytes | None:
     if magic != _ANSWER or same != list(_HEAD.unpack_from(request)[1:-1]):
         return None
     if status != _Code.DONE:
-        raise ValueError("the card's agent refuses the access: not whole words, or too many")
+        raise ValueError("the card's agent refuses the access: not whole words, too many, or beyond the last address")
     data, size = answer[_HEAD.size :], same[2]
     expected = size if same[1] == Operation.READ else 0
     return data if len(data) == expected else None
@@ -83,6 +83,8 @@ class RegisterServer:
                     result = self._card.read(address, size, now)
             except ConnectionError:
                 return None
+            except ValueError:
+                status = _Code.REFUSED
         answer = _HEAD.pack(_ANSWER, _VERSION, operation, size, session, sequence, status) + result
         self._answered[session] = (sequence, answer)
         self._answered.move_to_end(session)

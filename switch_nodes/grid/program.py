@@ -21,6 +21,7 @@ from switch_nodes.grid.packets import Arrival, from_slot, onward, rate_packet
 from switch_nodes.grid.routes import RouteTable
 from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
 from switch_nodes.grid.tally import Tally
+from workloads.automaton import UNFORESEEN
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged, SlotMixed
 from workloads.grid.lanes import LaneTable
 from workloads.machine import Buffer
@@ -284,6 +285,9 @@ class GridProgram(ForwardProgram):
 
     def drop_mismatch(self, a: Arrival, index: int) -> None:
         self._ignore(a.rank, a.block, "mismatch", index)
+
+    def drop_unforeseen(self, a: Arrival, index: int) -> None:
+        self._ignore(a.rank, a.block, UNFORESEEN, index)
 
     def _go_around(self, a: Arrival, bitmap: int) -> None:
         """The rest of the block does not stop here: what it would wait for is with the server."""

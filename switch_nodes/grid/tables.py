@@ -5,12 +5,15 @@ parts of one block; the last part sends the sum and frees the slot. Decided here
 instead of a count, RESEND (as ATP's), SUCCESSOR and RESULT, which free slots that late copies opened; and REFUSED, the capacity.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
-Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Transitions`).
+        Tests feed every pair of the table.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+
+from workloads.automaton import Transitions
 
 __all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "slot_table"]
 
@@ -42,6 +45,7 @@ class SlotAction(Enum):
     SEND_SUM = "send_sum"
     DROP_DUPLICATE = "drop_duplicate"
     DROP_MISMATCH = "drop_mismatch"
+    UNFORESEEN = "drop_unforeseen"
     RECLAIM = "reclaim"
     TURN_AWAY = "turn_away"
     COLLIDE = "collide"
@@ -73,7 +77,8 @@ _OTHER = {"drop": _A.TURN_AWAY, "to_ps": _A.COLLIDE}
 
 def slot_table(on_collision: str) -> Table:
     """`on_collision`: drop, to_ps."""
-    return {**_COMMON, (_S.FILLING, _E.OTHER): (_S.FILLING, _OTHER[on_collision])}
+    steps = {**_COMMON, (_S.FILLING, _E.OTHER): (_S.FILLING, _OTHER[on_collision])}
+    return Transitions(steps, lambda state: (state, _A.UNFORESEEN))
 
 
 DROP_REASONS: dict[SlotAction, str] = {

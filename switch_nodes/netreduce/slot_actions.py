@@ -136,6 +136,9 @@ class SlotActions(ForwardProgram):
     def drop_overrun(self, c: Contribution, slot: int) -> None:
         pass
 
+    def drop_unforeseen(self, c: Contribution, slot: int) -> None:
+        pass
+
     def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
         """(ranks, payloads in rank order): what enters the sum of a slot, shape (P,) and (P, mtu)."""
         return np.arange(ring.size), ring.payload[slot]

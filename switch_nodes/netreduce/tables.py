@@ -2,12 +2,15 @@
 (`docs/netreduce.md`, "What the switch does with a packet").
 
 Rule 1: what becomes of a packet is decided by these tables alone; the program computes the event and does the action.
-Rule 2: a pair that is not in a table cannot happen; tests feed every pair that can.
+Rule 2: a pair that is not in a table needs a peer that breaks the protocol: its packet is dropped (`Transitions`).
+        Tests feed every pair of the tables.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+
+from workloads.automaton import Transitions
 
 __all__ = [
     "CONNECTION_TABLE",
@@ -47,6 +50,7 @@ class FrameAction(Enum):
     DROP_MALFORMED = "drop, reason malformed"
     DROP_INCONSISTENT_FIRST = "drop, reason inconsistent_first"
     DROP_NOFIRST = "drop, reason nofirst"
+    UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
     CONNECTION = "ask the connection table"
     AGGREGATE = "give it to its slot"
     INFER = "note the message whose FIRST is missing, then give the packet to its slot"
@@ -85,7 +89,7 @@ class ConnectionEvent(Enum):
 
 
 _C, _E, _A = ConnectionState, ConnectionEvent, FrameAction
-CONNECTION_TABLE: dict[tuple[ConnectionState, ConnectionEvent], tuple[ConnectionState, FrameAction]] = {
+_CONNECTION_STEPS: dict[tuple[ConnectionState, ConnectionEvent], tuple[ConnectionState, FrameAction]] = {
     (_C.UNKNOWN, _E.START_INA): (_C.RING, _A.AGGREGATE),
     (_C.UNKNOWN, _E.START_BAD): (_C.UNKNOWN, _A.DROP_INCONSISTENT_FIRST),
     (_C.UNKNOWN, _E.START_PLAIN): (_C.PLAIN, _A.BYPASS),
@@ -104,6 +108,7 @@ CONNECTION_TABLE: dict[tuple[ConnectionState, ConnectionEvent], tuple[Connection
     (_C.RING, _E.MISPLACED): (_C.RING, _A.DROP_MALFORMED),
     (_C.RING, _E.ELSEWHERE): (_C.RING, _A.DROP_NOFIRST),  # rule C: never forward unaggregated
 }
+CONNECTION_TABLE = Transitions(_CONNECTION_STEPS, lambda state: (state, _A.UNFORESEEN))
 
 
 class SlotState(Enum):
@@ -149,6 +154,7 @@ class SlotAction(Enum):
     DROP_LENGTH = "drop_length"
     DROP_STALE = "drop_stale"
     DROP_OVERRUN = "drop_overrun"
+    UNFORESEEN = "drop_unforeseen"
     CLEAR = "clear"
 
 
@@ -167,7 +173,7 @@ def _in_any(states: tuple[SlotState, ...]) -> SlotTable:
     }
 
 
-SLOT_TABLE: SlotTable = {
+_SLOT_STEPS: SlotTable = {
     **_in_any((_S.EMPTY, _S.OPEN, _S.DONE)),
     (_S.EMPTY, _V.NEW): (_S.OPEN, _D.STORE),
     (_S.OPEN, _V.NEW): (_S.OPEN, _D.STORE),
@@ -178,9 +184,10 @@ SLOT_TABLE: SlotTable = {
     (_S.DONE, _V.REPEAT_CHANGED): (_S.DONE, _D.DROP_MISMATCH),
     (_S.DONE, _V.REPEAT_ANSWERED): (_S.DONE, _D.REPLAY),
 }
+SLOT_TABLE: SlotTable = Transitions(_SLOT_STEPS, lambda state: (state, _D.UNFORESEEN))
 """of a rack's only switch, and of a spine"""
 
-LEAF_SLOT_TABLE: SlotTable = {
+_LEAF_SLOT_STEPS: SlotTable = {
     **_in_any(tuple(SlotState)),
     (_S.EMPTY, _V.NEW): (_S.OPEN, _D.STORE),
     (_S.OPEN, _V.NEW): (_S.OPEN, _D.STORE),
@@ -203,6 +210,7 @@ LEAF_SLOT_TABLE: SlotTable = {
     (_S.EMPTY, _V.RESULT): (_S.EMPTY, _D.DROP_UNASKED),
     (_S.OPEN, _V.RESULT): (_S.OPEN, _D.DROP_UNASKED),
 }
+LEAF_SLOT_TABLE: SlotTable = Transitions(_LEAF_SLOT_STEPS, lambda state: (state, _D.UNFORESEEN))
 
 DROP_REASONS: dict[FrameAction | SlotAction, str] = {
     FrameAction.DROP_WRONG_PORT: "wrong_port",

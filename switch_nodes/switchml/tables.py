@@ -6,12 +6,15 @@ above 0, DONE a counter that came round. So are STALE, OVERRUN and MISMATCH, whi
 others, because its packets carry no number: a network that delivers an old copy late makes it count twice.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
-Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Transitions`).
+        Tests feed every pair of the table.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+
+from workloads.automaton import Transitions
 
 __all__ = ["DROP_REASONS", "SLOT_TABLE", "SlotAction", "SlotEvent", "SlotState"]
 
@@ -46,10 +49,11 @@ class SlotAction(Enum):
     DROP_MISMATCH = "drop_mismatch"
     DROP_OVERRUN = "drop_overrun"
     DROP_STALE = "drop_stale"
+    UNFORESEEN = "drop_unforeseen"
 
 
 _S, _E, _A = SlotState, SlotEvent, SlotAction
-SLOT_TABLE: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
+_STEPS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
     **{(state, _E.STALE): (state, _A.DROP_STALE) for state in SlotState},
     (_S.FREE, _E.OVERRUN): (_S.FREE, _A.DROP_OVERRUN),
     (_S.FREE, _E.NEW): (_S.FILLING, _A.STORE),  # the first writer overwrites: there is no clearing pass
@@ -63,6 +67,7 @@ SLOT_TABLE: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
     (_S.DONE, _E.MOVED_ON): (_S.DONE, _A.FORGET),
     (_S.DONE, _E.LAST_MOVED_ON): (_S.FREE, _A.FORGET),
 }
+SLOT_TABLE = Transitions(_STEPS, lambda state: (state, _A.UNFORESEEN))
 
 DROP_REASONS: dict[SlotAction, str] = {
     SlotAction.DROP_DUPLICATE: "duplicate",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from testbed.checkers.card import counted_left
 from testbed.checkers.context import CheckContext
+from testbed.checkers.lateness import machine_to_blame
 from testbed.checkers.messages import MessageLayout, message_layout
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
@@ -29,6 +30,9 @@ def liveness(context: CheckContext) -> CheckResult:
         layout = message_layout(context)
         stories = [_story(context, layout, worker) for worker in stalled]
         why = _cause(context)
+        if blamed := machine_to_blame(context):
+            detail = f"{len(stalled)} of {len(context.workers)} workers did not finish, and {blamed}; {why}"
+            return CheckResult("liveness", Verdict.UNKNOWN, detail, (blamed, *failures(context), *stories))
         detail = f"{len(stalled)} of {len(context.workers)} workers did not finish; {why or stories[0]}"
         return CheckResult("liveness", Verdict.FAIL, detail, (*failures(context), *stories))
     if context.fell_back:

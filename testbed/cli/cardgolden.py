@@ -21,6 +21,7 @@ from testbed.lab.cards.driving import driver_at
 from testbed.lab.cards.ports import play_through
 from testbed.lab.cards.traces import read_trace, write_trace
 from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = ["run_golden"]
 
@@ -148,6 +149,7 @@ def _write_files(
     expected: Sequence[Output],
     found: Sequence[Output],
 ) -> None:
+    require_trusted(folder, key="--out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, frames in (("in", inputs), ("expected", expected), ("found", found)):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
 
 if TYPE_CHECKING:
     from switch_nodes.config import SwitchConfig
@@ -226,6 +227,7 @@ def _bitstream(args: argparse.Namespace) -> int:
     from switch_nodes.fpga.bitstream import bitstream_hash, reference_bitstream
 
     data = reference_bitstream()
+    require_trusted(args.out, key="--out")
     try:
         args.out.write_bytes(data)
     except OSError as error:

@@ -9,6 +9,9 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted, write_file
+
 __all__ = ["report_crash"]
 
 _TICK_S = 0.02
@@ -20,13 +23,15 @@ def report_crash(error: Exception, words: Sequence[str], began: float, runs: Pat
     folder = _run_dir(error, words, began, runs)
     print(f"tb: internal error: {type(error).__name__}: {error}", file=sys.stderr)
     try:
+        require_trusted(folder)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "traceback.txt"
-        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        write_file(path, "".join(traceback.format_exception(error)))
         print(f"tb: traceback:     {path}\ntb: run directory: {folder}", file=sys.stderr)
-    except OSError as problem:
+    except (OSError, ScenarioError) as problem:
         traceback.print_exception(error)
-        print(f"tb: {folder} cannot be written: {problem.strerror}", file=sys.stderr)
+        why = problem.strerror if isinstance(problem, OSError) else problem.found
+        print(f"tb: {folder} cannot be written: {why}", file=sys.stderr)
     print(f"tb: run it again:  ./tb {shlex.join(words)}", file=sys.stderr)
 
 

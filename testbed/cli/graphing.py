@@ -10,6 +10,7 @@ from pathlib import Path
 from testbed.drawing import Picture, draw_dot, draw_mermaid, draw_svg, picture_of
 from testbed.scenario import load_scenario
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = ["configure_graph", "run_graph"]
 
@@ -39,6 +40,7 @@ def run_graph(args: argparse.Namespace) -> int:
     if out is None:
         sys.stdout.write(text)
         return 0
+    require_trusted(out, file="--out")
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.cli.parsing import USAGE, command_index, make_parser
+from testbed.kernel.room import lack_of, require_memory
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
 __all__ = ["main"]
@@ -33,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     began = time.time()
     try:
         args = _parse(words)
+        require_memory(_command(words))
         return int(args.run(args))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else USAGE
@@ -47,13 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _crashed(error, words, began)
     except TestbedError as error:
         return _told(error)
-    except ModuleNotFoundError as error:
-        lacking = _lacking(error, words)
-        return _crashed(error, words, began) if lacking is None else _told(lacking)
-    except MemoryError as error:
-        return _told(_too_large(error, words))
     except Exception as error:
-        return _crashed(error, words, began)
+        lack = _lack_of(error, words)
+        return _crashed(error, words, began) if lack is None else _told(lack)
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
@@ -77,6 +75,13 @@ def _told(error: TestbedError) -> int:
     return error.exit_code
 
 
+def _lack_of(error: Exception, words: list[str]) -> HostCapabilityError | None:
+    """What this machine lacks, where that is all that went wrong."""
+    if isinstance(error, ModuleNotFoundError):
+        return _lacking(error, words)
+    return lack_of(error, Path.cwd(), _command(words))
+
+
 def _lacking(error: ModuleNotFoundError, words: list[str]) -> HostCapabilityError | None:
     """None where a module of ours or of Python is missing: that is our own fault."""
     package = (error.name or "").partition(".")[0]
@@ -89,13 +94,9 @@ def _lacking(error: ModuleNotFoundError, words: list[str]) -> HostCapabilityErro
     return HostCapabilityError(f"the Python package {package} for {sys.executable}", remedy)
 
 
-def _too_large(error: MemoryError, words: list[str]) -> HostCapabilityError:
+def _command(words: list[str]) -> str:
     index = command_index(words)
-    command = "tb" if index is None else f"tb {words[index]}"
-    more = f" ({error})" if str(error) else ""
-    return HostCapabilityError(
-        f"enough memory for {command}{more}", "smaller sizes need less: size, scale, workload.elements, number of jobs"
-    )
+    return "tb" if index is None else f"tb {words[index]}"
 
 
 def _crashed(error: Exception, words: list[str], began: float) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from testbed.scenario.names import PLANNERS
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = ["configure_route", "run_route"]
 
@@ -116,6 +117,7 @@ def _capacities(texts: list[str]) -> tuple[float | None, dict[str, float]]:
 
 
 def _write(path: Path, text: str) -> None:
+    require_trusted(path, file="--svg")
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

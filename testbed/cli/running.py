@@ -137,6 +137,9 @@ def _show(result: RunResult, console: Console, as_json: bool) -> None:
     if console.verbosity >= 0:
         print_summary(result.document, console.stream, no_color=not console.color)
         console.stream.write(f"Run directory: {result.run_dir}\n")
+        if result.captures:
+            # of a run that did not pass, or asked for
+            console.stream.write(f"Captures:      {', '.join(path.name for path in result.captures)} in there\n")
         console.stream.flush()
     if as_json:
         print(to_json(result.document), end="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from switch_nodes.grid.routes import flow_rules
 from testbed.plan import make_plan
 from testbed.plan.commodity import commodity_switches
+from testbed.runs.kepthistory import load_history
 from testbed.scenario import load_scenario
 from testbed.steering.entries import make_table
 from testbed.steering.fabric import make_fabric
@@ -97,23 +99,43 @@ def _port(word: str, ports: dict[str, int]) -> tuple[str, int]:
 
 def _recorded(folder: Path) -> tuple[list[TableReading], list[dict[str, Any]]]:
     facts = []
-    history = folder / "history.jsonl"
-    if history.exists():
-        records = (json.loads(line) for line in history.read_text(encoding="utf-8").splitlines())
-        facts = [record for record in records if record.get("event") in _FACTS]
+    told = folder / "history.jsonl"
+    if told.is_file() and told.stat().st_size:  # of a run that goes on it may be empty
+        history = load_history(folder)
+        if history.cut:
+            print(f"tb: {history.path}: {history.cut}; what came later is not shown", file=sys.stderr)
+        facts = [record for record in history.records if record["event"] in _FACTS]
     readings = folder / READINGS_NAME
     if readings.exists():
-        document = json.loads(readings.read_text(encoding="utf-8"))
-        return [_reading(switch) for switch in document["switches"]], facts
+        return _readings(readings), facts
     scenario = folder / "scenario.yaml"
     if not scenario.exists():
         raise ScenarioError("is no run directory", file=str(folder), allowed="a folder with scenario.yaml")
     return _planned(str(scenario), [], ()), facts
 
 
+def _readings(path: Path) -> list[TableReading]:
+    """Raises ScenarioError for a file that no run wrote so."""
+    try:
+        document = json.loads(path.read_bytes())
+        return [_reading(switch) for switch in document["switches"]]
+    except (ValueError, TypeError, KeyError, RecursionError, OSError) as error:
+        found = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ScenarioError(
+            "is not what a run read from its tables", file=str(path), found=found, allowed="as a run wrote it"
+        ) from error
+
+
 def _reading(data: dict[str, Any]) -> TableReading:
     rows = tuple(TableRow(**row) for row in data["rows"])
-    return TableReading(data["switch"], tuple(data["down"]), data["fallback"], rows)
+    table = TableReading(data["switch"], tuple(data["down"]), data["fallback"], rows)
+    for row in rows:
+        texts, counts = (row.name, row.match, row.action), (row.packets, row.bytes)
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(n, int | None) for n in counts):
+            raise TypeError(f"a row with other values: {row}"[:200])
+    if not isinstance(table.switch, str):
+        raise TypeError(f"a switch named {table.switch!r}"[:200])
+    return table
 
 
 def _text(tables: Iterable[TableReading]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = ["configure_timeline", "run_timeline"]
 
@@ -46,6 +47,7 @@ def run_timeline(args: argparse.Namespace) -> int:
     if args.out is None:
         print(drawing, end="")
         return 0
+    require_trusted(args.out, key="--out")
     try:
         args.out.write_text(drawing, encoding="utf-8")
     except OSError as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.own_program import ended_process
 from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
@@ -19,6 +20,7 @@ from testbed.hunt.shrink import shrink
 from testbed.hunt.state import Arguments, HuntState
 from testbed.hunt.summary import hunt_document
 from testbed.hunt.survival import RESERVE, allowance_ns, travel_ns
+from testbed.kernel.apart import Ended, run_apart
 from testbed.reading.units import format_duration
 from testbed.report.document import to_json
 from testbed.scenario import Scenario, dump_scenario, load_scenario
@@ -120,7 +122,10 @@ def prepare(
         base = load_scenario(scenario, overrides, world="simulated")
         _check_base(base)
         program, kept = base.switch.program, base.name
-    check_program_file(program)
+    try:
+        run_apart(lambda tell: check_program_file(program))
+    except Ended as end:
+        raise ended_process(program, end.status) from end
     code = (
         Path(program.rpartition(":")[0]).read_bytes()
         if ":" in program and Path(program.rpartition(":")[0]).is_file()

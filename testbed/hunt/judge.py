@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, replace
 
-from switch_nodes.own_program import ProgramFailed
+from switch_nodes.own_program import ProgramFailed, ended_process
 from switch_nodes.registry import create_program
 from testbed.captures.capture import MemoryTap
 from testbed.checkers import CheckContext, checkers, run_checks
@@ -15,8 +15,10 @@ from testbed.hunt.coverage import Coverage
 from testbed.hunt.fate import excused, may_fail
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
+from testbed.kernel.apart import Ended, run_apart
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
+from testbed.scenario.own_program import is_own_program
 from testbed.worlds.simulated import make_worker, simulate
 from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
 
@@ -51,7 +53,18 @@ OURS = Machines()
 
 
 def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failure | None, list[Record]]:
-    """The first check that a run of `scenario` breaks, and the history in order (empty after an exception)."""
+    """The first check that a run of `scenario` breaks, and the history in order (empty after an exception). A program of the user's
+    own runs in a process of its own, which it may end."""
+    program = scenario.switch.program
+    if not is_own_program(program):
+        return _run_and_judge(scenario, machines)
+    try:
+        return run_apart(lambda tell: _run_and_judge(scenario, machines))
+    except Ended as end:
+        return Failure(CRASH, ended_process(program, end.status).reason), []
+
+
+def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | None, list[Record]]:
     plan = make_plan(scenario)
     taps = _taps(plan)
     try:

@@ -19,6 +19,7 @@ from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import Failure
 from testbed.runs.codeversion import code_version
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted, write_file
 
 __all__ = ["Arguments", "ChunkResult", "HuntState", "Store"]
 
@@ -80,6 +81,7 @@ class HuntState(Store):
     def __init__(self, folder: Path, arguments: Arguments) -> None:
         super().__init__()
         self.folder = folder
+        require_trusted(folder)
         mine = {"format": _FORMAT, **asdict(arguments), "overrides": list(arguments.overrides)}
         head = folder / "hunt.json"
         if head.exists():
@@ -173,6 +175,4 @@ def _read_chunk(item: Any) -> ChunkResult:
 
 def _write(path: Path, text: str) -> None:
     """All of it or nothing."""
-    fresh = path.with_name(f".{path.name}-{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
+    write_file(path, text)

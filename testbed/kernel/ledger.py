@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from testbed.kernel.processes import ProcessId, boot_id, identify, pid_namespace
+from workloads.errors import HostCapabilityError
+from workloads.trusted import allowed_folders, distrust
 
 __all__ = [
     "Entry",
@@ -28,6 +29,7 @@ __all__ = [
     "QdiscEntry",
     "known_runs",
     "read_ledger",
+    "require_trusted_state",
     "state_dir",
 ]
 
@@ -124,10 +126,12 @@ class Ledger:
 
     @classmethod
     def create(cls, run: str, run_dir: Path) -> Ledger:
-        """Raises FileExistsError when there is a run of this name, OSError when the state folder cannot be written."""
+        """Raises FileExistsError when there is a run of this name, OSError when the state folder cannot be written,
+        HostCapabilityError when somebody else could change it."""
         own = identify(os.getpid())
         assert own is not None, "we are alive"
         owner = Owner(run, own.pid, own.start, boot_id(), pid_namespace(), str(run_dir.absolute()))
+        require_trusted_state()
         folder = state_dir() / run
         if folder.exists():
             raise FileExistsError(f"there is already a run {run} in {state_dir()}")
@@ -173,11 +177,15 @@ def _make_folder(folder: Path) -> None:
 
 
 def read_ledger(folder: Path) -> tuple[Owner | None, list[Entry]]:
-    """Owner None: the folder was left before its first line was written. Lines that we cannot read are no entries."""
+    """Owner None: the folder was left before its first line was written. Lines that we cannot read are no entries. Raises
+    HostCapabilityError for a folder that somebody else could change."""
+    require_trusted_state(folder)
     owner, entries = None, []
     try:
-        text = (folder / LEDGER_NAME).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
+        handle = os.open(folder / LEDGER_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(handle, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:  # not there, a link, or not ours to read
         return None, []
     for line in text.splitlines(keepends=True):
         entry = _parse(line)
@@ -198,14 +206,27 @@ def _parse(line: str) -> Owner | Entry | None:
         return None
 
 
+def require_trusted_state(folder: Path | None = None) -> None:
+    """Raises HostCapabilityError for a state folder, or a run's folder in it, that somebody else could change: what stands in
+    its ledgers is ended and removed, by root."""
+    problem = distrust(folder or state_dir())
+    if problem is not None:
+        raise HostCapabilityError(
+            f"a state folder that only we can change ({folder or state_dir()}: {problem})",
+            f"set INA_STATE_DIR to {allowed_folders()}",
+        )
+
+
 def known_runs() -> Iterator[Path]:
-    """Folders of all runs, half-made ones included, in no special order."""
+    """Folders of all runs, half-made ones included, in no special order. One that others could change is passed over. Raises
+    HostCapabilityError as `require_trusted_state` does."""
+    require_trusted_state()
     try:
         entries = list(os.scandir(state_dir()))
     except FileNotFoundError:
         return
     for entry in entries:
-        if entry.is_dir(follow_symlinks=False) and stat.S_ISDIR(entry.stat(follow_symlinks=False).st_mode):
+        if entry.is_dir(follow_symlinks=False) and distrust(Path(entry.path)) is None:
             yield Path(entry.path)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from testbed.captures.capture import split_by_link
 from testbed.checkers import CheckContext
 from testbed.history import HistoryLog, Record, sort_history
 from testbed.history.verdict import Verdict
+from testbed.kernel.room import needs_room
 from testbed.plan import Plan, make_plan
 from testbed.report.document import judge, to_json
 from testbed.report.html import html_report
@@ -25,6 +27,7 @@ from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted, write_file
 
 __all__ = ["Observer", "RunResult", "create_world", "run_scenario", "world_names"]
 
@@ -39,6 +42,8 @@ class RunResult:
     """as in result.json"""
     history: list[Record]
     run_dir: Path
+    captures: tuple[Path, ...] = ()
+    """that were kept in the run directory: of a run that did not pass, and with `pcap`"""
 
     @property
     def exit_code(self) -> int:
@@ -89,12 +94,20 @@ def run_scenario(
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
     is there already, instead of the one that the scenario names.
 
-    Raises ScenarioError when `out` holds files already, and whatever the world raises; what was recorded until then is
-    in the run directory, also when this process is killed.
+    Raises ScenarioError when `out` holds files already or others could change it, HostCapabilityError when there is no room
+    for what is written, and whatever the world raises; what was recorded until then is in the run directory, also when this
+    process is killed.
     """
     world, plan = world or create_world(scenario.world), make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
-    (run_dir / "scenario.yaml").write_text(_scenario_text(scenario), encoding="utf-8")
+    with needs_room(run_dir):
+        return _run_in(run_dir, scenario, plan, world, pcap, observer)
+
+
+def _run_in(
+    run_dir: Path, scenario: Scenario, plan: Plan, world: World, pcap: bool, observer: Observer | None
+) -> RunResult:
+    write_file(run_dir / "scenario.yaml", _scenario_text(scenario))
     tell = observer(plan) if observer else None
     # In virtual time records come in quick succession; in real time nothing may follow for a minute.
     with HistoryLog(run_dir / "history.jsonl", hold_s=_HOLD_S if world.name == "simulated" else 0.0) as log:
@@ -111,17 +124,26 @@ def run_scenario(
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     words = ["tb", "run", f"{_shown(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
-    (run_dir / "result.json").write_text(to_json(document), encoding="utf-8")
-    (run_dir / "junit.xml").write_text(junit_xml(document), encoding="utf-8")
-    (run_dir / "report.html").write_text(html_report(document, history), encoding="utf-8")
-    for capture in facts.captures:
-        if pcap:
+    write_file(run_dir / "result.json", to_json(document))
+    write_file(run_dir / "junit.xml", junit_xml(document))
+    write_file(run_dir / "report.html", html_report(document, history))
+    return RunResult(document, history, run_dir, _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap))
+
+
+def _keep_captures(
+    document: dict[str, Any], captures: Sequence[Path], run_dir: Path, plan: Plan, *, pcap: bool
+) -> tuple[Path, ...]:
+    """What stays: all that a run left that did not pass; of others they are large, and nobody looks into them."""
+    if pcap:
+        for capture in captures:
             # A link between two switches is in the captures of both.
             folder = run_dir / "pcap"
             split_by_link(capture, folder / capture.stem if len(plan.switches) > 1 else folder)
-        else:
+    elif document["verdict"] == Verdict.PASS:
+        for capture in captures:
             capture.unlink()
-    return RunResult(document, history, run_dir)
+        return ()
+    return tuple(captures)
 
 
 def read_result(run_dir: Path) -> dict[str, Any]:
@@ -177,12 +199,15 @@ def _scenario_text(scenario: Scenario) -> str:
 
 
 def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
+    """Raises ScenarioError for a folder that others could change, or that holds files already."""
     if out is not None:
+        require_trusted(out, file="--out")
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ScenarioError("is not an empty directory", file="--out", found=str(out), allowed="a new directory")
         out.mkdir(parents=True, exist_ok=True)
         return out.resolve()
     runs = Path.cwd() / "runs"
+    require_trusted(runs)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     for attempt in range(1000):
         suffix = f"-{attempt}" if attempt else ""
@@ -199,7 +224,7 @@ def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
 def _point_latest(runs: Path, run_dir: Path) -> None:
     """Replace `runs/latest` in one step, so that a reader never finds it missing. Where links cannot be made (a file system or
     a system without them) there is none: it is a convenience, and every command tells its run directory."""
-    fresh = runs / f".latest-{os.getpid()}"
+    fresh = runs / f".latest-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         fresh.symlink_to(run_dir.name)
     except (OSError, NotImplementedError):

@@ -14,6 +14,7 @@ from testbed.sweep.analysis import Crossover, Point, best_counts, by_point, cros
 from testbed.sweep.engine import Finished
 from testbed.sweep.parameters import FAMILIES
 from workloads.costs import threshold_ratio
+from workloads.trusted import write_file
 
 __all__ = ["document", "summary", "table_axes", "to_json", "write_files"]
 
@@ -50,7 +51,7 @@ def to_json(finished: Finished) -> str:
 def write_files(finished: Finished, folder: Path) -> tuple[Path, Path]:
     """results.json and results.csv: one row per algorithm and point."""
     as_json, as_csv = folder / "results.json", folder / "results.csv"
-    as_json.write_text(to_json(finished), encoding="utf-8")
+    write_file(as_json, to_json(finished))
     names = list(FAMILIES[finished.sweep.family])
     with as_csv.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

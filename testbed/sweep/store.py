@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = ["Store"]
 
@@ -15,9 +16,10 @@ _FILE = "results.jsonl"
 
 class Store:
     """Of one folder, which is made when it is not there. Lines that a kill cut short are ignored. Raises ScenarioError
-    when the folder cannot be written."""
+    when the folder cannot be written, or others could change it."""
 
     def __init__(self, folder: Path) -> None:
+        require_trusted(folder)
         self.path = folder / _FILE
         self.results: dict[str, dict[str, Any]] = {}
         self._file: TextIO | None = None

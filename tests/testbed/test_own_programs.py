@@ -73,6 +73,67 @@ def test_a_run_whose_program_fails_says_where_and_that_it_is_the_programs(
     assert capsys.readouterr() == ("", f"tb: {file}:5: class Mine: {failed}: {text}\n")
 
 
+SWITCHML = "import os\nfrom switch_nodes.switchml import SwitchMlProgram\n\nclass Mine(SwitchMlProgram):\n"
+ENDS = "the program's own code ended its process"
+FAILS = "the program's own code failed on switch s1 in"
+
+
+@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=pytest.mark.root)])
+@pytest.mark.parametrize(
+    ("verb", "act", "told"),
+    [
+        ("receive_frame(self, port, frame, now)", "os._exit(0)", f"class Mine: {ENDS}"),
+        ("__init__(self, config)", "os._exit(0)", f"class Mine: {ENDS}"),
+        ("finish(self, now)", "os._exit(3)", f"class Mine: {ENDS}"),
+        ("receive_frame(self, port, frame, now)", "raise KeyboardInterrupt", f":6: class Mine: {FAILS} receive_frame: KeyboardInterrupt"),
+        ("receive_frame(self, port, frame, now)", "raise BaseException('x')", f":6: class Mine: {FAILS} receive_frame: BaseException: x"),
+        ("receive_frame(self, port, frame, now)", "self.emit(0, bytes(100_000))", "receive_frame: ValueError: a frame of 100,000 bytes was sent to port 0; an Ethernet frame has 65,549 at most"),
+        ("get_timer(self)", "return float('nan')", f"{FAILS} get_timer: TypeError: get_timer gave nan, which is no int (nanoseconds) or None"),
+        ("get_timer(self)", "return 1 << 70", f"{FAILS} get_timer: ValueError: get_timer gave 1180591620717411303424, which is no time within 2^63 ns"),
+        ("finish(self, now)", "self.tell(Odd(float('nan')))", "the fields of event Odd are no JSON values: Out of range float values are not JSON compliant"),
+    ],
+)  # fmt: skip
+def test_both_worlds_end_the_same_and_say_that_it_is_the_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], world: str, verb: str, act: str, told: str
+) -> None:
+    file = tmp_path / "mine.py"
+    odd = "\nfrom dataclasses import dataclass\n@dataclass\nclass Odd:\n    what: float\n"
+    file.write_text(f"{SWITCHML}    def {verb}:\n        {act}\n{odd}")
+    words = ["run", "switchml", "--world", world, "--set", f"switch.program={file}:Mine", "--set", "job.size=20kB"]
+    assert main([*words, "--out", str(tmp_path / "run"), "-q"]) == 64
+    out, errors = capsys.readouterr()
+    assert out == ""
+    assert errors.startswith(f"tb: {file}:")
+    assert told in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=pytest.mark.root)])
+def test_a_file_that_ends_the_process_when_it_is_loaded_passes_nowhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], world: str
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(f"import os\nos._exit(0)\n{SWITCHML}    pass\n")
+    own = ["--set", f"switch.program={file}:Mine"]
+    assert main(["run", "switchml", "--world", world, *own, "--out", str(tmp_path / "run"), "-q"]) == 64
+    assert f"class Mine: {ENDS}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "told"), [("module", 64, f"class Mine: {ENDS}"), ("verb", 1, "ended its process (exit code 0)")]
+)
+def test_a_hunt_is_not_ended_by_what_it_hunts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, code: int, told: str
+) -> None:
+    file = tmp_path / "mine.py"
+    verb = "    def receive_frame(self, port, frame, now):\n        os._exit(0)\n"
+    file.write_text(f"import os\nos._exit(0)\n{SWITCHML}    pass\n" if place == "module" else SWITCHML + verb)
+    own = ["--set", f"switch.program={file}:Mine", "--set", "job.size=20kB"]
+    words = ["hunt", "switchml", *own, "--schedules", "2", "--jobs", "1", "--out", str(tmp_path / "hunt")]
+    assert main(words) == code
+    assert told in "".join(capsys.readouterr())
+
+
 def test_a_run_replays_by_its_command_and_by_tb_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, first = tmp_path / "mine.py", tmp_path / "first one"
     file.write_text(program("Endless"), encoding="utf-8")

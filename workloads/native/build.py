@@ -32,6 +32,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workloads.trusted import distrust
+
 __all__ = ["LIBRARIES", "NativeStatus", "library_status", "load_library", "native_status"]
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -142,13 +144,16 @@ def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[
     folders = tuple(_cache_folders())
     for folder in folders:
         path = folder / f"{name}-{digest}.so"
-        if path.exists():
+        if path.exists() and distrust(path) is None and distrust(folder) is None:
             # A cached file that does not load (cut short by a full disk, say) is made again below.
             with contextlib.suppress(OSError):
                 return path, ctypes.CDLL(str(path))
     compiler = _compiler()
     problem, failed = "no folder to build in", False
     for folder in folders:
+        if (distrusted := distrust(folder)) is not None:
+            problem = f"others could change what is built in {folder}: {distrusted}"
+            continue
         try:
             folder.mkdir(parents=True, exist_ok=True)
             handle, scratch = tempfile.mkstemp(prefix=f".{name}-", suffix=".so", dir=folder)

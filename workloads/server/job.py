@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from workloads.atp.config import POLICIES
 from workloads.atp.slots import SlotTable
+from workloads.automaton import UNFORESEEN
 from workloads.datagrams.blocks import (
     BlockLost,
     BlockReplayed,
@@ -255,9 +256,18 @@ class JobServer:
     def drop_stale(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
         self._ignore(block, header, BlockAction.DROP_STALE)
 
+    def drop_unforeseen(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
+        self._ignore(block, header, BlockAction.UNFORESEEN)
+
     def _ignore(self, block: Block, header: AggregationHeader, action: BlockAction, counter: str = "ignored") -> None:
         self.counts[counter] += 1
-        told = (self._job.job, _only_rank(header.bitmap0), block.number, header.slot, DROP_REASONS[action])
+        told = (
+            self._job.job,
+            _only_rank(header.bitmap0),
+            block.number,
+            header.slot,
+            DROP_REASONS.get(action, UNFORESEEN),
+        )
         self.events.append(ContributionIgnored(*told))
 
     def _hold(self, block: Block, slot: int) -> None:

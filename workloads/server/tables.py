@@ -5,12 +5,15 @@ ones are added, overlapping ones are discarded because a sum cannot be taken apa
 RESEND of its own, which never allocates and so arrives alone in the end. Reminders and NACKs are of our ESA (section 4.3).
 
 Rule 1: what becomes of a packet is decided by this table alone; the server computes the event and does the action.
-Rule 2: a pair that is not in the table cannot happen; tests feed every pair that can.
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol: what it sent is dropped (`Transitions`).
+        Tests feed every pair of the table.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+
+from workloads.automaton import Transitions
 
 __all__ = ["BLOCK_TABLE", "DROP_REASONS", "BlockAction", "BlockEvent", "BlockState"]
 
@@ -60,10 +63,11 @@ class BlockAction(Enum):
     DROP_OVERRUN = "drop_overrun"
     DROP_DUPLICATE = "drop_duplicate"
     DROP_STALE = "drop_stale"
+    UNFORESEEN = "drop_unforeseen"
 
 
 _S, _E, _A = BlockState, BlockEvent, BlockAction
-BLOCK_TABLE: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]] = {
+_STEPS: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]] = {
     (_S.UNKNOWN, _E.NEW): (_S.OPEN, _A.STORE),
     (_S.UNKNOWN, _E.WHOLE): (_S.DONE, _A.REPLACE_AND_SEND),
     (_S.UNKNOWN, _E.COPY): (_S.DONE, _A.KEEP),
@@ -99,6 +103,7 @@ BLOCK_TABLE: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]]
     (_S.GONE, _E.NOTHING_THERE): (_S.GONE, _A.PASS),
     (_S.GONE, _E.REFUSED): (_S.GONE, _A.PASS),
 }
+BLOCK_TABLE = Transitions(_STEPS, lambda state: (state, _A.UNFORESEEN))
 
 DROP_REASONS: dict[BlockAction, str] = {
     BlockAction.DROP_OVERLAP: "overlap",

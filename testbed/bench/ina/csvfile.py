@@ -14,6 +14,7 @@ from testbed.bench.ina.subjects import ATP, MIXES, SUBJECTS, SWITCHML
 from testbed.history.verdict import Verdict
 from testbed.runs.codeversion import code_version
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = ["COLUMNS", "KeptRuns"]
 
@@ -40,6 +41,7 @@ class KeptRuns:
         """Runs of points that nobody asks for now are here, too: they stay in the file."""
         settings = {place.setting(): place for place in places}
         whole = True
+        require_trusted(path)
         try:
             if self._path.exists():
                 lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)

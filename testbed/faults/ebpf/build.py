@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workloads.errors import HostCapabilityError, InternalError
+from workloads.trusted import distrust
 
 __all__ = ["SOURCE", "build_object"]
 
@@ -30,12 +31,14 @@ def build_object(source: Path = SOURCE) -> Path:
     name = f"{source.stem}-{_digest(source)}.o"
     folders = tuple(_folders())
     for folder in folders:
-        if (folder / name).exists():
+        if (folder / name).exists() and distrust(folder) is None and distrust(folder / name) is None:
             return folder / name
     clang = shutil.which("clang")
     if clang is None:
         raise HostCapabilityError("clang, which compiles the eBPF program of the faults", _PACKAGES)
     for folder in folders:
+        if distrust(folder) is not None:
+            continue
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder) as scratch:

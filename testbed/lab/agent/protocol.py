@@ -6,6 +6,7 @@ A request: `{"op": ..., more}`. An answer: `{"ok": true, "value": ...}` or `{"ok
 from __future__ import annotations
 
 import json
+import math
 import socket
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -15,6 +16,8 @@ __all__ = ["MAX_LINE", "PROTOCOL", "Message", "Refused", "decode", "encode", "fa
 PROTOCOL = 1
 """agent and client of different numbers do not talk"""
 MAX_LINE = 4 << 20
+_MOST_DIGITS = 20
+"""of a number of 64 bits"""
 Message: TypeAlias = dict[str, Any]
 
 
@@ -35,11 +38,27 @@ def encode(message: Message) -> bytes:
 
 
 def decode(line: bytes) -> Message:
-    """Raises ValueError."""
-    message = json.loads(line)
+    """Raises ValueError, also for what no message of ours is: nested deeply, or with numbers beyond 64 bits."""
+    try:
+        message = json.loads(line, parse_int=_whole, parse_float=_broken, parse_constant=_broken)
+    except RecursionError:
+        raise ValueError("a message that is nested too deeply") from None
     if not isinstance(message, dict):
         raise ValueError("a message is a JSON object")
     return message
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(text)} digits; allowed: {_MOST_DIGITS}")
+    return int(text)
+
+
+def _broken(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:_MOST_DIGITS]}; allowed: finite ones")
+    return number
 
 
 def success(value: Any) -> Message:

@@ -83,10 +83,13 @@ class AgentServer:
     def _serve_client(self, connection: socket.socket) -> None:
         try:
             # What a client that went away asked for is done all the same: it finds the state when it comes back.
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError):
                 connection.settimeout(3600)
-                for line in lines(connection):
-                    connection.sendall(self._answer(line))
+                try:
+                    for line in lines(connection):
+                        connection.sendall(self._answer(line))
+                except ValueError as error:  # nobody knows where the next message would begin
+                    connection.sendall(encode(failure(f"not understood: {error}")))
         finally:
             connection.close()
             self._clients.release()
@@ -96,7 +99,7 @@ class AgentServer:
             return encode(success(self._operations.perform(decode(line))))
         except Refused as refusal:
             return encode(failure(refusal.problem, refusal.output))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError) as error:
             return encode(failure(f"not understood: {type(error).__name__}: {error}"))
         except OSError as error:
             return encode(failure(f"the host refused: {error.strerror or error}"))

@@ -15,13 +15,15 @@ from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
+from switch_nodes.own_program import ended_process
 from testbed.history import Record
 from testbed.history.codec import encode, error_from
 from testbed.history.events import NodeExited, NodeStarted
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, PathEntry
+from testbed.scenario.own_program import is_own_program
 from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, listen, peer_pid
-from testbed.worlds.emulated.node import NodeBuilder, NodeTask, fork_node
+from testbed.worlds.emulated.node import CRASH_STATUS, NodeBuilder, NodeTask, fork_node
 from topologies import Role
 from workloads.errors import InternalError
 from workloads.machine import Event
@@ -281,6 +283,9 @@ class Fleet:
         output = "" if expected else _tail(node.log)
         self._tell(NodeExited(node.name, status, expected, output))
         if not expected:
+            program = _own_program(node.task)
+            if program and status not in (CRASH_STATUS, -signal.SIGKILL):
+                raise ended_process(program, status, node.name)
             how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
             raise InternalError(f"node {node.name} ended unexpectedly ({how}){output}")
 
@@ -292,6 +297,13 @@ class Fleet:
             self._selector.unregister(node.connection)
             node.connection.close()
             node.connection = None
+
+
+def _own_program(task: NodeTask) -> str:
+    """Of a switch that runs code of the user's; empty: it does not."""
+    program = task.plan.scenario.switch.program
+    runs = any(config.name == task.node.name and config.program == program for config in task.plan.switches)
+    return program if runs and is_own_program(program) else ""
 
 
 def _tail(log: Path) -> str:

@@ -18,6 +18,7 @@ from typing import Protocol
 from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
 from testbed.kernel.processes import child_setup, name_process, take_precedence
+from testbed.kernel.room import lack_of
 from testbed.plan import Plan
 from testbed.worlds.emulated.control import NodeChannel, connect
 from topologies import Node, Role
@@ -96,6 +97,13 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
         channel.refuse(error)
         _leave(REFUSED_STATUS)
         return
+    except (OSError, MemoryError) as error:
+        lack = lack_of(error, task.run_dir)
+        if lack is None:
+            raise
+        channel.refuse(lack)
+        _leave(REFUSED_STATUS)
+        return
     # A fork shares its pages with its parent until it writes to them, if only to a reference count: a collection writes to
     # most of them now, not while the clock runs.
     gc.collect()
@@ -113,6 +121,13 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
         # Not a crash of ours: the code of a user's own program failed.
         channel.drain()
         channel.refuse(error)
+        _leave(REFUSED_STATUS)
+    except (OSError, MemoryError) as error:
+        channel.drain()
+        lack = lack_of(error, task.run_dir)
+        if lack is None:
+            raise
+        channel.refuse(lack)
         _leave(REFUSED_STATUS)
     except BaseException:
         channel.drain()

@@ -11,12 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.own_program import ended_process
 from switch_nodes.registry import create_program
 from switch_nodes.tap import Tap
 from testbed.captures.capture import PcapngTap
 from testbed.history import Record
 from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.kernel.apart import Ended, run_apart
 from testbed.plan import Plan, udp_ends
+from testbed.scenario.own_program import is_own_program
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.filters import make_filters
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
@@ -218,6 +221,16 @@ class SimulatedWorld:
                 key="background",
                 allowed="flows of kind udp, or --world emulated",
             )
+        program = plan.scenario.switch.program
+        if is_own_program(program):
+            # Whatever the user's code does to its process, we are there to tell it; as in the emulated world.
+            try:
+                return run_apart(lambda tell: self._simulate(plan, run_dir, tell), on_record)
+            except Ended as end:
+                raise ended_process(program, end.status) from end
+        return self._simulate(plan, run_dir, on_record)
+
+    def _simulate(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         taps = _taps(plan, run_dir) if plan.scenario.capture else {}
         try:
             simulation = Simulation(plan, on_record, taps)

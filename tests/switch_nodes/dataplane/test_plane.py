@@ -46,6 +46,15 @@ def test_frames_are_forwarded(kind: type[Forwarder]) -> None:
     assert events == [(9, statistics)]
 
 
+def test_a_frame_that_no_row_holds_is_lost_as_one_too_long_for_its_link() -> None:
+    io, tap, machine = FakeIo([]), ListTap(), Forwarder({})
+    machine.queue.extend([(1, b"x" * (io.stride + 1)), (1, b"y" * io.stride)])
+    statistics, _ = run(io, machine, tap=tap)
+    assert io.sent == [(0, 1, b"y" * io.stride)]
+    assert [(port, len(frame), reason) for _, _, port, frame, reason in tap.lost] == [(1, io.stride + 1, "misfit")]
+    assert statistics.misfits == 1
+
+
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_both_paths_send_the_same(data: st.DataObject) -> None:

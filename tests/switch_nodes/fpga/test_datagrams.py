@@ -1,11 +1,14 @@
+import contextlib
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switch_nodes.fpga.card import EmulatedCard
 from switch_nodes.fpga.datagrams import MAX_BYTES, Operation, RegisterServer, decode_answer, encode_request
 from switch_nodes.fpga.faults import AgentDies
-from switch_nodes.fpga.regmap import MAGIC, REGISTERS
+from switch_nodes.fpga.registers import doubled
+from switch_nodes.fpga.regmap import MAGIC, REGISTERS, Command
 
 SIZE, CHECK = REGISTERS["LOAD_SIZE"].address, REGISTERS["STAGED_CHECK"].address
 LABEL = REGISTERS["LABEL"].address
@@ -54,6 +57,7 @@ def test_sessions_are_apart():
     "asked",
     [
         request(Operation.READ, 2, 4), request(Operation.READ, 0, 3), request(Operation.READ, 0, 0),
+        request(Operation.READ, 0xFFFFFFFC, 8), request(Operation.WRITE, 0xFFFFFFF8, 12, bytes(12)),
         request(Operation.READ, 0, MAX_BYTES + 4), request(Operation.WRITE, 0, 8, bytes(4)), request(Operation.READ, 0, 4, bytes(4)),
     ],
 )  # fmt: skip
@@ -91,3 +95,38 @@ def test_only_so_many_sessions_are_remembered():
     for session in range(1000):
         server.handle(request(Operation.READ, 0, 4, b"", 1, session), 0)
     assert len(server._answered) == 64
+
+
+COMMANDS = [doubled(int(command)) for command in Command]
+ADDRESSES = st.one_of(
+    st.sampled_from([register.address for register in REGISTERS]),
+    st.sampled_from([0xFFFFFFFC, 0xFFFFFFF8, 0x80000000, 0x7FFFFFFC]),
+    st.integers(0, (1 << 32) - 1),
+)
+WORDS = st.one_of(st.sampled_from([0, 1, 0xFFFFFFFF, 0x80000000, *COMMANDS]), st.integers(0, (1 << 32) - 1))
+REQUESTS = st.one_of(
+    st.tuples(st.just(REGISTERS["CONTROL"].address), st.sampled_from(COMMANDS).map(lambda word: [word])),
+    st.tuples(ADDRESSES, st.lists(WORDS, min_size=1, max_size=4)),
+    st.tuples(ADDRESSES, st.integers(1, MAX_BYTES // 4)),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(REQUESTS, max_size=30))
+def test_whatever_is_asked_is_answered(asked):
+    """Any access to any address, in any order: the agent answers, and the card goes on."""
+    card = EmulatedCard(2)
+    server = RegisterServer(card)
+    for sequence, (address, what) in enumerate(asked):
+        if isinstance(what, int):
+            sent = request(Operation.READ, address, 4 * what, b"", sequence)
+        else:
+            data = b"".join(word.to_bytes(4, "little") for word in what)
+            sent = request(Operation.WRITE, address, len(data), data, sequence)
+        answer = server.handle(sent, sequence)
+        assert answer is not None
+        with contextlib.suppress(ValueError):  # refused
+            assert decode_answer(answer, sent) is not None
+        while card.next_event() is not None:
+            pass
+    assert ask(server, request(Operation.READ, 0, 4, b"", len(asked))) == MAGIC.to_bytes(4, "little")

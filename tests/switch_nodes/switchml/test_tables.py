@@ -10,7 +10,8 @@ from switch_nodes.switchml.diagrams import slot_diagram
 from switch_nodes.switchml.program import Contribution
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from tests.support.switchml_bench import Bench
-from workloads.datagrams.blocks import BlockSummed, SlotChanged, SlotMixed
+from workloads.datagrams.blocks import BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
+from workloads.wire.aggregation import DatagramFlag
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "switchml.md"
 
@@ -49,6 +50,28 @@ def test_whatever_comes_no_sum_counts_a_worker_twice() -> None:
             bench.send(draw.randrange(3), draw.randrange(6) * bench.window)
         summed = [event for event in bench.told(BlockSummed) if isinstance(event, BlockSummed)]
         assert {event.contributions for event in summed} <= {(1, 1, 1)}
+
+
+def test_a_pair_that_the_table_lacks_is_dropped_and_counted() -> None:
+    """A worker that names one block in both versions goes back into a sum that others still keep."""
+    bench = Bench(SwitchMlProgram, trace=True)
+    for rank in range(3):
+        bench.send(rank, 0)
+    assert bench.send(0, 0, flags=int(DatagramFlag.VERSION)) == {}
+    assert bench.send(0, 0) == {}
+    assert bench.told(ContributionIgnored)[-1] == ContributionIgnored(7, 0, 0, 0, "unforeseen")
+    assert bench.program.counters["unforeseen"] == 1
+    assert set(bench.send(1, 0)) == {1}  # the sum is still there for the others
+
+
+def test_two_datagrams_half_of_all_numbers_apart_end_nothing() -> None:
+    bench = Bench(SwitchMlProgram)
+    for rank in range(3):
+        bench.send(rank, 0)
+    assert bench.send(0, 1 << 31, flags=int(DatagramFlag.VERSION), slot=0) == {}
+    assert bench.send(0, 0) == {}
+    assert bench.told(ContributionIgnored)[-1] == ContributionIgnored(7, 0, 0, 0, "unforeseen")
+    assert set(bench.send(1, 0)) == {1}
 
 
 def test_every_drop_has_a_reason_and_a_counter() -> None:

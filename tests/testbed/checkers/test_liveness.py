@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from testbed.checkers.liveness import liveness
+from testbed.faults.model import Pause, Window
 from testbed.history.verdict import Verdict
 from tests.support.judged import altered, changed, good_context, matches, without
 
@@ -76,3 +79,52 @@ def test_time_limit_and_bad_result(good):
     assert "the time limit of 60 s was reached, and nothing more happened after 0.104 s; unfinished: h3" in dry.detail
     gave_up = {"t": 10**9, "node": "h3", "event": "WorkerFailed", "reason": "bad_result", "detail": "rank 0"}
     assert "h3 gave up with bad_result: rank 0" in liveness(changed(good, stalled(good, gave_up, limit))).detail
+
+
+GAVE_UP_AT = 5_000_000_000
+PATIENCE = 8 * (4_096 << 15)
+
+
+def gave_up(context, stood_ns, until_ns, *, status="RETRY_EXC", node="h1"):
+    failed = {"t": GAVE_UP_AT, "node": "h3", "event": "QpFailed", "qpn": context.plan.workers[2].to_successor.qpn,
+              "status": status, "psn": 7, "detail": "x"}  # fmt: skip
+    plane = {
+        "t": 9_000_000_000,
+        "node": node,
+        "event": "PlaneStatistics",
+        "stood_ns": stood_ns,
+        "stood_until_ns": until_ns,
+    }
+    return liveness(changed(context, stalled(context, failed, plane)))
+
+
+@pytest.mark.parametrize("node", ["h1", "s1"])
+@pytest.mark.parametrize(("stood_ns", "until_ns"), [(PATIENCE, GAVE_UP_AT), (3 * PATIENCE, GAVE_UP_AT + PATIENCE)])
+def test_a_node_that_the_machine_let_stand_still_makes_it_unknown(good, node, stood_ns, until_ns):
+    result = gave_up(good, stood_ns, until_ns, node=node)
+    assert result.verdict is UNKNOWN
+    assert result.detail.startswith(
+        f"1 of 3 workers did not finish, and the machine let {node} stand still for {stood_ns / 1e9:.2f} s until "
+        f"{until_ns / 1e9:.3f} s; a sender that hears nothing gives up after 1.07 s; at 5.000 s the queue pair "
+    )
+    assert result.evidence[0].startswith(f"the machine let {node} stand still")
+
+
+@pytest.mark.parametrize(
+    ("stood_ns", "until_ns", "status"),
+    [
+        (0, 0, "RETRY_EXC"),
+        (PATIENCE // 2, GAVE_UP_AT, "RETRY_EXC"),  # the other half of its attempts could be answered
+        (3 * PATIENCE, GAVE_UP_AT - PATIENCE, "RETRY_EXC"),  # before
+        (3 * PATIENCE, GAVE_UP_AT + 3 * PATIENCE, "RETRY_EXC"),  # after
+        (3 * PATIENCE, GAVE_UP_AT, "REM_ACCESS"),  # no wait explains that
+    ],
+)
+def test_a_real_failure_stays_one(good, stood_ns, until_ns, status):
+    assert gave_up(good, stood_ns, until_ns, status=status).verdict is FAIL
+
+
+def test_a_node_that_a_fault_paused_is_no_excuse():
+    paused = good_context(Pause("p", node="h1", window=Window(0, 10**9)))
+    assert gave_up(paused, 3 * PATIENCE, GAVE_UP_AT).verdict is FAIL
+    assert gave_up(paused, 3 * PATIENCE, GAVE_UP_AT, node="h2").verdict is UNKNOWN

@@ -61,3 +61,50 @@ def test_a_run_shows_what_its_controller_read(tmp_path: Path, capsys: pytest.Cap
     text = capsys.readouterr().out
     assert "1,234" in text
     assert "0.003 s  s1: port 5 of s1 is down: 11 entries kept, 4 added, 4 removed, the fallback" in text
+
+
+GOOD = {"t": 1, "node": "s1", "event": "SwitchLost"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("history.jsonl", b"\xff\xfe\n", "history.jsonl:1: cannot be read; found"),
+        ("history.jsonl", b"{}\n", "history.jsonl:1: no record of a history; found"),
+        ("history.jsonl", b"[" * 100_000 + b"\n", "history.jsonl:1: cannot be read; found"),
+        ("history.jsonl", b'{"t": 1, "node": "s1", "event": "RulesInstalled"}\n', "history.jsonl:1: no record of a history"),
+        ("steering.json", b"", "steering.json: is not what a run read from its tables; found"),
+        ("steering.json", b"[]", "steering.json: is not what a run read from its tables; found"),
+        ("steering.json", b"{}", "found no 'switches'; allowed: as a run wrote it"),
+        ("steering.json", b'{"switches": [{"switch": "s1", "down": [], "fallback": false, "rows": [{"a": 1}]}]}', "found"),
+        ("steering.json", b"\xff", "steering.json: is not what a run read from its tables; found"),
+        ("steering.json", b"[" * 100_000, "steering.json: is not what a run read from its tables; found"),
+    ],
+)  # fmt: skip
+def test_a_damaged_run_names_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, told: str
+) -> None:
+    (tmp_path / "steering.json").write_text(json.dumps({"schema": 1, "switches": []}))
+    (tmp_path / name).write_bytes(content)
+    assert main(["steering", str(tmp_path)]) == 64
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("packets", ["7", 1.5, [1]])
+def test_counters_that_are_no_numbers_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], packets: object
+) -> None:
+    row = {"name": "x", "priority": 1, "match": "", "action": "", "packets": packets, "bytes": 1}
+    switch = {"switch": "s1", "down": [], "fallback": False, "rows": [row]}
+    (tmp_path / "steering.json").write_text(json.dumps({"switches": [switch]}))
+    assert main(["steering", str(tmp_path)]) == 64
+    assert "a row with other values" in capsys.readouterr().err
+
+
+def test_a_history_that_was_cut_is_shown_up_to_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "steering.json").write_text(json.dumps({"schema": 1, "switches": []}))
+    (tmp_path / "history.jsonl").write_text(json.dumps(GOOD) + '\n{"t": 2, "nod')
+    assert main(["steering", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert "s1: lost its controller's connection" in told.out
+    assert told.err == f"tb: {tmp_path}/history.jsonl: the history is cut after line 1; what came later is not shown\n"

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from testbed.captures.pcapng import read_capture
+from testbed.cli import main
 from testbed.history import read_history
 from testbed.runs import run
 from testbed.runs.run import create_world, read_result, run_scenario, world_names
@@ -32,6 +34,20 @@ def test_pcap_keeps_a_capture_per_link(scenario: Any, tmp_path: Path) -> None:
     result = run_scenario(scenario, tmp_path / "run", pcap=True)
     links = {path.stem for path in (result.run_dir / "pcap").iterdir()}
     assert links == {link.name for link in scenario.topology.links}
+
+
+def test_a_run_that_did_not_pass_keeps_its_captures_and_says_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing = ["run", "rack", "--world", "simulated", "--set", "job.size=40kB", "--set", "time_limit=1ms"]
+    assert main([*failing, "--out", str(tmp_path / "failed")]) == 1
+    assert read_capture(tmp_path / "failed" / "s1.pcapng", [])
+    *_, folder, captures = capsys.readouterr().out.splitlines()
+    assert folder == f"Run directory: {tmp_path / 'failed'}"
+    assert captures == "Captures:      s1.pcapng in there"
+    assert main([*failing[:-2], "--out", str(tmp_path / "passed")]) == 0
+    assert not list((tmp_path / "passed").glob("*.pcapng"))
+    assert capsys.readouterr().out.splitlines()[-1].startswith("Run directory: ")
 
 
 def test_an_observer_hears_every_record(scenario: Any, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from testbed.lab.agent.operations import Operations
+from testbed.lab.agent.protocol import MAX_LINE
 from testbed.lab.agent.server import AgentServer, AlreadyRunning, socket_path
 from tests.support.labs import environment
 
@@ -71,6 +72,50 @@ def test_nonsense_gets_an_answer_and_the_next_client_is_served(base: Path) -> No
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(socket_path(base)))
             connection.sendall(b'{"op": "hello"')  # and goes away
+    finally:
+        server.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+
+
+BAD = [
+    b'{"op": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    b'{"op": "lease", "resource": "host", "holder": "a", "seconds": ' + b"9" * 400 + b"}",
+    b'{"op": "lease", "resource": "host", "holder": "a", "purpose": "", "seconds": 1e400}',
+    b'{"op": "lease", "resource": "host", "holder": "a", "purpose": "", "seconds": NaN}',
+    b'{"op": "lease", "resource": [], "holder": {}, "purpose": 3, "seconds": "x"}',
+    b'{"op": {}}',
+    b"\xff\xfe",
+    b"",
+]
+
+
+def test_what_is_not_understood_is_answered_and_the_connection_goes_on(base: Path) -> None:
+    server = _server(base)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(30)
+            connection.connect(str(socket_path(base)))
+            answers = connection.makefile()
+            for bad in BAD:
+                connection.sendall(bad + b"\n")
+                answer = json.loads(answers.readline())
+                assert answer["ok"] is False, bad[:80]
+                connection.sendall(b'{"op": "hello"}\n')
+                assert json.loads(answers.readline())["ok"] is True
+            told = []
+            for bad in BAD[:3]:
+                connection.sendall(bad + b"\n")
+                told.append(json.loads(answers.readline())["problem"])
+            assert told == [
+                "not understood: ValueError: a message that is nested too deeply",
+                "not understood: ValueError: a number of 400 digits; allowed: 20",
+                "not understood: ValueError: the number 1e400; allowed: finite ones",
+            ]
+            connection.sendall(b"x" * (MAX_LINE + 1))
+            assert f"a line of more than {MAX_LINE} bytes" in json.loads(answers.readline())["problem"]
     finally:
         server.stop()
         thread.join(30)

@@ -1,0 +1,100 @@
+"""Code that is not ours, run in a process of its own: whatever it does to that process, the caller gets an answer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, BinaryIO, TypeVar
+
+from testbed.kernel.processes import die_with_parent
+from workloads.errors import InternalError, TestbedError
+
+__all__ = ["Ended", "run_apart"]
+
+_TOLD, _RETURNED, _RAISED, _CRASHED = range(4)
+_T = TypeVar("_T")
+
+
+class Ended(Exception):
+    """The process ended without an answer."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        """exit code, or minus the number of a signal"""
+        super().__init__(f"status {status}")
+
+
+def run_apart(work: Callable[[Callable[[Any], None]], _T], hear: Callable[[Any], None] = lambda told: None) -> _T:
+    """`work(tell)` in a child process; what it tells is heard here, in order, and what it returns is returned. Ctrl-C is ours: the
+    child never gets it. Raises what `work` raises of our errors, and MemoryError; InternalError, with its traceback, for others;
+    Ended when the child ended before `work` did. The child ends with us. Values that cross must be picklable."""
+    if not hasattr(os, "fork"):  # other systems have no such thing
+        return work(hear)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent, (source, sink) = os.getpid(), os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(source)
+        _answer(work, parent, sink)
+    os.close(sink)
+    status: int | None = None
+    try:
+        with os.fdopen(source, "rb", 1 << 20) as answers:
+            kind, value = _read(answers, hear)
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if kind is None:
+        raise Ended(status)
+    if kind == _RAISED:
+        made, args, fields = value
+        error = made.__new__(made)
+        error.args = args
+        error.__dict__.update(fields)
+        raise error
+    if kind == _CRASHED:
+        raise InternalError(value)
+    result: _T = value
+    return result
+
+
+def _read(answers: BinaryIO, hear: Callable[[Any], None]) -> tuple[int | None, Any]:
+    """The last word; None: there was none."""
+    while True:
+        try:
+            kind, value = pickle.load(answers)
+        except (EOFError, pickle.UnpicklingError):
+            return None, None
+        if kind != _TOLD:
+            return kind, value
+        hear(value)
+
+
+def _answer(work: Callable[[Callable[[Any], None]], Any], parent: int, sink: int) -> None:
+    """Never returns."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        die_with_parent(parent)
+        with os.fdopen(sink, "wb", 1 << 20) as out:
+            try:
+                word = _RETURNED, work(lambda told: pickle.dump((_TOLD, told), out))
+            except (TestbedError, MemoryError) as error:
+                word = _RAISED, (type(error), error.args, error.__dict__)
+            except BaseException as error:
+                word = _CRASHED, "".join(traceback.format_exception(error)).strip()
+            pickle.dump(word, out)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)

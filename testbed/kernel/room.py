@@ -1,0 +1,96 @@
+"""Disks that are full and memory that is spent: this machine's lack, told with the folder or the figure."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from workloads.errors import HostCapabilityError
+
+__all__ = ["lack_of", "needs_room", "require_memory"]
+
+_LEAST_BYTES = 400 << 20
+_NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
+
+
+def lack_of(error: BaseException, folder: Path, what: str = "this run") -> HostCapabilityError | None:
+    """What this machine lacks where that is why a write below `folder`, or `what`, failed: room on the disk (or in a quota, or
+    in a limit of sizes), or memory. None: the error says nothing of the kind."""
+    if _is_of_memory(error):
+        return _no_memory(error, what)
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return _no_room(folder, error)
+    return None
+
+
+def require_memory(what: str) -> None:
+    """Raises HostCapabilityError where a limit leaves less than the libraries take that we load: some of them end the process
+    when they get none."""
+    limit = _limit()
+    if limit is not None and limit < _LEAST_BYTES:
+        raise HostCapabilityError(
+            f"enough memory for {what} (limited to {limit:,} bytes by ulimit -v)",
+            f"{_LEAST_BYTES:,} bytes are the least; try: ulimit -v unlimited",
+        )
+
+
+def _is_of_memory(error: BaseException | None) -> bool:
+    """That there was too little; a library that cannot be mapped tells it in words only."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    return isinstance(error, ImportError | OSError) and (
+        "failed to map segment" in str(error) or "cannot allocate memory" in str(error).lower()
+    )
+
+
+def _no_memory(error: BaseException, what: str) -> HostCapabilityError:
+    """With the limit of the process, where it has one."""
+    told = error.strerror if isinstance(error, OSError) and error.strerror else "" if _is_import(error) else str(error)
+    limit = _limit()
+    limited = "" if limit is None else f"limited to {limit:,} bytes by ulimit -v"
+    more = "; ".join(filter(None, [told, limited]))
+    return HostCapabilityError(
+        f"enough memory for {what}" + (f" ({more})" if more else ""),
+        "smaller sizes need less: size, scale, workload.elements, number of jobs",
+    )
+
+
+def _is_import(error: BaseException) -> bool:
+    """Its text is advice about installing."""
+    return isinstance(error, ImportError)
+
+
+def _limit() -> int | None:
+    """Of this process's address space, in bytes."""
+    try:
+        import resource
+    except ImportError:  # other systems have no such limits
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _no_room(folder: Path, error: OSError) -> HostCapabilityError:
+    free = ""
+    with contextlib.suppress(OSError):
+        status = os.statvfs(folder)
+        free = f", {status.f_bavail * status.f_frsize:,} bytes are free"
+    return HostCapabilityError(
+        f"room in {error.filename or folder} ({error.strerror}{free})",
+        "make room there, or name another folder: --out DIR",
+    )
+
+
+@contextlib.contextmanager
+def needs_room(folder: Path) -> Iterator[None]:
+    """Raises HostCapabilityError for what cannot be written below `folder`, or done, because there is no room."""
+    try:
+        yield
+    except OSError as error:
+        lack = lack_of(error, folder)
+        if lack is None:
+            raise
+        raise lack from error

@@ -1,0 +1,73 @@
+"""A node that stands still for no reason of the scenario is the machine's fault, not the protocol's; a dead link stays what it is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.runs.run import RunResult, run_scenario
+from testbed.scenario import load_scenario
+from tests.support.emulated import needs_root
+
+pytestmark = needs_root
+STOPPED_S = 1.5
+SETTINGS = ["job.size=4MB", "transport.timeout=13", "time_limit=20s"]
+
+
+def child_called(name: str) -> int | None:
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, IndexError):
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == os.getpid() and (process / "comm").read_text().strip() == name:
+                return int(process.name)
+    return None
+
+
+def run_with_stopped(node: str, folder: Path) -> RunResult:
+    """The machine does not run this node's process for a while; nobody told the run."""
+    began = threading.Event()
+
+    def hear(record: dict[str, Any]) -> None:
+        if record["event"] == "TrafficStarted":
+            began.set()
+
+    def stop() -> None:
+        began.wait(30)
+        pid = child_called(f"tb {node}")
+        assert pid is not None
+        handle = os.pidfd_open(pid)
+        with contextlib.suppress(ProcessLookupError):
+            time.sleep(0.1)
+            signal.pidfd_send_signal(handle, signal.SIGSTOP)
+            time.sleep(STOPPED_S)
+            signal.pidfd_send_signal(handle, signal.SIGCONT)
+        os.close(handle)
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    try:
+        return run_scenario(load_scenario("rack", SETTINGS, 1, "emulated"), folder, observer=lambda plan: hear)
+    finally:
+        began.set()
+        stopping.join()
+
+
+@pytest.mark.parametrize("node", ["h2", "s1"])
+def test_the_verdict_is_unknown_and_names_the_node(tmp_path: Path, node: str) -> None:
+    document = run_with_stopped(node, tmp_path / "run").document
+    checks = {check["name"]: check for check in document["checks"]}
+    assert f"the machine let {node} stand still for " in checks["liveness"]["detail"]
+    assert "RETRY_EXC" in checks["liveness"]["detail"]
+    assert checks["liveness"]["verdict"] == document["verdict"] == "unknown"
+
+
+def test_a_dead_link_stays_a_failure(tmp_path: Path) -> None:
+    document = run_scenario(load_scenario("dead-link", world="emulated"), tmp_path / "run").document
+    assert document["verdict"] == "fail"

@@ -1,0 +1,57 @@
+"""A table answers every pair of its states and events; what is not of the protocol is dropped where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import pytest
+
+from switch_nodes.aggregators.tables import aggregator_table
+from switch_nodes.grid.tables import slot_table
+from switch_nodes.jobs import AggregatorKnobs
+from switch_nodes.netreduce.tables import CONNECTION_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
+from switch_nodes.switchml.tables import SLOT_TABLE as SWITCHML_TABLE
+from workloads.automaton import Transitions
+from workloads.rc import REQUESTER_TABLE, RESPONDER_TABLE
+from workloads.rc.dcqcn_table import REACTION_TABLE
+from workloads.server.tables import BLOCK_TABLE
+from workloads.uc.receiver_table import RECEIVER_TABLE
+
+TABLES: dict[str, Mapping] = {
+    "aggregators": aggregator_table(AggregatorKnobs()),
+    "grid": slot_table("drop"),
+    "netreduce connection": CONNECTION_TABLE,
+    "netreduce slot": SLOT_TABLE,
+    "netreduce leaf": LEAF_SLOT_TABLE,
+    "switchml": SWITCHML_TABLE,
+    "server": BLOCK_TABLE,
+    "requester": REQUESTER_TABLE,
+    "responder": RESPONDER_TABLE,
+    "reaction point": REACTION_TABLE,
+    "uc receiver": RECEIVER_TABLE,
+}
+
+
+class Light(Enum):
+    ON = 1
+    OFF = 2
+
+
+def test_it_lists_the_protocol_and_answers_everything() -> None:
+    table = Transitions({(Light.OFF, "push"): (Light.ON, "shine")}, lambda state: (state, "drop"))
+    assert table[Light.OFF, "push"] == (Light.ON, "shine")
+    assert table[Light.ON, "push"] == (Light.ON, "drop")
+    assert dict(table) == {(Light.OFF, "push"): (Light.ON, "shine")}
+    assert (Light.ON, "push") not in table
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_pair_has_an_answer(name: str) -> None:
+    table = TABLES[name]
+    state, event = next(iter(table))
+    for before in type(state):
+        for cause in type(event):
+            after = table[before, cause][0]
+            assert type(after) is type(state)
+            assert (before, cause) in table or after is before

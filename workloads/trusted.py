@@ -1,0 +1,159 @@
+"""Folders that nobody else can change. We often run as root, and what lies in a folder is then obeyed or replaced as root: a ledger
+names processes to end, a library is loaded, a link leads a write elsewhere. So a folder is used only when it, and every folder
+and link on the way to it, belongs to root, to us, to whoever called sudo, or to the owner of this very code (who could change
+what we run anyhow), and when no one else can write there. A folder on the way may be open to all when it is sticky (`/tmp`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+from workloads.errors import ScenarioError
+
+__all__ = ["allowed_folders", "distrust", "require_trusted", "trusted_users", "write_file"]
+
+_CODE = Path(__file__).resolve().parent
+_MOST_LINKS = 40
+_GROUP, _ALL = 0o020, 0o002
+_FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def trusted_users() -> frozenset[int]:
+    """User ids that may own what we obey."""
+    users = {0, os.geteuid(), _CODE.stat().st_uid}
+    if os.geteuid() == 0:
+        with contextlib.suppress(KeyError, ValueError):
+            users.add(int(os.environ["SUDO_UID"]))
+    return frozenset(users)
+
+
+def distrust(path: Path) -> str | None:
+    """Why somebody else could change what lies at `path`, with the place and its owner; None: nobody could. What is not there
+    yet is judged by the folders on the way to it."""
+    if not hasattr(os, "geteuid"):  # other systems have other owners
+        return None
+    users, last = trusted_users(), path.absolute()
+    steps = list(_steps(last))
+    for number, (place, status) in enumerate(steps):
+        if status.st_uid not in users and not stat.S_ISCHR(status.st_mode):  # a terminal belongs to who sits there
+            return f"{place} belongs to user {_user(status.st_uid)}"
+        if not stat.S_ISDIR(status.st_mode):
+            continue
+        who = _writers(status, users)
+        is_last = number == len(steps) - 1 and os.path.exists(last)
+        if who is not None and (is_last or not status.st_mode & stat.S_ISVTX):
+            return f"{who} can write to {place}, which belongs to user {_user(status.st_uid)}"
+    return None
+
+
+def require_trusted(folder: Path, *, key: str | None = None, file: str | None = None) -> None:
+    """Raises ScenarioError for a folder that somebody else could change. `key`, `file`: what named it."""
+    problem = distrust(folder)
+    if problem is not None:
+        raise ScenarioError(
+            "others could change what is in this folder", file=file or str(folder), key=key, found=problem,
+            allowed=allowed_folders(),
+        )  # fmt: skip
+
+
+def allowed_folders() -> str:
+    """For messages."""
+    users = " or ".join(_user(user) for user in sorted(trusted_users()))
+    return f"a folder of user {users}, below such folders, to which nobody else can write"
+
+
+def write_file(path: Path, data: bytes | str) -> None:
+    """All of it or nothing, in a folder that is there; a link that has this name is not followed. Raises ScenarioError where
+    somebody else could change the folder on the way or owns a file of this name, OSError with the file's name."""
+    require_trusted(path)
+    if not hasattr(os, "geteuid"):
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return
+    scratch, folder = f".{path.name}-{os.urandom(4).hex()}", None
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        handle = os.open(scratch, _FRESH, 0o644, dir_fd=folder)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+        os.replace(scratch, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        if folder is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(scratch, dir_fd=folder)
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+    finally:
+        if folder is not None:
+            os.close(folder)
+
+
+def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Every folder and link on the way to an absolute path, and what it leads to, as far as they are there."""
+    at, parts, links = Path(path.anchor), deque(path.parts[1:]), 0
+    yield at, at.lstat()
+    while parts:
+        name = parts.popleft()
+        if name == "..":
+            at = at.parent  # no link is on the way any more
+            continue
+        try:
+            status = (at / name).lstat()
+        except OSError:  # not there, or not for us to see: then nothing can be used there, either
+            return
+        yield at / name, status
+        if not stat.S_ISLNK(status.st_mode):
+            at /= name
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return
+        target = PurePath(os.readlink(at / name))
+        if target.is_absolute():
+            at = Path(target.anchor)
+        parts.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
+
+
+def _writers(status: os.stat_result, users: frozenset[int]) -> str | None:
+    """Who can write to a folder beside its owner and those whom we trust. A group counts when we are root: otherwise who we
+    are chose it."""
+    if status.st_mode & _ALL:
+        return "everybody"
+    if os.geteuid() == 0 and status.st_mode & _GROUP and not _is_private(status.st_gid, users):
+        return f"group {_group(status.st_gid)}"
+    return None
+
+
+def _is_private(group: int, users: frozenset[int]) -> bool:
+    """Root's group, or one whose members are all trusted, as each user's own is on many systems."""
+    import grp
+    import pwd
+
+    if group == 0:
+        return True
+    members = {entry.pw_uid for entry in pwd.getpwall() if entry.pw_gid == group}
+    with contextlib.suppress(KeyError):
+        for name in grp.getgrgid(group).gr_mem:
+            with contextlib.suppress(KeyError):
+                members.add(pwd.getpwnam(name).pw_uid)
+        return members <= users
+    return False
+
+
+def _user(number: int) -> str:
+    import pwd
+
+    with contextlib.suppress(KeyError):
+        return f"{pwd.getpwuid(number).pw_name} ({number})"
+    return str(number)
+
+
+def _group(number: int) -> str:
+    import grp
+
+    with contextlib.suppress(KeyError):
+        return f"{grp.getgrgid(number).gr_name} ({number})"
+    return str(number)
