@@ -78,15 +78,17 @@ def _stage(*, whole: bool, keep: bool) -> None:
 
 def _clone(root: Path) -> None:
     place = root / _HOME.lstrip("/")
-    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(_TOP), str(place)], check=True)
-    wanted, found = (
-        subprocess.run(
-            ["git", "-C", str(folder), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
-        ).stdout
-        for folder in (_TOP, place)
-    )
+    _git("clone", "--quiet", "--no-hardlinks", str(_TOP), str(place))
+    wanted, found = (_git("-C", str(folder), "rev-parse", "HEAD") for folder in (_TOP, place))
     if wanted != found:
-        raise StageError(f"the clone is at {found.strip()}, this checkout at {wanted.strip()}")
+        raise StageError(f"the clone is at {found}, this checkout at {wanted}")
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise StageError(f"`git {' '.join(words)}` ended with exit status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout.strip()
 
 
 def _check_programs(root: Path, binds: dict[str, str]) -> None:

@@ -27,10 +27,13 @@ def program_of(command: Any, environment: Any = None) -> str | None:
 
 
 def behind(command: Any) -> Any:
-    """What `nsenter` starts; None for other commands."""
-    if not isinstance(command, list | tuple) or not command or command[0] != "nsenter":
+    """What `nsenter`, or a script `sh -c SCRIPT sh COMMAND...`, starts; None for other commands."""
+    words = list(map(str, command)) if isinstance(command, list | tuple) else []
+    if words[1:2] == ["-c"] and words[3:4] == ["sh"]:
+        return words[4:] or None
+    if words[:1] != ["nsenter"]:
         return None
-    words = list(map(str, command[1:]))
+    words = words[1:]
     while words and words[0].startswith("-"):
         words = words[2:] if words[0] in ("-t", "-S", "-G") else words[1:]
     return words or None
@@ -41,8 +44,7 @@ def note_starts(tell: Callable[[str], None]) -> None:
 
     def heard(event: str, details: tuple[Any, ...]) -> None:
         if event == "subprocess.Popen":
-            executable, words, _, environment = details
-            command = executable if executable and os.fsdecode(executable).endswith("sh") else words
+            _, command, _, environment = details
         elif event in ("os.exec", "os.posix_spawn"):
             command, _, environment = details
         elif event == "os.system":

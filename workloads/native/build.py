@@ -74,7 +74,6 @@ _FLAGS = (
 )
 _LIBRARIES = ("-lz",)
 _COMPILE_SECONDS = 120
-_LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 _OUTPUT_LINES = 30
 _LACKS_SOMETHING, _BROKEN = 3, 70
@@ -219,6 +218,7 @@ def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str,
     command = [*compiler, *_FLAGS, *flags, f"-I{_HEADERS}", "-o", output, *map(str, sources), *_LIBRARIES]
     parent = os.getpid()
     try:
+        libc = ctypes.CDLL(None)
         with subprocess.Popen(
             ["/bin/sh", "-c", _GUARD, "sh", *command],
             stdin=subprocess.DEVNULL,
@@ -227,7 +227,7 @@ def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str,
             text=True,
             env=os.environ | {"LC_ALL": "C"},
             start_new_session=True,
-            preexec_fn=lambda: _heed_end_of(parent),
+            preexec_fn=lambda: _heed_end_of(parent, libc),
         ) as process:
             try:
                 said = process.communicate(timeout=_COMPILE_SECONDS)[1]
@@ -245,9 +245,9 @@ def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str,
         raise _Unavailable(f"{compiler[0]}: {lines[0].strip()}{hint}", failed=True, output=tail)
 
 
-def _heed_end_of(parent: int) -> None:
+def _heed_end_of(parent: int, libc: ctypes.CDLL) -> None:
     """In the child: its guard is told when the thread that forked it ends, however that ends (prctl(2); Linux alone)."""
-    prctl = getattr(_LIBC, "prctl", None)
+    prctl = getattr(libc, "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
     if os.getppid() != parent:

@@ -198,19 +198,20 @@ class TestNoting:
     def test_what_runs_in_another_namespace_is_seen(self) -> None:
         assert behind(["nsenter", "-t", "17", "-n", "ping", "-c", "3"]) == ["ping", "-c", "3"]
         assert behind(("nsenter", "--net=/proc/1/ns/net", "ip", "addr")) == ["ip", "addr"]
+        assert behind(["/bin/sh", "-c", '"$@"', "sh", "gcc", "-O3"]) == ["gcc", "-O3"]
         assert behind(["ip", "addr"]) is None
 
     def test_children_of_tests_note_what_they_start(self, tmp_path: Path) -> None:
         log = tmp_path / "log"
         log.touch()
-        code = "import subprocess, os; subprocess.run(['true']); os.execvp('sh', ['sh', '-c', 'exit 0'])"
+        code = "import subprocess, os; subprocess.run(['true']); subprocess.run('exit 0', shell=True); os.execvp('sh', ['sh', '-c', 'exit 0'])"
         environment = {
             "PYTHONPATH": f"{_TOP}:{_TOP}/tests/bareroot/noting",
             "INA_PROGRAMS_LOG": str(log),
             "PATH": "/usr/bin:/bin",
         }
         subprocess.run([sys.executable, "-P", "-c", code], env=environment, check=True)
-        assert log.read_text().split() == ["true", "sh"]
+        assert log.read_text().split() == ["true", "sh", "sh"]
 
     def test_what_is_missing_and_what_is_too_much(self) -> None:
         every = {program.name for program in PROGRAMS}
