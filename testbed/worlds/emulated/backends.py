@@ -125,7 +125,7 @@ def _delays(plan: Plan, capabilities: Callable[[], FaultCapabilities], ours: set
             if near is not None:
                 yield Assignment("", link.name, str(direction), "user", near)
             elif (error := capabilities().netem) is not None:
-                raise _lacking(f"link {link.name} has a delay and ends at no switch of ours", [error])
+                raise _lacking(f"the delay of link {link.name}, which ends at no switch of ours", [error])
             else:
                 yield Assignment("", link.name, str(direction), "netem", _sender(link, direction))
 
@@ -159,10 +159,10 @@ def _foreign(fault: PacketFault, link: Link, direction: Direction, plan: Plan, c
 
 
 def _lacking(what: str, missing: list[HostCapabilityError]) -> HostCapabilityError:
-    return HostCapabilityError(
-        f"{' and '.join(error.missing for error in missing)}, needed as {what}",
-        " or ".join(error.remedy for error in missing),
-    )
+    """Each of `missing` would do."""
+    names = [error.missing for error in missing]
+    lacks = f"{names[0]}, needed for" if len(names) == 1 else f"both {' and '.join(names)}, one of which is needed for"
+    return HostCapabilityError(f"{lacks} {what}", "; or ".join(error.remedy for error in missing))
 
 
 def _our_end(link: Link, direction: Direction, ours: set[str]) -> str | None:
