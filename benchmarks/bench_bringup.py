@@ -27,9 +27,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from testbed.cleanup import find_leftovers, remove_run
+from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
-from testbed.ledger import Ledger
+from testbed.kernel.ledger import Ledger
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from testbed.worlds.emulated.fleet import Fleet, Phase

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from playbooks.lab import plays
+from testbed.lab import plays
 from testbed.lab.emulated.shape import LabShape
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab

@@ -91,7 +91,7 @@ class SwitchConfig:
     trace: bool = False
     """tell every step of the tables (FrameStepped, ConnectionStepped, SlotStepped)"""
     groups: tuple[tuple[bytes, tuple[int, ...]], ...] = ()
-    """static entries with several equal ports: each flow takes one of them (`switch_nodes.flows`)"""
+    """static entries with several equal ports: each flow takes one of them (`switch_nodes.forwarding.flows`)"""
     flow_salt: int = 0
     """makes this switch's choices independent of other switches'"""
     flood_ports: tuple[int, ...] | None = None

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig
+from workloads.datagrams.mistakes import MAX_WORKERS
 from workloads.errors import ScenarioError
-from workloads.mistakes import MAX_WORKERS
 from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["check_job", "job_refused"]

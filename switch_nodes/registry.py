@@ -9,7 +9,7 @@ from typing import Any
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.config import SwitchConfig
-from switch_nodes.fast_forwarding import create_forward
+from switch_nodes.forwarding.fast import create_forward
 from switch_nodes.fpga.program import create_card
 from switch_nodes.grid.program import GridProgram
 from switch_nodes.netreduce import create_netreduce

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+import re
+from functools import cache
 
+import networkx as nx
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.support.floors import (
+    PAGE,
+    ROOMS,
+    ROOT,
+    imported_modules,
+    python_files,
+    room_of,
+    rooms_below,
+    with_picture,
+)
+
 FLOORS = {
     "workloads": set(),
     "topologies": set(),
     "switch_nodes": {"workloads"},
-    "testbed": {"workloads", "topologies", "switch_nodes", "playbooks"},
+    "testbed": {"workloads", "topologies", "switch_nodes"},
     "playbooks": {"workloads", "topologies", "switch_nodes", "testbed"},
 }
 SANS_IO_FORBIDDEN = {
@@ -21,20 +32,6 @@ SANS_IO_FORBIDDEN = {
     "subprocess", "secrets", "uuid", "datetime",
 }  # fmt: skip
 IO_EDGES = ("workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "workloads/verbs/")
-
-
-def python_files(folder: str) -> list[Path]:
-    return sorted(path for path in (ROOT / folder).rglob("*.py"))
-
-
-def imported_modules(path: Path) -> Iterator[str]:
-    """Every imported module of a file, also the ones inside functions."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield node.module or ""
 
 
 @pytest.mark.parametrize("folder", FLOORS)
@@ -47,6 +44,62 @@ def test_imports_run_downwards(folder: str) -> None:
         if (top := module.split(".")[0]) in ours - {folder} and top not in FLOORS[folder]
     ]
     assert not wrong, wrong
+
+
+def test_every_room_of_the_testbed_has_its_floor() -> None:
+    assert sorted(room for floor in ROOMS for room in floor) == sorted(
+        {room_of(path) for path in python_files("testbed")} - {"__init__", "__main__"}
+    )
+
+
+def test_rooms_of_the_testbed_import_only_rooms_below_them() -> None:
+    floor_of = {room: -number for number, floor in enumerate(ROOMS) for room in floor}
+    wrong = {
+        room: upwards
+        for room, own in floor_of.items()
+        if (upwards := sorted(below for below in rooms_below(room) if floor_of[below] >= own))
+    }
+    assert not wrong, wrong
+
+
+def test_the_page_on_architecture_shows_the_floors_of_today() -> None:
+    """`python -m tests.support.floors` writes them anew."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_picture(page) == page
+
+
+@pytest.mark.parametrize("walk", re.findall(r"^## (A .*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+def test_the_walks_of_the_page_name_files_that_are_there(walk: str) -> None:
+    text = PAGE.read_text(encoding="utf-8").split(f"## {walk}\n")[1].split("\n## ")[0]
+    named = re.findall(r"`((?:testbed|topologies|switch_nodes|workloads)/[\w/]+\.(?:py|c))`", text)
+    assert len(named) >= 10
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+@cache
+def import_graph() -> nx.DiGraph[str]:
+    """Between files, also for types alone. The face of a package hands on the names of its files; it ties nobody."""
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for folder in FLOORS
+        for path in python_files(folder)
+    }
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, path in files.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                targets = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                targets = [f"{node.module}.{alias.name}" for alias in node.names] + [node.module or ""]
+            else:
+                continue
+            graph.add_edges_from((name, target) for target in targets if target in files and target != name)
+    return graph
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    circles = [sorted(part) for part in nx.strongly_connected_components(import_graph()) if len(part) > 1]
+    assert not circles, circles
 
 
 @pytest.mark.parametrize("folder", ["workloads", "switch_nodes", "topologies"])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
 from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import make_parser
+from testbed.reading.validate import key_names
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
 from testbed.scenario.names import NODE_ROLES
@@ -35,9 +39,8 @@ from testbed.scenario.schema import (
     TransportKeys,
 )
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
-from testbed.scenario.validate import key_names
 from tests.support import server_mutants, switchml_mutants
-from workloads import blocks
+from workloads.datagrams import blocks
 
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")
@@ -192,11 +195,47 @@ def test_the_examples_of_scenario_files_load():
         parse_scenario(text, "example.yaml")
 
 
-def test_the_readme_names_every_command_and_real_scenarios():
-    assert [name for name in COMMANDS if f"`tb {name}" not in _README] == []
-    named = set(re.findall(r"tb (?:run|validate) ([a-z][a-z-]+)(?![\w.-])", _README))
+def test_every_command_is_explained():
+    assert [name for name in COMMANDS if f"`tb {name}" not in _page("commands")] == []
+
+
+def test_scenarios_that_pages_name_are_built_in():
+    named = {
+        name
+        for path in _PAGES
+        for name in re.findall(r"tb (?:run|validate) ([a-z][a-z0-9-]+)(?![\w.*/-])", path.read_text(encoding="utf-8"))
+    }
     assert named <= set(builtin_names())
-    assert named
+    assert len(named) >= 30
+
+
+def test_the_output_in_the_readme_is_what_the_run_prints(tmp_path):
+    """`...` stands for lines left out; each part stands in the output as it is, in that order."""
+    scenario, sample = re.search(
+        r"```yaml\n(.*?)```.*?virtual\ntime it prints:\n\n```\n(.*?)```", _README, re.DOTALL
+    ).groups()
+    (tmp_path / "lost.yaml").write_text(scenario, encoding="utf-8")
+    command = [sys.executable, "-P", "-m", "testbed", "run", "lost.yaml", "--world", "simulated", "--out", "run"]
+    environment = {**os.environ, "PYTHONPATH": str(_TOP), "COLUMNS": "100"}
+    run = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=True
+    )
+    printed = run.stdout
+    for part in sample.split("...\n"):
+        assert part in printed
+        printed = printed.split(part, 1)[1]
+
+
+@pytest.mark.parametrize("path", _PAGES, ids=lambda path: path.name)
+def test_the_rows_of_a_table_have_as_many_cells_as_its_head(path):
+    for table in re.findall(r"(?:^\|.*\n)+", path.read_text(encoding="utf-8"), re.MULTILINE):
+        head, *rows = table.splitlines()
+        assert [row for row in rows if _cells(row) != _cells(head)] == [], head
+
+
+def _cells(row: str) -> int:
+    """`\\|` is no border."""
+    return len(re.findall(r"(?<!\\)\|", row))
 
 
 def test_the_program_of_the_guide_runs(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from invoke import task
 
-from playbooks.lab import plays
+from testbed.lab import plays
 from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab

@@ -5,8 +5,8 @@ from __future__ import annotations
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import AggregatorKnobs, JobConfig
+from workloads.datagrams.mistakes import MAX_INDICES
 from workloads.errors import ScenarioError
-from workloads.mistakes import MAX_INDICES
 
 __all__ = ["AGES", "FREES", "check_aggregator_jobs", "check_knobs"]
 

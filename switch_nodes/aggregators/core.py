@@ -19,7 +19,7 @@ from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, aggregator_table
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
-from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, SlotChanged, SlotMixed
+from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, SlotChanged, SlotMixed
 from workloads.machine import Buffer
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
 

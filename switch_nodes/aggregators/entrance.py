@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.jobs import JobMember
-from workloads.blocks import ContributionIgnored
+from workloads.datagrams.blocks import ContributionIgnored
 from workloads.machine import Buffer
 from workloads.wire.aggregation import AggregationHeader, Datagram, DatagramFlag, DatagramKind, Policy
 

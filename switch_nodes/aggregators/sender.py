@@ -7,7 +7,7 @@ from switch_nodes.aggregators.packets import Arrival, from_slot, redirected, rem
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.jobs import AggregatorKnobs, JobMember
-from workloads.blocks import BlockSummed, PartialSent
+from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.machine import Buffer
 from workloads.wire.aggregation import AggregationHeader, DatagramFlag
 

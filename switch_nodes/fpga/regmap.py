@@ -146,7 +146,7 @@ _R, _W, _B = Access.READ, Access.WRITE, Access.BOTH
 
 _IDENTITY = (
     Register("MAGIC", 0x000, _R, "the letters INAC: an aggregation card is here", MAGIC),
-    Register("MAP_VERSION", 0x004, _R, "of this map: major << 16 | minor", MAP_VERSION),
+    Register("MAP_VERSION", 0x004, _R, "of this map: (major << 16) + minor", MAP_VERSION),
     Register("ECHO", 0x008, _B, "reads as the complement of what was written last", 0xFFFFFFFF),
     Register(
         "READ_CHECK", 0x00C, _B,
@@ -180,7 +180,7 @@ _LOADING = (
     Register("LOAD_PAGE", 0x088, _W, f"stores LOAD_BUFFER as page number n (of {PAGE_BYTES} bytes) of the bitstream"),
     Register("LOADED_PAGES", 0x08C, _R, "different pages stored since LOAD_BEGIN"),
     Register("LOAD_MS", 0x090, _R, "how long the newest load took from LOAD_END on"),
-    Register("PROGRAM_VERSION", 0x094, _R, "of the program inside the bitstream: major << 16 | minor"),
+    Register("PROGRAM_VERSION", 0x094, _R, "of the program inside the bitstream: (major << 16) + minor"),
     Register("EXPECTED_HASH", 0x0A0, _B, "SHA-256 that the bitstream must have; word i is its bytes 4i .. 4i+3, big-endian", count=8),
     Register("BITSTREAM_HASH", 0x0C0, _R, "SHA-256 of what is loaded; 0 when nothing is", count=8),
     Register("PROGRAM_NAME", 0x0E0, _R, "of the program inside the bitstream, text of 16 bytes", count=4),

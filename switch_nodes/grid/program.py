@@ -21,7 +21,7 @@ from switch_nodes.grid.packets import Arrival, from_slot, onward, rate_packet
 from switch_nodes.grid.routes import RouteTable
 from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
 from switch_nodes.grid.tally import Tally
-from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged, SlotMixed
+from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged, SlotMixed
 from workloads.grid.lanes import LaneTable
 from workloads.machine import Buffer
 from workloads.wire.aggregation import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.frame_queue import switch_library
+from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.netreduce.fast import FastNetReduceProgram
 from switch_nodes.netreduce.program import NetReduceProgram
 

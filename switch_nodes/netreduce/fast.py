@@ -12,7 +12,7 @@ import numpy as np
 
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import MessageAggregated, PacketIgnored, ResultReplayed
-from switch_nodes.frame_queue import FrameQueue, QueuedFrames, StaticMacs
+from switch_nodes.forwarding.frame_queue import FrameQueue, QueuedFrames, StaticMacs
 from switch_nodes.netreduce.fabric import LeafRing, SpineRing
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring

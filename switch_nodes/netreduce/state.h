@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "../frame_queue.h"
+#include "../forwarding/frame_queue.h"
 #include "roce.h"
 
 enum { HEADER_STRIDE = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };

@@ -8,7 +8,7 @@ import ctypes
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.frame_queue import FrameQueue, QueuedFrames, StaticMacs, switch_library
+from switch_nodes.forwarding.frame_queue import FrameQueue, QueuedFrames, StaticMacs, switch_library
 from switch_nodes.steering.program import SteerProgram
 from workloads.machine import FrameBatch
 

@@ -36,6 +36,6 @@ class FlowRule:
     priority: int
     match: FlowMatch
     outputs: tuple[int, ...]
-    """one port; several equal ones, of which each flow takes one (`switch_nodes.flows`); (FLOOD,); empty: drop"""
+    """one port; several equal ones, of which each flow takes one (`switch_nodes.forwarding.flows`); (FLOOD,); empty: drop"""
     copies: bool = False
     """a copy leaves by each of the outputs"""

@@ -18,7 +18,14 @@ from switch_nodes.jobs import JobMember
 from switch_nodes.switchml.framing import Taken, create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
-from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd, SlotChanged, SlotMixed
+from workloads.datagrams.blocks import (
+    BlockReplayed,
+    BlockSummed,
+    ContributionIgnored,
+    MemoryAtEnd,
+    SlotChanged,
+    SlotMixed,
+)
 from workloads.machine import Buffer
 from workloads.switchml.framing import Arrival
 from workloads.wire.aggregation import AggregationHeader, DatagramError, DatagramFlag, DatagramKind

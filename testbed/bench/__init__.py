@@ -1,4 +1,4 @@
-"""`tb bench NAME`: paired measurements; each row says what was measured, its peer, repeats, median, spread and ratio."""
+"""Paired measurements: each row says what was measured, its peer, repeats, median, spread and ratio."""
 
 from testbed.bench.options import BenchOptions
 from testbed.bench.registry import bench_world, run_bench

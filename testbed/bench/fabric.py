@@ -15,7 +15,7 @@ from testbed.bench.rows import Row, spread
 from testbed.checkers.context import CheckContext
 from testbed.checkers.uplinks import leaf_loads
 from testbed.plan import make_plan
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, spine_leaf

@@ -13,10 +13,10 @@ from statistics import median
 
 from testbed.bench.rows import Row, spread
 from testbed.faults.model import Loss
+from testbed.figures.routes import Measured, measured, spans_of
 from testbed.history import Record
 from testbed.plan import make_plan
-from testbed.routing.measured import Measured, measured, spans_of
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, grid_triangle
 from workloads.errors import InternalError

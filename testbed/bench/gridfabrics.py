@@ -14,10 +14,10 @@ from testbed.bench.gridsizes import FABRICS, fabric_problem
 from testbed.bench.rows import Row
 from testbed.checkers import CheckContext, run_checks
 from testbed.history import Record
+from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
 from testbed.plan.grid_routes import GROUP_IP
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
-from testbed.verdict import Verdict
 from testbed.worlds.simulated.world import simulate
 from topologies import Topology
 from workloads.errors import InternalError

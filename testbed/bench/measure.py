@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
 from workloads.errors import InternalError

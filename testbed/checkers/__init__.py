@@ -21,7 +21,7 @@ from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
 from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
-from testbed.verdict import CheckResult
+from testbed.history.verdict import CheckResult
 
 __all__ = [
     "Check",

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results, workers_in
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers
-from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["bit_exact"]
 

@@ -7,7 +7,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import ring_layout
 from testbed.faults.model import Forge
 from testbed.history import Record
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["KEPT_OUT", "contributions", "counted_left", "counted_once", "counted_slots", "expected_contributions"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.checkers.context import CheckContext
-from testbed.congestion import marks_of, rate_timeline
+from testbed.checkers.rates import marks_of, rate_timeline
 from testbed.faults.model import Duplicate, Forge
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 from workloads.config import DcqcnConfig
 
 __all__ = ["congestion", "skip_congestion"]

@@ -9,16 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from testbed.captures.pcapng import CapturedFrame
 from testbed.history import Record
 from testbed.plan import Plan
 from testbed.plan.rings import PlannedRing, planned_rings
-from testbed.report.pcapng import CapturedFrame
 
 __all__ = ["Capture", "CheckContext"]
 
 
 class Capture(Protocol):
-    """What one switch saw: `testbed.report.capture.FileCapture` or `MemoryTap`."""
+    """What one switch saw: `testbed.captures.capture.FileCapture` or `MemoryTap`."""
 
     @property
     def name(self) -> str:

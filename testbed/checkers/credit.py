@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Corrupt, Forge, Kill
 from testbed.history import Record
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 from workloads.config import WorkerConfig
 
 __all__ = ["WITH_CREDIT", "credit_bound"]

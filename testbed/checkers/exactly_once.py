@@ -9,8 +9,8 @@ from switch_nodes.config import SpineLinks
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import ring_layout
 from testbed.history import Record
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
-from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["exactly_once"]
 

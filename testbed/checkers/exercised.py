@@ -5,7 +5,7 @@ from __future__ import annotations
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange
 from testbed.history import Record
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["faults_exercised", "strikes"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import RateChange
-from testbed.paths import overbooked
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
+from testbed.plan.paths import overbooked
 from topologies import DIRECTIONS, Direction
 
 __all__ = ["CPU_LIMIT", "LAG_LIMIT_NS", "LAG_SAMPLES", "SHAPING_SLACK", "WAIT_LIMIT_NS", "judge_fidelity"]

@@ -7,7 +7,7 @@ from collections import Counter
 from testbed.checkers.blocks import block_layout, served_jobs
 from testbed.checkers.context import CheckContext
 from testbed.checkers.liveness import failures
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["job_liveness"]
 

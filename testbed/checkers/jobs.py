@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from testbed.checkers.blocks import block_layout, served_jobs, summing_nodes
 from testbed.checkers.context import CheckContext
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["blocks_once", "job_credit", "memory_private"]
 

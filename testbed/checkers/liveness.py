@@ -6,7 +6,7 @@ from testbed.checkers.card import counted_left
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import MessageLayout, message_layout
 from testbed.history import Record
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["failures", "liveness"]
 

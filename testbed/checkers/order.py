@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["no_crash", "no_leftovers"]
 

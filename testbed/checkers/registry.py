@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from testbed.checkers.context import CheckContext
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["Check", "Checked", "Checker", "Skipped", "checkers", "register_checker", "run_checks"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.accelerated import DATA_DSCP
-from testbed.report.capture import FileCapture
-from testbed.verdict import CheckResult, Verdict
 from topologies import Attachment, attachment
 from workloads.wire import opcode_name
 

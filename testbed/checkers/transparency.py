@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from switch_nodes.config import LeafLinks, SwitchConfig
+from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.credit import WITH_CREDIT
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
@@ -16,9 +17,8 @@ from testbed.checkers.rules_switch import Connection, SwitchRules
 from testbed.checkers.transparency_hosts import transparency_at_hosts
 from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
-from testbed.report.capture import FileCapture
-from testbed.verdict import CheckResult, Verdict
 from topologies import Topology, attachment
 from workloads.config import WorkerConfig
 

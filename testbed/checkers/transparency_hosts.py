@@ -12,7 +12,7 @@ from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, parse_frame
 from testbed.checkers.rules import RULES, Sighting, Violations
 from testbed.checkers.rules_switch import SwitchRules
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["JUDGED", "transparency_at_hosts"]
 

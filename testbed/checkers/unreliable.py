@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from testbed.captures.capture import FileCapture
 from testbed.checkers.context import CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, parse_frame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.faults.connections import Flow
 from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
-from testbed.report.capture import FileCapture
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 from workloads.switchml import SwitchMlConfig
 from workloads.wire import OPCODES, opcode_name, psn_add
 

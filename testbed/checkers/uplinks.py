@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from switch_nodes.config import LeafLinks, RingConfig, SwitchConfig
+from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
-from testbed.report.capture import FileCapture
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["LeafLoad", "leaf_loads", "skip_uplinks", "uplinks"]
 

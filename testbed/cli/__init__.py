@@ -1,4 +1,7 @@
-"""The command line. Nothing heavy is imported before a command needs it: `tb --help` is there at once."""
+"""The command line.
+
+Nothing heavy is imported before a command needs it: `tb --help` is there at once.
+"""
 
 from testbed.cli.main import main
 

@@ -135,8 +135,8 @@ def run_card(args: argparse.Namespace) -> int:
 
 
 def _registers(args: argparse.Namespace) -> int:
-    from testbed.cards.driving import driver_at
-    from testbed.cards.listing import map_json, map_markdown, map_text, values_json, values_text
+    from testbed.lab.cards.driving import driver_at
+    from testbed.lab.cards.listing import map_json, map_markdown, map_text, values_json, values_text
 
     if args.card is None:
         print({"text": map_text, "markdown": map_markdown, "json": map_json}[args.format](), end="")
@@ -148,7 +148,7 @@ def _registers(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     from switch_nodes.fpga.regmap import Status
-    from testbed.cards.driving import driver_at
+    from testbed.lab.cards.driving import driver_at
 
     driver = driver_at(args.card)
     identity, state = driver.identity(), driver.state()
@@ -175,7 +175,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _program(args: argparse.Namespace) -> int:
-    from testbed.cards.driving import driver_at
+    from testbed.lab.cards.driving import driver_at
 
     driver = driver_at(args.card)
     loaded = driver.program(_bytes(args.bitstream), limit_ns=args.limit)
@@ -184,7 +184,7 @@ def _program(args: argparse.Namespace) -> int:
 
 
 def _configure(args: argparse.Namespace) -> int:
-    from testbed.cards.driving import driver_at
+    from testbed.lab.cards.driving import driver_at
 
     driver = driver_at(args.card)
     config = _read_config(args.config, driver.identity().ports)
@@ -197,21 +197,21 @@ def _configure(args: argparse.Namespace) -> int:
 
 
 def _stop(args: argparse.Namespace) -> int:
-    from testbed.cards.driving import driver_at
+    from testbed.lab.cards.driving import driver_at
 
     driver_at(args.card).stop()
     return 0
 
 
 def _reset(args: argparse.Namespace) -> int:
-    from testbed.cards.driving import driver_at
+    from testbed.lab.cards.driving import driver_at
 
     driver_at(args.card).reset()
     return 0
 
 
 def _golden(args: argparse.Namespace) -> int:
-    from testbed.cards.harness import run_golden
+    from testbed.cli.cardgolden import run_golden
 
     return run_golden(args)
 
@@ -236,7 +236,7 @@ def _bitstream(args: argparse.Namespace) -> int:
 
 def _read_config(path: Path, ports: int) -> SwitchConfig:
     from switch_nodes.config import SwitchConfig
-    from testbed.cli.nodeconfig import read_node_config
+    from testbed.plan.nodeconfig import read_node_config
 
     return read_node_config(path, SwitchConfig, {"program": "fpga", "ports": ports})
 
@@ -249,7 +249,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _duration(text: str) -> int:
-    from testbed.scenario.units import UnitError, parse_duration
+    from testbed.reading.units import UnitError, parse_duration
 
     try:
         return parse_duration(text)

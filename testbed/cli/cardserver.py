@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
-from testbed.cli.nodes import drive
+from testbed.cli.driving import drive
 from testbed.cli.running import require_root
 from workloads.machine import Event
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 from testbed.faults.healing import kind_of
 from testbed.plan.jobs import plan_jobs
+from testbed.reading.units import format_duration, format_rate, format_size
+from testbed.reading.validate import key_names
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
-from testbed.scenario.units import format_duration, format_rate, format_size
-from testbed.scenario.validate import key_names
 from testbed.sweep import builtin_sweeps, load_sweep
 
 __all__ = ["configure_list", "configure_validate", "run_list", "run_validate"]

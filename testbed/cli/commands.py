@@ -42,6 +42,7 @@ COMMANDS = {
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
     "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair or node, and per slot"),
+    "dissector": Command("testbed.cli.dissecting", "our headers in Wireshark and tshark, as a Lua plug-in"),
     "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
     "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
     "server": Command("testbed.cli.datagramnode", "one parameter server on an interface of this network namespace"),

@@ -10,18 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from testbed.cli.nodeconfig import place_errors, read_node_config, refuse_mistakes
+from testbed.cli.driving import drive
 from testbed.cli.running import require_raw_sockets
+from testbed.plan.nodeconfig import place_errors, read_node_config, refuse_mistakes
+from testbed.reading.problems import closest, show
+from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario import names
-from testbed.scenario.problems import closest, show
-from testbed.scenario.yamlfile import parse_yaml, read_text
 from workloads.atp import AtpConfig
 from workloads.atp.checks import mistakes_in_worker as atp_mistakes
 from workloads.config import WorkerConfig
+from workloads.datagrams.mistakes import Mistake, mistakes_in_workload
 from workloads.errors import ScenarioError
 from workloads.grid import GridConfig
 from workloads.grid.checks import mistakes_in_grid_worker
-from workloads.mistakes import Mistake, mistakes_in_workload
 from workloads.server import ServerConfig
 from workloads.server.checks import mistakes_in_server
 from workloads.switchml import SwitchMlConfig
@@ -92,8 +93,7 @@ SIGTERM ends it; docs/switch-node.md has it all.
 def run_server(args: argparse.Namespace) -> int:
     config = read_server_config(args.config)
     require_raw_sockets("server")
-    from testbed.cli.nodes import drive
-    from workloads.blocks import ServerStarted
+    from workloads.datagrams.blocks import ServerStarted
     from workloads.hosts import create_host
 
     drive(

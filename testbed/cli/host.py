@@ -35,7 +35,7 @@ def configure_cleanup(parser: argparse.ArgumentParser) -> None:
 
 def run_cleanup(args: argparse.Namespace) -> int:
     require_root("cleanup")
-    from testbed.cleanup import clean
+    from testbed.kernel.cleanup import clean
 
     removed = clean(args.run_id)
     if not args.quiet:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from testbed.lab.lab import Lab
     from testbed.lab.model import Host, Inventory
 
-__all__ = ["configure_lab", "find_inventory", "run_lab", "step_printer"]
+__all__ = ["configure_lab", "run_lab", "step_printer"]
 
 _ACTIONS: dict[str, str] = {
     "up": "make an emulated lab on this machine (--emulated)",
@@ -112,6 +111,7 @@ def run_lab(args: argparse.Namespace) -> int:
         return 0
     if args.action == "run" and not args.dry_run:
         return _run(args)
+    from testbed.lab.find import find_inventory
     from testbed.lab.inventory import load_inventory
 
     inventory = load_inventory(find_inventory(args.inventory))
@@ -132,25 +132,6 @@ def run_lab(args: argparse.Namespace) -> int:
         else:
             _act(lab, args)
     return 0
-
-
-def find_inventory(given: Path | None) -> Path:
-    """Raises ScenarioError when there is none."""
-    from testbed.lab.emulated import emulated_inventory
-
-    if given is not None:
-        return given
-    named = os.environ.get("INA_LAB")
-    if named:
-        return Path(named)
-    here = Path("lab.yaml")
-    found = here if here.is_file() else emulated_inventory()
-    if found is None:
-        raise ScenarioError(
-            "there is no inventory", file="tb lab", key="--inventory",
-            allowed="a file; or $INA_LAB, or lab.yaml here, or an emulated lab: tb lab up --emulated",
-        )  # fmt: skip
-    return found
 
 
 def step_printer(console: Console, *, as_json: bool = False) -> Callable[[LabStep], None]:
@@ -293,7 +274,7 @@ def _depth(inventory: Inventory, host: Host) -> int:
 
 
 def _act(lab: Lab, args: argparse.Namespace) -> None:
-    from playbooks.lab import plays
+    from testbed.lab import plays
 
     hosts = _chosen(lab.inventory, args)
     match args.action:
@@ -326,7 +307,7 @@ def _act(lab: Lab, args: argparse.Namespace) -> None:
 
 
 def _seconds(text: str) -> float:
-    from testbed.scenario.units import UnitError, parse_duration
+    from testbed.reading.units import UnitError, parse_duration
 
     try:
         return parse_duration(text) / 1e9

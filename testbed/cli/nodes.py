@@ -8,35 +8,28 @@ failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (tell 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
-import json
-import os
-import select
 import signal
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from socket import socket
 from typing import TYPE_CHECKING, Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.heeded import unheeded
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY
-from testbed.cli.nodeconfig import parse_node_config, place_errors, read_node_config
+from testbed.cli.driving import drive, noted, tell
 from testbed.cli.running import require_raw_sockets, require_root
-from testbed.scenario.units import UnitError, parse_duration
+from testbed.plan.nodeconfig import parse_node_config, place_errors, read_node_config
+from testbed.reading.units import UnitError, parse_duration
 from workloads.config import WorkerConfig
-from workloads.errors import HostCapabilityError, ScenarioError
-from workloads.machine import Event, event_record
+from workloads.errors import ScenarioError
+from workloads.machine import Event
 
 if TYPE_CHECKING:
     from testbed.cli.datagramnode import DatagramConfig
-    from testbed.report.capture import BoundedTap
 
-__all__ = ["configure_switch", "configure_worker", "drive", "run_switch", "run_worker"]
+__all__ = ["configure_switch", "configure_worker", "run_switch", "run_worker"]
 
 _CAPTURE_BYTES = 200_000_000
 """less than what an agent lets a process write, and than what is collected of one file"""
@@ -228,9 +221,9 @@ def run_worker(args: argparse.Namespace) -> int:
     if args.device is not None:
         source = create_source(config.workload, collective.rank, collective.size, collective.arithmetic.dtype)
         assert exchange is not None, "checked above"
-        with _noted((signal.SIGTERM, signal.SIGINT)) as came:
+        with noted((signal.SIGTERM, signal.SIGINT)) as came:
             finished = run_device_worker(
-                config, args.device, source, exchange, tell=_tell, stopped=lambda: bool(came), linger_ns=args.linger
+                config, args.device, source, exchange, tell=tell, stopped=lambda: bool(came), linger_ns=args.linger
             )
         return 0 if finished else 1
     if exchange is not None:
@@ -257,7 +250,7 @@ def _run_datagram_worker(config: DatagramConfig, args: argparse.Namespace) -> in
 
 def _drive_worker(machine: Any, name: str, args: argparse.Namespace, done: Callable[[], None] = lambda: None) -> int:
     """Until its job is over, and `--linger` longer. `done` is called once, when it is."""
-    from testbed.report.capture import BoundedTap
+    from testbed.captures.capture import BoundedTap
 
     done_at: list[int] = []
 
@@ -272,93 +265,3 @@ def _drive_worker(machine: Any, name: str, args: argparse.Namespace, done: Calla
     tap = BoundedTap(args.capture, [f"{name}-{args.port}"], _CAPTURE_BYTES) if args.capture is not None else None
     drive(machine, [args.port], backpressure=True, until=over, barrier=args.barrier, tap=tap)
     return 1 if machine.failed or not machine.finished else 0
-
-
-def _tell(now: int, event: Event) -> None:
-    record = {"t": now, **event_record(event)}
-    sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
-    sys.stdout.flush()
-
-
-def drive(
-    machine: Any,
-    interfaces: list[str],
-    *,
-    backpressure: bool,
-    until: Callable[[int], bool],
-    started: Event | None = None,
-    barrier: bool = False,
-    on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
-    control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
-    tap: BoundedTap | None = None,
-) -> None:
-    """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
-    are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens between two
-    turns of the loop, and its event is told. `control`: given the machine's clock, a socket that the loop watches and what
-    to do when it can be read, as of a DataPlane."""
-    from switch_nodes.dataplane import DataPlane
-
-    origin = time.monotonic_ns()
-    actions = dict(on_signal or {})
-
-    with _noted((signal.SIGTERM, signal.SIGINT, *actions)) as came:
-
-        def over() -> bool:
-            now = time.monotonic_ns() - origin
-            while came:
-                act = actions.get(signal.Signals(came.pop(0)))
-                if act is None:
-                    return True
-                event = act()
-                if event is not None:
-                    _tell(now, event)
-            return until(now) or (barrier and _abandoned())
-
-        more: dict[str, Any] = {"tap": tap} if tap is not None else {}
-        if control is not None:
-            more["control"], more["on_control"] = control(lambda: time.monotonic_ns() - origin)
-        try:
-            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=_tell, **more)
-        except OSError as error:
-            raise HostCapabilityError(
-                f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",
-                "`ip link` shows those that are there",
-            ) from error
-        if barrier:
-            from testbed.worlds.events import BarrierPassed, BarrierReached
-
-            _tell(0, BarrierReached())
-            if not sys.stdin.readline():
-                return
-            origin = time.monotonic_ns()
-            _tell(0, BarrierPassed(time.time_ns()))
-        if started is not None:
-            _tell(time.monotonic_ns() - origin, started)
-        plane.run(origin, until=over)
-    if tap is not None:
-        from testbed.worlds.events import CaptureCut
-
-        tap.close()
-        if tap.is_full:
-            _tell(time.monotonic_ns() - origin, CaptureCut(tap.limit_bytes))
-    machine.finish(time.monotonic_ns() - origin)
-    while (event := machine.next_event()) is not None:
-        _tell(time.monotonic_ns() - origin, event)
-
-
-def _abandoned() -> bool:
-    """Whoever started us is gone: nobody holds the other end of our stdin."""
-    ready, _, _ = select.select([0], [], [], 0)
-    return bool(ready) and os.read(0, 4096) == b""
-
-
-@contextlib.contextmanager
-def _noted(kinds: Sequence[signal.Signals]) -> Iterator[list[int]]:
-    """A list that gets the number of each of these signals that comes."""
-    came: list[int] = []
-    before = [signal.signal(kind, lambda number, _: came.append(number)) for kind in kinds]
-    try:
-        yield came
-    finally:
-        for kind, handler in zip(kinds, before, strict=True):
-            signal.signal(kind, handler)

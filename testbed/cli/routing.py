@@ -44,7 +44,9 @@ examples:
 
 
 def run_route(args: argparse.Namespace) -> int:
-    from testbed.routing import load_table, picture_of_plan, plan_scenario
+    from testbed.drawing.load_table import load_table
+    from testbed.drawing.routes import picture_of_plan
+    from testbed.plan.gradient_routes import plan_scenario
     from testbed.scenario import load_scenario
     from topologies.routing.gradients import plan_to_document
 
@@ -68,7 +70,7 @@ def run_route(args: argparse.Namespace) -> int:
 
 def _show_saved(args: argparse.Namespace) -> int:
     """A plan that does not hold is a failed check: exit 1."""
-    from testbed.routing import load_table
+    from testbed.drawing.load_table import load_table
     from topologies.routing.gradients import plan_from_document, plan_to_document, violations
 
     for flag, given in (("--planner", args.planner), ("--switch-capacity", args.capacities), ("--set", args.overrides),
@@ -95,7 +97,7 @@ def _show_saved(args: argparse.Namespace) -> int:
 
 def _capacities(texts: list[str]) -> tuple[float | None, dict[str, float]]:
     """(for all, for single switches)"""
-    from testbed.scenario.units import UnitError, parse_rate
+    from testbed.reading.units import UnitError, parse_rate
 
     common, single = None, dict[str, float]()
     for text in texts:

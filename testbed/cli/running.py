@@ -13,7 +13,7 @@ from testbed.cli.console import Console
 from workloads.errors import HostCapabilityError, ScenarioError
 
 if TYPE_CHECKING:
-    from testbed.run import Observer, RunResult
+    from testbed.runs.run import Observer, RunResult
     from testbed.scenario.model import Scenario
     from testbed.worlds.base import World
 
@@ -99,7 +99,8 @@ def run_run(args: argparse.Namespace) -> int:
 
 
 def _lab_world(args: argparse.Namespace) -> World:
-    from testbed.cli.lab import find_inventory, step_printer
+    from testbed.cli.lab import step_printer
+    from testbed.lab.find import find_inventory
     from testbed.lab.inventory import load_inventory
     from testbed.worlds.lab import LabWorld, MixedWorld
 
@@ -108,7 +109,7 @@ def _lab_world(args: argparse.Namespace) -> World:
 
 
 def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = None) -> int:
-    from testbed.run import run_scenario
+    from testbed.runs.run import run_scenario
 
     console = Console.of(args)
     if world is None:
@@ -186,7 +187,7 @@ def run_replay(args: argparse.Namespace) -> int:
         raise ScenarioError(
             "not a run directory", file=str(args.run_dir), found="no scenario.yaml in it", allowed="as runs/latest"
         )
-    from testbed.replay import read_run, replay
+    from testbed.runs.replay import read_run, replay
 
     before = read_run(args.run_dir, args.world, args.overrides)
     world = before.scenario.world
@@ -224,7 +225,7 @@ def _hosts(text: str) -> int:
 
 
 def _loss(text: str) -> float:
-    from testbed.scenario.units import UnitError, parse_probability
+    from testbed.reading.units import UnitError, parse_probability
 
     try:
         return parse_probability(text)

@@ -80,7 +80,7 @@ def run_shell(args: argparse.Namespace) -> int:
 
 
 def _limit(text: str) -> float:
-    from testbed.scenario.units import UnitError, parse_duration
+    from testbed.reading.units import UnitError, parse_duration
 
     try:
         limit_ns = parse_duration(text)

@@ -31,8 +31,8 @@ every step of queue pairs and slots is there if the run had them told: sudo ./tb
 
 
 def run_timeline(args: argparse.Namespace) -> int:
-    from testbed.kepthistory import load_history
     from testbed.report.timeline import Selection, build_timeline, select, timeline_svg, timeline_text
+    from testbed.runs.kepthistory import load_history
 
     history = load_history(args.run_dir)
     timeline = build_timeline(history.records)
@@ -62,7 +62,7 @@ def _number(text: str) -> int:
 
 
 def _time(text: str) -> int:
-    from testbed.scenario.units import UnitError, parse_duration
+    from testbed.reading.units import UnitError, parse_duration
 
     try:
         return parse_duration(text)

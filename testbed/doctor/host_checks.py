@@ -47,7 +47,7 @@ def check_mininet() -> str:
         raise ProbeFailed(f"{sys.executable} cannot import it{_who_can()}")
     _which("mnexec")
     _which("bash")
-    from testbed.worlds.emulated.mininet_nodes import MININET_VERSION
+    from testbed.kernel.mininet_api import MININET_VERSION
 
     return f"version {MININET_VERSION}"
 

@@ -1,4 +1,4 @@
-"""Pictures of a scenario's topology: SVG, dot, mermaid."""
+"""Pictures: topologies as SVG, dot or mermaid, and planned gradient routes."""
 
 from testbed.drawing.dot import draw_dot
 from testbed.drawing.mermaid import draw_mermaid

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from testbed.reading.units import format_duration, format_rate
 from testbed.scenario.model import Scenario
-from testbed.scenario.units import format_duration, format_rate
 from topologies import LinkShape, Role
 from topologies.routing import tiers
 

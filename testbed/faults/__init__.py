@@ -1,0 +1,1 @@
+"""Faults as values, what they do to a packet, and the decision whom they strike: by identity, from a seed."""

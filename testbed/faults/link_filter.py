@@ -23,13 +23,10 @@ from testbed.faults.identity import IdentityReader, flow_text
 from testbed.faults.matching import ConnectionTable, matches
 from testbed.faults.model import Delay, Match, PacketFault
 from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, load_filter
-from testbed.plan import Plan
-from testbed.plan.commodity import openflow_switches
-from topologies import Direction, Link
-from workloads.errors import InternalError
+from topologies import Direction
 from workloads.machine import Buffer, Event, FrameBatch
 
-__all__ = ["LinkFilter", "make_filters"]
+__all__ = ["LinkFilter"]
 
 _ANY = Match()
 _LINK_ITSELF = ""
@@ -203,55 +200,3 @@ class LinkFilter:
         while self._heal and now >= self._heal[-1][0]:
             _, number = self._heal.pop()
             self._events.append(FaultHealed(self._rules[number].fault.name, self.link))
-
-
-def make_filters(plan: Plan, switch: str, backend: str = "user") -> tuple[dict[int, LinkFilter], dict[int, LinkFilter]]:
-    """The filters of one switch: ingress and egress by port, only where there is a fault, delay or jitter.
-
-    A link direction is served once, at its receiving end where that is a switch, else at its sending one. Raises
-    InternalError when a fault asks for messages and the plan does not say where they begin."""
-    table = ConnectionTable(plan.connections)
-    switches = {config.name for config in plan.switches} - openflow_switches(plan)
-    ingress: dict[int, LinkFilter] = {}
-    egress: dict[int, LinkFilter] = {}
-    for port, link, entering in plan.scenario.topology.ports(switch):
-        leaving = Direction.DOWN if entering is Direction.UP else Direction.UP
-        far = link.a if link.b == switch else link.b
-        served = [(ingress, entering)] if far in switches else [(ingress, entering), (egress, leaving)]
-        for side, direction in served:
-            found = _make_filter(plan, link, direction, table, backend)
-            if found is not None:
-                side[port] = found
-    return ingress, egress
-
-
-def _make_filter(
-    plan: Plan, link: Link, direction: Direction, table: ConnectionTable, backend: str
-) -> LinkFilter | None:
-    faults = [
-        fault
-        for fault in plan.scenario.faults
-        if isinstance(fault, PacketFault) and link.name in fault.links and direction in fault.directions
-    ]
-    if not faults and not link.shape.delay_ns and not link.shape.jitter_ns:
-        return None
-    for fault in faults:
-        _need_messages(fault, plan)
-    return LinkFilter(
-        seed=plan.scenario.seed,
-        link=link.name,
-        direction=direction,
-        faults=faults,
-        table=table,
-        delay_ns=link.shape.delay_ns,
-        jitter_ns=link.shape.jitter_ns,
-        backend=backend,
-    )
-
-
-def _need_messages(fault: PacketFault, plan: Plan) -> None:
-    match = fault.match
-    if (match.message is not None or match.packet not in (None, 0, -1)) and not all(
-        connection.message_packets for connection in plan.connections
-    ):
-        raise InternalError(f"fault {fault.name} asks for messages, and the plan of the connections names none")

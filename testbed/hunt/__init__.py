@@ -1,1 +1,1 @@
-"""`tb hunt`: thousands of drawn schedules in virtual time, each judged, and the smallest that breaks a rule."""
+"""Thousands of drawn fault schedules in virtual time, each judged; the smallest that breaks a rule."""

@@ -25,11 +25,11 @@ from testbed.faults.model import (
 )
 from testbed.hunt.fault_dice import FaultDice
 from testbed.hunt.survival import LOSES, allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
+from testbed.reading.problems import Problems
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.geometry import Geometry, geometry_of
 from testbed.scenario.model import Scenario
-from testbed.scenario.problems import Problems
 from topologies import Direction
 from workloads.rc.requester import rto_ns
 

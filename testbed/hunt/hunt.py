@@ -19,10 +19,10 @@ from testbed.hunt.shrink import shrink
 from testbed.hunt.state import Arguments, HuntState
 from testbed.hunt.summary import hunt_document
 from testbed.hunt.survival import RESERVE, allowance_ns, travel_ns
+from testbed.reading.units import format_duration
 from testbed.report.document import to_json
 from testbed.scenario import Scenario, dump_scenario, load_scenario
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words, with_stock_program
-from testbed.scenario.units import format_duration
 from workloads.errors import ScenarioError
 from workloads.rc.requester import rto_ns
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from switch_nodes.own_program import ProgramFailed
 from switch_nodes.registry import create_program
+from testbed.captures.capture import MemoryTap
 from testbed.checkers import CheckContext, checkers, run_checks
 from testbed.history import Record, sort_history
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.fate import excused, may_fail
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.plan import Plan, make_plan
-from testbed.report.capture import MemoryTap
 from testbed.scenario.model import Scenario
-from testbed.verdict import CheckResult, Verdict
 from testbed.worlds.simulated import make_worker, simulate
 from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
 

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from testbed.codeversion import code_version
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import Failure
+from testbed.runs.codeversion import code_version
 from workloads.errors import ScenarioError
 
 __all__ = ["Arguments", "ChunkResult", "HuntState", "Store"]
@@ -53,7 +53,7 @@ class ChunkResult:
     """number of the schedule that failed; nothing behind it was run"""
     failure: Failure | None = None
     code: str = ""
-    """version of ours that ran them (`testbed.codeversion`); empty: not kept"""
+    """version of ours that ran them (`testbed.runs.codeversion`); empty: not kept"""
 
 
 class Store:

@@ -32,7 +32,7 @@ such rounds; K of them where AIMD may shrink the window to one. Then:
 
 Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w is 16 RTO
 while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is outstanding
-for t waits 16 RTO + t / 100 at most (`workloads/retransmission.py`), and never more than 64 times 16 RTO. A packet is outstanding
+for t waits 16 RTO + t / 100 at most (`workloads/datagrams/retransmission.py`), and never more than 64 times 16 RTO. A packet is outstanding
 for the trouble and two rounds, its own and the one before.
 
 `must_end_ns` adds this up. A drawn schedule has it as its time limit, so that what hangs is told soon.
@@ -61,7 +61,7 @@ from testbed.plan import Plan
 from testbed.scenario.model import Job, Scenario
 from workloads.atp import AtpConfig
 from workloads.config import HostConfig
-from workloads.training import longest_digest_delay_ns
+from workloads.datagrams.training import longest_digest_delay_ns
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = [

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.cleanup import remove_run
 from testbed.interop.guestvm import GuestMachine
 from testbed.interop.image.prepare import Image
 from testbed.interop.image.stage import stage_code
 from testbed.interop.protocol import GuestFacts, Mailbox
 from testbed.interop.qemu import Share, Wire, qemu_command
 from testbed.interop.wires import Wires
-from testbed.ledger import Ledger
+from testbed.kernel.cleanup import remove_run
+from testbed.kernel.ledger import Ledger
 from topologies import format_mac, host_mac
 from workloads.errors import HostCapabilityError, InternalError
 

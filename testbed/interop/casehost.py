@@ -13,7 +13,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.dataplane import DataPlane
 from switch_nodes.program import SwitchProgram
 from switch_nodes.registry import create_program
-from testbed.faults.link_filter import make_filters
+from testbed.captures.capture import PcapngTap
 from testbed.history import Record, sort_history
 from testbed.interop.boot import BootedGuest
 from testbed.interop.cases import ALLREDUCE, Case, case_scenario
@@ -22,7 +22,7 @@ from testbed.interop.protocol import CaseRequest, CaseResult, Opened, QpNames, W
 from testbed.interop.softhost import SoftHosts
 from testbed.interop.wires import WireIo
 from testbed.plan import Plan, make_plan, with_workers
-from testbed.report.capture import PcapngTap
+from testbed.worlds.filters import make_filters
 from workloads.errors import InternalError
 from workloads.machine import Event, event_record
 from workloads.verbs.names import VerbsNames, true_configs

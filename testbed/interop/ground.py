@@ -6,11 +6,11 @@ import platform
 from collections.abc import Callable
 from pathlib import Path
 
+from testbed.history.verdict import Verdict
 from testbed.interop.cases import Case, choose_cases
 from testbed.interop.lane import Boot, Task, serve_lane
 from testbed.interop.native import boot_native
 from testbed.kernel.rxe import has_rxe
-from testbed.verdict import Verdict
 from workloads.errors import HostCapabilityError, InternalError
 
 __all__ = ["choose_ground", "native_boot", "self_check"]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from testbed.interop.qemu import Wire
+from testbed.kernel.ledger import Ledger, PathEntry
 from testbed.kernel.processes import ProcessId, child_setup, identify, is_alive, send_signal
-from testbed.ledger import Ledger, PathEntry
 from workloads.errors import HostCapabilityError, InternalError
 
 __all__ = ["GuestMachine"]

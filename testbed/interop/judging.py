@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from testbed.captures.pcapng import Interface, read_capture
 from testbed.checkers import CheckContext, run_checks, strikes
 from testbed.checkers.frames import MalformedFrame, Role, parse_frame
+from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.interop.casehost import CaseRun
 from testbed.interop.scapy_check import scapy_agrees
-from testbed.report.pcapng import Interface, read_capture
-from testbed.verdict import CheckResult, Verdict, merge_results
 
 __all__ = ["CaseOutcome", "Traffic", "judge_case", "traffic_of"]
 

@@ -14,10 +14,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, TypeAlias
 
+from testbed.history.codec import error_fields, error_from
 from testbed.interop.judging import CaseOutcome
 from testbed.interop.lane import LaneFacts, Task
 from testbed.kernel.processes import die_with_parent
-from testbed.worlds.emulated.control import error_fields, error_from
 from workloads.errors import InternalError, TestbedError
 
 __all__ = ["Serve", "guests_for", "run_lanes"]

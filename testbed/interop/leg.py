@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from testbed.history.verdict import Verdict, merge
 from testbed.interop.boot import boot_guest
 from testbed.interop.cases import Case, devices_of
 from testbed.interop.ground import choose_ground, native_boot
@@ -23,7 +24,6 @@ from testbed.interop.peercases import PeerCase
 from testbed.interop.scapy_check import load_scapy
 from testbed.interop.table import rule_a_line
 from testbed.kernel.rxe import has_rxe
-from testbed.verdict import Verdict, merge
 
 __all__ = ["LegResult", "run_leg"]
 

@@ -17,8 +17,8 @@ from testbed.interop.image.stage import stage_code
 from testbed.interop.nativenet import NativeNetwork
 from testbed.interop.protocol import GuestFacts, Mailbox
 from testbed.interop.wires import Wires
+from testbed.kernel.ledger import Ledger, NamespaceEntry
 from testbed.kernel.rxe import has_rxe, load_rxe
-from testbed.ledger import Ledger, NamespaceEntry
 from workloads.errors import HostCapabilityError, InternalError
 
 __all__ = ["boot_native", "runner_command"]

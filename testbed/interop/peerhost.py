@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from switch_nodes.dataplane import DataPlane
+from testbed.captures.capture import PcapngTap
 from testbed.faults.connections import Connection
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
@@ -20,7 +21,6 @@ from testbed.interop.peercases import LINK, RXE, SOFT, PeerCase
 from testbed.interop.protocol import CaseRequest, CaseResult, Opened, QpNames, encode
 from testbed.interop.softhost import ArpAnswering
 from testbed.interop.wires import WireIo
-from testbed.report.capture import PcapngTap
 from topologies import Direction
 from workloads.config import QpConfig
 from workloads.events import QpFailed

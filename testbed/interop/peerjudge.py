@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+from testbed.captures.pcapng import read_capture
 from testbed.checkers.frames import MalformedFrame, Role, parse_frame
+from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.interop.guest.peer_side import PeerMessage, expected_memory
 from testbed.interop.judging import CaseOutcome, Traffic
 from testbed.interop.peercases import RXE, SOFT, PeerCase
 from testbed.interop.peerhost import PeerRun, content_seed
 from testbed.interop.scapy_check import scapy_agrees
-from testbed.report.pcapng import read_capture
-from testbed.verdict import CheckResult, Verdict, merge_results
 from workloads.rc import SUCCESS
 from workloads.wire import is_nak, is_rnr
 

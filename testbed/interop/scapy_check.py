@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.captures.pcapng import CapturedFrame, read_capture
 from testbed.checkers.frames import MalformedFrame, RoceFrame, parse_frame
-from testbed.report.pcapng import CapturedFrame, read_capture
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["Opinion", "choose_frames", "load_scapy", "scapy_agrees", "scapy_opinion"]
 

@@ -16,8 +16,8 @@ from typing import Any, Self
 from switch_nodes.dataplane.sockets import PortSocket
 from testbed.history import Record, read_history
 from testbed.interop.wires import MTU
+from testbed.kernel.ledger import Ledger
 from testbed.kernel.processes import ProcessId, child_setup, end_processes, identify
-from testbed.ledger import Ledger
 from testbed.plan import Plan
 from workloads.config import WorkerConfig
 from workloads.machine import Buffer, Event, Machine

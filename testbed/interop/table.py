@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from testbed.history.verdict import merge
 from testbed.interop.judging import CaseOutcome
-from testbed.verdict import merge
 
 __all__ = ["markdown_table", "rule_a_line"]
 

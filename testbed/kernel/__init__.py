@@ -1,1 +1,1 @@
-"""What we ask of Linux: processes by identity, network namespaces, interfaces and their shaping."""
+"""What is asked of Linux: processes by identity, namespaces, interfaces and their shaping; the ledger of what a run owns."""

@@ -20,9 +20,9 @@ from testbed.lab.schema import (
     PowerKeys,
     TunnelKeys,
 )
-from testbed.scenario.problems import KeyPath, Problems, closest, show
-from testbed.scenario.validate import key_names, validate_mapping, validate_section
-from testbed.scenario.yamlfile import parse_yaml, read_text
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.validate import key_names, validate_mapping, validate_section
+from testbed.reading.yamlfile import parse_yaml, read_text
 from workloads.errors import ScenarioError
 
 __all__ = ["load_inventory", "parse_inventory"]

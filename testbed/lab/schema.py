@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field, PlainValidator
 
-from testbed.scenario.fields import BoolKey, DurationKey, Section, WordKey, choice, refuse, whole
+from testbed.reading.fields import BoolKey, DurationKey, Section, WordKey, choice, refuse, whole
 
 __all__ = ["CARD_PORT", "CardKeys", "HostKeys", "InterfaceKeys", "InventoryKeys", "KeyKeys", "PowerKeys", "TunnelKeys"]
 

@@ -13,12 +13,12 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.grid.layout import GridOrders, GridRoute, GridSwitch
 from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.steering.layout import HostEntry, SteeringConfig
+from testbed.plan.gradient_routes import plan_scenario
 from testbed.plan.grid_routes import GROUP_IP, GROUP_MAC, aggregator_ip, aggregator_mac, routes_of
 from testbed.plan.jobs import PlannedJob, plan_jobs
 from testbed.plan.model import Plan, RoutedFrom, Unroutable
 from testbed.plan.outages import outages, remaining
 from testbed.plan.switches import plan_switches
-from testbed.routing.planning import plan_scenario
 from testbed.scenario.model import Routing, Scenario
 from topologies import Node
 from topologies.routing.gradients import Plan as RoutingPlan

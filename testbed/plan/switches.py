@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, SwitchConfig
-from switch_nodes.flows import salt_of
+from switch_nodes.forwarding.flows import salt_of
 from testbed.plan.accelerated import accelerator_config, commodity_config
 from testbed.scenario.model import Scenario
 from testbed.scenario.names import DATAGRAM_COLLECTIVES

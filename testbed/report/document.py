@@ -10,9 +10,9 @@ from typing import Any
 
 from testbed.checkers import CheckContext, Checked, judge_fidelity, run_checks
 from testbed.checkers.registry import Skipped
-from testbed.metrics import fault_table, metrics
+from testbed.figures.metrics import fault_table, metrics
+from testbed.history.verdict import CheckResult, merge_results
 from testbed.plan import Plan
-from testbed.verdict import CheckResult, merge_results
 from testbed.worlds.base import RunFacts
 
 __all__ = ["SCHEMA_VERSION", "document", "judge", "result_schema", "to_json"]

@@ -1,10 +1,10 @@
 """Scenario files: from YAML to one frozen value, and back."""
 
+from testbed.reading.problems import InvalidScenario
 from testbed.scenario.builtin import builtin_names
 from testbed.scenario.dump import dump_scenario
 from testbed.scenario.loader import load_scenario, parse_scenario
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from testbed.scenario.problems import InvalidScenario
 
 __all__ = [
     "InvalidScenario",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.units import format_duration, format_rate, format_size
+from testbed.reading.validate import validate_mapping, validate_section
 from testbed.scenario.model import BackgroundFlow
-from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.schema import BackgroundKeys
-from testbed.scenario.units import format_duration, format_rate, format_size
-from testbed.scenario.validate import validate_mapping, validate_section
 from topologies import LinkShape, Topology
 
 __all__ = ["dump_background", "load_background"]

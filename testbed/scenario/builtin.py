@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.scenario.problems import closest, show
+from testbed.reading.problems import closest, show
 from workloads.errors import ScenarioError
 
 __all__ = ["builtin_names", "find_scenario"]

@@ -7,13 +7,13 @@ from dataclasses import fields
 from switch_nodes.heeded import KNOBS_OF
 from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.program_files import look_for_program
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.units import format_size
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.geometry import largest_packet
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import DATAGRAM_COLLECTIVES, PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.problems import KeyPath, Problems, closest, show
-from testbed.scenario.units import format_size
 from topologies import LinkShape, Topology, attachment, machine_groups
 from topologies.racks import racks_of
 from workloads.errors import ScenarioError

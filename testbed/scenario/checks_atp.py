@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.scenario.checks_datagrams import check_no_devices, check_rto, check_sizes
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PRIORITIES
-from testbed.scenario.problems import KeyPath, Problems, closest, show
 from topologies import LinkShape, Topology, attachment
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from testbed.reading.problems import Problems
 from testbed.scenario.model import SwitchOptions
-from testbed.scenario.problems import Problems
 from topologies import Topology, attachment
 from topologies.routing import next_hops
 

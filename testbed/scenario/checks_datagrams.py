@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.faults.model import PacketFault
+from testbed.reading.problems import KeyPath, Problems
+from testbed.reading.units import format_duration
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, Transport
-from testbed.scenario.problems import KeyPath, Problems
-from testbed.scenario.units import format_duration
-from workloads.mistakes import LEAST_RTO_NS, MAX_WORKERS
+from workloads.datagrams.mistakes import LEAST_RTO_NS, MAX_WORKERS
 
 __all__ = ["check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]
 

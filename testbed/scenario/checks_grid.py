@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.model import Job, Routing, SwitchOptions
-from testbed.scenario.problems import KeyPath, Problems
 from topologies import Topology
 
 __all__ = ["check_grid"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.units import format_duration
 from testbed.scenario.model import Job
 from testbed.scenario.names import DATAGRAM_COLLECTIVES, MOST_JOBS
-from testbed.scenario.problems import KeyPath, Problems, closest, show
-from testbed.scenario.units import format_duration
 from topologies import MAX_HOSTS, MAX_PORTS, Topology
 from workloads.models import MOST_LAYERS, model_names
 

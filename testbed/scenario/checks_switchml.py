@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.faults.model import PacketFault
+from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.checks_datagrams import (
     check_datagram_fault,
     check_no_devices,
@@ -15,7 +16,6 @@ from testbed.scenario.checks_uc import check_framing, check_no_framing, check_uc
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import DATAGRAM_COLLECTIVES
-from testbed.scenario.problems import KeyPath, Problems
 from topologies import LinkShape, Topology
 from workloads.wire.aggregation import MAX_ELEMENTS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.faults.model import Match
+from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.model import Job, Transport
-from testbed.scenario.problems import KeyPath, Problems
 from workloads.wire import Opcode, opcode_name
 
 __all__ = ["check_framing", "check_no_framing", "check_uc_fault"]

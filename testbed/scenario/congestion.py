@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from testbed.reading.problems import KeyPath, Problems
+from testbed.reading.units import format_duration, format_rate, format_size
+from testbed.reading.validate import validate_section
 from testbed.scenario.model import DcqcnOptions
-from testbed.scenario.problems import KeyPath, Problems
 from testbed.scenario.schema import DcqcnKeys
-from testbed.scenario.units import format_duration, format_rate, format_size
-from testbed.scenario.validate import validate_section
 
 __all__ = ["dump_dcqcn", "load_dcqcn"]
 

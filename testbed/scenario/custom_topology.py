@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from testbed.scenario.problems import KeyPath, Problems, closest, show
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.validate import validate_section
 from testbed.scenario.schema import LINK_LIST, NODE_LIST, TWO_ENDS, CableKeys, CustomKeys, LinkOverrideKeys, NodeKeys
-from testbed.scenario.validate import validate_section
 from topologies import (
     MAX_PORTS,
     MAX_RANKS,

@@ -25,6 +25,7 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
+from testbed.reading.units import format_drift, format_duration, format_probability, format_rate
 from testbed.scenario.background import dump_background
 from testbed.scenario.congestion import dump_dcqcn
 from testbed.scenario.fault_schema import OPCODE_GROUPS
@@ -33,7 +34,6 @@ from testbed.scenario.model import DcqcnOptions, Scenario, Transport
 from testbed.scenario.nics import dump_nics
 from testbed.scenario.routing import dump_routing
 from testbed.scenario.topology_kinds import dump_topology
-from testbed.scenario.units import format_drift, format_duration, format_probability, format_rate
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.wire import opcode_name
 

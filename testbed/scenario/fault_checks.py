@@ -27,12 +27,12 @@ from testbed.faults.model import (
     RateChange,
     Window,
 )
+from testbed.reading.problems import KeyPath, Problems
+from testbed.reading.units import format_duration, format_probability
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.fault_schema import ACK_OPCODES, UC_OPCODES
 from testbed.scenario.geometry import Geometry
 from testbed.scenario.model import Job, Transport
-from testbed.scenario.problems import KeyPath, Problems
-from testbed.scenario.units import format_duration, format_probability
 from topologies import Topology
 from workloads.wire import OPCODES, opcode_name
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from testbed.faults.model import Fault, Match
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.validate import validate_mapping, validate_section
 from testbed.scenario.fault_schema import FAULT_KINDS, MatchKeys
-from testbed.scenario.problems import KeyPath, Problems, closest, show
-from testbed.scenario.validate import validate_mapping, validate_section
 from topologies import Topology
 
 __all__ = ["Placed", "load_faults"]

@@ -28,7 +28,7 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
-from testbed.scenario.fields import (
+from testbed.reading.fields import (
     BandwidthKey,
     BoolKey,
     DirectionsKey,
@@ -43,7 +43,7 @@ from testbed.scenario.fields import (
     whole,
     whole_or,
 )
-from testbed.scenario.problems import closest
+from testbed.reading.problems import closest
 from topologies import DIRECTIONS, MAX_RANKS, Direction
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, Opcode
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from testbed.reading.units import format_duration, format_probability, format_size
 from testbed.scenario.model import Compute, Job
-from testbed.scenario.units import format_duration, format_probability, format_size
 from workloads.models import Layer, create_model, model_names
 
 __all__ = ["dump_entry", "dump_job"]

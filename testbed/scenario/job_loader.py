@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.validate import validate_section
+from testbed.reading.yamlfile import read_text
 from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.model import Compute, Job, Transport
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.schema import (
     ComputeKeys,
     JobEntryKeys,
@@ -18,8 +20,6 @@ from testbed.scenario.schema import (
     SharedJobKeys,
     StragglerKeys,
 )
-from testbed.scenario.validate import validate_section
-from testbed.scenario.yamlfile import read_text
 from topologies import Topology
 from workloads.errors import ScenarioError
 from workloads.models import Layer, Model, create_model, model_names, parse_model, scaled_layers

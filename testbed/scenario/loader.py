@@ -8,6 +8,9 @@ from typing import Any
 
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.faults.model import PacketFault
+from testbed.reading.problems import KeyPath, Place, Problems, show
+from testbed.reading.validate import key_names, validate_section
+from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario.background import load_background
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
@@ -45,12 +48,9 @@ from testbed.scenario.job_loader import load_job, load_jobs, with_size
 from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
-from testbed.scenario.problems import KeyPath, Place, Problems, show
 from testbed.scenario.routing import load_routing
 from testbed.scenario.schema import ClockKeys, KnobKeys, ScenarioKeys, SwitchKeys, TransportKeys
 from testbed.scenario.topology_kinds import load_topology
-from testbed.scenario.validate import key_names, validate_section
-from testbed.scenario.yamlfile import parse_yaml, read_text
 from workloads.errors import ScenarioError
 
 __all__ = ["load_scenario", "parse_scenario"]

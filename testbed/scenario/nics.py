@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from testbed.faults.model import Fault, Kill
-from testbed.scenario.problems import Problems, closest, show
+from testbed.reading.problems import Problems, closest, show
 from topologies import Topology
 
 __all__ = ["SOFT", "check_nics", "dump_nics", "load_nics"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from testbed.scenario.problems import KeyPath, Place, format_path, show
-from testbed.scenario.yamlfile import parse_yaml
+from testbed.reading.problems import KeyPath, Place, format_path, show
+from testbed.reading.yamlfile import parse_yaml
 from workloads.errors import ScenarioError
 
 __all__ = ["SET_FILE", "apply_override"]

@@ -6,10 +6,10 @@ import json
 from dataclasses import replace
 
 from switch_nodes.program_files import PROGRAM_KEY
+from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario.checks import stock_programs
 from testbed.scenario.model import Scenario
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.yamlfile import parse_yaml
 from workloads.errors import ScenarioError
 
 __all__ = ["PROGRAM_KEY", "is_own_program", "program_words", "with_stock_program"]

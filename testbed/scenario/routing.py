@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.units import UnitError, format_duration, format_rate, parse_rate
+from testbed.reading.validate import validate_mapping, validate_section
 from testbed.scenario.model import Job, Routing
-from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.schema import RoutingKeys
-from testbed.scenario.units import UnitError, format_duration, format_rate, parse_rate
-from testbed.scenario.validate import validate_mapping, validate_section
 from topologies import Topology
 
 __all__ = ["dump_routing", "load_routing"]

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from testbed.scenario import names
-from testbed.scenario.fields import (
+from testbed.reading.fields import (
     AggregationKey,
     BandwidthKey,
     BoolKey,
@@ -37,6 +36,7 @@ from testbed.scenario.fields import (
     whole_or,
     whole_or_list,
 )
+from testbed.scenario import names
 from topologies import MAX_HOSTS, MAX_PORTS, MAX_RACK_HOSTS, MAX_RANKS
 from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.scenario.problems import KeyPath, Problems
+from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.schema import MachinesKeys, SpineLeafKeys
 from topologies import MAX_RANKS
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
+from testbed.reading.fields import Section
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.units import format_duration, format_rate
+from testbed.reading.validate import validate_mapping, validate_section
 from testbed.scenario.custom_topology import dump_custom, load_custom
-from testbed.scenario.fields import Section
-from testbed.scenario.problems import KeyPath, Problems, closest, show
 from testbed.scenario.schema import (
     CustomKeys,
     FatTreeKeys,
@@ -22,8 +24,6 @@ from testbed.scenario.schema import (
     SpineLeafKeys,
 )
 from testbed.scenario.topology_checks import check_machines, check_spine_leaf
-from testbed.scenario.units import format_duration, format_rate
-from testbed.scenario.validate import validate_mapping, validate_section
 from topologies import (
     LinkShape,
     Topology,

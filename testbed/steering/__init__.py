@@ -1,1 +1,1 @@
-"""An OpenFlow controller for commodity switches: installs their flow rules, reroutes, falls back ([steering](steering.md))."""
+"""An OpenFlow controller for commodity switches: it installs their flow rules, reroutes and falls back."""

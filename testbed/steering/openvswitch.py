@@ -16,9 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from testbed.kernel.ledger import Ledger, LinkEntry, PathEntry
 from testbed.kernel.namespaces import enter, namespace_inode
 from testbed.kernel.processes import ProcessId, child_setup, end_processes, identify, send_signal, take_precedence
-from testbed.ledger import Ledger, LinkEntry, PathEntry
 from testbed.steering.buffers import widen_packet_sockets
 from testbed.steering.entries import openflow_port
 from workloads.errors import HostCapabilityError, InternalError

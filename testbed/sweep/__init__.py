@@ -1,4 +1,4 @@
-"""Parameter sweeps: grids of models and algorithms, in parallel, resumable."""
+"""Grids of models and algorithms, in parallel, resumable."""
 
 from testbed.sweep.loader import builtin_sweeps, load_sweep
 from testbed.sweep.model import Sweep

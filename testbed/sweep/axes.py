@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from testbed.scenario.problems import KeyPath, Problems, closest, show
-from testbed.scenario.units import UnitError
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.units import UnitError
 from testbed.sweep.parameters import Parameter
 
 __all__ = ["Axis", "read_axis"]

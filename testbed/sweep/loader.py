@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from testbed.scenario.problems import Place, Problems, closest, show
-from testbed.scenario.yamlfile import parse_yaml, read_text
+from testbed.reading.problems import Place, Problems, closest, show
+from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.sweep.axes import Axis, read_axis
 from testbed.sweep.model import MAX_TASKS, MODELS, Sweep
 from testbed.sweep.parameters import FAMILIES, algorithms_of, family_of

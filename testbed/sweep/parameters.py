@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from testbed.scale.rack import RACK_COLLECTIVES
-from testbed.scenario.units import (
+from testbed.reading.units import (
     UnitError,
     format_duration,
     format_rate,
@@ -15,6 +14,7 @@ from testbed.scenario.units import (
     parse_rate,
     parse_size,
 )
+from testbed.scale.rack import RACK_COLLECTIVES
 from workloads.costs import FLAT_COSTS, MACHINE_COSTS
 
 __all__ = ["FAMILIES", "FORMULAS_OF_RACK", "Parameter", "algorithms_of", "family_of"]

@@ -13,8 +13,8 @@ from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs, JobConfig, JobMember
 from tests.support.switchml_bench import SERVICE_IP, SERVICE_MAC, member_ip, member_mac
-from workloads.blocks import BlockSummed, Collided, ContributionIgnored, MemoryAtEnd, PartialSent
 from workloads.config import ArithmeticSpec
+from workloads.datagrams.blocks import BlockSummed, Collided, ContributionIgnored, MemoryAtEnd, PartialSent
 from workloads.machine import Event
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (

@@ -16,7 +16,7 @@ from tests.support.aggregator_cases import only
 from tests.support.aggregator_mutants import AggregatesWhatIsMarked, Mutant
 from tests.support.aggregator_network import FIRST_JOB, Layout, Network
 from tests.support.switchml_bench import SERVICE_IP
-from workloads.blocks import ContributionIgnored
+from workloads.datagrams.blocks import ContributionIgnored
 from workloads.wire.aggregation import DatagramFlag, DatagramKind
 from workloads.wire.ecn import mark_ce
 

@@ -11,7 +11,7 @@ from switch_nodes.aggregators.tables import SlotEvent, SlotState
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_mutants import Mutant
-from workloads.blocks import ContributionIgnored
+from workloads.datagrams.blocks import ContributionIgnored
 from workloads.machine import Buffer
 from workloads.wire.aggregation import Datagram
 

@@ -15,8 +15,8 @@ from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.jobs import AggregatorKnobs, JobConfig, JobMember, RackLevels
 from tests.support.aggregator_bench import ACK, MakeProgram, Sent, contribution, seen
 from tests.support.switchml_bench import SERVICE_IP, SERVICE_MAC, member_ip, member_mac
-from workloads.blocks import BlockSummed, MemoryAtEnd, PartialSent
 from workloads.config import ArithmeticSpec
+from workloads.datagrams.blocks import BlockSummed, MemoryAtEnd, PartialSent
 from workloads.machine import Event
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramFlag, DatagramKind, encode_datagram

@@ -13,8 +13,8 @@ from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.jobs import AggregatorKnobs, JobConfig, JobMember
 from switch_nodes.registry import create_program
 from workloads.atp import AtpConfig, AtpWorker
-from workloads.blocks import BlockSummed
 from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
+from workloads.datagrams.blocks import BlockSummed
 from workloads.hosts import create_host
 from workloads.machine import Event
 from workloads.server import ParameterServer, ServedJob, ServedMember, ServerConfig

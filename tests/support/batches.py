@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.frame_queue import switch_library
+from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.netreduce.fast import FastNetReduceProgram
 from workloads.machine import BatchMachine, Buffer, FrameBatch
 

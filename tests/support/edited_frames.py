@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from workloads.wire import decode_packet, encode_packet
 
 __all__ = ["broken", "flipped", "reencoded"]

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.captures.capture import PcapngTap
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Fault
 from testbed.history import Record
 from testbed.plan import Plan, make_plan
-from testbed.report.capture import PcapngTap
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
 from workloads.config import WorkloadConfig

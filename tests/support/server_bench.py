@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.support.atp_star import SERVER_IP, atp_workers, server_config
-from workloads.blocks import BlockSummed, ContributionIgnored, SlotChanged
+from workloads.datagrams.blocks import BlockSummed, ContributionIgnored, SlotChanged
 from workloads.machine import Event
 from workloads.server import ServedJob
 from workloads.server.job import Departure, JobServer

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.support.server_bench import COLLISION, EVICTED, RESEND, ServerBench, elements
-from workloads.blocks import BlockLost, BlockReplayed
+from workloads.datagrams.blocks import BlockLost, BlockReplayed
 from workloads.wire.aggregation import DatagramFlag, DatagramKind
 
 __all__ = ["CASES"]

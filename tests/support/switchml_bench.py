@@ -11,7 +11,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.switchml import SwitchMlProgram
 from tests.support.switchml_framings import UDP, Hand, TestFraming, uc_pairs
-from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd
+from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd
 from workloads.machine import Event
 from workloads.switchml.framing import Arrival
 from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy

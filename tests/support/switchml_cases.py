@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.support.switchml_bench import SERVICE_IP, MakeBench, job_config, member_ip, member_mac
-from workloads.blocks import MemoryAtEnd
+from workloads.datagrams.blocks import MemoryAtEnd
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, Policy, encode_datagram
 

@@ -13,7 +13,7 @@ from testbed.faults.model import PacketFault
 from testbed.history import Record, sort_history
 from testbed.plan import make_plan
 from testbed.report.document import judge
-from testbed.run import create_world
+from testbed.runs.run import create_world
 from testbed.scenario import load_scenario
 from tests.support.simulation import digests
 

@@ -11,6 +11,8 @@ import pytest
 
 import switch_nodes.steering.program as steer_program
 from switch_nodes.config import CarrierChange
+from testbed.captures.capture import MemoryTap
+from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers.bit_exact import bit_exact
 from testbed.checkers.context import CheckContext
 from testbed.checkers.credit import credit_bound
@@ -20,15 +22,13 @@ from testbed.checkers.registry import run_checks
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
 from testbed.faults.model import Delay, Drop, Fault, Kill, LinkDown, Loss, Match, Window
+from testbed.figures.metrics import bound_bps, metrics
 from testbed.history import Record, sort_history
-from testbed.metrics import bound_bps, metrics
-from testbed.paths import data_flows, flow_path
+from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
-from testbed.report.capture import MemoryTap
-from testbed.report.pcapng import CapturedFrame
-from testbed.run import run_scenario
+from testbed.plan.paths import data_flows, flow_path
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
-from testbed.verdict import Verdict
 from testbed.worlds.simulated.world import Simulation, simulate
 from tests.support.emulated import needs_root
 from tests.support.references import contributions, flat_fold, ring_fold, sha256

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 
 MUTANTS = Path(__file__).resolve().parents[1] / "support" / "netreduce_mutants.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.history import Record
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
 from workloads.errors import ScenarioError

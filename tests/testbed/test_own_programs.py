@@ -11,11 +11,11 @@ import pytest
 from testbed.checkers import CheckContext, run_checks
 from testbed.cli import main
 from testbed.history import sort_history
+from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.report.junit import junit_xml
-from testbed.run import read_result
+from testbed.runs.run import read_result
 from testbed.scenario import load_scenario
-from testbed.verdict import Verdict
 from testbed.worlds.simulated import simulate
 
 _GUIDE = Path(__file__).resolve().parents[2] / "docs" / "programs.md"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from workloads.atp.config import POLICIES, AtpConfig
 from workloads.atp.priority import LEAST_X0, MOST_X0
-from workloads.mistakes import (
+from workloads.datagrams.mistakes import (
     MAX_INDICES,
     Mistake,
     mistakes_in_packets,

@@ -13,7 +13,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
-from workloads.retransmission import BackoffTimer
+from workloads.datagrams.retransmission import BackoffTimer
 
 __all__ = ["SendWindow"]
 

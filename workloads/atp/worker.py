@@ -17,12 +17,12 @@ from workloads.atp.pressure import Pressure
 from workloads.atp.results import KeptResult, KeptResults
 from workloads.atp.slots import SlotTable
 from workloads.atp.window import SendWindow
-from workloads.blockworker import BlockWorker
+from workloads.datagrams.blockworker import BlockWorker
+from workloads.datagrams.mistakes import refuse
+from workloads.datagrams.quantisation import Exponents
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource
 from workloads.machine import Buffer
-from workloads.mistakes import refuse
-from workloads.quantisation import Exponents
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     SEQUENCES,

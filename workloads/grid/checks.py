@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workloads.atp.checks import mistakes_in_worker
+from workloads.datagrams.mistakes import Mistake
 from workloads.grid.config import GridConfig, GridOrders
 from workloads.grid.lanes import SERVER
-from workloads.mistakes import Mistake
 
 __all__ = ["mistakes_in_grid_worker", "mistakes_in_plan"]
 

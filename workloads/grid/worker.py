@@ -14,13 +14,13 @@ from dataclasses import replace
 from workloads.atp.config import AtpConfig
 from workloads.atp.window import SendWindow
 from workloads.atp.worker import AtpWorker
+from workloads.datagrams.mistakes import refuse
 from workloads.gradients import GradientSource
 from workloads.grid.checks import mistakes_in_plan
 from workloads.grid.config import GridConfig, GridOrders
 from workloads.grid.lanes import SERVER, LaneTable
 from workloads.grid.pace import Pace
 from workloads.grid.window import GridWindow
-from workloads.mistakes import refuse
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
 
 __all__ = ["GridWorker"]

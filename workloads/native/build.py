@@ -39,14 +39,18 @@ _HEADERS = Path(__file__).resolve().parent
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "packet_io": ("workloads/native/packet_io.c",),
     "rc_fast": ("workloads/rc/fast.c",),
-    "switch_programs": ("switch_nodes/forward.c", "switch_nodes/steer.c", "switch_nodes/netreduce/absorb.c"),
+    "switch_programs": (
+        "switch_nodes/forwarding/forward.c",
+        "switch_nodes/steering/steer.c",
+        "switch_nodes/netreduce/absorb.c",
+    ),
     "fault_filter": ("testbed/faults/filter.c",),
     "simulator": (
         "testbed/worlds/simulated/native/agenda.c",
         "testbed/worlds/simulated/native/core.c",
         "workloads/rc/held.c",
         "workloads/rc/fast.c",
-        "switch_nodes/forward.c",
+        "switch_nodes/forwarding/forward.c",
         "switch_nodes/netreduce/absorb.c",
         "testbed/faults/filter.c",
     ),

@@ -16,10 +16,10 @@ from typing import Any
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.rc.memory import MemoryRegions
-from workloads.rc.message import OutMessage
+from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
-from workloads.rc.send_plan import SendPlan, address_of, make_plan
+from workloads.rc.send_plan import address_of, make_plan
 from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode
 
 __all__ = ["LANE_BYTES", "FastPath", "load_fast_path"]

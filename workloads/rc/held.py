@@ -7,15 +7,14 @@ to where the per-frame verbs would have brought them: a differential test of the
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
 from workloads.rc.fast import FastPath
+from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
 from workloads.rc.send_plan import address_of
 from workloads.wire import ACK_UNLIMITED, Aeth, Opcode
-
-if TYPE_CHECKING:
-    from workloads.rc.endpoint import RcEndpoint
 
 __all__ = ["HELD_BYTES", "HELD_QP_BYTES", "HeldEndpoint"]
 
@@ -44,10 +43,22 @@ _NO_SENDER = 0, 0, 0, 0, 0, 0, 0, -1
 _NEWS_ACK = 1
 
 
+class TurnTaker(Protocol):
+    """What compiled code takes over of an endpoint beside its queue pairs: whose turn it is to send."""
+
+    @property
+    def queue_pairs(self) -> Sequence[QueuePair]: ...
+
+    @property
+    def turn(self) -> tuple[int, int, int]: ...
+
+    def set_turn(self, turn: int, packets: int) -> None: ...
+
+
 class HeldEndpoint:
     """`address` is that of the `struct rc_held`. Only for an endpoint whose queue pairs are all there, and over IPv4."""
 
-    def __init__(self, endpoint: RcEndpoint, fast: FastPath) -> None:
+    def __init__(self, endpoint: TurnTaker, fast: FastPath) -> None:
         self.held = False
         """the compiled code has it"""
         self._endpoint, self._fast, self._order = endpoint, fast, endpoint.queue_pairs

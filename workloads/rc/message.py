@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from workloads.machine import Buffer
 from workloads.rc.verbs import SendRequest
 from workloads.wire import ImmDt, Opcode, Reth
 
-if TYPE_CHECKING:
-    from workloads.rc.send_plan import SendPlan
-
-__all__ = ["MAX_MESSAGE_BYTES", "OutMessage", "RequestPacket"]
+__all__ = ["MAX_MESSAGE_BYTES", "OutMessage", "RequestPacket", "SendPlan"]
 
 MAX_MESSAGE_BYTES = 1 << 31
 """IBTA vol. 1, 9.3.5.3"""
@@ -35,6 +32,15 @@ class RequestPacket(NamedTuple):
     extensions: bytes
     """RETH and ImmDt as on the wire"""
     payload: Buffer
+
+
+class SendPlan(NamedTuple):
+    """A posted message as the fast path wants it."""
+
+    octets: bytes
+    """`struct rc_plan`, which points into the segments of its message"""
+    row_bytes: int
+    """length of the longest frame"""
 
 
 class OutMessage:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
 import numpy as np
 
-from workloads.rc.message import OutMessage
+from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.outbound import FrameWriter
 from workloads.wire import ICRC_BYTES
 
-__all__ = ["PLAN_BYTES", "SendPlan", "address_of", "make_plan"]
+__all__ = ["PLAN_BYTES", "address_of", "make_plan"]
 
 _PLAN = struct.Struct("=QIIII8x16s4s4x" + "II72s" * 3)
 _SEGMENT = struct.Struct("=QQ")
 _WORD = 4
 """AckReq and PSN"""
 PLAN_BYTES = _PLAN.size
-
-
-class SendPlan(NamedTuple):
-    octets: bytes
-    """`struct rc_plan`, which points into the segments of its message"""
-    row_bytes: int
-    """length of the longest frame"""
 
 
 def make_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:

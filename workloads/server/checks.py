@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from workloads.atp.checks import DTYPES
 from workloads.atp.config import POLICIES
-from workloads.mistakes import (
+from workloads.datagrams.mistakes import (
     MAX_INDICES,
     MAX_WORKERS,
     Mistake,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from workloads.atp.config import POLICIES
 from workloads.atp.slots import SlotTable
-from workloads.blocks import (
+from workloads.datagrams.blocks import (
     BlockLost,
     BlockReplayed,
     BlockSummed,

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 
+from workloads.datagrams.mistakes import refuse
 from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event
-from workloads.mistakes import refuse
 from workloads.server.checks import mistakes_in_server
 from workloads.server.config import ServerConfig
 from workloads.server.job import Departure, JobServer

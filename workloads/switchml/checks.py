@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workloads.mistakes import (
+from workloads.datagrams.mistakes import (
     Mistake,
     mistakes_in_packets,
     mistakes_in_share,

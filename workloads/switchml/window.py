@@ -12,7 +12,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
-from workloads.retransmission import RetransmissionTimer
+from workloads.datagrams.retransmission import RetransmissionTimer
 
 __all__ = ["SlotWindow"]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from workloads.blockworker import BlockWorker
+from workloads.datagrams.blockworker import BlockWorker
+from workloads.datagrams.mistakes import refuse
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource
 from workloads.machine import Buffer
-from workloads.mistakes import refuse
 from workloads.switchml.checks import mistakes_in_worker
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import create_framing

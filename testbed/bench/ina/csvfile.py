@@ -11,8 +11,8 @@ from pathlib import Path
 from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, MIXES, SUBJECTS, SWITCHML
-from testbed.codeversion import code_version
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
+from testbed.runs.codeversion import code_version
 from workloads.errors import ScenarioError
 
 __all__ = ["COLUMNS", "KeptRuns"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from testbed.bench.ina.place import Point
 from testbed.bench.ina.processes import in_processes
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from workloads.errors import InternalError
 
 __all__ = ["Figures", "figures_of", "measure_point", "run_points"]

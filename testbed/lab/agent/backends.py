@@ -71,7 +71,7 @@ class DriverBackend:
 
 def _switch_config(text: str, card: str) -> Any:
     from switch_nodes.config import SwitchConfig
-    from testbed.cli.nodeconfig import parse_node_config
+    from testbed.plan.nodeconfig import parse_node_config
 
     return parse_node_config(text, f"configuration of card {card}", SwitchConfig)
 

@@ -17,16 +17,16 @@ from pathlib import Path
 from switch_nodes.dataplane import DataPlane
 from switch_nodes.dataplane.native_io import native_library
 from switch_nodes.events import SwitchStatistics
+from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.fpga.card import EmulatedCard
 from switch_nodes.fpga.datagrams import RegisterServer
 from switch_nodes.fpga.events import CardCommanded
 from switch_nodes.fpga.faults import parse_fault
 from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
-from switch_nodes.frame_queue import switch_library
+from testbed.captures.capture import BoundedTap
+from testbed.history.codec import make_record
+from testbed.history.events import CaptureCut
 from testbed.lab.emulated.shape import CARD_SOCKET, CARD_TRACE, PYTHON, LabShape
-from testbed.report.capture import BoundedTap
-from testbed.worlds.emulated.control import make_record
-from testbed.worlds.events import CaptureCut
 from workloads.machine import Buffer, Event, FrameBatch
 
 __all__ = ["Trace", "card_command", "main"]

@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from testbed.cleanup import clean
+from testbed.kernel.cleanup import clean
+from testbed.kernel.ledger import LEDGER_NAME, read_ledger, state_dir
 from testbed.kernel.processes import is_alive
 from testbed.lab.emulated.shape import LabShape
-from testbed.ledger import LEDGER_NAME, read_ledger, state_dir
 from workloads.errors import HostCapabilityError, InternalError, LabError
 
 __all__ = ["ask_keeper", "emulated_inventory", "lab_down", "lab_folder", "lab_up"]
@@ -75,7 +75,7 @@ def lab_up(shape: LabShape) -> Path:
     finally:
         os.close(read)
     if "error" in said:
-        from testbed.worlds.emulated.control import error_from
+        from testbed.history.codec import error_from
 
         raise error_from(said["error"])
     return Path(said["folder"]) / "lab.yaml"

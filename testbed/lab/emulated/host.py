@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from testbed.kernel.ledger import Ledger
 from testbed.kernel.mounts import (
     bind,
     make_private,
@@ -33,7 +34,6 @@ from testbed.kernel.mounts import (
 )
 from testbed.kernel.processes import child_setup, identify, name_process
 from testbed.lab.emulated.shape import BASE, CARD_SOCKET, PYTHON, USER, site_packages, with_faults
-from testbed.ledger import Ledger
 
 __all__ = ["UID", "HostTask", "hold"]
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from switch_nodes.fpga.bitstream import reference_bitstream
-from testbed.cleanup import find_leftovers, remove_run
+from testbed.kernel.cleanup import find_leftovers, remove_run
+from testbed.kernel.ledger import Ledger, PathEntry, ProcessEntry
 from testbed.kernel.namespaces import unshare_network
 from testbed.kernel.processes import end_processes, name_process
 from testbed.lab.emulated.host import HostTask, hold
 from testbed.lab.emulated.network import build_networks
 from testbed.lab.emulated.shape import BITSTREAM, CARD_HOST, CARD_SOCKET, LabShape, inventory_text
-from testbed.ledger import Ledger, PathEntry, ProcessEntry
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
 __all__ = ["FILES", "KEEPER_SOCKET", "keep"]
@@ -41,7 +41,7 @@ def keep(shape: LabShape, run: str, ready: int) -> None:
         keeper = _Keeper(shape, run)
         keeper.build()
     except BaseException as error:
-        from testbed.worlds.emulated.control import error_fields
+        from testbed.history.codec import error_fields
 
         if not isinstance(error, TestbedError):
             error = InternalError("".join(traceback.format_exception(error)))

@@ -6,11 +6,11 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 
+from testbed.kernel.ledger import Ledger, LinkEntry, NamespaceEntry
 from testbed.kernel.links import UP, add_address, add_veth_pair, set_flags
 from testbed.kernel.namespaces import inside, namespace_inode
 from testbed.kernel.offloads import turn_offloads_off
 from testbed.lab.emulated.shape import CARD_HOST, LabShape
-from testbed.ledger import Ledger, LinkEntry, NamespaceEntry
 from topologies import PREFIX_LENGTH, host_mac
 
 __all__ = ["build_networks"]

@@ -17,23 +17,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from testbed.history import Record
-from workloads.errors import HostCapabilityError, InternalError, ScenarioError, TestbedError
+from testbed.history.codec import encode, error_fields, make_record
+from workloads.errors import TestbedError
 from workloads.events import QpFailed, TrainingProgress, WorkerFailed, WorkerFinished
-from workloads.machine import Event, event_record
+from workloads.machine import Event
 
 __all__ = [
     "SOCKET_NAME",
     "LineBuffer",
     "NodeChannel",
     "connect",
-    "encode",
-    "error_fields",
-    "error_from",
     "listen",
-    "make_record",
     "peer_pid",
 ]
 
@@ -42,50 +38,8 @@ _SEND_BUFFER = 1 << 20
 _FLUSH_BYTES = 32_768
 _FLUSH_NS = 100_000_000
 _LAST_WORDS_S = 5.0
-_ERROR_FIELDS = {
-    "ScenarioError": ("problem", "file", "key", "line", "found", "allowed"),
-    "HostCapabilityError": ("missing", "remedy"),
-}
 _URGENT = (WorkerFinished, WorkerFailed, QpFailed, TrainingProgress)
 """events for which somebody waits"""
-
-
-def encode(message: Record) -> bytes:
-    return _to_json(message).encode() + b"\n"
-
-
-def _plain(value: Any) -> Any:
-    """NumPy scalars and arrays know their plain form; bytes are shown as hex."""
-    if isinstance(value, bytes):
-        return value.hex()
-    return value.tolist()
-
-
-_to_json = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
-
-
-def make_record(t: int, node: str, event: Event) -> Record:
-    """An event that names a node itself is told of that node."""
-    return {"t": t, "node": node, **event_record(event)}
-
-
-def error_fields(error: TestbedError) -> dict[str, Any]:
-    """An error of ours as JSON values; `error_from` makes it again on the other side."""
-    # A kind of ScenarioError is one on the other side too.
-    names = [kind.__name__ for kind in type(error).__mro__]
-    name = next((known for known in names if known in _ERROR_FIELDS), names[0])
-    return {"name": name, "text": str(error), **{key: getattr(error, key) for key in _ERROR_FIELDS.get(name, ())}}
-
-
-def error_from(fields: dict[str, Any]) -> TestbedError:
-    match fields:
-        case {"name": "ScenarioError"}:
-            keys = ("file", "key", "line", "found", "allowed")
-            return ScenarioError(fields["problem"], **{key: fields[key] for key in keys})
-        case {"name": "HostCapabilityError"}:
-            return HostCapabilityError(fields["missing"], fields["remedy"])
-        case _:
-            return InternalError(fields["text"])
 
 
 class LineBuffer:

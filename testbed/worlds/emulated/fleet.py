@@ -16,11 +16,12 @@ from functools import partial
 from pathlib import Path
 
 from testbed.history import Record
+from testbed.history.codec import encode, error_from
+from testbed.history.events import NodeExited, NodeStarted
 from testbed.kernel.interruption import Interruption
-from testbed.ledger import Ledger, PathEntry
-from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, encode, error_from, listen, peer_pid
+from testbed.kernel.ledger import Ledger, PathEntry
+from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, listen, peer_pid
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask, fork_node
-from testbed.worlds.events import NodeExited, NodeStarted
 from topologies import Role
 from workloads.errors import InternalError
 from workloads.machine import Event

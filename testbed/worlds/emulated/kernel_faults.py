@@ -8,10 +8,10 @@ from testbed.faults.ebpf import EbpfFaults
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import PacketFault
 from testbed.faults.netem import Netem, Runner, netem_arguments, run_command
+from testbed.history.events import KernelFaultsUnseen
 from testbed.plan import Plan
 from testbed.worlds.emulated.backends import Assignment, spliced_links
 from testbed.worlds.emulated.splices import Splices
-from testbed.worlds.events import KernelFaultsUnseen
 from topologies import DIRECTIONS, Direction, Link, LinkShape
 from workloads.errors import HostCapabilityError
 from workloads.machine import Event

@@ -8,32 +8,18 @@ import contextlib
 import logging
 import os
 import signal
-import warnings
 from subprocess import Popen
 from typing import Any
 
+from testbed.kernel.ledger import Ledger, LinkEntry
 from testbed.kernel.links import add_veth_pair
+from testbed.kernel.mininet_api import Host, Intf, Link, Mininet, Node, Switch, lg
 from testbed.kernel.processes import child_setup
-from testbed.ledger import Ledger, LinkEntry
 from testbed.worlds.emulated.foothold import Foothold
 from testbed.worlds.emulated.splices import Splices
 from topologies import Link as Cable
 
-with warnings.catch_warnings():
-    # Mininet imports distutils, and makes its own logger class the default of the whole process.
-    warnings.simplefilter("ignore")
-    _logger_class = logging.getLoggerClass()
-    from mininet.link import Intf, Link
-    from mininet.log import lg
-    from mininet.net import VERSION, Mininet
-    from mininet.node import Host, Node, Switch
-
-    logging.setLoggerClass(_logger_class)
-
-__all__ = ["MININET_VERSION", "ProgramHost", "ProgramSwitch", "QuietMininet", "ShapedLink", "silence"]
-
-MININET_VERSION: str = VERSION
-
+__all__ = ["ProgramHost", "ProgramSwitch", "QuietMininet", "ShapedLink", "silence"]
 
 _PROMPT = chr(127)
 """of Mininet's shells: what ends an answer"""

@@ -17,6 +17,7 @@ from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from testbed.kernel.ledger import Ledger, NamespaceEntry, QdiscEntry
 from testbed.kernel.links import (
     PROMISCUOUS,
     UP,
@@ -30,7 +31,6 @@ from testbed.kernel.links import (
 )
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
 from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, read_qdiscs, shape
-from testbed.ledger import Ledger, NamespaceEntry, QdiscEntry
 from testbed.worlds.emulated.foothold import Foothold
 from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
 from testbed.worlds.emulated.splices import Splices

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
 from testbed.kernel.processes import child_setup, name_process, take_precedence
-from testbed.ledger import Ledger
 from testbed.plan import Plan
 from testbed.worlds.emulated.control import NodeChannel, connect
 from topologies import Node, Role

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+from testbed.captures.capture import PcapngTap
 from testbed.doctor import require
-from testbed.ledger import Ledger
+from testbed.kernel.ledger import Ledger
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
-from testbed.report.capture import PcapngTap
 from testbed.scenario.model import CONTROLLER
 from testbed.steering.fabric import make_fabric
 from testbed.steering.openvswitch import OpenVSwitch

@@ -20,7 +20,7 @@ from workloads.machine import Event, Machine
 
 if TYPE_CHECKING:
     from switch_nodes.dataplane import DataPlane
-    from testbed.report.capture import PcapngTap
+    from testbed.captures.capture import PcapngTap
 
 __all__ = ["build_node", "capture_path"]
 
@@ -113,9 +113,9 @@ def _switch_moderation_ns(shape: LinkShape) -> int:
 def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.dataplane import DataPlane
     from switch_nodes.registry import create_program
-    from testbed.faults.link_filter import make_filters
-    from testbed.report.capture import PcapngTap
+    from testbed.captures.capture import PcapngTap
     from testbed.worlds.emulated.marking import make_marking
+    from testbed.worlds.filters import make_filters
 
     scenario, name = task.plan.scenario, task.node.name
     config = next(switch for switch in task.plan.switches if switch.name == name)

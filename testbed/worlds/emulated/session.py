@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from testbed.cleanup import find_leftovers, remove_run
 from testbed.doctor import require
 from testbed.history import Record
+from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import descendants, end_processes
 from testbed.plan import Plan, make_plan

@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from switch_nodes.dataplane.sockets import socket_drops
-from testbed.report.capture import PcapngTap
+from testbed.captures.capture import PcapngTap
+from testbed.history.events import CaptureLost
 from testbed.worlds.emulated.control import NodeChannel
-from testbed.worlds.events import CaptureLost
 from workloads.errors import HostCapabilityError
 from workloads.machine import Event, FrameBatch
 

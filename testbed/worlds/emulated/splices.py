@@ -15,9 +15,9 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
+from testbed.kernel.ledger import Ledger, LinkEntry, NamespaceEntry
 from testbed.kernel.links import UP, add_veth_pair, clear_flags, read_links, set_flags
 from testbed.kernel.namespaces import PrivateNetwork
-from testbed.ledger import Ledger, LinkEntry, NamespaceEntry
 from testbed.worlds.emulated.foothold import turn_ipv6_off
 from topologies import Direction, Link
 from workloads.errors import InternalError

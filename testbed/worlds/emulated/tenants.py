@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from testbed.history.events import TcpFlowMeasured
+from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
 from testbed.kernel.processes import child_setup
-from testbed.ledger import Ledger
 from testbed.plan import PlannedFlow
-from testbed.worlds.events import TcpFlowMeasured
 from topologies import format_ip
 from workloads.errors import InternalError
 from workloads.machine import Event

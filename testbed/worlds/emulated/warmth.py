@@ -16,7 +16,7 @@ _PARTS = (
     "switch_nodes.dataplane",
     "switch_nodes.registry",
     "testbed.faults.link_filter",
-    "testbed.report.capture",
+    "testbed.captures.capture",
     "workloads.gradients",
     "workloads.worker",
 )

@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from testbed.cleanup import find_leftovers, remove_run
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
 from testbed.history import Record
+from testbed.history.codec import make_record
+from testbed.history.events import FaultByChance, LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
-from testbed.ledger import Ledger, state_dir
+from testbed.kernel.ledger import Ledger, state_dir
 from testbed.plan import Plan
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
@@ -30,7 +32,6 @@ from testbed.worlds.emulated.backends import (
     spliced_links,
 )
 from testbed.worlds.emulated.carrier import carrier_actions
-from testbed.worlds.emulated.control import make_record
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
@@ -40,7 +41,6 @@ from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
-from testbed.worlds.events import FaultByChance, LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
 from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.machine import Event
@@ -345,7 +345,7 @@ class _Run:
     def _environment(self) -> dict[str, str]:
         import numpy
 
-        from testbed.worlds.emulated.mininet_nodes import MININET_VERSION
+        from testbed.kernel.mininet_api import MININET_VERSION
 
         return {
             "kernel": os.uname().release,

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from playbooks.lab import plays
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import SwitchStatistics
 from testbed.history import Record
-from testbed.lab import steps
+from testbed.history.codec import make_record
+from testbed.history.events import CardCounted
+from testbed.lab import plays, steps
 from testbed.lab.lab import Lab
 from testbed.lab.model import Card, Host
-from testbed.lab.nodefile import dump_node_config
 from testbed.lab.transfer import receive
-from testbed.worlds.emulated.control import make_record
-from testbed.worlds.events import CardCounted
+from testbed.plan.nodefile import dump_node_config
 from testbed.worlds.lab.gathering import read_lines, trace_records
 from workloads.errors import LabError
 

@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from playbooks.lab import plays
 from testbed.faults.model import Kill, Pause
 from testbed.history import Record
-from testbed.lab import steps
+from testbed.history.codec import make_record
+from testbed.lab import plays, steps
 from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory, Tunnel
 from testbed.plan import Plan
 from testbed.scenario.model import Scenario
 from testbed.worlds.base import RunFacts
-from testbed.worlds.emulated.control import make_record
 from testbed.worlds.emulated.world import START_LEAD_NS, EmulatedWorld
 from testbed.worlds.lab.cardside import configure_card, tell_card
 from testbed.worlds.lab.placing import PROGRAMS

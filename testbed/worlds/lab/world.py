@@ -14,19 +14,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from playbooks.lab import plays
 from testbed.history import Record
+from testbed.history.codec import make_record
+from testbed.history.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
 from testbed.kernel.interruption import Interruption
-from testbed.lab import steps
+from testbed.lab import plays, steps
 from testbed.lab.client import ConnectionEnded
 from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
-from testbed.lab.nodefile import dump_node_config
 from testbed.plan import Plan, make_plan
+from testbed.plan.nodefile import dump_node_config
 from testbed.worlds.base import RunFacts
-from testbed.worlds.emulated.control import make_record
-from testbed.worlds.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
 from testbed.worlds.lab.cardside import configure_card, tell_card
 from testbed.worlds.lab.gathering import clock_of, read_lines, worker_records
 from testbed.worlds.lab.placing import choose_card, localised, places, refuse_for_lab, worker_of

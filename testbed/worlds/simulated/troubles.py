@@ -7,7 +7,7 @@ from typing import Any
 
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import Fault, Kill, Pause, RateChange, Window
-from testbed.worlds.events import NodeExited, NodeStarted
+from testbed.history.events import NodeExited, NodeStarted
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.nodes import Node
 from testbed.worlds.simulated.wire import Wire

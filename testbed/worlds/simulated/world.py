@@ -13,12 +13,12 @@ import numpy as np
 from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
 from switch_nodes.tap import Tap
-from testbed.faults.link_filter import make_filters
+from testbed.captures.capture import PcapngTap
 from testbed.history import Record
+from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.plan import Plan, udp_ends
-from testbed.report.capture import PcapngTap
 from testbed.worlds.base import RunFacts
-from testbed.worlds.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.worlds.filters import make_filters
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.nodes import FinishingMachine, Node

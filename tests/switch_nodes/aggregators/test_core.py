@@ -10,7 +10,7 @@ from switch_nodes.events import SwitchStatistics
 from tests.support.aggregator_bench import ACK, EARLY, REAL, Bench, job_config
 from tests.support.aggregator_cases import COLLISION, OVERFLOW, SERVER, finish_block, only
 from tests.support.switchml_bench import member_ip, member_mac
-from workloads.blocks import SlotChanged
+from workloads.datagrams.blocks import SlotChanged
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, encode_datagram
 

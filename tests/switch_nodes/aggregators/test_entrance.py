@@ -12,7 +12,7 @@ from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.jobs import RackLevels
 from tests.support.aggregator_bench import REAL, Bench, contribution, job_config
 from tests.support.switchml_bench import SERVICE_IP, member_ip, member_mac
-from workloads.blocks import ContributionIgnored
+from workloads.datagrams.blocks import ContributionIgnored
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,

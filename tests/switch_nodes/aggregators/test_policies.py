@@ -16,7 +16,7 @@ from switch_nodes.events import SwitchStatistics
 from switch_nodes.jobs import AggregatorKnobs, RackLevels
 from tests.support.aggregator_bench import Bench, job_config
 from tests.support.switchml_bench import SERVICE_IP, member_ip, member_mac
-from workloads.blocks import SlotChanged
+from workloads.datagrams.blocks import SlotChanged
 from workloads.machine import Event
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (

@@ -16,7 +16,7 @@ from switch_nodes.aggregators.policies import atp_knobs
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, aggregator_table
 from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_bench import Bench, MakeProgram, job_config
-from workloads.blocks import SlotChanged
+from workloads.datagrams.blocks import SlotChanged
 from workloads.wire.aggregation import DatagramFlag
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

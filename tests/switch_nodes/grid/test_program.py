@@ -21,7 +21,7 @@ from switch_nodes.grid.tables import SlotEvent
 from testbed.checkers.reference_quantised import quantised_sum
 from tests.support.atp_star import SERVER_IP, SERVER_MAC, Star
 from tests.support.grid_star import AGGREGATOR_IP, FOREIGN_IP, NODE, GridBench, grid_program, grid_workers, ip
-from workloads.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotMixed
+from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotMixed
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted, WorkerFailed
 from workloads.gradients import create_source

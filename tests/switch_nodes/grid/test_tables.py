@@ -11,7 +11,7 @@ from switch_nodes.grid.diagrams import slot_diagram
 from switch_nodes.grid.layout import COLLISIONS
 from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
 from tests.support.grid_star import NODE, GridBench
-from workloads.blocks import SlotChanged
+from workloads.datagrams.blocks import SlotChanged
 from workloads.grid import Lane
 from workloads.wire.aggregation import DatagramFlag
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.frame_queue import MacStruct, QueueStruct, switch_library
+from switch_nodes.forwarding.frame_queue import MacStruct, QueueStruct, switch_library
 from switch_nodes.netreduce import NetReduceProgram, create_netreduce
 from switch_nodes.netreduce.fast import FastNetReduceProgram, RingStruct, SwitchStruct
 from switch_nodes.netreduce.ring import Ring

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.frame_queue import switch_library
+from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.netreduce import NetReduceProgram
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario

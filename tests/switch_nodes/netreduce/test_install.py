@@ -9,7 +9,7 @@ import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import RingsInstalled, SlotsAtEnd
-from switch_nodes.frame_queue import switch_library
+from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.netreduce import NetReduceProgram
 from tests.support.batches import fast_netreduce
 from tests.support.netreduce_harness import Bench, Job

@@ -10,7 +10,7 @@ import pytest
 
 from switch_nodes.config import CarrierChange, SwitchConfig
 from switch_nodes.events import RulesReplaced, SwitchStatistics
-from switch_nodes.frame_queue import switch_library
+from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.registry import create_program
 from switch_nodes.steering.fast import FastSteerProgram, SteerStruct, create_steer
 from switch_nodes.steering.layout import HostEntry, SteeredEdge, SteeringConfig

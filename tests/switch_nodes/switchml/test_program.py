@@ -9,7 +9,7 @@ import pytest
 from switch_nodes.events import SwitchStatistics
 from switch_nodes.switchml import SwitchMlProgram
 from tests.support.switchml_bench import Bench, job_config, member_mac
-from workloads.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
+from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
 
 
 def test_what_it_did_is_counted_and_told_at_the_end() -> None:

@@ -10,7 +10,7 @@ from switch_nodes.switchml.diagrams import slot_diagram
 from switch_nodes.switchml.program import Contribution
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from tests.support.switchml_bench import Bench
-from workloads.blocks import BlockSummed, SlotChanged, SlotMixed
+from workloads.datagrams.blocks import BlockSummed, SlotChanged, SlotMixed
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "switchml.md"
 

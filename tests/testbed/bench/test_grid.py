@@ -8,8 +8,8 @@ import pytest
 
 from testbed.bench import grid as bench
 from testbed.bench.grid import Run, grid_scenario, run_grid
+from testbed.figures.routes import Measured
 from testbed.plan import make_plan
-from testbed.routing.measured import Measured
 from testbed.scenario.model import Scenario
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from testbed.bench import measure as module
 from testbed.bench.measure import allreduce_scenario, measure
-from testbed.run import RunResult
+from testbed.runs.run import RunResult
 from workloads.errors import InternalError
 
 

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 
 from testbed.checkers.bit_exact import bit_exact
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from tests.support.judged import FakeSource, altered, changed, good_totals, without
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN

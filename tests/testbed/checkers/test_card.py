@@ -9,7 +9,7 @@ from testbed.checkers import run_checks
 from testbed.checkers.card import KEPT_OUT, contributions, expected_contributions
 from testbed.checkers.context import CheckContext
 from testbed.checkers.registry import checkers
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 from tests.support.judged import MESSAGES, changed, without
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN

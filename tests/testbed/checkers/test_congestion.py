@@ -6,10 +6,10 @@ import pytest
 
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
-from testbed.congestion import background_metrics, congestion_metrics, marks_of, rate_timeline
+from testbed.figures.congestion import background_metrics, congestion_metrics, marks_of, rate_timeline
+from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario.model import BackgroundFlow
-from testbed.verdict import Verdict
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import rack_plan
 from topologies import LinkShape, rack

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.checkers.credit import credit_bound
 from testbed.faults.model import Corrupt, Kill, Window
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from tests.support.judged import changed, good_context, matches, restarted, without
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN

@@ -8,7 +8,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.liveness import liveness
 from testbed.history import Record
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.worlds.simulated import simulate
 from tests.support.judged import altered, changed, matches, restarted, without
 from tests.support.simulation import rack_plan

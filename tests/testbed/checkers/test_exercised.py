@@ -6,7 +6,7 @@ import pytest
 
 from testbed.checkers.exercised import faults_exercised
 from testbed.faults.model import Drop, Kill, Loss, Match, Pause, RateChange, Window
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from tests.support.judged import changed, good_context
 
 PASS, UNKNOWN = Verdict.PASS, Verdict.UNKNOWN

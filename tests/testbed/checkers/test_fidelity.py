@@ -9,8 +9,8 @@ import pytest
 from testbed.checkers.context import CheckContext
 from testbed.checkers.fidelity import judge_fidelity
 from testbed.faults.model import Loss, RateChange
+from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
-from testbed.verdict import Verdict
 from tests.support.judged import altered, changed, good_context, without
 from topologies import spine_leaf
 

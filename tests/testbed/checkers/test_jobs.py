@@ -9,9 +9,9 @@ import pytest
 
 from testbed.checkers import CheckContext, run_checks
 from testbed.history import Record
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from testbed.verdict import CheckResult, Verdict
 from topologies import LinkShape, rack
 
 PLAN = make_plan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.checkers.liveness import liveness
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from tests.support.judged import altered, changed, good_context, matches, without
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN

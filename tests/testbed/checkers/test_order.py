@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.checkers.order import no_crash, no_leftovers
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from tests.support.judged import changed, without
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN

@@ -2,7 +2,7 @@ import pytest
 
 from testbed.checkers import checkers, register_checker, registry, run_checks
 from testbed.checkers.registry import Checker, Skipped
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 from tests.support.judged import good_context
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from testbed.captures.capture import MemoryTap
+from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers import CheckContext, run_checks
 from testbed.checkers.reference import fold, machines_fold, ring_fold
 from testbed.history import Record, sort_history
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
-from testbed.report.capture import MemoryTap
-from testbed.report.pcapng import CapturedFrame
 from testbed.scenario.model import Job, Scenario, SwitchOptions
-from testbed.verdict import CheckResult, Verdict
 from testbed.worlds.simulated import simulate
 from topologies import LinkShape, machines
 from workloads.config import ArithmeticSpec

@@ -10,9 +10,9 @@ import pytest
 
 from testbed.checkers import CheckContext, run_checks
 from testbed.history import Record, sort_history
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
-from testbed.verdict import CheckResult, Verdict
 from testbed.worlds.simulated import simulate
 
 SMALL = ["job.size=20kB", "job.iterations=1", "switch.memory=12"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.checkers.slots import slots_private
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from tests.support.judged import altered, changed, without
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN

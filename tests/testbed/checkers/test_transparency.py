@@ -10,7 +10,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.registry import checkers, run_checks
 from testbed.checkers.transparency import transparency
 from testbed.faults.model import Corrupt, Duplicate, Loss, Reorder
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from tests.support.edited_frames import broken, flipped
 from tests.support.judged import (
     MESSAGES,

@@ -10,18 +10,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from testbed.captures.capture import PcapngTap
 from testbed.checkers.context import CheckContext
 from testbed.checkers.rules import Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.transparency import transparency
 from testbed.faults.model import Duplicate, Loss
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.hunt.judge import run_and_judge
-from testbed.paths import flow_path
 from testbed.plan import Plan, make_plan
-from testbed.report.capture import PcapngTap
+from testbed.plan.paths import flow_path
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Job, Transport
-from testbed.verdict import CheckResult, Verdict
 from tests.support.judged import Frames, good_capture, good_history, small_plan
 from topologies import Direction, LinkShape, spine_leaf
 from workloads.machine import FrameBatch

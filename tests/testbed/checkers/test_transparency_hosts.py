@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers.context import CheckContext
 from testbed.checkers.transparency import transparency
-from testbed.report.pcapng import CapturedFrame
-from testbed.verdict import CheckResult, Verdict
+from testbed.history.verdict import CheckResult, Verdict
 from tests.support.judged import Frames, Step, edited, good_capture, good_history, index_of, inserted, small_plan
 from workloads.wire import decode_packet, encode_packet, psn_add, replace_payload
 

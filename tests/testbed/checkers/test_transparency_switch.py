@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from tests.support.edited_frames import broken, reencoded
 from tests.support.judged import (
     MESSAGES,

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from testbed.captures.capture import MemoryTap
+from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers import CheckContext
 from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.faults.model import Corrupt, Duplicate, Kill, Loss, Window
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
-from testbed.report.capture import MemoryTap
-from testbed.report.pcapng import CapturedFrame
-from testbed.verdict import CheckResult, Verdict
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import rack_links, rack_plan
 from workloads.wire import Packet, Reth, decode_packet, encode_packet

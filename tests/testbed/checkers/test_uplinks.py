@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.netreduce.contribution import Contribution
+from testbed.captures.capture import MemoryTap
 from testbed.checkers.context import CheckContext
 from testbed.checkers.uplinks import leaf_loads, skip_uplinks, uplinks
 from testbed.history import Record, sort_history
+from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
-from testbed.report.capture import MemoryTap
 from testbed.scenario.model import Job, Scenario, SwitchOptions
-from testbed.verdict import Verdict
 from testbed.worlds.simulated.world import Simulation
 from topologies import LinkShape, rack, spine_leaf
 

@@ -15,8 +15,8 @@ from switch_nodes.fpga.datagrams import RegisterServer
 from switch_nodes.fpga.faults import AgentDies, ProgrammingFails
 from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
 from switch_nodes.fpga.regmap import Status
-from testbed.cards.configfile import config_text
 from testbed.cli import main
+from testbed.lab.cards.configfile import config_text
 from tests.support.cards import CardBench, OneBitWrong, card_config
 from tests.support.netreduce_harness import small_job
 
@@ -149,7 +149,7 @@ def wrong_card(config, faults):
 
 
 def test_a_card_with_one_wrong_bit_fails_and_is_shown(monkeypatch, capsys):
-    monkeypatch.setattr("testbed.cards.harness.create_card", wrong_card)
+    monkeypatch.setattr("testbed.cli.cardgolden.create_card", wrong_card)
     assert main(RACK) == 1
     said = capsys.readouterr().out
     assert "first difference:\n" in said

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from switch_nodes.fpga.bitstream import reference_bitstream
-from testbed.cards.configfile import config_text
-from testbed.cards.traces import write_trace
 from testbed.cli import main
+from testbed.lab.cards.configfile import config_text
+from testbed.lab.cards.traces import write_trace
 from tests.support.cards import card_config, job_trace
 from tests.support.namespace import own_namespace
 from tests.support.netreduce_harness import small_job

@@ -46,7 +46,7 @@ class _Engine:
 @pytest.fixture
 def engine(monkeypatch):
     engine = _Engine()
-    install_fake(monkeypatch, "testbed.run", run_scenario=engine)
+    install_fake(monkeypatch, "testbed.runs.run", run_scenario=engine)
     install_fake(monkeypatch, "testbed.report.terminal", print_summary=engine.summary, wants_color=lambda *_: False)
     return engine
 
@@ -106,7 +106,7 @@ def test_replay_takes_a_run_directory(monkeypatch, engine, tmp_path, capsys):
     recorded = SimpleNamespace(scenario=SimpleNamespace(world="emulated"))
     install_fake(
         monkeypatch,
-        "testbed.replay",
+        "testbed.runs.replay",
         read_run=lambda run_dir, world, overrides: recorded,
         replay=lambda before, out, observer, realised: comparison if before is recorded else None,
     )
@@ -165,7 +165,7 @@ def test_cleanup_tells_what_it_removed(monkeypatch, capsys):
         asked.append(run_id)
         return ("folder x",) if run_id else ()
 
-    install_fake(monkeypatch, "testbed.cleanup", clean=clean)
+    install_fake(monkeypatch, "testbed.kernel.cleanup", clean=clean)
     assert main(["cleanup"]) == 0
     assert main(["cleanup", "--run", "r1"]) == 0
     assert asked == [None, "r1"]

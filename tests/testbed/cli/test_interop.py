@@ -9,10 +9,10 @@ import signal
 import pytest
 
 from testbed.cli import main
+from testbed.history.verdict import CheckResult, Verdict
 from testbed.interop.cases import CASES
 from testbed.interop.judging import CaseOutcome, Traffic
 from testbed.interop.leg import LegResult
-from testbed.verdict import CheckResult, Verdict
 from tests.support.fake_modules import install_fake
 from workloads.errors import HostCapabilityError
 

@@ -27,7 +27,7 @@ def _run_raises(monkeypatch, error):
     def run_scenario(scenario, out, pcap, observer):
         raise error
 
-    install_fake(monkeypatch, "testbed.run", run_scenario=run_scenario)
+    install_fake(monkeypatch, "testbed.runs.run", run_scenario=run_scenario)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["test", "--help"], ["test", "-h"], ["--version"]])
@@ -130,7 +130,7 @@ def test_the_traceback_goes_where_the_run_was_made(monkeypatch, tmp_path, as_roo
         Path("runs/latest").symlink_to("new")
         raise ValueError("oops")
 
-    install_fake(monkeypatch, "testbed.run", run_scenario=run_scenario)
+    install_fake(monkeypatch, "testbed.runs.run", run_scenario=run_scenario)
     assert main(["run", "rack"]) == 70
     assert (tmp_path / "runs" / "new" / "traceback.txt").is_file()
 
@@ -171,7 +171,7 @@ def test_without_root_it_says_what_to_do(words, text, monkeypatch, capsys):
 def test_the_simulated_world_needs_no_root(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     done = SimpleNamespace(exit_code=0, document={}, run_dir=Path("x"))
-    install_fake(monkeypatch, "testbed.run", run_scenario=lambda scenario, out, pcap, observer: done)
+    install_fake(monkeypatch, "testbed.runs.run", run_scenario=lambda scenario, out, pcap, observer: done)
     assert main(["run", "rack", "--world", "simulated", "--quiet"]) == 0
 
 

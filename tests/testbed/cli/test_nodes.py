@@ -16,7 +16,7 @@ from switch_nodes.config import RingConfig, RingMember, SwitchConfig
 from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.registry import create_program
 from testbed.cli import main
-from testbed.cli.nodeconfig import parse_node_config
+from testbed.plan.nodeconfig import parse_node_config
 from tests.support.fake_modules import install_fake
 from workloads.config import ArithmeticSpec, WorkerConfig
 from workloads.errors import ScenarioError

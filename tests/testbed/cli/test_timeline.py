@@ -10,8 +10,8 @@ import pytest
 from testbed.cli import main
 from testbed.faults.model import Loss
 from testbed.history import write_history
-from testbed.kepthistory import load_history
 from testbed.plan import make_plan
+from testbed.runs.kepthistory import load_history
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import rack_links, rack_plan
 from topologies import DIRECTIONS

@@ -12,7 +12,7 @@ from testbed.faults.connections import Connection
 from testbed.faults.decide import below, draw, threshold
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.identity import IdentityReader
-from testbed.faults.link_filter import LinkFilter, make_filters
+from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import (
     Burst,
@@ -27,6 +27,7 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
+from testbed.worlds.filters import make_filters
 from tests.support.roce_frames import FIRST_PSN, answer, arp, link_filter, rack_plan, request
 from topologies import Direction, Link, LinkShape, Node, Role, Topology
 from workloads.errors import InternalError

@@ -15,11 +15,11 @@ import pytest
 
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.cli import main
-from testbed.codeversion import code_version
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
 from testbed.hunt.state import Store
+from testbed.runs.codeversion import code_version
 from testbed.scenario import load_scenario
 
 TOP = Path(__file__).resolve().parents[3]

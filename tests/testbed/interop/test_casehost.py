@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from testbed.history.verdict import Verdict
 from testbed.interop.boot import BootedGuest
 from testbed.interop.casehost import run_case, true_plan
 from testbed.interop.cases import Case
 from testbed.interop.judging import judge_case
 from testbed.interop.protocol import CaseRequest, CaseResult, DeviceFacts, GuestFacts, Opened, QpNames
 from testbed.interop.wires import Wires
-from testbed.ledger import Ledger
-from testbed.verdict import Verdict
+from testbed.kernel.ledger import Ledger
 from tests.support.simulation import rack_plan
 from workloads.errors import InternalError
 

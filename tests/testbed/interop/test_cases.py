@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from testbed.history import sort_history
+from testbed.history.verdict import Verdict
 from testbed.interop import controls
 from testbed.interop.casehost import CaseRun
 from testbed.interop.cases import ALLREDUCE, CASES, COMMAND, Case, case_scenario, choose_cases, devices_of
 from testbed.interop.judging import judge_case
 from testbed.plan import make_plan
-from testbed.verdict import Verdict
 from testbed.worlds.simulated import SimulatedWorld
 from workloads.errors import ScenarioError
 from workloads.wire import PSN_MODULUS

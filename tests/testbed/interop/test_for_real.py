@@ -8,13 +8,13 @@ import re
 
 import pytest
 
+from testbed.captures.pcapng import Interface, read_capture
+from testbed.history.verdict import Verdict
 from testbed.interop.cases import choose_cases
 from testbed.interop.image.prepare import default_work_folder, prepare_image
 from testbed.interop.leg import run_leg
 from testbed.interop.packages import ensure_packages
-from testbed.ledger import known_runs
-from testbed.report.pcapng import Interface, read_capture
-from testbed.verdict import Verdict
+from testbed.kernel.ledger import known_runs
 from workloads.errors import HostCapabilityError
 
 pytestmark = [pytest.mark.rxe, pytest.mark.slow]

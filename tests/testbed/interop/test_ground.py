@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from testbed.history.verdict import Verdict
 from testbed.interop import ground
 from testbed.interop.ground import choose_ground, native_boot, self_check
 from testbed.interop.judging import CaseOutcome
-from testbed.verdict import Verdict
 from workloads.errors import HostCapabilityError, InternalError
 
 KERNEL = f"this host's kernel {platform.release()}"

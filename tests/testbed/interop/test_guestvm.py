@@ -10,8 +10,8 @@ import pytest
 
 from testbed.interop.guestvm import GuestMachine
 from testbed.interop.qemu import Wire
+from testbed.kernel.ledger import Ledger, PathEntry, ProcessEntry
 from testbed.kernel.processes import ProcessId, identify, is_alive
-from testbed.ledger import Ledger, PathEntry, ProcessEntry
 from workloads.errors import HostCapabilityError, InternalError
 
 

@@ -6,13 +6,13 @@ import dataclasses
 
 import pytest
 
+from testbed.captures.capture import PcapngTap
 from testbed.checkers import reference
 from testbed.faults.model import Drop, Match
+from testbed.history.verdict import Verdict
 from testbed.interop.casehost import CaseRun
 from testbed.interop.cases import COMMAND, Case
 from testbed.interop.judging import judge_case, traffic_of
-from testbed.report.capture import PcapngTap
-from testbed.verdict import Verdict
 from tests.support.judged import FakeSource, altered, good_history, small_plan
 from workloads.machine import FrameBatch
 from workloads.wire import Aeth, Bth, Opcode, Packet, encode_packet, psn_add

@@ -8,13 +8,13 @@ import time
 
 import pytest
 
+from testbed.history.verdict import Verdict
 from testbed.interop import lanes
 from testbed.interop.cases import Case
 from testbed.interop.judging import CaseOutcome
 from testbed.interop.lane import LaneFacts, Task
 from testbed.interop.lanes import guests_for, run_lanes
 from testbed.kernel.processes import identify, is_alive
-from testbed.verdict import Verdict
 from workloads.errors import HostCapabilityError, InternalError
 
 TASKS = [Task(number, Case(f"group/{number}"), 1) for number in range(1, 9)]

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from testbed.history import read_history
+from testbed.history.verdict import Verdict
 from testbed.interop import lane, leg
 from testbed.interop.cases import Case, choose_cases
 from testbed.interop.judging import CaseOutcome
 from testbed.interop.peercases import PeerCase
-from testbed.verdict import Verdict
 from workloads.errors import InternalError
 
 CASES = choose_cases(("loss/middle", "peer/loss-nak", "plain/shift-6-hosts-lossy"))

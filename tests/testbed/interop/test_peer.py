@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from testbed.captures.capture import PcapngTap
+from testbed.history.verdict import Verdict
 from testbed.interop.guest.peer_side import PeerMessage, expected_memory, memory_bytes
 from testbed.interop.peercases import PEER_CASES, RXE, SOFT, PeerCase
 from testbed.interop.peerhost import PeerMachine, PeerRun, case_filters, content_seed, peer_configs
 from testbed.interop.peerjudge import judge_peer, seen_frames
 from testbed.interop.protocol import QpNames, decode, encode
-from testbed.report.capture import PcapngTap
-from testbed.verdict import Verdict
 from workloads.machine import FrameBatch, event_record
 
 MAC, IP = bytes.fromhex("02494e410001"), bytes((10, 77, 0, 2))

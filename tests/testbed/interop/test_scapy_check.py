@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 
+from testbed.captures.capture import PcapngTap
+from testbed.captures.pcapng import CapturedFrame, read_capture
 from testbed.checkers import reference
+from testbed.history.verdict import Verdict
 from testbed.interop.casehost import CaseRun
 from testbed.interop.cases import Case
 from testbed.interop.judging import judge_case
 from testbed.interop.scapy_check import Opinion, choose_frames, scapy_agrees, scapy_opinion
-from testbed.report.capture import PcapngTap
-from testbed.report.pcapng import CapturedFrame, read_capture
-from testbed.verdict import Verdict
 from tests.support.judged import FakeSource, altered, good_history, small_plan
 from workloads.machine import FrameBatch
 from workloads.wire import Bth, Envelope, Opcode, Packet, encode_packet

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from testbed.history.verdict import Verdict
 from testbed.interop.judging import CaseOutcome, Traffic
 from testbed.interop.table import markdown_table, rule_a_line
-from testbed.verdict import Verdict
 
 
 def outcome(case, strikes=0, again=None, verdict=Verdict.PASS):

@@ -26,7 +26,7 @@ def small_lab() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def deployed_lab(small_lab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with our package on h1 and f1."""
-    from playbooks.lab import plays
+    from testbed.lab import plays
     from testbed.lab.inventory import load_inventory
 
     inventory = load_inventory(small_lab)

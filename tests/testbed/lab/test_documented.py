@@ -10,7 +10,7 @@ import pytest
 from testbed.cli.lab import _ACTIONS
 from testbed.lab.inventory import parse_inventory
 from testbed.lab.schema import CardKeys, HostKeys, InterfaceKeys, InventoryKeys, KeyKeys, PowerKeys, TunnelKeys
-from testbed.scenario.validate import key_names
+from testbed.reading.validate import key_names
 from testbed.worlds.lab.placing import choose_card
 
 _TEXT = (Path(__file__).resolve().parents[3] / "docs" / "lab.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.lab import plays
+from testbed.lab import plays
 from testbed.lab.emulated.shape import LabShape
 from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory

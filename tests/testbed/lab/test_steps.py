@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from playbooks.lab import plays
 from switch_nodes.fpga.bitstream import reference_bitstream
-from testbed.lab import steps
+from testbed.lab import plays, steps
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
 from testbed.lab.model import Host

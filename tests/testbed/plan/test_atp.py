@@ -9,8 +9,8 @@ import pytest
 
 from switch_nodes.jobs import AggregatorKnobs, JobConfig, RackLevels
 from switch_nodes.registry import create_program
-from testbed.paths import data_flows
 from testbed.plan import Plan, make_plan
+from testbed.plan.paths import data_flows
 from testbed.scenario import parse_scenario
 from topologies import Direction
 from workloads.atp import AtpConfig

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from testbed.paths import flow_path
 from testbed.plan import Plan, make_plan
+from testbed.plan.paths import flow_path
 from testbed.plan.rings import PlannedRing, planned_rings
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, machines

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from testbed.plan import make_plan
+from testbed.reading.yamlfile import MAX_BYTES
 from testbed.scenario import Scenario, dump_scenario, load_scenario, parse_scenario
-from testbed.scenario.yamlfile import MAX_BYTES
 from workloads.errors import ScenarioError
 from workloads.models import MOST_LAYERS, create_model, scaled_layers
 

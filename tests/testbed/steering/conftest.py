@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from testbed.cleanup import find_leftovers, remove_run
+from testbed.kernel.cleanup import find_leftovers, remove_run
+from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import inside
 from testbed.kernel.offloads import turn_offloads_off
-from testbed.ledger import Ledger
 from testbed.steering.openvswitch import OpenVSwitch, missing_programs
 from tests.support.namespace import Namespace, own_namespace
 from topologies import format_ip, format_mac, host_ip, host_mac

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from testbed.captures.pcapng import read_capture
 from testbed.checkers import CheckContext
 from testbed.faults.identity import IdentityReader, flow_text
 from testbed.history import Record, sort_history
 from testbed.plan import make_plan
 from testbed.report.document import judge
-from testbed.report.pcapng import read_capture
-from testbed.run import create_world
+from testbed.runs.run import create_world
 from testbed.scenario import parse_scenario
 from tests.support.emulated import needs_root
 from tests.support.simulation import digests, of

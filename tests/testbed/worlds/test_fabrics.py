@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from testbed.captures.pcapng import Interface, read_capture
 from testbed.checkers.frames import Role, parse_frame
 from testbed.faults.model import Burst, Corrupt, Duplicate, Fault, Loss, Reorder
-from testbed.paths import LinkUse, flow_path
 from testbed.plan import Plan, make_plan
-from testbed.report.pcapng import Interface, read_capture
-from testbed.run import run_scenario
+from testbed.plan.paths import LinkUse, flow_path
+from testbed.runs.run import run_scenario
 from testbed.scenario import Scenario, parse_scenario
 from testbed.worlds.simulated import simulate
 from tests.support.emulated import needs_root

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.metrics import metrics
+from testbed.figures.metrics import metrics
 from tests.support.emulated import needs_root
 from tests.support.simulation import digests, expected_digests
 from tests.support.worlds import assert_same_sums, run_in

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed.faults.model import Loss
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 from tests.support.emulated import needs_root

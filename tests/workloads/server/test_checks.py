@@ -8,7 +8,7 @@ from dataclasses import replace
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from workloads.config import ArithmeticSpec
-from workloads.mistakes import Mistake
+from workloads.datagrams.mistakes import Mistake
 from workloads.server.checks import mistakes_in_server
 
 

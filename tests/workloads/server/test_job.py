@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.atp_star import SERVER_IP
 from tests.support.server_bench import COLLISION, EVICTED, RESEND, ServerBench, elements
-from workloads.blocks import BlockLost, BlockReplayed, SlotChanged
+from workloads.datagrams.blocks import BlockLost, BlockReplayed, SlotChanged
 from workloads.server.job import Departure, JobServer
 from workloads.wire.aggregation import DatagramFlag, DatagramKind
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.atp_star import SERVER_IP, SERVER_MAC, SERVICE_IP, SERVICE_MAC, atp_workers, server_config
-from workloads.blocks import BlockSummed, ServerStatistics
+from workloads.datagrams.blocks import BlockSummed, ServerStatistics
 from workloads.errors import ScenarioError
 from workloads.events import FrameRejected
 from workloads.hosts import create_host

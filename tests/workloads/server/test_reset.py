@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.support.atp_star import SERVER_IP, server_config
 from tests.support.grid_star import grid_workers
-from workloads.blocks import BlockSummed, JobResumed, ServerStatistics
+from workloads.datagrams.blocks import BlockSummed, JobResumed, ServerStatistics
 from workloads.server import ParameterServer, Reset
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.atp_star import Star, aggregating, atp_workers
 from tests.workloads.server.test_star import expected, hostile
-from workloads.blocks import BlockLost, ServerStatistics
+from workloads.datagrams.blocks import BlockLost, ServerStatistics
 from workloads.events import CollectiveCompleted, DatagramResent, WorkerFailed, WorkerFinished
 from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind
 

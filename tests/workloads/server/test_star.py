@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from testbed.checkers.reference_quantised import quantised_sum
 from tests.support.atp_star import HOP_NS, Fate, Star, aggregating, atp_workers
 from workloads.atp import AtpConfig
-from workloads.blocks import BlockSummed, ContributionIgnored
+from workloads.datagrams.blocks import BlockSummed, ContributionIgnored
 from workloads.events import CollectiveCompleted, DatagramResent, WorkerFailed, WorkerFinished
 from workloads.gradients import create_source
 from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind

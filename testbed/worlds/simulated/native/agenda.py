@@ -13,8 +13,7 @@ from topologies import DIRECTIONS, Direction, Topology
 from workloads.errors import InternalError
 
 if TYPE_CHECKING:
-    from testbed.worlds.simulated.native.nodes import NativeHostNode, NativeSwitchNode
-    from testbed.worlds.simulated.native.wire import NativeWire
+    from testbed.worlds.simulated.native.roles import HostRole, NodeRole, SwitchRole, WireRole
 
 __all__ = ["NativeAgenda"]
 
@@ -39,9 +38,9 @@ class NativeAgenda(Agenda):
         self._run, self._at = library.sim_run, library.sim_at
         self._actions: dict[int, tuple[Callable[[Any], None], Any]] = {}
         self._numbers = 0
-        self.wires: list[NativeWire] = []
+        self.wires: list[WireRole] = []
         """by number; each adds itself"""
-        self._nodes: list[NativeHostNode | NativeSwitchNode] = []
+        self._nodes: list[NodeRole] = []
         self._tables: list[object] = []
         self._answers: dict[int, Callable[[], None]] = {
             Why.CALL: self._call, Why.OFFER: self._offer, Why.PULL: self._pull, Why.ADMIT_IN: self._admit_in,
@@ -76,8 +75,8 @@ class NativeAgenda(Agenda):
     def connect(
         self,
         topology: Topology,
-        nodes: Mapping[str, NativeHostNode | NativeSwitchNode],
-        wires: Mapping[tuple[str, Direction], NativeWire],
+        nodes: Mapping[str, NodeRole],
+        wires: Mapping[tuple[str, Direction], WireRole],
     ) -> None:
         """All nodes and wires are there: tell the loop who hangs on what."""
         self._nodes = list(nodes.values())
@@ -124,10 +123,10 @@ class NativeAgenda(Agenda):
         action, argument = self._actions.pop(self.core.number)
         action(argument)
 
-    def _host(self) -> NativeHostNode:
+    def _host(self) -> HostRole:
         return self._nodes[self.core.node]  # type: ignore[return-value]
 
-    def _switch(self) -> NativeSwitchNode:
+    def _switch(self) -> SwitchRole:
         return self._nodes[self.core.node]  # type: ignore[return-value]
 
     def _frame(self) -> bytes:

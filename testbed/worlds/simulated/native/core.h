@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../../../switch_nodes/frame_queue.h"
+#include "../../../../switch_nodes/forwarding/frame_queue.h"
 #include "../../../../workloads/rc/held.h"
 #include "../../../faults/link.h"
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 
-from switch_nodes.fast_forwarding import FastForwardProgram
 from switch_nodes.filters import FrameFilter
+from switch_nodes.forwarding.fast import FastForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram
 from switch_nodes.tap import Tap
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.native import CLink
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import MachineKind, NodeStruct
+from testbed.worlds.simulated.native.roles import TableMaker
 from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
 from workloads.machine import Buffer
@@ -89,7 +90,7 @@ class NativeHostNode(_Struct, HostNode):
     def pulled_as(self, number: int) -> int:
         return number
 
-    def connected(self, number: int, agenda: NativeAgenda) -> int:
+    def connected(self, number: int, agenda: TableMaker) -> int:
         """Address of its struct."""
         self._number = number
         self.struct.wires = agenda.table([wire.address for wire in self.wires.values()])  # type: ignore[attr-defined]
@@ -176,7 +177,7 @@ class NativeSwitchNode(_Struct, SwitchNode):
     def pulled_as(self, number: int) -> int:
         return -1
 
-    def connected(self, number: int, agenda: NativeAgenda) -> int:
+    def connected(self, number: int, agenda: TableMaker) -> int:
         """Address of its struct."""
         self._number = number
         ports = range(max(self.wires, default=-1) + 1)

@@ -11,7 +11,7 @@ import pytest
 from testbed.bench.ina.csvfile import COLUMNS, KeptRuns
 from testbed.bench.ina.place import EMULATED, SIMULATED, Point
 from testbed.bench.ina.subjects import ATP, ESA, SWITCHML
-from testbed.codeversion import code_version
+from testbed.runs.codeversion import code_version
 from tests.support.ina_runs import run
 from workloads.errors import ScenarioError
 

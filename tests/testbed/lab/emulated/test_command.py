@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.cleanup import clean
+from testbed.kernel.cleanup import clean
+from testbed.kernel.ledger import ProcessEntry, read_ledger
 from testbed.kernel.processes import ProcessId, is_alive, send_signal
 from testbed.lab.emulated.command import ask_keeper, emulated_inventory, lab_down, lab_folder, lab_up
 from testbed.lab.emulated.shape import LabShape, inventory_text
 from testbed.lab.inventory import parse_inventory
-from testbed.ledger import ProcessEntry, read_ledger
 from tests.support.labs import lab_of, require_lab
 from workloads.errors import LabError
 

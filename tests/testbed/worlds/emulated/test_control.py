@@ -12,18 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from switch_nodes.own_program import ProgramFailed
-from testbed.worlds.emulated.control import (
-    LineBuffer,
-    NodeChannel,
-    connect,
-    encode,
-    error_fields,
-    error_from,
-    listen,
-    make_record,
-    peer_pid,
-)
-from testbed.worlds.events import NodeStarted, TrafficStarted
+from testbed.history.codec import encode, error_fields, error_from, make_record
+from testbed.history.events import NodeStarted, TrafficStarted
+from testbed.worlds.emulated.control import LineBuffer, NodeChannel, connect, listen, peer_pid
 from tests.support.emulated import Said
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError, TestbedError
 from workloads.events import WorkerFinished

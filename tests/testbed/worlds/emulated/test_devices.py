@@ -10,14 +10,15 @@ import threading
 
 import pytest
 
-from testbed import run
 from testbed.checkers import CheckContext, run_checks
 from testbed.faults.model import Drop, Match
 from testbed.history import sort_history
+from testbed.history.codec import encode
+from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
-from testbed.verdict import Verdict
+from testbed.runs import run
 from testbed.worlds.emulated import EmulatedWorld, devices, world
-from testbed.worlds.emulated.control import LineBuffer, NodeChannel, encode
+from testbed.worlds.emulated.control import LineBuffer, NodeChannel
 from testbed.worlds.emulated.devices import (
     DeviceLoop,
     agree,

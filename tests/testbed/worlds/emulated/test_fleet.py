@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from testbed.history import Record
+from testbed.history.events import NodeExited
 from testbed.kernel.interruption import Interruption
-from testbed.ledger import Ledger, ProcessEntry
+from testbed.kernel.ledger import Ledger, ProcessEntry
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.fleet import Fleet
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
-from testbed.worlds.events import NodeExited
 from tests.support.emulated import make_rack_plan, needs_root
 from topologies import Role
 from workloads.errors import ScenarioError

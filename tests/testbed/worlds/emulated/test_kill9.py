@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.cleanup import clean, find_leftovers
-from testbed.ledger import Ledger, known_runs, read_ledger
+from testbed.kernel.cleanup import clean, find_leftovers
+from testbed.kernel.ledger import Ledger, known_runs, read_ledger
 from testbed.worlds.emulated import EmulatedWorld
 from testbed.worlds.emulated import network as network  # here, so that no orchestrator spends its time with it
 from tests.support.emulated import MS, builder, make_rack_plan, needs_root, processes_of

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.cleanup import find_leftovers
 from testbed.kernel import offloads
+from testbed.kernel.cleanup import find_leftovers
+from testbed.kernel.ledger import Ledger, LinkEntry, ProcessEntry
 from testbed.kernel.processes import is_alive
 from testbed.kernel.shaping import change_rate
-from testbed.ledger import Ledger, LinkEntry, ProcessEntry
 from testbed.worlds.emulated import network as network_module
 from testbed.worlds.emulated.network import Network, build, interface_name
 from tests.support.emulated import SHAPE, needs_root

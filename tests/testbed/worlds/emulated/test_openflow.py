@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.cleanup import clean, find_leftovers
 from testbed.faults.model import Drop, Kill, LinkDown, Match, PacketFault, Reorder, Window
-from testbed.ledger import known_runs, read_ledger
+from testbed.kernel.cleanup import clean, find_leftovers
+from testbed.kernel.ledger import known_runs, read_ledger
 from testbed.plan import make_plan
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.steering.openvswitch import missing_programs
 from testbed.worlds.emulated import EmulatedWorld

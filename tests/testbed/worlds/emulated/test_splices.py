@@ -11,20 +11,20 @@ from typing import cast
 
 import pytest
 
-from testbed.cleanup import find_leftovers
 from testbed.faults.ebpf import EbpfFaults
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Drop, Duplicate, Loss, Match, PacketFault
+from testbed.history.events import KernelFaultsUnseen
+from testbed.kernel.cleanup import find_leftovers
+from testbed.kernel.ledger import Ledger
 from testbed.kernel.links import read_links
 from testbed.kernel.namespaces import inside
-from testbed.ledger import Ledger
 from testbed.plan import Plan
 from testbed.worlds.emulated import kernel_faults
 from testbed.worlds.emulated.backends import FaultCapabilities, choose_backends, spliced_links
 from testbed.worlds.emulated.kernel_faults import KernelFaults, pass_on
 from testbed.worlds.emulated.network import Network, build
 from testbed.worlds.emulated.splices import Splices
-from testbed.worlds.events import KernelFaultsUnseen
 from tests.support.emulated import SHAPE, make_rack_plan, needs_root
 from topologies import Direction, Link
 from workloads.errors import HostCapabilityError

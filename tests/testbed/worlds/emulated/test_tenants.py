@@ -5,11 +5,11 @@ import shutil
 
 import pytest
 
-from testbed.run import run_scenario
+from testbed.history.events import TcpFlowMeasured
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.emulated.marking import make_marking
 from testbed.worlds.emulated.tenants import measured
-from testbed.worlds.events import TcpFlowMeasured
 
 CLIENT = {
     "intervals": [],

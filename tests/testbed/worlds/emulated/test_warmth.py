@@ -15,8 +15,8 @@ with warm():
     known = set(sys.modules)
     from switch_nodes.dataplane import DataPlane
     from switch_nodes.registry import create_program
-    from testbed.faults.link_filter import make_filters
-    from testbed.report.capture import PcapngTap
+    from testbed.worlds.filters import make_filters
+    from testbed.captures.capture import PcapngTap
     from workloads.gradients import create_source
     from workloads.worker import WorkerMachine
     import numpy

@@ -12,7 +12,7 @@ import pytest
 from testbed.history import read_history
 from testbed.lab.emulated.shape import LabShape
 from testbed.lab.inventory import load_inventory, parse_inventory
-from testbed.run import run_scenario
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario, parse_scenario
 from testbed.worlds.lab.mixed import refuse_for_tunnel
 from tests.support.labs import environment, lab_of, require_lab, using

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.lab import plays
 from testbed.cli import main
+from testbed.lab import plays
 from testbed.lab.emulated.shape import PYTHON
 from testbed.lab.inventory import load_inventory
 from testbed.lab.package import build_package

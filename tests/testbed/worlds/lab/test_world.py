@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.lab import plays
-from testbed.lab import steps
+from testbed.lab import plays, steps
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.host import UID
@@ -24,7 +23,7 @@ from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory
 from testbed.lab.ssh import open_shell
 from testbed.report.summary import summary_lines
-from testbed.run import RunResult, run_scenario
+from testbed.runs.run import RunResult, run_scenario
 from testbed.scenario import parse_scenario
 from testbed.scenario.model import Scenario
 from testbed.worlds.lab import LabWorld

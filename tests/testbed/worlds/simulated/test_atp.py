@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from testbed.checkers import CheckContext, run_checks
+from testbed.figures.jobs import job_metrics
 from testbed.history import sort_history
-from testbed.job_metrics import job_metrics
+from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
-from testbed.verdict import Verdict
 from testbed.worlds.simulated import simulate
 from testbed.worlds.simulated.world import Simulation
 

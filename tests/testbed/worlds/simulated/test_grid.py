@@ -10,12 +10,12 @@ import pytest
 
 from testbed.checkers import CheckContext, run_checks
 from testbed.faults.model import Duplicate, Fault, LinkDown, Loss, Window
+from testbed.figures.metrics import metrics
 from testbed.history import Record
-from testbed.metrics import metrics
+from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
-from testbed.verdict import Verdict
 from testbed.worlds.simulated.world import simulate
 from topologies import Direction
 

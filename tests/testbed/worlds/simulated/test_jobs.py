@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from testbed.checkers import CheckContext, run_checks
+from testbed.figures.metrics import metrics
 from testbed.history import Record, sort_history
-from testbed.metrics import metrics
+from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario, parse_scenario
-from testbed.verdict import Verdict
 from testbed.worlds.simulated import simulate
 
 MIX = """name: mix

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from testbed.captures.capture import MemoryTap
 from testbed.history import Record
 from testbed.plan import make_plan
-from testbed.report.capture import MemoryTap
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation
 

@@ -26,10 +26,10 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
+from testbed.figures.metrics import metrics
 from testbed.history import Record, sort_history
-from testbed.metrics import metrics
+from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
-from testbed.verdict import Verdict
 from testbed.worlds.simulated import make_worker, simulate
 from tests.support.simulation import digests, of, rack_links, rack_plan
 from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy, OnePool, ReplayToAll

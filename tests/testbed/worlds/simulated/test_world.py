@@ -8,7 +8,7 @@ import pytest
 from testbed.checkers import CheckContext, run_checks
 from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, Pause, RateChange, Window
 from testbed.history import sort_history
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from testbed.worlds.simulated import SimulatedWorld, simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction, LinkShape, rack
@@ -18,7 +18,7 @@ ONE_RUN = """
 import json
 from tests.testbed.worlds.simulated.test_world import lossy
 from testbed.history import sort_history
-from testbed.verdict import Verdict
+from testbed.history.verdict import Verdict
 from testbed.worlds.simulated import simulate
 print(json.dumps(simulate(lossy())))
 """

@@ -1,0 +1,1 @@
+"""Captures: pcapng files, what a switch saw written as one, and one split by link."""

@@ -1,0 +1,142 @@
+"""The taps of a switch's data plane, into a file or into memory, and one file per link for people."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from testbed.captures.pcapng import (
+    EPB,
+    IDB,
+    SHB,
+    CapturedFrame,
+    Interface,
+    PcapngWriter,
+    complete_length,
+    interface_of,
+    read_blocks,
+    read_capture,
+)
+from workloads.machine import Buffer, FrameBatch
+
+__all__ = ["DROPPED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
+
+DROPPED = "dropped: "
+"""how the comment of a frame starts that a fault took away; the fault's reason follows"""
+_BLOCK_BYTES = 64
+"""of a block at most, beside its frame and without a comment"""
+
+
+class PcapngTap:
+    """Records what enters and leaves one switch, all ports in one file, in the order in which the machine saw it.
+
+    An existing file is continued with a new section, behind its last whole block: a switch that was killed and starts
+    anew keeps what its first life recorded.
+    """
+
+    def __init__(self, path: Path, interfaces: Sequence[str]) -> None:
+        """`interfaces[port]` names the port's link."""
+        self.path = path
+        if path.exists():
+            os.truncate(path, complete_length(path))
+        self._file = path.open("ab", buffering=0)
+        self._writer = PcapngWriter(self._file, interfaces)
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        """Rows start..stop-1 are about to enter the machine, or have just left it."""
+        if stop > start:
+            self._writer.write_batch(batch, start, stop, now, outgoing=outgoing)
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        """A fault took the frame away before it entered, or after it left."""
+        self._writer.write_frame(port, frame, now, outgoing=outgoing, comment=DROPPED + reason)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class BoundedTap(PcapngTap):
+    """As PcapngTap, until the file has so many bytes: what comes later is not recorded, and `is_full` says so."""
+
+    def __init__(self, path: Path, interfaces: Sequence[str], limit_bytes: int) -> None:
+        super().__init__(path, interfaces)
+        self.limit_bytes, self.is_full = limit_bytes, False
+        self._left = limit_bytes - path.stat().st_size
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        self._left -= sum(batch.lengths[start:stop].tolist()) + _BLOCK_BYTES * (stop - start)
+        self.is_full = self.is_full or self._left < 0
+        if not self.is_full:
+            super().record(batch, start, stop, now, outgoing)
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        """No fault is at a host."""
+
+
+class MemoryTap:
+    """As PcapngTap, but nothing is written: the frames are there as long as the tap is."""
+
+    def __init__(self, switch: str, interfaces: Sequence[str]) -> None:
+        self.name = self.switch = switch
+        self._interfaces = tuple(interfaces)
+        self._frames: list[CapturedFrame] = []
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        for row in range(start, stop):
+            self._frames.append(CapturedFrame(int(batch.ports[row]), now, outgoing, bytes(batch.row(row)), ""))
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), DROPPED + reason))
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def read(self) -> Iterator[tuple[str, CapturedFrame]]:
+        """As `FileCapture.read`."""
+        for frame in self._frames:
+            yield self._interfaces[frame.interface], frame
+
+
+class FileCapture:
+    """A capture that lies in a pcapng file, `SWITCH.pcapng`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name, self.switch = path, path.name, path.stem
+
+    def read(self) -> Iterator[tuple[str, CapturedFrame]]:
+        """(interface, frame) in the order in which the machine saw them. Raises OSError and ValueError for a file that
+        cannot be read."""
+        interfaces: list[Interface] = []
+        for frame in read_capture(self.path, interfaces):
+            yield interfaces[frame.interface].name, frame
+
+
+def split_by_link(path: Path, out_dir: Path) -> tuple[Path, ...]:
+    """One pcapng per interface of `path`, named after it, in `out_dir` (made when absent); in the order of the
+    interfaces. Frames keep times, directions and comments. Raises ValueError when `path` is no pcapng."""
+    out_dir.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    files: list[BinaryIO] = []
+    section, number = b"", 0
+    try:
+        for kind, block, order in read_blocks(path):
+            if kind == SHB:
+                section, number = block, 0
+            elif kind == IDB:
+                if number == len(files):
+                    name = re.sub(r"[^A-Za-z0-9_.-]", "_", interface_of(block, order, number).name)
+                    paths.append(out_dir / f"{name}.pcapng")
+                    files.append(paths[-1].open("wb", buffering=1 << 18))
+                files[number].write(section + block)
+                number += 1
+            elif kind == EPB:
+                interface = struct.unpack_from(order + "I", block, 8)[0]
+                files[interface].write(block[:8] + bytes(4) + block[12:])
+    finally:
+        for file in files:
+            file.close()
+    return tuple(paths)

@@ -1,0 +1,169 @@
+"""A Wireshark dissector in Lua for headers of ours, made of their layouts: what the codec reads is what Wireshark shows.
+
+* NetReduce's INA header, the first 16 bytes of a message: a heuristic on the payload of InfiniBand packets. The elements behind it and in
+  the further packets of the message are shown with the type that it names.
+* Aggregation datagrams (SwitchML, ATP, ESA, GRID) on their UDP port.
+* SwitchML over UC: its elements. Its header is spread over queue pair, key, address and immediate (`workloads/switchml/uc_mapping.py`).
+
+API: Wireshark Developer's Guide, chapter 11 (Lua).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from workloads.collectives.ina_header import DTYPE_CODES, INA_LAYOUT, INA_MAGIC, INA_VERSION, OP_CODES
+from workloads.wire import Layout, Opcode
+from workloads.wire.aggregation import AGGREGATION, AGGREGATION_PORT, DatagramFlag, DatagramKind, Policy
+
+__all__ = ["dissector"]
+
+_INA_WORDS: Mapping[str, Mapping[int, str]] = {
+    "op": {code: name for name, code in OP_CODES.items()},
+    "dtype": {code: name for name, code in DTYPE_CODES.items()},
+}
+_AGGREGATION_WORDS: Mapping[str, Mapping[int, str]] = {
+    "policy": {int(policy): policy.name for policy in Policy},
+    "kind": {int(kind): kind.name for kind in DatagramKind},
+    "op": {0: "int32 wrapping sum", 1: "int32 saturating sum"},
+}
+_STARTS = (
+    Opcode.SEND_FIRST, Opcode.SEND_ONLY, Opcode.SEND_ONLY_IMM,
+    Opcode.WRITE_FIRST, Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM,
+)  # fmt: skip
+_GOES_ON = (
+    Opcode.SEND_MIDDLE, Opcode.SEND_LAST, Opcode.SEND_LAST_IMM,
+    Opcode.WRITE_MIDDLE, Opcode.WRITE_LAST, Opcode.WRITE_LAST_IMM,
+)  # fmt: skip
+_UNRELIABLE = tuple(code for code in Opcode if code.name.startswith("UC_WRITE"))
+_HEX = {"magic", "flags", "bitmap0", "bitmap1"}
+_ADDRESSES = {"server"}
+_SIGNED = {"exponent0", "exponent1"}
+
+
+def dissector() -> str:
+    """The text of the Lua file."""
+    return "\n".join(
+        [
+            "-- Dissectors of ina-testbed: NetReduce's INA header, aggregation datagrams. Made by `tb dissector`.",
+            "",
+            *_protocol("ina", "In-network aggregation (NetReduce)", INA_LAYOUT, _INA_WORDS),
+            *_protocol("inadgram", "Aggregation datagram", AGGREGATION, _AGGREGATION_WORDS),
+            *(
+                f'inadgram_f.flag_{flag.name.lower()} = ProtoField.bool("inadgram.flags.{flag.name.lower()}", '
+                f'"{flag.name}", 16, nil, {flag.value:#06x})'
+                for flag in DatagramFlag
+                if flag.name
+            ),
+            "inadgram.fields = inadgram_f",
+            "ina.fields = ina_f",
+            "",
+            _FUNCTIONS.format(
+                ina_bytes=INA_LAYOUT.size, magic=INA_MAGIC, version=INA_VERSION, agg_bytes=AGGREGATION.size,
+                port=AGGREGATION_PORT, starts=_lua_set(_STARTS), goes_on=_lua_set(_GOES_ON), unreliable=_lua_set(_UNRELIABLE),
+                flags="\n".join(
+                    f"    flags:add(inadgram_f.flag_{flag.name.lower()}, tvb(2, 2))" for flag in DatagramFlag if flag.name
+                ),
+            ),
+        ]
+    )  # fmt: skip
+
+
+def _lua_set(codes: Iterable[Opcode]) -> str:
+    return "{" + ", ".join(f"[{int(code)}] = true" for code in codes) + "}"
+
+
+def _protocol(name: str, title: str, layout: Layout, words: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
+    """The protocol, its fields, and `NAME_header(tvb, tree)`, which shows them."""
+    yield f'local {name} = Proto("{name}", "{title}")'
+    yield f"local {name}_f = {{}}"
+    for field in layout.fields:
+        yield f'{name}_f["{field.name}"] = {_declared(name, layout, field.name, words.get(field.name))}'
+    if name == "ina":
+        yield 'ina_f.float32 = ProtoField.float("ina.element.float32", "element")'
+        yield 'ina_f.int32 = ProtoField.int32("ina.element.int32", "element")'
+    else:
+        yield 'inadgram_f.element = ProtoField.int32("inadgram.element", "element")'
+    yield f"local function {name}_header(tvb, tree)"
+    for field in layout.fields:
+        first, last = _octets(layout, field.name)
+        yield f'    tree:add({name}_f["{field.name}"], tvb({first}, {last - first + 1}))'
+    yield "end"
+    yield ""
+
+
+def _octets(layout: Layout, field: str) -> tuple[int, int]:
+    """First and last octet of the header in which a field lies."""
+    shift, mask = layout.place(field)
+    bits = 8 * layout.size
+    return (bits - shift - mask.bit_length()) // 8, (bits - shift - 1) // 8
+
+
+def _declared(name: str, layout: Layout, field: str, words: Mapping[int, str] | None) -> str:
+    shift, mask = layout.place(field)
+    first, last = _octets(layout, field)
+    octets = last - first + 1
+    inside = shift - 8 * (layout.size - last - 1)
+    path, label = f'"{name}.{field}"', f'"{field}"'
+    if field in _ADDRESSES:
+        return f"ProtoField.ipv4({path}, {label})"
+    kind = f"{'int' if field in _SIGNED else 'uint'}{8 * octets}"
+    base = "base.HEX" if field in _HEX else "base.DEC"
+    table = "nil" if words is None else "{" + ", ".join(f'[{code}] = "{word}"' for code, word in words.items()) + "}"
+    bits = "" if mask.bit_length() == 8 * octets else f", {mask << inside:#x}"
+    return f"ProtoField.{kind}({path}, {label}, {base}, {table}{bits})"
+
+
+_FUNCTIONS = """\
+local opcode, qp = Field.new("infiniband.bth.opcode"), Field.new("infiniband.bth.destqp")
+local starts, goes_on, unreliable = {starts}, {goes_on}, {unreliable}
+local types = {{}} -- of connections that carry INA messages, by receiver and its queue pair
+
+function inadgram.init() types = {{}} end
+
+local function little_endian(tvb, tree, dtype, from)
+    local field = dtype == 0 and ina_f.float32 or ina_f.int32
+    for at = from, tvb:len() - 4, 4 do tree:add_le(field, tvb(at, 4)) end
+end
+
+local function big_endian(tvb, tree, from)
+    for at = from, tvb:len() - 4, 4 do tree:add(inadgram_f.element, tvb(at, 4)) end
+end
+
+-- The payload of an InfiniBand packet. False: none of ours.
+local function ina_heuristic(tvb, pinfo, tree)
+    local code = opcode().value
+    local flow = tostring(pinfo.dst) .. " " .. tostring(qp().value)
+    if starts[code] and tvb:len() >= {ina_bytes} and tvb(0, 1):uint() == {magic} and tvb(1, 1):uint() == {version} then
+        types[flow] = bit.band(tvb(2, 1):uint(), 15)
+        local root = tree:add(ina, tvb())
+        ina_header(tvb, root)
+        little_endian(tvb, root, types[flow], {ina_bytes})
+        pinfo.cols.info:append(" [INA message " .. tvb(8, 4):uint() .. " of rank " .. tvb(6, 1):uint() .. "]")
+        return true
+    end
+    if goes_on[code] and types[flow] then
+        little_endian(tvb, tree:add(ina, tvb()), types[flow], 0)
+        return true
+    end
+    if unreliable[code] then -- SwitchML over UC: the header is in queue pair, key, address and immediate
+        big_endian(tvb, tree:add(inadgram, tvb()), 0)
+        return true
+    end
+    return false
+end
+ina:register_heuristic("infiniband.payload", ina_heuristic)
+
+function inadgram.dissector(tvb, pinfo, tree)
+    if tvb:len() < {agg_bytes} then return 0 end
+    pinfo.cols.protocol = "INA datagram"
+    local root = tree:add(inadgram, tvb())
+    inadgram_header(tvb, root)
+    local flags = root:add(inadgram, tvb(2, 2), "Flags by name")
+{flags}
+    big_endian(tvb, root, {agg_bytes})
+    pinfo.cols.info = "job " .. tvb(4, 2):uint() .. ", packet " .. tvb(8, 4):uint() .. ", slot " .. tvb(12, 2):uint()
+    return tvb:len()
+end
+DissectorTable.get("udp.port"):add({port}, inadgram)
+"""

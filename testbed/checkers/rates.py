@@ -1,0 +1,24 @@
+"""Marks and rates of senders in a history: what the checker of congestion control and the figures start from."""
+
+from __future__ import annotations
+
+from testbed.checkers.context import CheckContext
+
+__all__ = ["marks_of", "rate_timeline"]
+
+
+def marks_of(context: CheckContext) -> int:
+    """Frames that got CE: in queues, and by faults."""
+    struck = len([record for record in context.events("FaultStruck") if record["kind"] == "ecn_mark"])
+    return sum(int(record["marks"]) for record in context.events("ShapingMeasured")) + struck
+
+
+def rate_timeline(context: CheckContext, worker: str) -> list[tuple[int, int]]:
+    """(from when in ns, bit/s) of a worker's requests, from 0 on. Raises ValueError for no such worker, or one without
+    congestion control."""
+    for config in context.plan.ring_workers:
+        if config.name == worker and config.to_successor.dcqcn is not None:
+            line = config.to_successor.dcqcn.line_rate_bps
+            told = [record for record in context.events("RateChanged") if record["node"] == worker]
+            return [(0, line), *((int(record["t"]), int(record["rate_bps"])) for record in told)]
+    raise ValueError(f"{worker} is no worker with congestion control")

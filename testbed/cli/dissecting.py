@@ -1,0 +1,65 @@
+"""`tb dissector`: our headers in Wireshark and tshark."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from workloads.errors import HostCapabilityError, ScenarioError
+
+__all__ = ["configure_dissector", "run_dissector"]
+
+_NAME = "ina-testbed.lua"
+
+
+def configure_dissector(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb dissector --install
+  ./tb dissector > ina.lua; tshark -X lua_script:ina.lua -r runs/latest/pcap/h1-s1.pcapng -V
+"""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--install", action="store_true", help="write it where Wireshark of this user looks for plug-ins, and say where"
+    )
+    where.add_argument("--out", type=Path, metavar="FILE", help="default: stdout")
+
+
+def run_dissector(args: argparse.Namespace) -> int:
+    from testbed.captures.dissector import dissector
+
+    out = _plugins() / _NAME if args.install else args.out
+    if out is None:
+        sys.stdout.write(dissector())
+        return 0
+    try:
+        if args.install:
+            out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(dissector(), encoding="utf-8")
+    except OSError as error:
+        key = "--install" if args.install else "--out"
+        raise ScenarioError(
+            f"cannot be written: {error.strerror}", file="tb dissector", key=key, found=str(out)
+        ) from error
+    if args.install:
+        print(f"{out}: Wireshark reads it when it starts, or with Analyze, Reload Lua Plugins")
+    return 0
+
+
+def _plugins() -> Path:
+    """The folder of this user's Lua plug-ins, as Wireshark names it."""
+    program = shutil.which("tshark")
+    if program is None:
+        raise HostCapabilityError("tshark, which knows where plug-ins belong", "apt-get install tshark; or --out FILE")
+    told = subprocess.run([program, "-G", "folders"], capture_output=True, text=True, timeout=30, check=False).stdout
+    for line in told.splitlines():
+        what, _, path = line.partition(":")
+        if what.strip() == "Personal Lua Plugins" and path.strip():
+            return Path(os.path.expanduser(path.strip()))
+    raise HostCapabilityError(
+        "a tshark that runs Lua plug-ins (`tshark -G folders` names no folder)", "Wireshark 3 or later"
+    )

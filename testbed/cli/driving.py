@@ -1,0 +1,112 @@
+"""One Machine on interfaces of this network namespace: driven until it is over, its events as JSON lines on stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from socket import socket
+from typing import TYPE_CHECKING, Any
+
+from workloads.errors import HostCapabilityError
+from workloads.machine import Event, event_record
+
+if TYPE_CHECKING:
+    from testbed.captures.capture import BoundedTap
+
+__all__ = ["drive", "noted", "tell"]
+
+
+def tell(now: int, event: Event) -> None:
+    record = {"t": now, **event_record(event)}
+    sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+def drive(
+    machine: Any,
+    interfaces: list[str],
+    *,
+    backpressure: bool,
+    until: Callable[[int], bool],
+    started: Event | None = None,
+    barrier: bool = False,
+    on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
+    control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
+    tap: BoundedTap | None = None,
+) -> None:
+    """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
+    are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens between two
+    turns of the loop, and its event is told. `control`: given the machine's clock, a socket that the loop watches and what
+    to do when it can be read, as of a DataPlane."""
+    from switch_nodes.dataplane import DataPlane
+
+    origin = time.monotonic_ns()
+    actions = dict(on_signal or {})
+
+    with noted((signal.SIGTERM, signal.SIGINT, *actions)) as came:
+
+        def over() -> bool:
+            now = time.monotonic_ns() - origin
+            while came:
+                act = actions.get(signal.Signals(came.pop(0)))
+                if act is None:
+                    return True
+                event = act()
+                if event is not None:
+                    tell(now, event)
+            return until(now) or (barrier and _abandoned())
+
+        more: dict[str, Any] = {"tap": tap} if tap is not None else {}
+        if control is not None:
+            more["control"], more["on_control"] = control(lambda: time.monotonic_ns() - origin)
+        try:
+            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell, **more)
+        except OSError as error:
+            raise HostCapabilityError(
+                f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",
+                "`ip link` shows those that are there",
+            ) from error
+        if barrier:
+            from testbed.history.events import BarrierPassed, BarrierReached
+
+            tell(0, BarrierReached())
+            if not sys.stdin.readline():
+                return
+            origin = time.monotonic_ns()
+            tell(0, BarrierPassed(time.time_ns()))
+        if started is not None:
+            tell(time.monotonic_ns() - origin, started)
+        plane.run(origin, until=over)
+    if tap is not None:
+        from testbed.history.events import CaptureCut
+
+        tap.close()
+        if tap.is_full:
+            tell(time.monotonic_ns() - origin, CaptureCut(tap.limit_bytes))
+    machine.finish(time.monotonic_ns() - origin)
+    while (event := machine.next_event()) is not None:
+        tell(time.monotonic_ns() - origin, event)
+
+
+def _abandoned() -> bool:
+    """Whoever started us is gone: nobody holds the other end of our stdin."""
+    ready, _, _ = select.select([0], [], [], 0)
+    return bool(ready) and os.read(0, 4096) == b""
+
+
+@contextlib.contextmanager
+def noted(kinds: Sequence[signal.Signals]) -> Iterator[list[int]]:
+    """A list that gets the number of each of these signals that comes."""
+    came: list[int] = []
+    before = [signal.signal(kind, lambda number, _: came.append(number)) for kind in kinds]
+    try:
+        yield came
+    finally:
+        for kind, handler in zip(kinds, before, strict=True):
+            signal.signal(kind, handler)

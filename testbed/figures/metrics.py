@@ -1,0 +1,222 @@
+"""Figures of a run, from its history alone. What cannot be told is None."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from testbed.checkers.context import CheckContext
+from testbed.checkers.reference import workers_in
+from testbed.faults.model import Corrupt
+from testbed.figures.congestion import background_metrics, congestion_metrics
+from testbed.figures.jobs import job_metrics, without_performance
+from testbed.figures.recovery import routing_metrics
+from testbed.history import Record
+from testbed.history.verdict import CheckResult, Verdict
+from testbed.plan.paths import data_flows
+from topologies import Topology, format_ip, machine_groups
+from workloads.config import WorkerConfig
+from workloads.costs import Machines, machine_cost
+from workloads.wire import OPCODES, Opcode
+
+__all__ = ["PERFORMANCE", "bound_bps", "fault_table", "metrics"]
+
+PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
+"""metrics that mean nothing when the machine did not keep up"""
+_LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
+"""kinds of fault that take a packet away (a damaged one is thrown away by the next iCRC check)"""
+
+
+def bound_bps(context: CheckContext) -> float:
+    """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
+    bytes; the rate of a link that several connections share is divided among them. In a ring all-reduce each gradient
+    crosses a link 2(P-1)/P times (protocol text, section 1). What runs in phases: the closed form without latencies."""
+    worker = context.plan.workers[0]
+    share = worker.framing.payload_bytes / worker.framing.frame_bytes
+    topology = context.plan.scenario.topology
+    if isinstance(worker, WorkerConfig) and worker.phases:
+        return _phases_bound_bps(topology, worker.collective.kind, share)
+    if context.plan.routing:
+        return context.plan.routing[0].plan.min_rate_bps * share
+    shared = data_flows(context.plan)
+    rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
+    bound = rate * share
+    if worker.collective.kind == "ring":
+        size = worker.collective.size
+        bound *= size / (2 * (size - 1))
+    return bound
+
+
+def _phases_bound_bps(topology: Topology, kind: str, share: float) -> float:
+    """By the slowest link inside a machine and the slowest between them; `share` of their rates is payload."""
+    groups, hosts = machine_groups(topology), {host.name for host in topology.hosts}
+    inside = min(link.shape.rate_bps for link in topology.links if link.a in hosts)
+    between = min(link.shape.rate_bps for link in topology.links if link.a not in hosts)
+    place = Machines(len(hosts), len(groups[0]), between * share, inside * share, 0.0)
+    seconds = machine_cost("TA" if kind == "tencent" else "PN").seconds
+    if (
+        len(groups[0]) == 1 and kind == "tencent"
+    ):  # the closed form reduces inside even where there is nobody to reduce with
+        return 8 / machine_cost("FR").seconds(place, 1)
+    return 8 / seconds(place, 1)
+
+
+def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[str, Any]:
+    """The `metrics` of result.json. With a fidelity that does not hold, the figures of PERFORMANCE are None; what was
+    measured stands under `unreliable`."""
+    iterations = _iteration_times(context)
+    size_bytes = max((int(record["bytes"]) for record in context.events("CollectiveStarted")), default=0)
+    times = [duration for duration in iterations if duration is not None]
+    # Over jobs that differ there is no one size per iteration: each of them has a goodput of its own.
+    known = len(times) == len(iterations) and sum(times) > 0 and not context.plan.scenario.jobs
+    goodput = 8 * size_bytes * len(times) / sum(times) if known else None
+    values: dict[str, Any] = {
+        "jct_s": _jct(context),
+        "iterations_s": iterations,
+        "goodput_bps": goodput,
+        "bound_bps": bound_bps(context),
+        "gradient_bytes": size_bytes,
+        "retransmissions": _retransmissions(context),
+        "naks": len(context.events("NakSent")),
+        "timeouts": sum(record["cause"] == "timeout" for record in context.events("Retransmission", "DatagramResent")),
+        "rnr_naks": len(context.events("RnrNakSent")),
+        "rejected_frames": _count(context, ("FrameRejected",), "reason"),
+        "lost": _lost(context),
+        "recovered_packets": _recovered(context),
+        "replayed_results": len(context.events("ResultReplayed", "BlockReplayed")),
+        "inferred_messages": len(context.events("MessageInferred")),
+        "ignored_packets": _count(context, ("PacketIgnored", "ContributionIgnored"), "reason"),
+        "peak_slots": max(
+            (record["peak_occupied"] for record in context.events("SlotsAtEnd", "MemoryAtEnd")), default=None
+        ),
+        "training": _training(context),
+        "unreliable": None,
+    }
+    # Only where the scenario asks for them.
+    jobs = job_metrics(context)
+    routing = routing_metrics(context)
+    extra = {
+        "congestion": congestion_metrics(context),
+        "background": background_metrics(context),
+        "jobs": jobs,
+        "routing": routing,
+    }
+    values |= {name: found for name, found in extra.items() if found is not None}
+    if fidelity is not None and fidelity.verdict is not Verdict.PASS:
+        values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}
+        values.update(dict.fromkeys(PERFORMANCE))
+        if jobs is not None:
+            values["unreliable"]["jobs"] = jobs
+            values["jobs"] = without_performance(jobs)
+    return values
+
+
+def fault_table(context: CheckContext) -> list[dict[str, Any]]:
+    """The `faults` of result.json: every fault of the scenario, those that never struck too."""
+    struck: dict[str, list[Record]] = {fault.name: [] for fault in context.plan.scenario.faults}
+    for record in context.events("FaultStruck"):
+        struck.setdefault(record["fault"], []).append(record)
+    kinds = {fault.name: _kind(type(fault).__name__) for fault in context.plan.scenario.faults}
+    by_chance = {record["fault"] for record in context.events("FaultByChance")}
+    return [
+        {
+            "name": name,
+            "kind": records[0]["kind"] if records else kinds[name],
+            "strikes": len(records),
+            "backend": ",".join(
+                sorted({record["backend"] for record in records} | ({"netem"} if name in by_chance else set()))
+            ),
+            "targets": dict(sorted(Counter(record["target"] for record in records).items())),
+        }
+        for name, records in struck.items()
+    ]
+
+
+def _kind(class_name: str) -> str:
+    """`LinkDown` -> `link_down`."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in class_name).lstrip("_")
+
+
+def _jct(context: CheckContext) -> float | None:
+    """From the start of the traffic until the last worker held its last result."""
+    if not context.all_finished:
+        return None
+    started = [record["t"] for record in context.events("TrafficStarted")]
+    ends = [record["completed_ns"] for record in context.events("CollectiveCompleted")]
+    return float(max(ends, default=0) - (started[0] if started else 0)) / 1e9
+
+
+def _iteration_times(context: CheckContext) -> list[float | None]:
+    """Per iteration, from the first worker's start to the last worker's result; None when one has no result."""
+    starts: dict[int, list[int]] = {}
+    ends: dict[int, list[int]] = {}
+    for record in context.events("CollectiveStarted"):
+        starts.setdefault(record["iteration"], []).append(record["t"])
+    for record in context.events("CollectiveCompleted"):
+        ends.setdefault(record["iteration"], []).append(record["completed_ns"])
+    plan = context.plan
+    return [
+        (max(ends[number]) - min(starts[number])) / 1e9
+        if number in starts and len(ends.get(number, ())) >= len(workers_in(plan, number))
+        else None
+        for number in range(max(worker.workload.iterations for worker in plan.workers))
+    ]
+
+
+def _retransmissions(context: CheckContext) -> dict[str, Any]:
+    """`packets` is None when no queue pair told its statistics (a killed run)."""
+    told = context.events("RcStatistics", "DatagramStatistics")
+    sent = sum(record["packets_sent"] for record in told)
+    again = sum(record["packets_retransmitted"] for record in told)
+    return {
+        "packets": again if told else None,
+        "of_packets_sent": sent if told else None,
+        "by_cause": _count(context, ("Retransmission", "DatagramResent"), "cause"),
+    }
+
+
+def _count(context: CheckContext, events: tuple[str, ...], key: str) -> dict[str, int]:
+    return dict(sorted(Counter(str(record[key]) for record in context.events(*events)).items()))
+
+
+def _lost(context: CheckContext) -> dict[str, int]:
+    """Packets that faults took away, by what they carried."""
+    counts = {"data": 0, "answers": 0, "other": 0}
+    for record in _losses(context):
+        counts[_class_of(record["opcode"])] += 1
+    return counts
+
+
+def _losses(context: CheckContext) -> list[Record]:
+    """Strikes that took a packet away. Damage with a repaired iCRC does not: it goes through."""
+    repaired = {f.name for f in context.plan.scenario.faults if isinstance(f, Corrupt) and f.repair_icrc}
+    struck = context.events("FaultStruck")
+    return [record for record in struck if record["kind"] in _LOSSES and record["fault"] not in repaired]
+
+
+def _class_of(opcode: int) -> str:
+    info = OPCODES.get(opcode)
+    if info is not None and info.is_request:
+        return "data"
+    return "answers" if opcode == Opcode.ACKNOWLEDGE else "other"
+
+
+def _recovered(context: CheckContext) -> int:
+    """Distinct data packets that were lost at least once and whose receiver finished: it has what they carried."""
+    done = context.finished
+    receivers = {
+        f"{format_ip(part.from_predecessor.envelope.dst_ip)}>{format_ip(part.from_predecessor.envelope.src_ip)}:"
+        f"{part.from_predecessor.qpn}": part.name
+        for worker in context.plan.ring_workers
+        for part in worker.parts
+    }
+    lost = {(record["flow"], record["psn"]) for record in _losses(context) if _class_of(record["opcode"]) == "data"}
+    return sum(receivers.get(flow) in done for flow, _ in lost)
+
+
+def _training(context: CheckContext) -> dict[str, float | int] | None:
+    told = context.events("TrainingProgress")
+    if not told:
+        return None
+    last = max(told, key=lambda record: int(record["iteration"]))
+    return {"iteration": last["iteration"], "loss": last["loss"], "accuracy": last["accuracy"]}

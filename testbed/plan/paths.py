@@ -1,0 +1,150 @@
+"""Which links each connection of a plan takes: the switches' tables, walked as a frame would walk them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from switch_nodes.config import LeafLinks, SwitchConfig
+from switch_nodes.forwarding.flows import choose_port
+from switch_nodes.steering.rules import FLOOD
+from switch_nodes.steering.steer import steering_rules
+from switch_nodes.steering.table import FlowTable, fields_of
+from testbed.plan import Plan
+from topologies import Direction, Link, Topology
+from workloads.config import WorkerConfig
+from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
+
+__all__ = ["LinkUse", "data_flows", "flow_path", "overbooked"]
+
+_DPORT_AT = 14 + 20 + 2
+LinkUse = tuple[str, Direction]
+"""(link, direction)"""
+
+
+def flow_path(
+    plan: Plan, source: str, envelope: Envelope, dport: int = ROCE_PORT, root: int = 0
+) -> tuple[LinkUse, ...]:
+    """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where its
+    flow is led there. Ends early at a switch that has no entry for it, and where it would go in circles. `dport`: of its UDP
+    packets (of TCP nobody knows the source port, so that among equal paths any may be the right one). `root`: the spine that a leaf takes for what it sums."""
+    topology = plan.scenario.topology
+    exits = _exits(topology)
+    configs = {config.name: config for config in plan.switches}
+    frame = encode_packet(Packet(envelope, Bth(Opcode.SEND_ONLY, 0, 0)))
+    frame = frame[:_DPORT_AT] + dport.to_bytes(2, "big") + frame[_DPORT_AT + 2 :]
+    path: list[LinkUse] = []
+    here, out, passed = source, 0, set[tuple[str, int]]()
+    while (link := exits.get((here, out))) is not None:
+        direction = Direction.UP if link.a == here else Direction.DOWN
+        path.append((link.name, direction))
+        here = link.b if direction is Direction.UP else link.a
+        came = link.b_port if direction is Direction.UP else link.a_port
+        config = configs.get(here)
+        # A switch that steers is passed twice: it leads data to its accelerator by one port and gets it back by another.
+        visit = here, came if config is not None and config.steering is not None else -1
+        if config is None or visit in passed:
+            break
+        passed.add(visit)
+        links = _boundary(config, envelope)
+        port = _exit(config, came, frame, envelope.dst_mac) if links is None else links.uplinks[root]
+        if port is None:
+            break
+        out = port
+    return tuple(path)
+
+
+def _boundary(config: SwitchConfig, envelope: Envelope) -> LeafLinks | None:
+    """When this is what a leaf sends up in place of its rack's packets."""
+    for ring in config.rings:
+        if isinstance(ring.links, LeafLinks) and ring.members[-1].ip == envelope.src_ip:
+            return ring.links if ring.links.successor_ip == envelope.dst_ip else None
+    return None
+
+
+def _exit(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> int | None:
+    """By which port a switch sends a frame that came in by `came` for host `mac`."""
+    if config.steering is not None:
+        rule = FlowTable(steering_rules(config.steering)).find(fields_of(came, frame))
+        if rule is None or FLOOD in rule.outputs or not rule.outputs:
+            return None
+        return choose_port(rule.outputs, frame, config.flow_salt)
+    ports = dict(config.groups).get(mac)
+    return dict(config.macs).get(mac) if ports is None else choose_port(ports, frame, config.flow_salt)
+
+
+def data_flows(plan: Plan) -> Mapping[LinkUse, float]:
+    """How many connections send their data over each link, by direction; links without any are left out. Where a switch
+    aggregates, what it sends to a host counts as the data of that host's connection, and what it sends towards a parameter
+    server counts once. Messages that are summed by several spines, each by one, count as that share at each."""
+    found: Counter[LinkUse] = Counter()
+    summed: set[tuple[int, LinkUse]] = set()
+    for _, source, envelope in _senders(plan):
+        paths = [_unsummed(plan, source, path, summed) for path in _paths(plan, source, envelope)]
+        for use, times in Counter(use for path in paths for use in path).items():
+            found[use] += times / len(paths)  # type: ignore[assignment]
+    return found
+
+
+def _unsummed(
+    plan: Plan, source: str, path: tuple[LinkUse, ...], summed: set[tuple[int, LinkUse]]
+) -> tuple[LinkUse, ...]:
+    """The path without links that carry this worker's data in the sum of others, which are in `summed` already: those behind
+    the first switch that sums for its parameter server."""
+    job = {worker.name: worker.group for worker in plan.workers if plan.servers}.get(source)
+    sums = {switch.name for switch in plan.switches if any(served.job == job for served in switch.jobs)}
+    kept, inside = [], False
+    for use in path:
+        link = plan.scenario.topology.link(use[0])
+        inside = inside or (link.a if use[1] is Direction.UP else link.b) in sums
+        if not inside:
+            kept.append(use)
+        elif job is not None and (job, use) not in summed:
+            summed.add((job, use))
+            kept.append(use)
+    return tuple(kept) if plan.servers else path
+
+
+def overbooked(plan: Plan) -> frozenset[LinkUse]:
+    """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only the
+    scenario is to blame. Phases follow one another, so each is looked at for itself."""
+    topology = plan.scenario.topology
+    coming: dict[str, Counter[LinkUse]] = {}
+    for name, source, envelope in _senders(plan):
+        paths = _paths(plan, source, envelope)
+        rate = topology.link(paths[0][0][0]).shape.rate_bps if paths[0] else 0
+        phase = coming.setdefault(name, Counter())
+        for use in {use for path in paths for use in path}:
+            phase[use] += rate
+    for flow in plan.background:
+        path = flow_path(plan, flow.source, flow.config.envelope, flow.config.dport)
+        rate = topology.link(path[0][0]).shape.rate_bps if path else 0
+        for use in path:
+            for phase in coming.values():
+                phase[use] += min(rate, flow.config.rate_bps or rate)
+    return frozenset(
+        use for phase in coming.values() for use, rate in phase.items() if rate > topology.link(use[0]).shape.rate_bps
+    )
+
+
+def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, ...]]:
+    """All that the packets of one connection take."""
+    roots = {len(links.uplinks) for config in plan.switches if (links := _boundary(config, envelope)) is not None}
+    return [flow_path(plan, source, envelope, root=root) for root in range(max(roots, default=1))]
+
+
+def _senders(plan: Plan) -> Iterator[tuple[str, str, Envelope]]:
+    """(phase, host, envelope) of everything that carries a gradient away: of every worker, on every ring."""
+    for worker in plan.workers:
+        if isinstance(worker, WorkerConfig):
+            for part in worker.parts:
+                yield part.collective.phase, worker.name, part.to_successor.envelope
+        else:
+            for envelope in worker.sends:
+                yield "", worker.name, envelope
+
+
+def _exits(topology: Topology) -> dict[tuple[str, int], Link]:
+    """By node and port."""
+    found = {(link.a, link.a_port): link for link in topology.links}
+    return found | {(link.b, link.b_port): link for link in topology.links}

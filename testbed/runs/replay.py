@@ -1,0 +1,135 @@
+"""`tb replay RUN_DIR`: the same scenario and seed again, here or in another world, and what differs from the first time."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.history import Record, read_history
+from testbed.runs.kepthistory import KeptHistory, load_history
+from testbed.runs.run import Observer, RunResult, read_result, run_scenario
+from testbed.scenario import Scenario, load_scenario
+from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words
+from testbed.worlds.base import World
+from workloads.errors import ScenarioError
+from workloads.wire import OPCODES
+
+__all__ = ["Comparison", "Recorded", "compare", "read_run", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What must be equal in every world: results, verdict, and the fate of every first transmission of data. What comes
+    after a loss (which retransmissions exist, which ACKs were coalesced) depends on time, which only the simulated
+    world repeats: there the whole history is compared."""
+
+    result: RunResult
+    differences: tuple[str, ...]
+    compared: tuple[str, ...]
+    """what was compared, with counts"""
+
+    @property
+    def exit_code(self) -> int:
+        """1 when something differs; else that of the new run."""
+        return 1 if self.differences else self.result.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A finished run, read again."""
+
+    scenario: Scenario
+    """what a replay runs"""
+    verdict: str
+    world: str
+    """in which it ran: that of the scenario unless another one was asked for"""
+    history: KeptHistory
+
+
+def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] = ()) -> Recorded:
+    """`world`: another one than that of the run; `overrides`: `switch.program=...` or nothing; a run with a program of the user's
+    own needs it, since a file cannot name code. Raises ScenarioError when `run_dir` is no finished run, or a file in it is
+    damaged; a history that is cut is not: what is missing in it shows in the comparison."""
+    for override in overrides:
+        if override.partition("=")[0].strip() != PROGRAM_KEY:
+            raise ScenarioError(
+                "a replay changes nothing but the switch program", file="--set", found=repr(override),
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, or `tb run {run_dir}/scenario.yaml` with what is to change",
+            )  # fmt: skip
+    document = read_result(run_dir)
+    program = str(document.get("program", ""))
+    if is_own_program(program) and not overrides:
+        words = shlex.join(program_words(program))
+        raise ScenarioError(
+            "ran with a program of your own, which only a command line can name", file=str(run_dir), key=PROGRAM_KEY,
+            found=program, allowed=f"with {words}",
+        )  # fmt: skip
+    scenario = load_scenario(str(run_dir / "scenario.yaml"), overrides, world=world)
+    return Recorded(scenario, document["verdict"], document["world"], load_history(run_dir))
+
+
+def replay(
+    before: Recorded, out: Path | None = None, observer: Observer | None = None, realised: World | None = None
+) -> Comparison:
+    """`realised`: the world, where its name does not say all. Raises as `run_scenario`."""
+    result = run_scenario(before.scenario, out, observer=observer, world=realised)
+    same = before.scenario.world if before.scenario.world == before.world else ""
+    return compare(before.verdict, before.history.records, result, same, before.history.cut)
+
+
+def compare(verdict: str, history: list[Record], result: RunResult, world: str, cut: str = "") -> Comparison:
+    """`verdict`, `history`: of the run before; `cut`: where that history ends too early. `world`: of both runs; empty when they
+    are of two."""
+    differences = [f"{cut} (of the run before)"] if cut else []
+    # Both from their files: JSON knows no tuples.
+    fresh = list(read_history(result.run_dir / "history.jsonl"))
+    if verdict != result.document["verdict"]:
+        differences.append(f"verdict: {verdict} before, {result.document['verdict']} now")
+    digests, fresh_digests = _digests(history), _digests(fresh)
+    for key in sorted(digests.keys() | fresh_digests.keys()):
+        if digests.get(key) != fresh_digests.get(key):
+            how = "not the same bytes" if key in digests and key in fresh_digests else "there before, missing now"
+            how = how if key in digests else "missing in the history of the run before"
+            differences.append(f"result of {key[0]}, iteration {key[1]}: {how}")
+    struck, fresh_struck = _data_strikes(history), _data_strikes(fresh)
+    differences += [f"struck before, not now: {item}" for item in sorted(struck - fresh_struck)]
+    differences += [f"struck now, not before: {item}" for item in sorted(fresh_struck - struck)]
+    compared = [
+        f"{len(digests.keys() & fresh_digests.keys())} results",
+        f"{len(struck)} strikes on first transmissions of data",
+    ]
+    if world == "simulated":
+        compared.append(f"{len(history)} records of history")
+        differences += _first_difference(history, fresh)
+    return Comparison(result, tuple(differences), tuple(compared))
+
+
+def _digests(history: Iterable[Record]) -> dict[tuple[str, int], str]:
+    return {
+        (record["node"], record["iteration"]): record["sha256"]
+        for record in history
+        if record["event"] == "CollectiveCompleted"
+    }
+
+
+def _data_strikes(history: Iterable[Record]) -> set[str]:
+    return {
+        f"{record['fault']} on {record['target']} {record['direction']}, {record['flow']} PSN {record['psn']:#08x}"
+        for record in history
+        if record["event"] == "FaultStruck"
+        and record["occurrence"] == 1
+        and record["kind"] != "link_down"
+        and record["opcode"] in OPCODES
+        and OPCODES[record["opcode"]].is_request
+    }
+
+
+def _first_difference(before: list[Record], now: list[Record]) -> list[str]:
+    for number, (old, new) in enumerate(zip(before, now, strict=False)):
+        if old != new:
+            return [f"history differs first in record {number}: {old} before, {new} now"]
+    if len(before) != len(now):
+        return [f"history has {len(before)} records before, {len(now)} now"]
+    return []

@@ -1,0 +1,79 @@
+"""The floors of `testbed/`, and the picture of them in docs/architecture.md: `python -m tests.support.floors` writes it anew."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "architecture.md"
+ROOMS: tuple[tuple[str, ...], ...] = (
+    ("cli",),
+    ("hunt", "bench", "sweep"),
+    ("scale",),
+    ("runs",),
+    ("report", "interop"),
+    ("figures",),
+    ("worlds",),
+    ("checkers", "lab"),
+    ("history",),
+    ("plan", "drawing"),
+    ("scenario", "doctor"),
+    ("faults",),
+    ("reading", "captures", "steering"),
+    ("kernel",),
+)
+"""from the top floor down: a room imports only rooms below it"""
+_BEGIN, _END = "<!-- floors: made by tests/support/floors.py -->", "<!-- end of floors -->"
+
+
+def python_files(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """Every imported module of a file, also the ones inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+
+
+def room_of(path: Path) -> str:
+    """Of a file of `testbed/`."""
+    return path.relative_to(ROOT / "testbed").parts[0].removesuffix(".py")
+
+
+def rooms_below(room: str) -> set[str]:
+    """What a room of `testbed/` imports of the other rooms."""
+    modules = (module for path in python_files(f"testbed/{room}") for module in imported_modules(path))
+    placed = {name for floor in ROOMS for name in floor}
+    return {parts[1] for module in modules if (parts := module.split("."))[0] == "testbed" and parts[1:]} & placed - {
+        room
+    }
+
+
+def picture() -> str:
+    """One line a room: what its face says of it, and the rooms that it imports."""
+    order = [room for floor in ROOMS for room in floor]
+    lines = ["| floor | room | what it holds | imports |", "|---|---|---|---|"]
+    for number, floor in zip(range(len(ROOMS), 0, -1), ROOMS, strict=True):
+        for room in floor:
+            face = ast.get_docstring(ast.parse((ROOT / "testbed" / room / "__init__.py").read_text(encoding="utf-8")))
+            below = sorted(rooms_below(room), key=order.index)
+            first = " ".join((face or "").split("\n\n")[0].split())
+            lines.append(f"| {number} | `{room}/` | {first} | {', '.join(below)} |")
+    return "\n".join(lines)
+
+
+def with_picture(page: str) -> str:
+    """The page with the picture of today's code."""
+    before, rest = page.split(_BEGIN)
+    return f"{before}{_BEGIN}\n{picture()}\n{_END}{rest.split(_END)[1]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_picture(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

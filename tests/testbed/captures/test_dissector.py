@@ -1,0 +1,119 @@
+"""Wireshark shows what our codecs read: tshark with our dissector, on captures of simulated runs of every protocol."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from testbed.captures.dissector import dissector
+from testbed.captures.pcapng import read_capture
+from testbed.runs.run import run_scenario
+from testbed.scenario import load_scenario
+from workloads.collectives.ina_header import INA_LAYOUT, InaHeader
+from workloads.wire import WireError, decode_packet
+from workloads.wire.aggregation import AGGREGATION, decode_datagram
+
+_SHORTER = {"grid": (), "rack-lossy": ("job.size=400kB",), "rack-send": ("job.size=400kB",)}
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is absent: apt-get install tshark")
+
+
+def capture_of(scenario: str, folder: Path, *changes: str) -> Path:
+    """Of the first host's link, in a simulated run."""
+    out = folder / "run"
+    run_scenario(load_scenario(scenario, changes, 1, "simulated"), out, pcap=True)
+    return min((out / "pcap").rglob("*.pcapng"))
+
+
+def tshark(script: Path, capture: Path, *options: str) -> str:
+    command = ["tshark", "-X", f"lua_script:{script}", "-r", str(capture), *options]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "Lua" not in run.stderr, run.stderr
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lua") / "ina.lua"
+    path.write_text(dissector(), encoding="utf-8")
+    return path
+
+
+def column(fields: dict[str, list[str]], name: str) -> int:
+    return int(fields[name][0], 0)
+
+
+def shown(script: Path, capture: Path, layer: str, names: list[str]) -> list[dict[str, list[str]]]:
+    """Fields of each packet that has the layer's first field."""
+    text = tshark(
+        script, capture, "-Y", f"{layer}.{names[0]}", "-T", "json", *(x for n in names for x in ("-e", f"{layer}.{n}"))
+    )
+    return [packet["_source"]["layers"] for packet in json.loads(text)]
+
+
+@needs_tshark
+def test_the_ina_header_is_shown_as_the_codec_reads_it(script: Path, tmp_path: Path) -> None:
+    capture = capture_of("rack", tmp_path, "job.size=40kB", "job.message_packets=4", "topology.hosts=2")
+    headers = []
+    for captured in read_capture(capture):
+        packet = decode_packet(captured.frame)
+        try:
+            headers.append(InaHeader.decode(packet.payload))
+        except WireError:
+            continue
+    assert len(headers) > 20
+    names = [field.name for field in INA_LAYOUT.fields]
+    found = shown(script, capture, "ina", names)
+    assert len(found) == len(headers)
+    for fields, header in zip(found, headers, strict=True):
+        for name in ("ring_id", "rank", "size", "msg_id", "msg_len_pkts", "op", "dtype"):
+            assert column(fields, f"ina.{name}") == getattr(header, name)
+        assert [column(fields, f"ina.{name}") for name in ("magic", "version", "end", "agg")] == [
+            0xA7, 1, int(header.end), int(header.agg),
+        ]  # fmt: skip
+
+
+@needs_tshark
+@pytest.mark.parametrize("scenario", ["switchml", "esa"])
+def test_a_datagram_is_shown_as_the_codec_reads_it(scenario: str, script: Path, tmp_path: Path) -> None:
+    capture = capture_of(scenario, tmp_path, "job.size=40kB")
+    datagrams = [datagram for captured in read_capture(capture) if (datagram := decode_datagram(captured.frame))]
+    names = [field.name for field in AGGREGATION.fields if field.name not in ("version", "server")]
+    found = shown(script, capture, "inadgram", names)
+    assert len(found) == len(datagrams) > 100
+    for fields, datagram in zip(found, datagrams, strict=True):
+        assert {name: column(fields, f"inadgram.{name}") for name in names} == {
+            name: int(getattr(datagram.header, name)) for name in names
+        }
+
+
+@needs_tshark
+@pytest.mark.parametrize(
+    "scenario", ["rack-lossy", "rack-send", "hierarchical", "switchml", "switchml-uc", "atp", "esa", "grid", "ring"]
+)
+def test_nothing_is_malformed_and_no_payload_of_ours_is_left_as_bytes(
+    scenario: str, script: Path, tmp_path: Path
+) -> None:
+    capture = capture_of(scenario, tmp_path, *_SHORTER.get(scenario, ("job.size=40kB",)))
+    # A ring, also one inside a machine, sends gradients alone: nothing in a packet says that they are elements.
+    left = "" if scenario in ("ring", "hierarchical") else "data || "
+    assert tshark(script, capture, "-Y", f"{left}_ws.malformed || _ws.lua.error") == ""
+    assert tshark(script, capture, "-c", "1") != ""
+
+
+@needs_tshark
+def test_elements_are_shown_in_their_own_type_and_byte_order(script: Path, tmp_path: Path) -> None:
+    capture = capture_of("rack", tmp_path, "job.size=40kB", "topology.hosts=2", "faults=[]")
+    middle = "infiniband.bth.opcode == 7"
+    text = tshark(script, capture, "-Y", middle, "-c", "40", "-T", "fields", "-e", "ina.element.float32")
+    packets = [
+        packet for captured in read_capture(capture) if (packet := decode_packet(captured.frame)).bth.opcode == 7
+    ]
+    lines = text.splitlines()
+    assert len(lines) > 10
+    for line, packet in zip(lines, packets, strict=False):
+        assert np.array(line.split(","), np.float32) == pytest.approx(np.frombuffer(packet.payload, "<f4"), rel=1e-4)

@@ -1,0 +1,45 @@
+"""What cannot be in a datagram host's configuration, each as a Machine and as a file would tell it."""
+
+from __future__ import annotations
+
+import pytest
+
+from workloads.config import ArithmeticSpec
+from workloads.datagrams.mistakes import Mistake, mistakes_in_arithmetic, mistakes_in_packets, refuse
+from workloads.errors import ScenarioError
+
+
+def told(mistake: Mistake) -> str:
+    return f"{mistake.key}: {mistake.found}; {mistake.allowed}"
+
+
+def test_the_first_mistake_is_told_with_its_owner() -> None:
+    mistakes = [Mistake("window", "0", "1"), Mistake("memory", "0", "1")]
+    with pytest.raises(ScenarioError) as caught:
+        refuse(mistakes, owner="worker h1")
+    assert str(caught.value) == "scenario: window: worker h1: cannot be; found 0; allowed: 1"
+    refuse([], owner="worker h1")
+
+
+def test_arithmetic() -> None:
+    assert [told(each) for each in mistakes_in_arithmetic(ArithmeticSpec("max", "float64"), ("int32",))] == [
+        "arithmetic.op: max; sum",
+        "arithmetic.dtype: float64; int32",
+    ]
+    assert not list(mistakes_in_arithmetic(ArithmeticSpec("sum", "int32"), ("float32", "int32")))
+
+
+@pytest.mark.parametrize(
+    ("elements", "window", "expected"),
+    [
+        (2, 1, []),
+        (256, 65536, []),
+        (0, 1, ["elements: 0; an even number, 2 .. 256"]),
+        (255, 1, ["elements: 255; an even number, 2 .. 256"]),
+        (258, 1, ["elements: 258; an even number, 2 .. 256"]),
+        (2, 0, ["window: 0; 1 .. 65536 packets"]),
+        (2, 65537, ["window: 65537; 1 .. 65536 packets"]),
+    ],
+)
+def test_packets(elements: int, window: int, expected: list[str]) -> None:
+    assert [told(each) for each in mistakes_in_packets(elements, window, 256)] == expected

@@ -1,0 +1,1 @@
+"""What the workers of all protocols over datagrams share."""

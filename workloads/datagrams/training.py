@@ -1,0 +1,161 @@
+"""The iterations of one worker, one after the other: when they start, what they work on, what is told of them.
+
+For workers that are Machines of their own. `WorkerMachine` has the same life around an RC endpoint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+
+import numpy as np
+
+from workloads.config import WorkloadConfig
+from workloads.datagrams.compute import LayerCompute, Passes
+from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed, WorkerFinished
+from workloads.gradients import GradientSource, Vector
+from workloads.machine import Event
+
+__all__ = ["Training", "longest_digest_delay_ns"]
+
+_LAST_DIGEST_DELAY_NS = 100_000_000
+"""hashing is the testbed's own work: the last digest must not take the processor from peers that still receive"""
+_TURN_NS = 5_000_000
+"""between the digests of two ranks, where nobody waits for them: all workers of a job get its last result at once, and may share
+few processors"""
+
+
+def longest_digest_delay_ns(workers: int) -> int:
+    """Between a job's last result and the end of its last worker."""
+    return _LAST_DIGEST_DELAY_NS + workers * _TURN_NS
+
+
+class Training:
+    """The first iteration is due at `start_ns`, each `straggle_ns` late. The digest of a result is taken in a wake-up of its
+    own, so that what the last packet leads to leaves first; the next gradient is made there too. Workers of one job take turns
+    with that while they compute, so that it delays nothing.
+
+    Without `compute` a gradient is ready as a whole. With it, the gradient becomes ready layer by layer, from its beginning:
+    `ready` elements of it may be sent. A worker looks at `ready` again after each `handle_timer`, and tells results as they come
+    (`deliver`), since the next forward pass waits for them layer by layer; what it does not tell counts as there when it calls
+    `complete`.
+
+    `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in place."""
+
+    def __init__(
+        self, source: GradientSource, *, rank: int, start_ns: int, straggle_ns: int, compute: LayerCompute | None = None
+    ) -> None:
+        self._source, self._straggle_ns, self._compute = source, straggle_ns, compute
+        self._turn_ns = rank * _TURN_NS
+        self.iteration = 0
+        self.gradient: Vector = source.gradient(0)
+        self.result: Vector = np.empty(source.elements, source.dtype)
+        self.result.fill(0)  # has the pages now, not while the clock runs
+        self.ready = 0
+        """elements, from the beginning of the gradient, that may be sent"""
+        self._start_at: int | None = None
+        self._steps: deque[tuple[int, int]] = deque()
+        """(when, ready) of the running iteration, those that are to come"""
+        self._passes: Passes | None = None
+        self._digest_at: int | None = None
+        self._completed_at = 0
+        self.events: deque[Event] = deque()
+        """in the order of time; the worker adds its own"""
+        self.finished = self.failed = False
+        self._plan_passes(0, start_ns)
+        self._begin(start_ns)
+
+    @classmethod
+    def of(cls, workload: WorkloadConfig, source: GradientSource, rank: int, start_ns: int) -> Training:
+        """As a worker of that rank is told; `start_ns`: when the traffic starts. Raises ValueError when layers and gradient have
+        different sizes."""
+        compute = None
+        if workload.compute is not None:
+            compute = LayerCompute(workload.compute, workload.seed, rank)
+            if compute.elements != source.elements:
+                raise ValueError(f"layers of {compute.elements} elements, a gradient of {source.elements}")
+        begins = start_ns + workload.arrival_ns
+        return cls(source, rank=rank, start_ns=begins, straggle_ns=workload.straggle_ns, compute=compute)
+
+    def get_timer(self) -> int | None:
+        if self._start_at is not None:
+            return self._start_at
+        if self._digest_at is not None:
+            return self._digest_at
+        return self._steps[0][0] if self._steps else None
+
+    def handle_timer(self, now: int) -> bool:
+        """True: the iteration starts now."""
+        if self._digest_at is not None and self._digest_at <= now:
+            self._digest_at = None
+            self._conclude(now)
+            return False  # the next wake-up starts the next one, so that no event carries a time from before the work
+        starts = self._start_at is not None and self._start_at <= now
+        if starts:
+            self._start_at = None
+        if starts or self._steps:
+            self._grow(now)
+        return starts
+
+    def deliver(self, first: int, elements: int, now: int) -> None:
+        """The result of these elements is there, once each."""
+        if self._compute is not None:
+            self._compute.deliver(first, elements, now)
+
+    def complete(self, now: int) -> None:
+        """The result is whole."""
+        self._completed_at = self._digest_at = now
+        if self.iteration == self._source.iterations - 1:
+            self._digest_at += _LAST_DIGEST_DELAY_NS + self._turn_ns
+            return
+        self._plan_passes(self.iteration + 1, now)
+        if self._passes is not None:
+            first_ready_at, _ = self._passes.ready[0]
+            self._digest_at += min(self._turn_ns, (first_ready_at - now) // 2)
+
+    def fail(self, reason: str, detail: str) -> None:
+        if not self.failed and not self.finished:
+            self.failed = True
+            self._start_at = self._digest_at = None
+            self._steps.clear()
+            self.events.append(WorkerFailed(reason, detail))
+
+    def _plan_passes(self, iteration: int, now: int) -> None:
+        """All that is needed for it is there."""
+        if self._compute is not None:
+            self._compute.deliver_rest(now)
+            self._passes = self._compute.passes(iteration, self._straggle_ns)
+
+    def _begin(self, now: int) -> None:
+        """The next iteration."""
+        self.ready = 0
+        if self._passes is None:
+            self._start_at = now + self._straggle_ns
+            return
+        self._steps = deque(self._passes.ready)
+        self._start_at = self._steps[0][0]
+
+    def _grow(self, now: int) -> None:
+        if self._passes is None:
+            self.ready = self._source.elements
+            return
+        while self._steps and self._steps[0][0] <= now:
+            ready_at, self.ready = self._steps.popleft()
+            if not self._steps:
+                passes = self._passes
+                self.events.append(GradientComputed(self.iteration, passes.forward_at, passes.backward_at, ready_at))
+
+    def _conclude(self, now: int) -> None:
+        data = self.result.data.cast("B")
+        digest = hashlib.sha256(data).hexdigest()
+        self.events.append(CollectiveCompleted(self.iteration, digest, len(data), self._completed_at))
+        progress = self._source.apply(self.iteration, self.result)
+        if progress is not None:
+            self.events.append(progress)
+        self.iteration += 1
+        if self.iteration < self._source.iterations:
+            self.gradient = self._source.gradient(self.iteration)
+            self._begin(now)
+        else:
+            self.finished = True
+            self.events.append(WorkerFinished(self._source.iterations))
