@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _USER_SPACE = "end the link at a switch node of the testbed (switch.commodity: soft)"
+_SHOWN = 8
 _IN_JOINT = ("ebpf", "netem")
 """backends that act between two pieces of a link"""
 
@@ -187,7 +188,7 @@ def spliced_links(assignments: Iterable[Assignment]) -> frozenset[str]:
 
 
 def describe(assignments: Iterable[Assignment]) -> list[str]:
-    """One line for each fault and backend: `loss-1: user ports of s1 (h1-s1 up, h1-s1 down)`."""
+    """One line for each fault, backend and node: `loss-1: user-space ports of s1 (h1-s1 up, h1-s1 down)`, at most eight places."""
     where: dict[tuple[str, str, str], list[str]] = {}
     for item in assignments:
         place = where.setdefault((item.fault, item.backend, item.at), [])
@@ -200,9 +201,14 @@ def describe(assignments: Iterable[Assignment]) -> list[str]:
         "signal": "signals to {}",
     }
     return [
-        f"{fault or 'link delay'}: {text[backend].format(at)} ({', '.join(places)})"
+        f"{fault or 'link delay'}: {text[backend].format(at)} ({_some(places)})"
         for (fault, backend, at), places in where.items()
     ]
+
+
+def _some(places: Sequence[str]) -> str:
+    more = len(places) - _SHOWN
+    return ", ".join(places[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def probe_fault_capabilities() -> FaultCapabilities:

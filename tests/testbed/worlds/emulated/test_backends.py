@@ -200,6 +200,16 @@ def test_describe() -> None:
     ]
 
 
+def test_describe_shows_eight_places() -> None:
+    links = tuple(f"h{n}-s1" for n in range(1, 6))
+    assert describe(chosen(rack_plan([Loss("a", links)], hosts=5), ALL)) == [
+        (
+            "a: user-space ports of s1 (h1-s1 up, h1-s1 down, h2-s1 up, h2-s1 down, h3-s1 up, h3-s1 down, h4-s1 up, "
+            "h4-s1 down and 2 more)"
+        )
+    ]
+
+
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_the_probe_asks_this_machine_and_leaves_nothing() -> None:
