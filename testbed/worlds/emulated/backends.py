@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _USER_SPACE = "end the link at a switch node of the testbed (switch.commodity: soft)"
+_SHOWN = 8
 _IN_JOINT = ("ebpf", "netem")
 """backends that act between two pieces of a link"""
 
@@ -125,7 +126,7 @@ def _delays(plan: Plan, capabilities: Callable[[], FaultCapabilities], ours: set
             if near is not None:
                 yield Assignment("", link.name, str(direction), "user", near)
             elif (error := capabilities().netem) is not None:
-                raise _lacking(f"link {link.name} has a delay and ends at no switch of ours", [error])
+                raise _lacking(f"the delay of link {link.name}, which ends at no switch of ours", [error])
             else:
                 yield Assignment("", link.name, str(direction), "netem", _sender(link, direction))
 
@@ -159,10 +160,10 @@ def _foreign(fault: PacketFault, link: Link, direction: Direction, plan: Plan, c
 
 
 def _lacking(what: str, missing: list[HostCapabilityError]) -> HostCapabilityError:
-    return HostCapabilityError(
-        f"{' and '.join(error.missing for error in missing)}, needed as {what}",
-        " or ".join(error.remedy for error in missing),
-    )
+    """Each of `missing` would do."""
+    names = [error.missing for error in missing]
+    lacks = f"{names[0]}, needed for" if len(names) == 1 else f"both {' and '.join(names)}, one of which is needed for"
+    return HostCapabilityError(f"{lacks} {what}", "; or ".join(error.remedy for error in missing))
 
 
 def _our_end(link: Link, direction: Direction, ours: set[str]) -> str | None:
@@ -187,7 +188,7 @@ def spliced_links(assignments: Iterable[Assignment]) -> frozenset[str]:
 
 
 def describe(assignments: Iterable[Assignment]) -> list[str]:
-    """One line for each fault and backend: `loss-1: user ports of s1 (h1-s1 up, h1-s1 down)`."""
+    """One line for each fault, backend and node: `loss-1: user-space ports of s1 (h1-s1 up, h1-s1 down)`, at most eight places."""
     where: dict[tuple[str, str, str], list[str]] = {}
     for item in assignments:
         place = where.setdefault((item.fault, item.backend, item.at), [])
@@ -200,9 +201,14 @@ def describe(assignments: Iterable[Assignment]) -> list[str]:
         "signal": "signals to {}",
     }
     return [
-        f"{fault or 'link delay'}: {text[backend].format(at)} ({', '.join(places)})"
+        f"{fault or 'link delay'}: {text[backend].format(at)} ({_some(places)})"
         for (fault, backend, at), places in where.items()
     ]
+
+
+def _some(places: Sequence[str]) -> str:
+    more = len(places) - _SHOWN
+    return ", ".join(places[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def probe_fault_capabilities() -> FaultCapabilities:

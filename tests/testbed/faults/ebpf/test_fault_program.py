@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from testbed.faults.decide import absorb_many, burst_is_bad, threshold
+from testbed.faults.ebpf import attach
 from testbed.faults.ebpf.attach import EbpfFaults
-from testbed.faults.ebpf.build import build_object
+from testbed.faults.ebpf.build import SOURCE, build_object
 from testbed.faults.ebpf.libbpf import BpfObject
 from testbed.faults.ebpf.support import why_not
 from testbed.faults.events import FaultHealed, FaultStruck
@@ -154,6 +155,29 @@ class TestAsRoot:
         assert program.strikes() == {fault.name: sum(event.fault == fault.name for event in struck) for fault in faults}
         assert all(program.strikes().values())
         assert (program.uncounted, program.undescribed) == (0, 0)
+
+    def test_frames_beyond_the_table_pass_and_are_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The same program with room for 8 identities."""
+        text = SOURCE.read_text(encoding="utf-8")
+        small = text.replace("__u32, 1 << 22,", "__u32, 8,").replace('"../rules.h"', '"rules.h"')
+        assert small.count("__u32, 8,") == 1
+        source = tmp_path / "small.c"
+        source.write_text(small, encoding="utf-8")
+        made = build_object(source)
+        monkeypatch.setattr(attach, "build_object", lambda: made)
+        with EbpfFaults((Loss("all", LINK),), seed=6, link="h1-s1", direction=Direction.UP, table=TABLE) as program:
+            program.start()
+            passed = sum(program._object.run("faults", request(psn)) == _PASS for psn in range(50))
+            assert passed == program.uncounted > 30
+            assert program.strikes() == {"all": 50 - passed}
+        made.unlink()
+
+    def test_strikes_beyond_the_log_are_counted_and_told(self) -> None:
+        with EbpfFaults((Loss("all", LINK),), seed=6, link="h1-s1", direction=Direction.UP, table=TABLE) as program:
+            program.start()
+            assert {program._object.run("faults", request(7)) for _ in range(attach._LOG_ENTRIES + 20)} == {_SHOT}
+            assert (program.undescribed, program.uncounted) == (20, 0)
+            assert len(program.events(0)) == attach._LOG_ENTRIES
 
     def test_windows_flaps_and_healing(self) -> None:
         second = 1_000_000_000

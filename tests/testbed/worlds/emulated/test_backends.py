@@ -136,19 +136,19 @@ def test_seventeen_faults_are_too_many_for_ebpf() -> None:
             Loss("a", LINK, UP),
             FaultCapabilities(NO_EBPF, NO_NETEM),
             (
-                "this machine lacks clang and netem, needed as fault a on link h1-s1, which ends at no switch of ours; install "
-                "clang or load sch_netem"
+                "this machine lacks both clang and netem, one of which is needed for fault a on link h1-s1, which ends at no "
+                "switch of ours; install clang; or load sch_netem"
             ),
         ),
         (
             Drop("a", LINK, UP, match=Match(attempt=1)),
             FaultCapabilities(ebpf=NO_EBPF),
-            "this machine lacks clang, needed as fault a on link h1-s1, which ends at no switch of ours; install clang",
+            "this machine lacks clang, needed for fault a on link h1-s1, which ends at no switch of ours; install clang",
         ),
         (
             Delay("a", LINK, UP, delay_ns=1),
             FaultCapabilities(netem=NO_NETEM),
-            "this machine lacks netem, needed as fault a on link h1-s1, which ends at no switch of ours; load sch_netem",
+            "this machine lacks netem, needed for fault a on link h1-s1, which ends at no switch of ours; load sch_netem",
         ),
         (
             Duplicate("a", LINK, UP, delay_ns=1),
@@ -175,7 +175,7 @@ def test_link_delay_needs_a_backend_too() -> None:
     ]
     assert chosen(foreign(shape=shape), ALL)[0] == Assignment("", "h1-s1", "up", "netem", "h1")
     with pytest.raises(
-        HostCapabilityError, match=r"^this machine lacks netem, needed as link h1-s1 has a delay and ends"
+        HostCapabilityError, match=r"^this machine lacks netem, needed for the delay of link h1-s1, which ends"
     ):
         chosen(foreign(shape=shape), FaultCapabilities(netem=NO_NETEM))
 
@@ -197,6 +197,16 @@ def test_describe() -> None:
     assert describe(both) == [
         "a: user-space ports of s1 (h1-s1 up, h1-s1 down)",
         "link delay: user-space ports of s1 (h1-s1 up, h1-s1 down, h2-s1 up, h2-s1 down)",
+    ]
+
+
+def test_describe_shows_eight_places() -> None:
+    links = tuple(f"h{n}-s1" for n in range(1, 6))
+    assert describe(chosen(rack_plan([Loss("a", links)], hosts=5), ALL)) == [
+        (
+            "a: user-space ports of s1 (h1-s1 up, h1-s1 down, h2-s1 up, h2-s1 down, h3-s1 up, h3-s1 down, h4-s1 up, "
+            "h4-s1 down and 2 more)"
+        )
     ]
 
 

@@ -52,7 +52,7 @@ class TestRefused:
         without_netem(monkeypatch)
         late = Reorder("late", links=("s1-a1-1", "h1-s1"), rate=0.01, delay_ns=1000)
         assert refusal(tmp_path, faults=(late,)) == (
-            "this machine lacks the netem qdisc, needed as fault late on link h1-s1, which ends at no switch of ours; "
+            "this machine lacks the netem qdisc, needed for fault late on link h1-s1, which ends at no switch of ours; "
             "load sch_netem"
         )
         first = Reorder("first", links=("h1-s1",), delay_ns=1000, match=Match(attempt=1))
@@ -66,14 +66,14 @@ class TestRefused:
         without_netem(monkeypatch, HostCapabilityError("clang", "apt-get install clang"))
         first = Drop("first", links=("h1-s1",), match=Match(attempt=1))
         assert refusal(tmp_path, faults=(first,)) == (
-            "this machine lacks clang, needed as fault first on link h1-s1, which ends at no switch of ours; "
+            "this machine lacks clang, needed for fault first on link h1-s1, which ends at no switch of ours; "
             "apt-get install clang"
         )
 
     def test_a_delay_of_a_link(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         without_netem(monkeypatch)
         assert refusal(tmp_path, "topology.links={h2-s1: {delay: 1ms}}") == (
-            "this machine lacks the netem qdisc, needed as link h2-s1 has a delay and ends at no switch of ours; "
+            "this machine lacks the netem qdisc, needed for the delay of link h2-s1, which ends at no switch of ours; "
             "load sch_netem"
         )
 

@@ -13,7 +13,7 @@ import pytest
 
 from testbed.faults.ebpf import EbpfFaults
 from testbed.faults.events import FaultStruck
-from testbed.faults.model import Drop, Loss, Match, PacketFault
+from testbed.faults.model import Drop, Duplicate, Loss, Match, PacketFault
 from testbed.history.events import KernelFaultsUnseen
 from testbed.kernel.cleanup import find_leftovers
 from testbed.kernel.ledger import Ledger
@@ -154,6 +154,14 @@ class TestBuilt:
             "down"
         ] * 7
         assert list(faults.shortfalls()) == []
+        faults.close()
+
+    def test_copies_reach_the_far_end_too(self, network: Network) -> None:
+        plan = plan_of(Duplicate("twice", (LINK,), (Direction.UP,)))
+        faults = KernelFaults(plan, choose_backends(plan, FaultCapabilities), network.splices)
+        faults.start(1)
+        assert sorted(self.exchange(network, Direction.UP, frames(20))) == sorted(frames(20) * 2)
+        assert len([event for _, event in faults.events(0) if isinstance(event, FaultStruck)]) == 20
         faults.close()
 
     def test_the_far_end_sees_when_a_port_goes_down(self, network: Network) -> None:
