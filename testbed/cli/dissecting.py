@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from testbed.doctor.programs import package_of
 from workloads.errors import HostCapabilityError, ScenarioError
 
 __all__ = ["configure_dissector", "run_dissector"]
@@ -54,7 +55,9 @@ def _plugins() -> Path:
     """The folder of this user's Lua plug-ins, as Wireshark names it."""
     program = shutil.which("tshark")
     if program is None:
-        raise HostCapabilityError("tshark, which knows where plug-ins belong", "apt-get install tshark; or --out FILE")
+        raise HostCapabilityError(
+            "tshark, which knows where plug-ins belong", f"apt-get install {package_of('tshark')}; or --out FILE"
+        )
     told = subprocess.run([program, "-G", "folders"], capture_output=True, text=True, timeout=30, check=False).stdout
     for line in told.splitlines():
         what, _, path = line.partition(":")
