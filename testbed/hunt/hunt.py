@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from switch_nodes.registry import check_program_file
+from testbed.codeversion import program_version
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
 from testbed.hunt.protocols import PROTOCOLS
@@ -47,15 +48,19 @@ class Hunt:
     name: str
     prey: Prey
     arguments: Arguments
+    code: str
+    """version that hunts"""
     folder: Path
 
-    def run(self, jobs: int, hear: Callable[[int, int], None] = lambda done, before: None) -> HuntEnd:
-        """`hear(schedules done, of which before this call)`. Raises ScenarioError when the folder is not this hunt's."""
-        state = HuntState(self.folder, self.arguments)
+    def run(self, jobs: int, hear: Callable[[int, int, int], None] = lambda done, before, anew: None) -> HuntEnd:
+        """`hear(schedules done, of which before this call, schedules hunted anew since other code did them)`. Raises
+        ScenarioError when the folder is not this hunt's."""
+        state = HuntState(self.folder, self.arguments, self.code)
         try:
             before = sum(chunk.count for chunk in state.done.values())
-            found = run_hunt(self.prey, jobs, state, lambda done: hear(done, before))
-            failure = None if found.failure is None else state.read_json("failure.json") or self._shrink(state, found)
+            found = run_hunt(self.prey, jobs, state, lambda done: hear(done, before, state.anew))
+            kept = state.kept_failure(found.number)
+            failure = None if found.failure is None else kept or self._shrink(state, found)
         finally:
             state.close()
         document = hunt_document(
@@ -63,7 +68,7 @@ class Hunt:
             self.prey.seed,
             self.prey.schedules,
             found.coverage,
-            state.count_by_code(),
+            {self.code: found.coverage.schedules},
             failure,
             self.prey.hunted,
         )
@@ -94,7 +99,7 @@ class Hunt:
             "number": found.number, "check": check, "detail": detail, "file": _shown(file), "replay": shlex.join(words),
             "tries": shrunk.tries, "minimal": shrunk.minimal,
         }  # fmt: skip
-        state.write("failure.json", to_json(document))
+        state.keep_failure(document)
         return document
 
 
@@ -118,18 +123,13 @@ def prepare(
         _check_base(base)
         program, kept = base.switch.program, base.name
     check_program_file(program)
-    code = (
-        Path(program.rpartition(":")[0]).read_bytes()
-        if ":" in program and Path(program.rpartition(":")[0]).is_file()
-        else b""
-    )
-    print_of = hashlib.sha256((dump_scenario(base) if base else "").encode() + b"\0" + code).hexdigest()
+    print_of = hashlib.sha256((dump_scenario(base) if base else "").encode() + b"\0").hexdigest()
     prey = Prey(seed, schedules, base, program, kind)
     prey.schedule(0)
     arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of, kind)
-    own = f"-{program.rpartition(':')[2]}" if code else ""
+    own = f"-{program.rpartition(':')[2]}" if is_own_program(program) else ""
     folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}-{seed}-{schedules}"
-    return Hunt(f"Hunt in {kept}{own}", prey, arguments, folder)
+    return Hunt(f"Hunt in {kept}{own}", prey, arguments, program_version(program), folder)
 
 
 def kind_of_hunt(program: str, *, fabric: bool) -> str:

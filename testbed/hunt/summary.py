@@ -61,9 +61,6 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"  every worker finished in {coverage['completed']:,}"
     for reason, count in coverage["told"].items():
         yield f"  {count:,} ended early and told so, as they may: {reason}"
-    if len(document["code"]) > 1:
-        versions = ", ".join(f"{version} {count:,}" for version, count in document["code"].items())
-        yield from _wrapped("  ", f"by several versions of the code: {versions}; a new --out hunts with one")
     yield ""
     yield "Faults that struck"
     for kind, count in sorted(coverage["struck"].items(), key=lambda item: -item[1]):
