@@ -43,12 +43,12 @@ def program_version(program: str) -> str:
 
 
 @cache
-def model_version(*modules: str) -> str:
+def model_version(*modules: str, also: tuple[Path, ...] = ()) -> str:
     """As `code_version`, of these modules of ours and of all of ours that they import, in functions too; of all C files where they
-    run C."""
+    run C; of the files `also` without what they import."""
     found = module_files(modules, lambda name, file: name.partition(".")[0] in _PACKAGES)
     native = _sources(_TOP, _SOURCES - {".py"}) if _NATIVE in found else ()
-    return _digest(_TOP, (*found.values(), *native))
+    return _digest(_TOP, (*found.values(), *native, *also))
 
 
 def _is_the_users(name: str, file: Path) -> bool:
