@@ -10,7 +10,7 @@ from pathlib import Path
 
 from switch_nodes.program_files import program_path
 from testbed.importedfiles import imported_files, module_files
-from workloads.native.build import native_status
+from workloads.native.build import LIBRARIES, native_status
 
 __all__ = ["code_version", "model_version", "program_version"]
 
@@ -34,7 +34,8 @@ def program_version(program: str) -> str:
     """As `code_version`; where `program` is one of the user's own, `path.py:Class`, over its file as well and over those that it imports
     from outside of our packages and of what is installed. Where a part of the C core does not run, another one than where it does.
     Raises ScenarioError when there is no such file."""
-    more = [f"{name} runs as Python" for name, status in sorted(native_status().items()) if not status.available]
+    status = native_status()
+    more = [f"{name} runs as Python" for name in LIBRARIES if name in status and not status[name].available]
     if ":" in program:
         path = program_path(program).resolve()
         more.append(_digest(path.parent, [path], named=False))

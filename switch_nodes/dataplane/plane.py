@@ -63,7 +63,7 @@ class DataPlane:
     their queues. `io` replaces the sockets (tests); `clock`
     is in ns.
 
-    The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
+    `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
     OSError when an interface does not exist here.
     """
 
@@ -77,6 +77,7 @@ class DataPlane:
         tap: Tap | None = None,
         backpressure: bool,
         on_event: Callable[[int, Event], None],
+        check_event: Callable[[Event], None] = lambda event: None,
         control: socket.socket | None = None,
         on_control: Callable[[], bool] | None = None,
         rate_bps: int | None = None,
@@ -91,6 +92,7 @@ class DataPlane:
         self._machine = machine
         self._fast = machine if isinstance(machine, BatchMachine) else None
         self._tap, self._on_event, self._on_control, self._clock = tap, on_event, on_control, clock
+        self._check_event = check_event
         self._backpressure, self._pacer, self._moderation_ns, self._sleep = backpressure, pacer, moderation_ns, sleep
         self._marking = marking
         self._typical_bytes = _FIRST_GUESS_BYTES
@@ -298,6 +300,7 @@ class DataPlane:
     def _tell(self, now: int) -> None:
         next_event, on_event = self._machine.next_event, self._on_event
         while (event := next_event()) is not None:
+            self._check_event(event)
             on_event(now, event)
         if self._filtered:
             for filters in (self._ingress, self._egress):

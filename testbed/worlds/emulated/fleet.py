@@ -15,14 +15,17 @@ from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
+from switch_nodes.program_files import PROGRAM_KEY
 from testbed.history import Record
 from testbed.kernel.interruption import Interruption
 from testbed.ledger import Ledger, PathEntry
+from testbed.scenario.model import CONTROLLER
+from testbed.tellers import misplaced
 from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, encode, error_from, listen, peer_pid
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask, fork_node
 from testbed.worlds.events import NodeExited, NodeStarted
 from topologies import Role
-from workloads.errors import InternalError
+from workloads.errors import InternalError, ScenarioError
 from workloads.machine import Event
 
 __all__ = ["Fleet", "NodeProcess", "Phase"]
@@ -247,10 +250,23 @@ class Fleet:
             return False
         for message in node.lines.feed(data):
             if "event" in message:
+                self._check_teller(node, message)
                 self._on_record(message)
             else:
                 self._on_message(node, message)
         return True
+
+    def _check_teller(self, node: NodeProcess, record: Record) -> None:
+        """Raises ScenarioError where a user's own program may have told it, InternalError else."""
+        place = node.task.node
+        role = "controller" if place.name == CONTROLLER else str(place.role)
+        problem = misplaced(role, place.name, record)
+        if problem is None:
+            return
+        program = node.task.plan.scenario.switch.program
+        if role == "switch" and ":" in program:
+            raise ScenarioError(problem, key=PROGRAM_KEY, found=program)
+        raise InternalError(problem)
 
     def _on_message(self, node: NodeProcess, message: Record) -> None:
         match message.get("control"):

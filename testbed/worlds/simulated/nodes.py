@@ -8,6 +8,8 @@ from typing import Protocol
 
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
+from switch_nodes.own_program import check_told
+from switch_nodes.program_events import PROGRAM_EVENTS
 from switch_nodes.tap import Tap
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
@@ -239,6 +241,12 @@ class SwitchNode(Node):
                 self._leave((port, bytes(frame)))
             else:
                 self._pass(found, port, bytes(frame), self._leave)
+
+    def _tell_events(self) -> None:
+        while (event := self.machine.next_event()) is not None:
+            if type(event) not in PROGRAM_EVENTS:
+                check_told(self.machine, event)
+            self._tell(self.name, event)
 
     def _record(self, port: int, frame: Buffer, *, outgoing: bool) -> None:
         batch = FrameBatch.of(1, len(frame))

@@ -170,6 +170,8 @@ class Simulation:
 
     def _tell(self, node: str, event: Event) -> None:
         record = {"t": self.agenda.now, "node": node, **event_record(event)}
+        if node != "world":
+            record["node"] = node  # whatever the event says
         self._on_record(record)
         match event:
             case WorkerFinished() | WorkerFailed():
