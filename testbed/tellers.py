@@ -10,7 +10,7 @@ import workloads.events
 from switch_nodes.events import ConfigRefused, PlaneStatistics, QueueMarks, SwitchStarted
 from switch_nodes.program_events import PROGRAM_EVENTS
 from testbed.eventkinds import event_kinds
-from testbed.faults.events import FaultHealed, FaultStruck
+from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import Record
 from testbed.worlds.events import BarrierPassed, BarrierReached, CaptureCut
 from workloads.machine import Event
@@ -26,7 +26,7 @@ def _all_of(module: object) -> frozenset[str]:
     return _names(*(value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Event)))
 
 
-_OF_ANY = _names(PlaneStatistics, QueueMarks, FaultStruck, FaultHealed, CaptureCut)
+_OF_ANY = _names(PlaneStatistics, QueueMarks, FaultStruck, FaultMissed, FaultHealed, CaptureCut)
 """of data planes, of the filters at their ports, of their captures"""
 _TOLD: Mapping[str, frozenset[str]] = {
     "host": _OF_ANY | _names(BarrierReached, BarrierPassed) | _all_of(workloads.events) | _all_of(workloads.blocks),

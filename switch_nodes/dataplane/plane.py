@@ -150,6 +150,8 @@ class DataPlane:
                     timeout = self._moderate(origin_ns + now, timeout)
         finally:
             gc.unfreeze()
+        if self._filtered:
+            self._finish_filters(self._clock() - origin_ns)
         waited_ns, turns = (after - before for after, before in zip(read_waits(), waits, strict=True))
         statistics = self._statistics(self._clock() - began, time.process_time_ns() - cpu, waited_ns, turns)
         for event in self._marking.events() if self._marking is not None else ():
@@ -303,9 +305,17 @@ class DataPlane:
             self._check_event(event)
             on_event(now, event)
         if self._filtered:
-            for filters in (self._ingress, self._egress):
-                for event in filters.events():
-                    on_event(now, event)
+            self._tell_strikes(now)
+
+    def _finish_filters(self, now: int) -> None:
+        for filters in (self._ingress, self._egress):
+            filters.finish(now)
+        self._tell_strikes(now)
+
+    def _tell_strikes(self, now: int) -> None:
+        for filters in (self._ingress, self._egress):
+            for event in filters.events():
+                self._on_event(now, event)
 
     def _statistics(self, wall_ns: int, cpu_ns: int, waited_ns: int, turns: int) -> PlaneStatistics:
         counters = self._io.counters()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange
+from testbed.faults.strikes import strikes as count_strikes
 from testbed.verdict import CheckResult, Verdict
 
 __all__ = ["faults_exercised", "strikes"]
@@ -11,10 +12,8 @@ __all__ = ["faults_exercised", "strikes"]
 
 def strikes(context: CheckContext) -> dict[str, int]:
     """Per fault of the scenario, how often it really did something."""
-    counts = {fault.name: 0 for fault in context.plan.scenario.faults}
-    for record in context.events("FaultStruck"):
-        counts[record["fault"]] = counts.get(record["fault"], 0) + 1
-    return counts
+    records = context.events("FaultStruck", "FaultMissed")
+    return count_strikes(records, (fault.name for fault in context.plan.scenario.faults))
 
 
 def faults_exercised(context: CheckContext) -> CheckResult:
@@ -23,15 +22,18 @@ def faults_exercised(context: CheckContext) -> CheckResult:
         return CheckResult("faults_exercised", Verdict.PASS, "the scenario asks for no fault")
     counts = strikes(context)
     end_ns = max((int(record["t"]) for record in context.history), default=0)
-    idle = [f"{fault.name} never struck: {_why(fault, end_ns)}" for fault in faults if not counts[fault.name]]
+    idle = [f"{fault.name} never struck: {_why(context, fault, end_ns)}" for fault in faults if not counts[fault.name]]
     if idle:
         return CheckResult("faults_exercised", Verdict.UNKNOWN, "; ".join(idle), tuple(idle))
     detail = ", ".join(f"{fault.name} {counts[fault.name]}x" for fault in faults)
     return CheckResult("faults_exercised", Verdict.PASS, f"every fault struck: {detail}")
 
 
-def _why(fault: Fault, end_ns: int) -> str:
+def _why(context: CheckContext, fault: Fault, end_ns: int) -> str:
     """The likeliest reason, for a person who wonders."""
+    for record in context.events("FaultMissed"):
+        if record["fault"] == fault.name:
+            return str(record["why"])
     if isinstance(fault, PacketFault | RateChange | NodeFault) and fault.window.start_ns >= end_ns:
         return f"it starts at {fault.window.start_ns / 1e9:g} s and the run ended at {end_ns / 1e9:.3f} s"
     if isinstance(fault, PacketFault):

@@ -111,6 +111,9 @@ class Fleet:
         node.paused = number == signal.SIGSTOP
         return True
 
+    def pid(self, name: str) -> int:
+        return self._nodes[name].pid
+
     def kill(self, name: str) -> None:
         """Afterwards it is gone, and what it told before it died is heard. A node that does not listen (paused) is killed
         from outside."""

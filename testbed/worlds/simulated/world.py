@@ -147,6 +147,7 @@ class Simulation:
                 self._wires[link.name, direction] = wire
 
     def _finish(self) -> None:
+        self._troubles.finish()
         for node in self.nodes.values():
             node.finish()
         for link in self._plan.scenario.topology.links:
