@@ -67,7 +67,8 @@ def _names_of_ours() -> frozenset[str]:
 
 
 def _below(kind: type) -> Iterator[type]:
-    for each in kind.__subclasses__():
+    subclasses: list[type] = kind.__subclasses__()
+    for each in subclasses:
         yield each
         yield from _below(each)
 

@@ -85,8 +85,8 @@ class Troubles:
         for node, fault in self._pauses.items():
             if not self._nodes[node].is_late():
                 self._missed_pause(fault)
-        for fault, link, direction in list(self._slowed):
-            self._look_at_rate(fault, link, direction)
+        for change, link, direction in list(self._slowed):
+            self._look_at_rate(change, link, direction)
 
     def _slow(self, fault: RateChange) -> None:
         for link in fault.links:
