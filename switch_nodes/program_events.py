@@ -31,17 +31,17 @@ PROGRAM_EVENTS: frozenset[type] = frozenset(
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event and kind not in _OF_OTHERS
 )
 
-_accepted: set[type] = set()
-"""kinds of users' own that were looked at"""
+_accepted: set[tuple[type, str]] = set()
+"""kinds of users' own that were looked at, by the name that they had then"""
 
 
 def check_program_event(event: Any) -> None:
     """Raises TypeError for what is no event, ValueError for one that is not a program's to tell: an event of ours that others
     tell, or a class of a user's own that goes by its name or fills what a record's head says."""
     kind = type(event)
-    if kind not in PROGRAM_EVENTS and kind not in _accepted:
+    if kind not in PROGRAM_EVENTS and (kind, kind.__name__) not in _accepted:
         _check_kind(kind, event)
-        _accepted.add(kind)
+        _accepted.add((kind, kind.__name__))
 
 
 def _check_kind(kind: type, event: Any) -> None:

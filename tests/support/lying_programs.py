@@ -109,6 +109,17 @@ class NamesAWorkerAnew(_Once):
         self.tell(make_dataclass("Mine", ["node"])("h1"))
 
 
+class RenamesItsOwn(_Once):
+    """A kind that was looked at goes by another name later."""
+
+    def lie(self) -> None:
+        kind = make_dataclass("Mine", [*FaultStruck.__dataclass_fields__])
+        values = "gone", "drop", "virtual", "h1-s1", "up", "", -1, -1, 1
+        self.tell(kind(*values))
+        kind.__name__ = "FaultStruck"
+        self.tell(kind(*values))
+
+
 class QueuesAStrike(_Once):
     """Past `tell`."""
 

@@ -50,6 +50,7 @@ ATTACKS = [
     (NETREDUCE, "TellsADigest", "lie", "it told CollectiveCompleted, which others tell"),
     (NETREDUCE, "NamesAWorker", "lie", "it told MessageAggregated, of another class than ours"),
     (NETREDUCE, "NamesAWorkerAnew", "lie", "event Mine has a field node, which who records it fills; allowed is any other name"),
+    (NETREDUCE, "RenamesItsOwn", "lie", "it told FaultStruck, which others tell"),
     (SWITCHML, "QueuesAStrike", "next_event", "it told FaultStruck, which others tell"),
 ]  # fmt: skip
 
@@ -71,7 +72,7 @@ def test_what_is_not_the_programs_to_tell_is_its_fault(tmp_path, capsys, text, p
 
 @pytest.mark.root
 @pytest.mark.mininet
-@pytest.mark.parametrize(("text", "program", "function", "problem"), [ATTACKS[0], ATTACKS[1], ATTACKS[3], ATTACKS[7]])
+@pytest.mark.parametrize(("text", "program", "function", "problem"), [ATTACKS[0], ATTACKS[1], ATTACKS[3], ATTACKS[-1]])
 def test_so_it_is_between_namespaces(tmp_path, capsys, text, program, function, problem):
     assert run(tmp_path, text, program, "emulated") == 64
     told = capsys.readouterr().err
