@@ -102,7 +102,7 @@ def _read(context: CheckContext, capture: Capture, result: DeliveredResults) -> 
 def _first_packets(layout: MessageLayout) -> frozenset[int]:
     """Packets of a connection that begin a message."""
     firsts = [0] if layout.hello else []
-    offset = layout.hello
+    offset = int(layout.hello)
     for message in range(layout.hello, layout.total):
         firsts.append(offset)
         offset += layout.packets(message)
