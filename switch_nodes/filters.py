@@ -37,3 +37,7 @@ class FrameFilter(Protocol):
     def next_event(self) -> Event | None:
         """The oldest strike not yet asked for."""
         ...
+
+    def finish(self, now: int) -> None:
+        """No frame will come any more: events that only the end shows are there."""
+        ...

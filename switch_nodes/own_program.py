@@ -9,16 +9,17 @@ import signal
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.program import ProgramBase, SwitchProgram
+from switch_nodes.program_events import check_program_event
+from switch_nodes.program_files import PROGRAM_KEY
 from workloads.errors import ScenarioError, TestbedError
 from workloads.machine import event_record
 
-__all__ = ["ProgramFailed", "deepest_place", "ended_process", "told", "watched"]
+__all__ = ["ProgramFailed", "check_told", "deepest_place", "ended_process", "told", "watched"]
 
 _PLAIN = ("receive_frame", "handle_timer", "finish", "receive_batch", "fill_batch")
 """verbs that answer nothing"""
@@ -62,6 +63,21 @@ def deepest_place(error: BaseException, filename: str) -> tuple[int, str] | None
             place = trace.tb_lineno, code.co_name
         trace = trace.tb_next
     return place
+
+
+def check_told(machine: object, event: object) -> None:
+    """For worlds, as they record it: raises ProgramFailed when the program of a switch told what is not a program's to tell, past
+    all that watches it."""
+    try:
+        check_program_event(event)
+    except (TypeError, ValueError) as error:
+        config = getattr(getattr(machine, "machine", machine), "config", None)  # a clock may stand in front of it
+        program, switch = (getattr(config, name, "?") for name in ("program", "name"))
+        failure = ProgramFailed(
+            f"the program {program} of switch {switch} told what is not its to tell: {error}", key=PROGRAM_KEY
+        )
+        failure.reason, failure.function = told(error), "next_event"
+        raise failure from error
 
 
 def watched(found: type, shown: str, filename: str) -> Callable[[SwitchConfig], SwitchProgram]:
@@ -168,8 +184,10 @@ def _verbs(found: type, watch: _Watch) -> dict[str, Any]:
     def next_event(self: Any) -> Any:
         with watch("next_event", _switch(self)):
             event = super(watch.made, self).next_event()
-            if event is not None and not queues:
-                _check_event(event)
+            if event is not None:
+                _check_event(event) if not queues else check_program_event(
+                    event
+                )  # `tell` looked at what went through it
             return event
 
     def emit(self: Any, port: int, frame: Any) -> None:
@@ -214,10 +232,9 @@ def _check_frame(port: Any, frame: Any, ports: int | None) -> None:
 
 def _check_event(event: Any) -> None:
     """Raises TypeError or ValueError."""
-    if isinstance(event, type) or not is_dataclass(event):
-        raise TypeError(f"what was told is no event: found {_short(event)}, allowed are dataclasses")
+    check_program_event(event)
     try:
-        json.dumps(event_record(event), allow_nan=False)  # type: ignore[arg-type]
+        json.dumps(event_record(event), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"the fields of event {type(event).__name__} are no JSON values: {error}") from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -84,6 +85,7 @@ def _load(name: str) -> ProgramFactory:
     if spec is None or spec.loader is None:
         raise ScenarioError("the program file cannot be loaded", key=PROGRAM_KEY, found=repr(path_text))
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look up what annotations mean
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

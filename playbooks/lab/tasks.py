@@ -9,8 +9,8 @@ from pathlib import Path
 
 from invoke import task
 
+from testbed.history.lab_events import LabStep
 from testbed.lab import plays
-from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
 

@@ -37,6 +37,10 @@ class PortFilters:
             while (event := item.next_event()) is not None:
                 yield event
 
+    def finish(self, now: int) -> None:
+        for item in self._filters.values():
+            item.finish(now)
+
     def _asked(self, batch: FrameBatch, now: int) -> set[int]:
         """Rows for which `admit` must be asked."""
         count = batch.count

@@ -65,7 +65,7 @@ class DataPlane:
     their queues. `io` replaces the sockets (tests); `clock`
     is in ns.
 
-    The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
+    `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
     OSError when an interface does not exist here.
     """
 
@@ -79,6 +79,7 @@ class DataPlane:
         tap: Tap | None = None,
         backpressure: bool,
         on_event: Callable[[int, Event], None],
+        check_event: Callable[[Event], None] = lambda event: None,
         control: socket.socket | None = None,
         on_control: Callable[[], bool] | None = None,
         rate_bps: int | None = None,
@@ -93,6 +94,7 @@ class DataPlane:
         self._machine = machine
         self._fast = machine if isinstance(machine, BatchMachine) else None
         self._tap, self._on_event, self._on_control, self._clock = tap, on_event, on_control, clock
+        self._check_event = check_event
         self._backpressure, self._pacer, self._moderation_ns, self._sleep = backpressure, pacer, moderation_ns, sleep
         self._marking = marking
         self._typical_bytes = _FIRST_GUESS_BYTES
@@ -157,6 +159,8 @@ class DataPlane:
                     timeout = self._moderate(origin_ns + now, timeout)
         finally:
             gc.unfreeze()
+        if self._filtered:
+            self._finish_filters(self._clock() - origin_ns)
         waited_ns, turns = (after - before for after, before in zip(read_waits(), waits, strict=True))
         statistics = self._statistics(self._clock() - began, time.process_time_ns() - cpu, waited_ns, turns)
         for event in self._marking.events() if self._marking is not None else ():
@@ -322,11 +326,20 @@ class DataPlane:
     def _tell(self, now: int) -> None:
         next_event, on_event = self._machine.next_event, self._on_event
         while (event := next_event()) is not None:
+            self._check_event(event)
             on_event(now, event)
         if self._filtered:
-            for filters in (self._ingress, self._egress):
-                for event in filters.events():
-                    on_event(now, event)
+            self._tell_strikes(now)
+
+    def _finish_filters(self, now: int) -> None:
+        for filters in (self._ingress, self._egress):
+            filters.finish(now)
+        self._tell_strikes(now)
+
+    def _tell_strikes(self, now: int) -> None:
+        for filters in (self._ingress, self._egress):
+            for event in filters.events():
+                self._on_event(now, event)
 
     def _statistics(self, wall_ns: int, cpu_ns: int, waited_ns: int, turns: int) -> PlaneStatistics:
         counters = self._io.counters()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from testbed.checkers.context import CheckContext
+from testbed.checkers.delivered import DeliveredResults, delivered_results
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results, workers_in
 from testbed.history.verdict import CheckResult, Verdict
@@ -26,7 +27,7 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
         return CheckResult(
             "bit_exact", Verdict.UNKNOWN, "no worker completed an iteration: there is nothing to compare"
         )
-    findings = _Findings()
+    findings = _Findings(delivered=delivered_results(context))
     before, after = lives
     if context.fell_back:
         if before:
@@ -46,6 +47,8 @@ Told: TypeAlias = dict[tuple[int, str], set[str]]
 
 @dataclass(slots=True)
 class _Findings:
+    delivered: DeliveredResults | None
+    """what left for the workers, where captures tell"""
     wrong: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     compared: int = 0
@@ -91,6 +94,8 @@ def _compare(context: CheckContext, plan: Plan, told: Told, findings: _Findings,
                 findings.wrong.append(
                     f"{worker}, iteration {iteration}: sha256 {other[:16]}... instead of {right[:16]}...; {where}"
                 )
+            elif findings.delivered is not None and (unseen := findings.delivered.problem(worker, iteration, data)):
+                findings.wrong.append(unseen)
 
 
 def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckResult:

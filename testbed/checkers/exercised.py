@@ -12,9 +12,11 @@ __all__ = ["faults_exercised", "strikes"]
 
 def strikes(context: CheckContext) -> dict[str, int]:
     """Per fault of the scenario, how often it really did something."""
-    counts = {fault.name: 0 for fault in context.plan.scenario.faults}
+    counts = dict.fromkeys((fault.name for fault in context.plan.scenario.faults), 0)
     for record in context.events("FaultStruck"):
         counts[record["fault"]] = counts.get(record["fault"], 0) + 1
+    for record in context.events("FaultMissed"):
+        counts[record["fault"]] -= record["strikes"]
     return counts
 
 
@@ -28,7 +30,7 @@ def faults_exercised(context: CheckContext) -> CheckResult:
     doubts = [
         f"{fault.name}: netem carries it out by dice of its own and tells no strike"
         if fault.name in by_chance
-        else f"{fault.name} never struck: {_why(fault, end_ns)}"
+        else f"{fault.name} never struck: {_why(context, fault, end_ns)}"
         for fault in faults
         if not counts[fault.name]
     ]
@@ -52,8 +54,11 @@ def _unseen(record: Record) -> str:
     )
 
 
-def _why(fault: Fault, end_ns: int) -> str:
+def _why(context: CheckContext, fault: Fault, end_ns: int) -> str:
     """The likeliest reason, for a person who wonders."""
+    for record in context.events("FaultMissed"):
+        if record["fault"] == fault.name:
+            return str(record["why"])
     if isinstance(fault, PacketFault | RateChange | NodeFault) and fault.window.start_ns >= end_ns:
         return f"it starts at {fault.window.start_ns / 1e9:g} s and the run ended at {end_ns / 1e9:.3f} s"
     if isinstance(fault, PacketFault):

@@ -8,11 +8,12 @@ from __future__ import annotations
 import struct
 import zlib
 from enum import Enum
+from typing import NamedTuple
 
 from workloads.wire import OPCODES, Opcode
 from workloads.wire.packet import EXTENSIONS
 
-__all__ = ["MalformedFrame", "RoceFrame", "Role", "parse_frame"]
+__all__ = ["MalformedFrame", "RoceData", "RoceFrame", "Role", "data_of", "parse_frame"]
 
 
 class Role(Enum):
@@ -137,3 +138,27 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
     udp_checksum = frame[at - 2 : at]
     result.constant = b"".join((frame[:14], masked, udp_checksum, bth4, frame[end - 4 : end]))
     return result
+
+
+class RoceData(NamedTuple):
+    """A SEND or WRITE packet of an RC connection."""
+
+    connection: tuple[bytes, bytes, int]
+    """(source IP, destination IP, destination QPN)"""
+    psn: int
+    payload: bytes
+
+
+_DPORT = (4791).to_bytes(2, "big")
+
+
+def data_of(frame: bytes) -> RoceData | None:
+    """What such a packet carries, taken as it stands: neither lengths nor the iCRC are judged. None for all else."""
+    at = 42 if frame[12:14] == b"\x08\x00" else 62
+    if len(frame) < at + 16 or frame[at - 6 : at - 4] != _DPORT or frame[at] not in _RC_DATA:
+        return None
+    ends = (26, 30, 34) if at == 42 else (22, 38, 54)
+    source, dest = frame[ends[0] : ends[1]], frame[ends[1] : ends[2]]
+    end = at - 8 + int.from_bytes(frame[at - 4 : at - 2], "big") - 4 - (frame[at + 1] >> 4 & 3)
+    qpn, psn = int.from_bytes(frame[at + 5 : at + 8], "big"), int.from_bytes(frame[at + 9 : at + 12], "big")
+    return RoceData((source, dest, qpn), psn, frame[at + 12 + _EXTENSION_BYTES[frame[at]] : end])

@@ -18,7 +18,8 @@ _INTERRUPTED = 130
 def configure_hunt(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 Every schedule is a small job in virtual time with drawn faults; each is judged by all checkers. The first that breaks a
-rule is shrunk, and written as a scenario file that replays. Stopped hunts go on when called again with the same arguments.
+rule is shrunk, and written as a scenario file that replays. Stopped hunts go on when called again with the same arguments;
+what other code hunted is hunted anew.
 
 exit codes: 0 no schedule broke a rule, 1 one did, 64 usage, 130 interrupted (the state is kept)
 
@@ -60,7 +61,7 @@ def run_hunt(args: argparse.Namespace) -> int:
     hunt = prepare(args.scenario, args.overrides, args.seed, args.schedules, args.out, kind)
     progress = HuntProgress(args.schedules, str(hunt.folder), console.stream, no_color=not console.color)
     try:
-        end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before: None)
+        end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before, anew: None)
     except KeyboardInterrupt:
         print(f"tb: interrupted; the same command goes on where {hunt.folder} stands", file=sys.stderr)
         return _INTERRUPTED

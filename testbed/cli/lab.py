@@ -15,7 +15,7 @@ from testbed.cli.console import Console
 from workloads.errors import LabError, ScenarioError
 
 if TYPE_CHECKING:
-    from testbed.lab.events import LabStep
+    from testbed.history.lab_events import LabStep
     from testbed.lab.lab import Lab
     from testbed.lab.model import Host, Inventory
 

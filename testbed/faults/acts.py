@@ -125,6 +125,8 @@ def _delay(fault: PacketFault, stream: int, seen: Seen, copy: Copy, _: int) -> t
     if fault.jitter_ns:
         number = draw(stream, seen.identity.key, seen.occurrence, copy.number, Purpose.JITTER)
         delay = jittered(delay, fault.jitter_ns, number)
+    if not delay:
+        return None
     return (replace(copy, delay_ns=copy.delay_ns + delay),)
 
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from workloads.machine import Event, unless_default
 
-__all__ = ["FaultHealed", "FaultStruck"]
+__all__ = ["NOTHING_CARRIED", "NOTHING_HELD_UP", "FaultHealed", "FaultMissed", "FaultStruck"]
+
+NOTHING_CARRIED = "the link carried nothing while its rate was another"
+NOTHING_HELD_UP = "no frame and no timer was held up by it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,17 @@ class FaultStruck(Event):
 class FaultHealed(Event):
     fault: str
     target: str
+
+
+@dataclass(frozen=True, slots=True)
+class FaultMissed(Event):
+    """Strikes that were told and changed nothing after all: they count as none. Told when that is known, at the end at the latest."""
+
+    fault: str
+    kind: str
+    target: str
+    direction: str
+    """empty for nodes"""
+    strikes: int
+    why: str
+    """for a person"""

@@ -236,6 +236,8 @@ int ina_link_pass(struct ina_link *link, const uint8_t *frame, int32_t length, i
         late = jittered(late, link->jitter_ns, ina_draw(link->stream, packet.key, occurrence, 0, INA_JITTER));
     *at = now + late > link->horizon ? now + late : link->horizon;
     link->horizon = *at;
+    if (link->overtaken_at < 0)
+        link->overtaken_at = *at;
     return 1;
 }
 

@@ -13,6 +13,7 @@ struct ina_link {
     int64_t jitter_ns;
     int64_t horizon; /* no frame in order leaves before it */
     int64_t heals_at; /* when something is to be told, or never */
+    int64_t overtaken_at; /* when the first frame leaves since admit set it below zero */
 };
 
 /* Whether no fault can touch the frame; it is counted then, and leaves at *at. Otherwise it is for `admit`. */

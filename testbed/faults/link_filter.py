@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +20,9 @@ from testbed.faults.decide import Purpose, draw, stream_key
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.healing import heals_at, is_active, kind_of
 from testbed.faults.identity import IdentityReader, datagram_text, flow_text
+from testbed.faults.late import LateFrames
 from testbed.faults.matching import ConnectionTable, matches
-from testbed.faults.model import Delay, Match, PacketFault
+from testbed.faults.model import Delay, Duplicate, Forge, Match, PacketFault, Reorder
 from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, load_filter
 from topologies import Direction
 from workloads.machine import Buffer, Event, FrameBatch
@@ -29,6 +30,8 @@ from workloads.machine import Buffer, Event, FrameBatch
 __all__ = ["LinkFilter"]
 
 _ANY = Match()
+_HOLDING = (Duplicate, Forge, Reorder)
+"""kinds whose frames may come later than others that left behind them"""
 _LINK_ITSELF = ""
 """name of the stream that a link's own jitter draws from; no fault has an empty name"""
 
@@ -85,6 +88,7 @@ class LinkFilter:
         self._native = lib and NativeScreen(lib, c_rules(faults, seed, link, direction), table)
         self._occurrences: dict[int, int] = {}
         self._shared: CLink | None = None
+        self._late = LateFrames(link, str(direction))
 
     def share(self) -> int | None:
         """Address of a `struct ina_link` by which compiled code passes frames that no fault can touch (`ina_link_pass`);
@@ -99,6 +103,7 @@ class LinkFilter:
                 self._jitter_ns,
                 self._horizon,
                 self._heals_next(),
+                0,
             )
         return ctypes.addressof(self._shared)
 
@@ -108,9 +113,23 @@ class LinkFilter:
         if shared is None:
             return self._admit(frame, now)
         self._horizon = shared.horizon
+        self._look_for_overtakers(shared)
         deliveries = self._admit(frame, now)
         shared.horizon, shared.heals_at = self._horizon, self._heals_next()
+        if self._late.waiting:
+            shared.overtaken_at = -1
         return deliveries
+
+    def finish(self, now: int) -> None:
+        """The run is over: tells of strikes that changed nothing."""
+        if self._shared is not None:
+            self._look_for_overtakers(self._shared)
+        self._events += self._late.finish(now)
+
+    def _look_for_overtakers(self, shared: CLink) -> None:
+        """What compiled code let pass."""
+        if self._late.waiting and shared.overtaken_at >= 0:
+            self._late.passed(shared.overtaken_at)
 
     def _heals_next(self) -> int:
         return self._heal[-1][0] if self._heal else FOREVER
@@ -122,6 +141,7 @@ class LinkFilter:
         occurrence = self._count(identity.key) if now >= 0 else 0  # before the traffic nothing counts
         seen = Seen(identity, occurrence)
         copies: tuple[Copy, ...] | list[Copy] = (Copy(bytes(frame)),)
+        holding: list[PacketFault] = []
         for rule in self._rules:
             fault = rule.fault
             if not is_active(fault, now):
@@ -135,6 +155,8 @@ class LinkFilter:
                     passed.append(copy)
                     continue
                 self._tell_struck(fault, seen, frame)
+                if isinstance(fault, _HOLDING):
+                    holding.append(fault)
                 passed += goes_on
             copies = passed
             if not copies:
@@ -142,7 +164,21 @@ class LinkFilter:
         deliveries = [self._deliver(copy, seen, now) for copy in copies]
         if len(deliveries) > 1:
             deliveries.sort(key=lambda delivery: delivery.at)
+        if holding or self._late.waiting:
+            self._note_late(holding, copies, deliveries, now)
         return tuple(deliveries)
+
+    def _note_late(
+        self, holding: Sequence[PacketFault], copies: Sequence[Copy], deliveries: Sequence[Delivery], now: int
+    ) -> None:
+        """`holding`: faults that held some of these copies back; deliveries by time."""
+        if self._late.waiting and any(not copy.held_ns for copy in copies):
+            self._late.passed(self._horizon)
+        for fault in holding:
+            if isinstance(fault, Reorder):
+                self._late.reordered(fault, deliveries[-1].at)
+            elif deliveries[-1].at > now:
+                self._late.copy(fault, deliveries[-1].at, now)
 
     def screen(self, batch: FrameBatch, start: int, now: int) -> NDArray[np.bool_]:
         """As FrameFilter.screen. Everything goes to `admit` where the C core is absent or frames are being delayed."""
@@ -157,7 +193,10 @@ class LinkFilter:
             or any(is_active(fault, now) for fault in self._delays)
         ):
             return np.zeros(max(0, batch.count - start), np.bool_)
-        return self._native.screen(batch, start, now)
+        untouched = self._native.screen(batch, start, now)
+        if self._late.waiting and untouched.any():
+            self._late.passed(now)
+        return untouched
 
     def next_event(self) -> Event | None:
         return self._events.popleft() if self._events else None

@@ -79,9 +79,11 @@ class CLink(ctypes.Structure):
         ("jitter_ns", ctypes.c_int64),
         ("horizon", ctypes.c_int64),
         ("heals_at", ctypes.c_int64),
+        ("overtaken_at", ctypes.c_int64),
     )
     horizon: int
     heals_at: int
+    overtaken_at: int
 
 
 class _CConnection(ctypes.Structure):

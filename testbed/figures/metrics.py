@@ -117,17 +117,20 @@ def fault_table(context: CheckContext) -> list[dict[str, Any]]:
     struck: dict[str, list[Record]] = {fault.name: [] for fault in context.plan.scenario.faults}
     for record in context.events("FaultStruck"):
         struck.setdefault(record["fault"], []).append(record)
+    missed: dict[str, Counter[str]] = {name: Counter() for name in struck}
+    for record in context.events("FaultMissed"):
+        missed[record["fault"]][record["target"]] += record["strikes"]
     kinds = {fault.name: _kind(type(fault).__name__) for fault in context.plan.scenario.faults}
     by_chance = {record["fault"] for record in context.events("FaultByChance")}
     return [
         {
             "name": name,
             "kind": records[0]["kind"] if records else kinds[name],
-            "strikes": len(records),
+            "strikes": len(records) - sum(missed[name].values()),
             "backend": ",".join(
                 sorted({record["backend"] for record in records} | ({"netem"} if name in by_chance else set()))
             ),
-            "targets": dict(sorted(Counter(record["target"] for record in records).items())),
+            "targets": dict(sorted((Counter(record["target"] for record in records) - missed[name]).items())),
         }
         for name, records in struck.items()
     ]

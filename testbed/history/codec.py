@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from testbed.history.records import Record
+from testbed.scenario.model import CONTROLLER
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError, TestbedError
 from workloads.machine import Event, event_record
 
@@ -32,8 +33,11 @@ _to_json = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
 
 
 def make_record(t: int, node: str, event: Event) -> Record:
-    """An event that names a node itself is told of that node."""
-    return {"t": t, "node": node, **event_record(event)}
+    """An event that names a node itself is told of that node by the world and by a controller, and by nobody else."""
+    record = {"t": t, "node": node, **event_record(event)}
+    if node not in ("world", CONTROLLER):
+        record["node"] = node
+    return record
 
 
 def error_fields(error: TestbedError) -> dict[str, Any]:

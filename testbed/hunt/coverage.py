@@ -41,17 +41,19 @@ class Coverage:
         """One schedule."""
         self.schedules += 1
         self.traced += scenario.trace
-        finished, kinds = set(), set()
+        finished, strikes = set(), Counter[str]()
         for record in history:
             event = record["event"]
             if event == "FaultStruck":
-                self.strikes[record["kind"]] += 1
-                kinds.add(record["kind"])
+                strikes[record["kind"]] += 1
+            elif event == "FaultMissed":
+                strikes[record["kind"]] -= record["strikes"]
             elif event == "WorkerFinished":
                 finished.add(record["node"])
             elif scenario.trace and (step := step_of(record)) is not None:
                 self.transitions[step] += 1
-        self.struck.update(kinds)
+        self.strikes.update(+strikes)
+        self.struck.update(set(+strikes))
         if len(finished) >= _workers(scenario):
             self.completed += 1
         else:

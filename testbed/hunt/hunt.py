@@ -23,6 +23,7 @@ from testbed.hunt.survival import RESERVE, allowance_ns, travel_ns
 from testbed.kernel.apart import Ended, run_apart
 from testbed.reading.units import format_duration
 from testbed.report.document import to_json
+from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words, with_stock_program
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
@@ -50,15 +51,19 @@ class Hunt:
     name: str
     prey: Prey
     arguments: Arguments
+    code: str
+    """version that hunts"""
     folder: Path
 
-    def run(self, jobs: int, hear: Callable[[int, int], None] = lambda done, before: None) -> HuntEnd:
-        """`hear(schedules done, of which before this call)`. Raises ScenarioError when the folder is not this hunt's."""
-        state = HuntState(self.folder, self.arguments)
+    def run(self, jobs: int, hear: Callable[[int, int, int], None] = lambda done, before, anew: None) -> HuntEnd:
+        """`hear(schedules done, of which before this call, schedules hunted anew since other code did them)`. Raises
+        ScenarioError when the folder is not this hunt's."""
+        state = HuntState(self.folder, self.arguments, self.code)
         try:
             before = sum(chunk.count for chunk in state.done.values())
-            found = run_hunt(self.prey, jobs, state, lambda done: hear(done, before))
-            failure = None if found.failure is None else state.read_json("failure.json") or self._shrink(state, found)
+            found = run_hunt(self.prey, jobs, state, lambda done: hear(done, before, state.anew))
+            kept = state.kept_failure(found.number)
+            failure = None if found.failure is None else kept or self._shrink(state, found)
         finally:
             state.close()
         document = hunt_document(
@@ -66,7 +71,7 @@ class Hunt:
             self.prey.seed,
             self.prey.schedules,
             found.coverage,
-            state.count_by_code(),
+            {self.code: found.coverage.schedules},
             failure,
             self.prey.hunted,
             self.prey.program if is_own_program(self.prey.program) else "",
@@ -99,7 +104,7 @@ class Hunt:
             "number": found.number, "check": check, "detail": detail, "file": _shown(file), "replay": shlex.join(words),
             "tries": shrunk.tries, "minimal": shrunk.minimal,
         }  # fmt: skip
-        state.write("failure.json", to_json(document))
+        state.keep_failure(document)
         return document
 
 
@@ -126,18 +131,13 @@ def prepare(
         run_apart(lambda tell: check_program_file(program))
     except Ended as end:
         raise ended_process(program, end.status) from end
-    code = (
-        Path(program.rpartition(":")[0]).read_bytes()
-        if ":" in program and Path(program.rpartition(":")[0]).is_file()
-        else b""
-    )
-    print_of = hashlib.sha256((dump_scenario(base) if base else "").encode() + b"\0" + code).hexdigest()
+    print_of = hashlib.sha256((dump_scenario(base) if base else "").encode() + b"\0").hexdigest()
     prey = Prey(seed, schedules, base, program, kind)
     prey.schedule(0)
     arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of, kind)
-    own = f"-{_own_name(program)}" if code else ""
+    own = f"-{_own_name(program)}" if is_own_program(program) else ""
     folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}-{seed}-{schedules}"
-    return Hunt(f"Hunt in {kept}{own}", prey, arguments, folder)
+    return Hunt(f"Hunt in {kept}{own}", prey, arguments, program_version(program), folder)
 
 
 def _own_name(program: str) -> str:

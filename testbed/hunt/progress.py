@@ -22,11 +22,16 @@ class HuntProgress:
         if wants_color(stream, no_color):
             self._make_bar()
 
-    def __call__(self, done: int, before: int) -> None:
+    def __call__(self, done: int, before: int, anew: int) -> None:
         """As `hear` of `Hunt.run`."""
         now = time.monotonic()
         if self._first:
             self._first = False
+            if anew:
+                self._tell(
+                    f"{anew:,} of {self._schedules:,} schedules were hunted by other code, as {self._folder} tells; they are "
+                    "hunted anew"
+                )
             if before:
                 self._tell(
                     f"{before:,} of {self._schedules:,} schedules were done before, as {self._folder} tells; going on"

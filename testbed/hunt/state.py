@@ -2,29 +2,28 @@
 
 `hunt.json` says which hunt the directory belongs to; `chunks.jsonl` has one line for each chunk of schedules that was done;
 `failure.json` and the scenario file beside it, what was found; `summary.json`, the end. A line that a killed process left
-unfinished does not count.
+unfinished does not count, and neither does what other code than that of this call did or found.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import Failure
-from testbed.runs.codeversion import code_version
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted, write_file
 
 __all__ = ["Arguments", "ChunkResult", "HuntState", "Store"]
 
 _FORMAT = 1
-_DIFFERS = {"fingerprint": "resolved scenario or program file"}
+_FAILURE = "failure.json"
+_DIFFERS = {"fingerprint": "resolved scenario"}
 """what people call an argument"""
 
 
@@ -38,7 +37,7 @@ class Arguments:
     seed: int
     schedules: int
     fingerprint: str
-    """SHA-256 of the resolved scenario file, and of a program file"""
+    """SHA-256 of the resolved scenario file"""
     kind: str = RACK
     """of hunt (`Prey.kind`)"""
 
@@ -53,8 +52,6 @@ class ChunkResult:
     failed: int | None = None
     """number of the schedule that failed; nothing behind it was run"""
     failure: Failure | None = None
-    code: str = ""
-    """version of ours that ran them (`testbed.runs.codeversion`); empty: not kept"""
 
 
 class Store:
@@ -65,23 +62,19 @@ class Store:
         """by first schedule"""
 
     def add(self, chunk: ChunkResult) -> None:
-        self.done[chunk.first] = replace(chunk, code=code_version())
-
-    def count_by_code(self) -> dict[str, int]:
-        """Schedules that each version of ours ran."""
-        counts: Counter[str] = Counter()
-        for chunk in self.done.values():
-            counts[chunk.code or "unknown"] += chunk.count
-        return dict(counts)
+        self.done[chunk.first] = chunk
 
 
 class HuntState(Store):
-    """Raises ScenarioError when the directory belongs to another hunt, or to something else."""
+    """`code`: the version that hunts (`testbed.runs.codeversion.program_version`). Raises ScenarioError when the directory belongs to
+    another hunt, or to something else."""
 
-    def __init__(self, folder: Path, arguments: Arguments) -> None:
+    def __init__(self, folder: Path, arguments: Arguments, code: str) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder, self.code = folder, code
         require_trusted(folder)
+        self._others: dict[int, int] = {}
+        """schedules of chunks that other code did, by first schedule"""
         mine = {"format": _FORMAT, **asdict(arguments), "overrides": list(arguments.overrides)}
         head = folder / "hunt.json"
         if head.exists():
@@ -97,6 +90,8 @@ class HuntState(Store):
         else:
             folder.mkdir(parents=True, exist_ok=True)
             _write(head, json.dumps(mine, indent=2) + "\n")
+        self.anew = sum(count for first, count in self._others.items() if first not in self.done)
+        """schedules that were hunted by other code only, and so are hunted anew"""
         self._log = (folder / "chunks.jsonl").open("ab", buffering=0)
 
     def add(self, chunk: ChunkResult) -> None:
@@ -104,7 +99,7 @@ class HuntState(Store):
         data: dict[str, Any] = {
             "first": chunk.first,
             "count": chunk.count,
-            "code": code_version(),
+            "code": self.code,
             "coverage": chunk.coverage.as_json(),
         }
         if chunk.failure is not None:
@@ -116,13 +111,22 @@ class HuntState(Store):
         _write(path, text)
         return path
 
-    def read_json(self, name: str) -> dict[str, Any] | None:
-        """None when it was not written."""
-        path = self.folder / name
+    def kept_failure(self, number: int | None) -> dict[str, Any] | None:
+        """What failure.json tells of this schedule; None when it tells of another, or of what other code found: it is gone then."""
+        path = self.folder / _FAILURE
         if not path.exists():
             return None
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return data
+        try:
+            kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if number is not None and kept.pop("code") == self.code and kept["number"] == number:
+                return kept
+        except (ValueError, TypeError, KeyError, AttributeError):
+            pass
+        path.unlink()
+        return None
+
+    def keep_failure(self, document: dict[str, Any]) -> None:
+        self.write(_FAILURE, json.dumps({**document, "code": self.code}, indent=2) + "\n")
 
     def close(self) -> None:
         self._log.close()
@@ -155,22 +159,25 @@ class HuntState(Store):
             os.truncate(path, whole)
         for number, line in enumerate(data[:whole].splitlines(), 1):
             try:
-                chunk = _read_chunk(json.loads(line))
+                code, chunk = _read_chunk(json.loads(line))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise ScenarioError(
                     "is no chunk of a hunt", file=str(path), line=number, found=line[:80].decode(errors="replace"),
                     allowed="lines that a hunt wrote; another --out hunts afresh",
                 ) from error  # fmt: skip
-            self.done[chunk.first] = chunk
+            if code == self.code:
+                self.done[chunk.first] = chunk
+            else:
+                self._others[chunk.first] = chunk.count
 
 
-def _read_chunk(item: Any) -> ChunkResult:
-    """Raises ValueError, TypeError, KeyError or AttributeError for what is none."""
+def _read_chunk(item: Any) -> tuple[str, ChunkResult]:
+    """(version that did it, what it found). Raises ValueError, TypeError, KeyError or AttributeError for what is none."""
     first, count, code = item["first"], item["count"], item.get("code", "")
     if not (isinstance(first, int) and isinstance(count, int) and first >= 0 < count and isinstance(code, str)):
         raise ValueError("first, count or code")
     failure = Failure(**item["failure"]) if "failure" in item else None
-    return ChunkResult(first, count, Coverage.of_json(item["coverage"]), item.get("failed"), failure, code)
+    return code, ChunkResult(first, count, Coverage.of_json(item["coverage"]), item.get("failed"), failure)
 
 
 def _write(path: Path, text: str) -> None:

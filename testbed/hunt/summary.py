@@ -84,9 +84,6 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"  {count:,} ended early and told so, as they may: {reason}"
     if document.get("ran", NATIVE) != NATIVE:
         yield from _wrapped("  code that ran: ", document["ran"])
-    if len(document["code"]) > 1:
-        versions = ", ".join(f"{version} {count:,}" for version, count in document["code"].items())
-        yield from _wrapped("  ", f"by several versions of the code: {versions}; a new --out hunts with one")
     yield ""
     yield "Faults that struck"
     for kind, count in sorted(coverage["struck"].items(), key=lambda item: -item[1]):

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from testbed.history.lab_events import LabStep
 from testbed.lab.client import AgentClient
-from testbed.lab.events import LabStep
 from testbed.lab.model import Host, Inventory
 from testbed.lab.owner import Owner
 from testbed.lab.parallel import Outcome, everywhere, require_all

@@ -1,24 +1,70 @@
-"""Which code ran, so that what two versions of it found is not taken for one measurement."""
+"""Which code ran, so that what one version of it found is not taken for what another would find."""
 
 from __future__ import annotations
 
 import hashlib
+import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["code_version"]
+from switch_nodes.program_files import program_path
+from testbed.runs.importedfiles import imported_files, module_files
+from workloads.native.build import LIBRARIES, native_status
 
+__all__ = ["code_version", "model_version", "program_version"]
+
+_TOP = Path(__file__).parent.parent
 _PACKAGES = ("switch_nodes", "testbed", "topologies", "workloads")
 _SOURCES = frozenset((".py", ".c", ".h"))
+_NATIVE = "workloads.native.build"
+"""who imports it runs C"""
+_INSTALLED = frozenset(("site-packages", "dist-packages"))
+_DIGITS = 12
 
 
 @cache
-def code_version(root: Path = Path(__file__).parents[2]) -> str:
+def code_version(root: Path = _TOP) -> str:
     """Twelve hex digits of the SHA-256 over the names and contents of our source files below `root`, as they were when this
     was first asked."""
+    return _digest(root, _sources(root, _SOURCES))
+
+
+def program_version(program: str) -> str:
+    """As `code_version`; where `program` is one of the user's own, `path.py:Class`, over its file as well and over those that it imports
+    from outside of our packages and of what is installed. Where a part of the C core does not run, another one than where it does.
+    Raises ScenarioError when there is no such file."""
+    status = native_status()
+    more = [f"{name} runs as Python" for name in LIBRARIES if name in status and not status[name].available]
+    if ":" in program:
+        path = program_path(program).resolve()
+        more.append(_digest(path.parent, [path], named=False))
+        more += [_digest(file.parent, [file]) for file in imported_files(path, _is_the_users)]
+    return hashlib.sha256("\0".join((code_version(), *more)).encode()).hexdigest()[:_DIGITS] if more else code_version()
+
+
+@cache
+def model_version(*modules: str, also: tuple[Path, ...] = ()) -> str:
+    """As `code_version`, of these modules of ours and of all of ours that they import, in functions too; of all C files where they
+    run C; of the files `also` without what they import."""
+    found = module_files(modules, lambda name, file: name.partition(".")[0] in _PACKAGES)
+    native = _sources(_TOP, _SOURCES - {".py"}) if _NATIVE in found else ()
+    return _digest(_TOP, (*found.values(), *native, *also))
+
+
+def _is_the_users(name: str, file: Path) -> bool:
+    top = name.partition(".")[0]
+    return top not in _PACKAGES and top not in sys.stdlib_module_names and not _INSTALLED & set(file.parts)
+
+
+def _sources(root: Path, suffixes: frozenset[str]) -> list[Path]:
+    return [path for package in _PACKAGES for path in (root / package).rglob("*") if path.suffix in suffixes]
+
+
+def _digest(root: Path, files: Iterable[Path], *, named: bool = True) -> str:
     digest = hashlib.sha256()
-    files = (path for package in _PACKAGES for path in (root / package).rglob("*") if path.suffix in _SOURCES)
     for path in sorted(files):
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(root)}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:12]
+        name = path.relative_to(root) if named else ""
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:_DIGITS]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.history import Record, sort_history
-from testbed.runs.eventkinds import record_problem
+from testbed.history.eventkinds import record_problem
 from workloads.errors import ScenarioError
 
 __all__ = ["KeptHistory", "load_history"]

@@ -42,6 +42,7 @@ from testbed.scenario.checks_switchml import check_switchml, check_switchml_faul
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
+from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
 from testbed.scenario.job_loader import load_job, load_jobs, with_size
@@ -167,6 +168,9 @@ class _Build:
         self._check_faults(faults, ranks, job, transport, top.time_limit if top else None)
         if topology:
             check_conflicts(self.problems, faults, topology[0])
+        if topology and job:
+            busy = busy_hosts(topology[0], [each for _, each in entries] or [job], background)
+            check_effects(self.problems, faults, topology[0], busy)
         if top:
             check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
         if job and nics:

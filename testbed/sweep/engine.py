@@ -30,6 +30,8 @@ class Finished:
     """left out, by reason"""
     reused: int
     """results that were there already"""
+    anew: int
+    """results that were there from other code only, and were computed anew"""
     code: str
     """version of the model's code"""
     folder: Path = field(default_factory=Path)
@@ -44,16 +46,18 @@ def run_sweep(sweep: Sweep, folder: Path, jobs: int, on_progress: Callable[[int,
     try:
         missing = [(key, task) for key, task in zip(keys, tasks, strict=True) if key not in store.results]
         reused = done = len(tasks) - len(missing)
+        points = {key: task.key("") for key, task in missing}
+        anew = sum(point in store.points for point in points.values())
         on_progress(done, len(tasks), reused)
         for results in _computed(_batches(missing, jobs), jobs):
             for key, result in results:
-                store.add(key, result)
+                store.add(key, points[key], result)
             done += len(results)
             on_progress(done, len(tasks), reused)
     finally:
         store.close()
     rows = tuple((task, store.results[key]) for key, task in zip(keys, tasks, strict=True))
-    return Finished(sweep, rows, skipped, reused, code, folder)
+    return Finished(sweep, rows, skipped, reused, anew, code, folder)
 
 
 _Batch = list[tuple[str, Task]]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from testbed.runs.codeversion import model_version
 from testbed.scale.machine_flows import machine_flow_level
 from testbed.scale.machine_messages import Window, machine_message_level
 from testbed.scale.outcome import Outcome
@@ -19,32 +18,20 @@ from workloads.errors import InternalError
 
 __all__ = ["code_version", "evaluate", "machines_of"]
 
-_TOP = Path(__file__).resolve().parents[2]
-_FAST = ("workloads/costs", "testbed/scale", "workloads/collectives")
-_CODE: dict[str, tuple[str, ...]] = {
-    "formula": ("workloads/costs",),
-    "flow": _FAST,
-    "message": _FAST,
-    "packet": (
-        "workloads",
-        "switch_nodes",
-        "topologies",
-        "testbed/worlds/simulated",
-        "testbed/faults",
-        "testbed/plan",
-    ),
+_HERE = Path(__file__).resolve()
+_MODULES: dict[str, tuple[str, ...]] = {
+    "formula": ("workloads.costs",),
+    "flow": ("testbed.scale.machine_flows", "testbed.scale.rack"),
+    "message": ("testbed.scale.machine_messages", "testbed.scale.rack"),
+    "packet": ("testbed.scale.packet",),
 }
+"""where the figures of a model come from, this module and its neighbours aside"""
 
 
-@cache
 def code_version(model: str) -> str:
-    """Hash of the sources that the model's results come from: a change of them makes stored results stale."""
-    digest = hashlib.sha256()
-    for place in (*_CODE[model], "testbed/sweep/evaluate.py"):
-        path = _TOP / place
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            digest.update(file.relative_to(_TOP).as_posix().encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]
+    """Of the sources that the model's results come from, all that they import and C included: a change of them makes stored
+    results stale."""
+    return model_version(*_MODULES[model], also=(_HERE, _HERE.with_name("parameters.py")))
 
 
 def evaluate(task: Task) -> dict[str, Any]:

@@ -68,7 +68,8 @@ def summary(finished: Finished) -> Iterator[str]:
     sweep, points = finished.sweep, by_point(finished.rows)
     computed = len(finished.rows) - finished.reused
     yield f"{sweep.name}: {len(points):,} points, {len(finished.rows):,} results of the {sweep.model} model"
-    yield f"  computed now {computed:,}, already there {finished.reused:,}"
+    anew = f" (of it anew, since other code had computed it, {finished.anew:,})" if finished.anew else ""
+    yield f"  computed now {computed:,}{anew}, already there {finished.reused:,}"
     for reason, count in sorted(finished.skipped.items()):
         yield f"  left out {count:,}: {reason}"
     if not points:

@@ -22,6 +22,8 @@ class Store:
         require_trusted(folder)
         self.path = folder / _FILE
         self.results: dict[str, dict[str, Any]] = {}
+        self.points: set[str] = set()
+        """keys without a version of the code: what any code computed"""
         self._file: TextIO | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -33,16 +35,17 @@ class Store:
             try:
                 record = json.loads(line)
                 self.results[record["key"]] = record["result"]
+                self.points.add(record.get("point", ""))
             except (ValueError, KeyError, TypeError):
                 continue
         if text and not text.endswith("\n"):
             self._file.write("\n")
 
-    def add(self, key: str, result: dict[str, Any]) -> None:
-        """On disk when it returns."""
+    def add(self, key: str, point: str, result: dict[str, Any]) -> None:
+        """On disk when it returns. `point`: the key without the version of the code."""
         assert self._file is not None
         self.results[key] = result
-        self._file.write(json.dumps({"key": key, "result": result}) + "\n")
+        self._file.write(json.dumps({"key": key, "point": point, "result": result}) + "\n")
         self._file.flush()
 
     def close(self) -> None:

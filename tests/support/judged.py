@@ -210,14 +210,19 @@ class Frames:
         self.plan = plan
         self.size = len(plan.workers)
 
-    def data(self, rank: int, offset: int, fill: int | None = None, **bth: int) -> bytes:
-        """Packet `offset` of connection `rank`; its elements are all bytes `fill`: the rank's own unless given."""
+    def data(
+        self, rank: int, offset: int, fill: int | None = None, *, elements: bytes | None = None, **bth: int
+    ) -> bytes:
+        """Packet `offset` of connection `rank`; it carries its part of `elements`, those of its message, or else nothing but bytes
+        `fill`: the rank's own unless given."""
         message, packet = place(offset)
         packets, worker = MESSAGES[message], self.plan.workers[rank]
         span = SPANS[message]
         length = 16 + 4 * (span[1] - span[0]) if span else 16
         size = min(MTU, length - packet * MTU)
         payload = bytes([0x10 + rank if fill is None else fill]) * size
+        if elements is not None:
+            payload = (bytes(16) + elements)[packet * MTU : packet * MTU + size]
         if packet == 0:
             header = bytes([0xA7, 1, 0, 1, 0, 1, rank, self.size]) + message.to_bytes(4, "big")
             payload = header + packets.to_bytes(2, "big") + bytes(2) + payload[16:]
@@ -277,6 +282,23 @@ def good_capture(plan: Plan) -> list[Step]:
             for rank in range(size):
                 steps += passing_answer(rank, size, frames.answer(rank, offset, msn=message + 1), ("ack", rank, offset))
     return steps
+
+
+def with_sums(plan: Plan, steps: Iterable[Step]) -> list[Step]:
+    """The capture, whose results are the sums that `good_history` tells."""
+    frames, totals = Frames(plan), good_totals(plan)
+    per_iteration = sum(span is not None for span in SPANS) // len(totals)
+
+    def result(step: Step) -> Step:
+        _, rank, offset = step.tag
+        message, _ = place(offset)
+        span = SPANS[message]
+        if step.tag[0] != "result" or span is None:
+            return step
+        total = totals[(message - 1) // per_iteration]
+        return replace(step, frame=frames.data(rank, offset, elements=total[span[0] : span[1]].tobytes()))
+
+    return [result(step) for step in steps]
 
 
 def passing_answer(rank: int, size: int, frame: bytes, tag: tuple[str, int, int]) -> list[Step]:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.history.lab_events import LabStep
 from testbed.lab.emulated.command import lab_down, lab_folder
 from testbed.lab.emulated.shape import LabShape
-from testbed.lab.events import LabStep
 from testbed.lab.inventory import parse_inventory
 from testbed.lab.lab import Lab
 from testbed.lab.model import Inventory

@@ -106,6 +106,9 @@ class RuleFilter:
         self.passed: list[bytes] = []
         self.events: deque[Event] = deque()
 
+    def finish(self, now: int) -> None:
+        pass
+
     def screen(self, batch: FrameBatch, start: int, now: int) -> NDArray[np.bool_]:
         frames = [bytes(batch.row(row)) for row in range(start, batch.count)]
         answer = np.array([self._rule(frame, now) is None for frame in frames], np.bool_)

@@ -21,6 +21,7 @@ from tests.support.judged import (
     good_history,
     inserted,
     small_plan,
+    with_sums,
     without,
     write_capture,
 )
@@ -56,7 +57,7 @@ def lossy_context(folder: Path) -> CheckContext:
     history = altered(history, "RcStatistics", {"packets_retransmitted": 2}, node="h1")
     frames = Frames(plan)
     lost = Step(False, 0, frames.data(0, 2), ("lost", 0, 2), lost="filter")
-    capture = write_capture(plan, inserted(good_capture(plan), 8, lost), folder)
+    capture = write_capture(plan, inserted(with_sums(plan, good_capture(plan)), 8, lost), folder)
     return CheckContext(plan, history, (capture,))
 
 

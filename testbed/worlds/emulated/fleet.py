@@ -16,16 +16,19 @@ from functools import partial
 from pathlib import Path
 
 from switch_nodes.own_program import ended_process
+from switch_nodes.program_files import PROGRAM_KEY
 from testbed.history import Record
 from testbed.history.codec import encode, error_from
 from testbed.history.events import NodeExited, NodeStarted
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, PathEntry
+from testbed.scenario.model import CONTROLLER
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, listen, peer_pid
 from testbed.worlds.emulated.node import CRASH_STATUS, NodeBuilder, NodeTask, fork_node
+from testbed.worlds.tellers import misplaced
 from topologies import Role
-from workloads.errors import InternalError
+from workloads.errors import InternalError, ScenarioError
 from workloads.machine import Event
 
 __all__ = ["Fleet", "NodeProcess", "Phase"]
@@ -110,6 +113,9 @@ class Fleet:
         signal.pidfd_send_signal(node.handle, number)
         node.paused = number == signal.SIGSTOP
         return True
+
+    def pid(self, name: str) -> int:
+        return self._nodes[name].pid
 
     def kill(self, name: str) -> None:
         """Afterwards it is gone, and what it told before it died is heard. A node that does not listen (paused) is killed
@@ -250,10 +256,23 @@ class Fleet:
             return False
         for message in node.lines.feed(data):
             if "event" in message:
+                self._check_teller(node, message)
                 self._on_record(message)
             else:
                 self._on_message(node, message)
         return True
+
+    def _check_teller(self, node: NodeProcess, record: Record) -> None:
+        """Raises ScenarioError where a user's own program may have told it, InternalError else."""
+        place = node.task.node
+        role = "controller" if place.name == CONTROLLER else str(place.role)
+        problem = misplaced(role, place.name, record)
+        if problem is None:
+            return
+        program = node.task.plan.scenario.switch.program
+        if role == "switch" and ":" in program:
+            raise ScenarioError(problem, key=PROGRAM_KEY, found=program)
+        raise InternalError(problem)
 
     def _on_message(self, node: NodeProcess, message: Record) -> None:
         match message.get("control"):

@@ -4,7 +4,8 @@ orchestrator loads them once before it forks (`warmth`), everything else that im
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,10 +49,16 @@ class _Program(Machine, Protocol):
 class _Loop:
     """A NodeLoop."""
 
-    def __init__(self, machine: _Program, plane: DataPlane, tap: PcapngTap | None) -> None:
+    def __init__(
+        self,
+        machine: _Program,
+        plane: DataPlane,
+        tap: PcapngTap | None,
+        check_event: Callable[[Event], None] = lambda event: None,
+    ) -> None:
         self.backend = node_backend()
         self._machine, self._plane, self._tap = machine, plane, tap
-        self._stopped_at = 0
+        self._stopped_at, self._check_event = 0, check_event
 
     def run(self, origin_ns: int) -> None:
         self._plane.run(origin_ns)
@@ -60,6 +67,7 @@ class _Loop:
     def finish(self) -> Iterator[tuple[int, Event]]:
         self._machine.finish(self._stopped_at)
         while (event := self._machine.next_event()) is not None:
+            self._check_event(event)
             yield self._stopped_at, event
         self._plane.close()
         if self._tap is not None:
@@ -121,6 +129,7 @@ def _switch_moderation_ns(shape: LinkShape) -> int:
 
 def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.dataplane import DataPlane
+    from switch_nodes.own_program import check_told
     from switch_nodes.registry import create_program
     from testbed.captures.capture import PcapngTap
     from testbed.worlds.emulated.marking import make_marking
@@ -133,6 +142,7 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     if scenario.capture:
         tap = PcapngTap(capture_path(task.run_dir, name), [link.name for _, link, _ in ports])
     machine = create_program(config)
+    check_event = partial(check_told, machine)
     plane = DataPlane(
         machine,
         task.interfaces,
@@ -141,9 +151,10 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         tap=tap,
         backpressure=False,
         on_event=channel.on_event,
+        check_event=check_event,
         control=channel.socket,
         on_control=channel.on_control,
         moderation_ns=min(_switch_moderation_ns(link.shape) for _, link, _ in ports),
         marking=make_marking(scenario, name),
     )
-    return _Loop(machine, plane, tap)
+    return _Loop(machine, plane, tap, check_event)

@@ -33,6 +33,7 @@ from testbed.worlds.emulated.backends import (
 )
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
+from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
@@ -106,9 +107,12 @@ class _Run:
         self._lives: Counter[str] = Counter()
         """how often each node was started"""
         self._backends: set[str] = set()
+        self._rates: dict[tuple[str, str], int] = {}
+        """by link and direction, where a fault changed them"""
         self._marks: Counter[tuple[str, int]] = Counter()
         """by switch and port: frames that got CE there"""
         self._give_up_ns = _NEVER
+        self._effects = Effects(self._tell)
 
     def go(self) -> RunFacts:
         self._run_dir.mkdir(parents=True, exist_ok=True)
@@ -139,6 +143,7 @@ class _Run:
                 self._start()
                 self._drive(tenants)
                 tenants.finish()
+                self._effects.end_pauses()
                 self._fleet.stop(Role.HOST)
                 self._fleet.stop(Role.SWITCH)
                 self._openflow.check()
@@ -223,7 +228,9 @@ class _Run:
             case Act.PAUSE:
                 if fleet.signal(target, signal.SIGSTOP):
                     self._strike(action, "pause", "signal")
+                    self._effects.begin_pause(action.fault, target, fleet.pid(target))
             case Act.RESUME:
+                self._effects.end_pause(target)
                 fleet.signal(target, signal.SIGCONT)
                 self._tell(FaultHealed(action.fault, target))
             case Act.KILL:
@@ -279,17 +286,23 @@ class _Run:
         link, direction = self._topology.link(action.target), action.direction
         assert direction is not None, "rate actions have a direction"
         rate_bps = effective_rate(self._scenario.faults, link.name, direction, action.at_ns, link.shape.rate_bps)
+        carried, place = self._network.read_shaping(link, direction).bytes, (link.name, str(direction))
+        before = self._rates.get(place, link.shape.rate_bps)
         self._network.set_rate(link, direction, rate_bps)
-        if action.act is Act.CHANGE_RATE:
-            self._strike(action, "rate_change", "netlink")
-        else:
+        self._rates[place] = rate_bps
+        if action.act is Act.RESTORE_RATE:
+            self._effects.end_rate(action.fault, place, carried)
             self._tell(FaultHealed(action.fault, link.name))
+        elif rate_bps != before:
+            self._strike(action, "rate_change", "netlink")
+            self._effects.begin_rate(action.fault, place, carried)
 
     def _measure(self) -> None:
         elapsed = self._now()
         for link in self._topology.links:
             for direction in DIRECTIONS:
                 reading = self._network.read_shaping(link, direction)
+                self._effects.end_rates((link.name, str(direction)), reading.bytes)
                 self._tell(
                     ShapingMeasured(
                         link.name,

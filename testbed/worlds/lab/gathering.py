@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from testbed.history import Record
+from testbed.worlds.tellers import misplaced
 from workloads.errors import LabError
 
 __all__ = ["read_lines", "trace_records", "worker_records"]
@@ -35,15 +36,25 @@ def clock_of(records: Iterable[Record]) -> int | None:
 
 
 def worker_records(records: list[Record], node: str, origin_ns: int) -> Iterator[Record]:
-    """Of one worker, named as the scenario's host, times counted from `origin_ns` (CLOCK_REALTIME)."""
+    """Of one worker, named as the scenario's host, times counted from `origin_ns` (CLOCK_REALTIME). Raises LabError for what is not a
+    worker's to tell."""
     began = clock_of(records)
     shift = 0 if began is None else began - origin_ns
     for record in records:
+        _check(node, "host", record)
         if record["event"] not in _OWN:
             yield {**record, "t": max(0, record["t"] + shift), "node": node}
 
 
 def trace_records(records: Iterable[Record], switch: str, origin_ns: int) -> Iterator[Record]:
-    """Of the card, whose times are CLOCK_REALTIME; what it did before the start counts as t = 0."""
+    """Of the card, whose times are CLOCK_REALTIME; what it did before the start counts as t = 0. Raises LabError for what is not a
+    switch's to tell."""
     for record in records:
+        _check(switch, "switch", record)
         yield {**record, "t": max(0, record["t"] - origin_ns), "node": switch}
+
+
+def _check(node: str, role: str, record: Record) -> None:
+    problem = misplaced(role, node, {**record, "node": node})
+    if problem is not None:
+        raise LabError(node, problem)

@@ -10,8 +10,8 @@ from pathlib import Path
 from testbed.faults.model import Kill, Pause
 from testbed.history import Record
 from testbed.history.codec import make_record
+from testbed.history.lab_events import LabStep
 from testbed.lab import plays, steps
-from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory, Tunnel
 from testbed.plan import Plan

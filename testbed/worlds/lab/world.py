@@ -17,10 +17,10 @@ from typing import Any
 from testbed.history import Record
 from testbed.history.codec import make_record
 from testbed.history.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
+from testbed.history.lab_events import LabStep
 from testbed.kernel.interruption import Interruption
 from testbed.lab import plays, steps
 from testbed.lab.client import ConnectionEnded
-from testbed.lab.events import LabStep
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
 from testbed.plan import Plan, make_plan

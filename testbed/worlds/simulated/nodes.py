@@ -8,6 +8,8 @@ from typing import Protocol
 
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
+from switch_nodes.own_program import check_told
+from switch_nodes.program_events import PROGRAM_EVENTS
 from switch_nodes.tap import Tap
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
@@ -71,12 +73,25 @@ class Node:
     def pause(self) -> None:
         self.paused = True
 
-    def resume(self) -> None:
+    def resume(self) -> bool:
+        """Whether it would have done something, had it not stood still."""
+        late, frames = self.is_late(), self._frames_out()
         self.paused = False
         if self.alive:
             while self._backlog:
                 self._take(*self._backlog.popleft())
             self.settle()
+        return late or self._frames_out() > frames
+
+    def is_late(self) -> bool:
+        """Whether it stands still, and a frame waits for it or a timer of its is over."""
+        if not self.paused or not self.alive:
+            return False
+        due = self.machine.get_timer()
+        return bool(self._backlog) or (due is not None and due < self._agenda.now)
+
+    def _frames_out(self) -> int:
+        return sum(wire.frames for wire in self.wires.values())
 
     def kill(self) -> None:
         """Gone, with all it knew; what is on the wire or in a queue behind it goes on."""
@@ -93,7 +108,7 @@ class Node:
             self.machine.finish(self._agenda.now)
             self._tell_events()
         wires = self.wires.values()
-        frames_out, bytes_out = sum(wire.frames for wire in wires), sum(wire.bytes for wire in wires)
+        frames_out, bytes_out = self._frames_out(), sum(wire.bytes for wire in wires)
         drops = sum(wire.drops for wire in wires)
         self._tell(
             self.name,
@@ -194,6 +209,7 @@ class SwitchNode(Node):
 
     def finish(self) -> None:
         for found in (*self._ingress.values(), *self._egress.values()):
+            found.finish(self._agenda.now)
             self._tell_strikes(found)
         super().finish()
 
@@ -239,6 +255,12 @@ class SwitchNode(Node):
                 self._leave((port, bytes(frame)))
             else:
                 self._pass(found, port, bytes(frame), self._leave)
+
+    def _tell_events(self) -> None:
+        while (event := self.machine.next_event()) is not None:
+            if type(event) not in PROGRAM_EVENTS:
+                check_told(self.machine, event)
+            self._tell(self.name, event)
 
     def _record(self, port: int, frame: Buffer, *, outgoing: bool) -> None:
         batch = FrameBatch.of(1, len(frame))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from testbed.faults.events import FaultHealed, FaultStruck
+from testbed.faults.events import NOTHING_CARRIED, NOTHING_HELD_UP, FaultHealed, FaultMissed, FaultStruck
 from testbed.faults.model import Fault, Kill, Pause, RateChange, Window
 from testbed.history.events import NodeExited, NodeStarted
 from testbed.worlds.simulated.agenda import Agenda
@@ -35,6 +35,10 @@ class Troubles:
         self._agenda, self._topology, self._nodes, self._wires, self._tell = agenda, topology, nodes, wires, tell
         self.revivals: dict[str, int] = {}
         """nodes that are dead and will start anew: how often"""
+        self._pauses: dict[str, Pause] = {}
+        """by node that stands still"""
+        self._slowed: dict[tuple[RateChange, str, Direction], int] = {}
+        """frames that the wire had carried when its rate was changed"""
 
     def plan(self, fault: Fault, actor: int) -> None:
         """Packet faults belong to the filters of the ports; they are passed over here."""
@@ -67,23 +71,46 @@ class Troubles:
 
     def _pause(self, fault: Pause) -> None:
         self._nodes[fault.node].pause()
+        self._pauses[fault.node] = fault
         self._struck(fault, "pause", fault.node)
 
     def _resume(self, fault: Pause) -> None:
         self._tell("world", FaultHealed(fault.name, fault.node))
-        self._nodes[fault.node].resume()
+        del self._pauses[fault.node]
+        if not self._nodes[fault.node].resume():
+            self._missed_pause(fault)
+
+    def finish(self) -> None:
+        """The run is over: tells of what changed nothing until then."""
+        for node, fault in self._pauses.items():
+            if not self._nodes[node].is_late():
+                self._missed_pause(fault)
+        for change, link, direction in list(self._slowed):
+            self._look_at_rate(change, link, direction)
 
     def _slow(self, fault: RateChange) -> None:
         for link in fault.links:
             for direction in fault.directions:
-                self._wires[link, direction].rate_bps = fault.rate_bps
-                self._struck(fault, "rate_change", link, str(direction))
+                wire = self._wires[link, direction]
+                if wire.rate_bps != fault.rate_bps:
+                    wire.rate_bps = fault.rate_bps
+                    self._slowed[fault, link, direction] = wire.frames
+                    self._struck(fault, "rate_change", link, str(direction))
 
     def _restore(self, fault: RateChange) -> None:
         for link in fault.links:
             for direction in fault.directions:
                 self._wires[link, direction].rate_bps = self._topology.link(link).shape.rate_bps
+                self._look_at_rate(fault, link, direction)
             self._tell("world", FaultHealed(fault.name, link))
+
+    def _look_at_rate(self, fault: RateChange, link: str, direction: Direction) -> None:
+        carried = self._slowed.pop((fault, link, direction), None)
+        if carried is not None and self._wires[link, direction].frames == carried:
+            self._tell("world", FaultMissed(fault.name, "rate_change", link, str(direction), 1, NOTHING_CARRIED))
+
+    def _missed_pause(self, fault: Pause) -> None:
+        self._tell("world", FaultMissed(fault.name, "pause", fault.node, "", 1, NOTHING_HELD_UP))
 
     def _struck(self, fault: Fault, kind: str, target: str, direction: str = "") -> None:
         self._tell("world", FaultStruck(fault.name, kind, BACKEND, target, direction, "", -1, -1, 1))

@@ -156,6 +156,7 @@ class Simulation:
                 self._wires[link.name, direction] = wire
 
     def _finish(self) -> None:
+        self._troubles.finish()
         for node in self.nodes.values():
             node.finish()
         for link in self._plan.scenario.topology.links:
@@ -179,6 +180,8 @@ class Simulation:
 
     def _tell(self, node: str, event: Event) -> None:
         record = {"t": self.agenda.now, "node": node, **event_record(event)}
+        if node != "world":
+            record["node"] = node  # whatever the event says
         self._on_record(record)
         match event:
             case WorkerFinished() | WorkerFailed():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from testbed.hunt.runner import CHUNK, Prey, run_hunt
 from testbed.hunt.state import Store
 from testbed.runs.codeversion import code_version
 from testbed.scenario import load_scenario
+from workloads.native.build import NativeStatus
 
 TOP = Path(__file__).resolve().parents[3]
 BROKEN = "tests/support/netreduce_mutants.py:NoReplay"
@@ -46,20 +48,83 @@ def test_a_second_call_goes_on_and_says_so(tmp_path, capsys):
     assert whole["verdict"] == "pass"
 
 
-def test_a_hunt_by_two_versions_of_the_code_says_so(tmp_path, capsys):
+def test_what_other_code_hunted_is_hunted_anew(tmp_path, capsys):
     out = tmp_path / "h"
     assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out) == 0
-    assert "several versions" not in capsys.readouterr().out
+    assert "anew" not in capsys.readouterr().out
     log = out / "chunks.jsonl"
     first, second = log.read_text().splitlines(keepends=True)
     log.write_text(first.replace(code_version(), "0123456789ab") + second)
     assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out) == 0
     told = capsys.readouterr().out
-    assert (
-        f"  by several versions of the code: 0123456789ab {CHUNK}, {code_version()} {CHUNK}; a new --out hunts with one\n"
-        in told
-    )
-    assert json.loads((out / "summary.json").read_text())["code"] == {"0123456789ab": CHUNK, code_version(): CHUNK}
+    assert f"{CHUNK} of {2 * CHUNK} schedules were hunted by other code, as {out} tells; they are hunted anew\n" in told
+    assert f"{CHUNK} of {2 * CHUNK} schedules were done before, as {out} tells; going on\n" in told
+    assert json.loads((out / "summary.json").read_text())["code"] == {code_version(): 2 * CHUNK}
+    assert len(log.read_text().splitlines()) == 3
+    assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out) == 0
+    told = capsys.readouterr().out
+    assert f"{2 * CHUNK} of {2 * CHUNK} schedules were done before" in told
+    assert "anew" not in told
+
+
+WITH_A_BUG = """from switch_nodes.netreduce.program import NetReduceProgram
+from {helper} import BROKEN
+
+
+class Mine(NetReduceProgram):
+    def receive_frame(self, port, frame, now):
+        assert not BROKEN
+        super().receive_frame(port, frame, now)
+"""
+
+
+@pytest.mark.parametrize("part", ["program", "helper"])
+def test_neither_a_pass_nor_a_failure_outlives_the_users_program(tmp_path, capsys, monkeypatch, part):
+    """A bug goes into a file that passed, out again, and in again; be it the program's file or one that it imports."""
+    out, program, name = tmp_path / "h", tmp_path / "mine.py", f"helper_of_{tmp_path.name}_{part}".replace("-", "_")
+    program.write_text(WITH_A_BUG.format(helper=name))
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def put(broken):
+        sys.modules.pop(name, None)
+        (tmp_path / f"{name}.py").write_text(f"BROKEN = {broken if part == 'helper' else True}\n")
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        if part == "program":
+            text = WITH_A_BUG.format(helper=name)
+            program.write_text(text if broken else text.replace("not BROKEN", "BROKEN"))
+        answer = hunt("--schedules", 3, "--set", f"switch.program={program}:Mine", "--out", out, "--json")
+        told = capsys.readouterr()
+        return answer, json.loads(told.out)["verdict"], "3 of 3 schedules were hunted by other code" in told.err
+
+    assert put(broken=False) == (0, "pass", False)
+    assert put(broken=True) == (1, "fail", True)
+    assert (out / "failure.json").exists()
+    assert put(broken=False) == (0, "pass", False)  # this code did pass
+    assert not (out / "failure.json").exists()
+
+
+def test_a_failure_that_other_code_found_is_not_told_again(tmp_path, capsys):
+    out = tmp_path / "h"
+    words = "--schedules", 200, "--set", f"switch.program={BROKEN}", "--out", out, "--json"
+    assert hunt(*words) == 1
+    number = json.loads(capsys.readouterr().out)["failure"]["number"]
+    kept = json.loads((out / "failure.json").read_text())
+    (out / "failure.json").write_text(json.dumps({**kept, "detail": "of old", "code": "0123456789ab"}))
+    assert hunt(*words) == 1
+    failure = json.loads(capsys.readouterr().out)["failure"]
+    assert failure["number"] == number
+    assert failure["detail"] == kept["detail"]
+
+
+def test_what_the_python_reference_hunted_is_hunted_anew_in_c(tmp_path, capsys, monkeypatch):
+    out = tmp_path / "h"
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "testbed.runs.codeversion.native_status", lambda: {"simulator": NativeStatus(False, "no C compiler")}
+        )
+        assert hunt("--schedules", 3, "--out", out) == 0
+    assert hunt("--schedules", 3, "--out", out) == 0
+    assert "3 of 3 schedules were hunted by other code" in capsys.readouterr().out
 
 
 def test_kill_9_loses_nothing_that_was_done(tmp_path):

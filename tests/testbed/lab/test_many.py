@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.history.lab_events import LabStep
 from testbed.lab import plays
 from testbed.lab.emulated.shape import LabShape
-from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
 from tests.support.labs import bounded, changed, halted, lab_of, require_lab

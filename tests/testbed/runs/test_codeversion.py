@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from testbed.runs.codeversion import code_version
+import pytest
+
+from testbed.runs.codeversion import code_version, program_version
+from testbed.runs.importedfiles import imported_files, module_files
+from workloads.errors import ScenarioError
 
 
 def tree(root: Path, **files: str) -> Path:
@@ -26,3 +31,49 @@ def test_the_version_follows_names_and_contents(tmp_path: Path) -> None:
 def test_our_own_sources_have_one() -> None:
     assert code_version() == code_version()
     assert code_version() != code_version(Path("/nowhere"))
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that imports a module, which imports from a package beside it."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "pack").mkdir()
+    for name, text in {
+        "own.py": "import os, numpy\nfrom near_by import x\nfrom switch_nodes.program import ProgramBase\n",
+        "near_by.py": "def x():\n    from pack import deep\n    import nowhere\n",
+        "pack/__init__.py": "",
+        "pack/deep.py": "from . import deeper\nfrom .deeper import y\n",
+        "pack/deeper.py": "y = 1\n",
+        "pack/apart.py": "",
+    }.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path / "own.py"
+
+
+def test_a_users_program_counts_with_what_it_imports(own: Path) -> None:
+    def version() -> str:
+        return program_version(f"{own}:Own")
+
+    first = version()
+    assert version() == first != program_version("netreduce") == code_version()
+    for name in ("own.py", "near_by.py", "pack/__init__.py", "pack/deep.py", "pack/deeper.py"):
+        before, file = version(), own.parent / name
+        file.write_text(file.read_text() + "# changed\n")
+        assert version() != before, name
+    before = version()
+    (own.parent / "pack" / "apart.py").write_text("z = 2\n")
+    assert version() == before
+    assert "near_by" not in sys.modules
+    own.unlink()
+    with pytest.raises(ScenarioError, match="no such program file"):
+        version()
+
+
+def test_imports_are_found_by_reading(own: Path) -> None:
+    found = imported_files(own, lambda name, file: own.parent in file.parents)
+    assert [path.relative_to(own.parent).as_posix() for path in found] == [
+        "near_by.py", "pack/__init__.py", "pack/deep.py", "pack/deeper.py",
+    ]  # fmt: skip
+    assert module_files(["near_by.x.y", "sys", "nowhere.at.all"], lambda name, file: True) == {}
+    (own.parent / "near_by.py").write_text("this is no Python")
+    assert [path.name for path in imported_files(own, lambda name, file: own.parent in file.parents)] == ["near_by.py"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
+from testbed.runs.codeversion import model_version
 from testbed.sweep import builtin_sweeps, engine, load_sweep
 from testbed.sweep.analysis import by_point, crossovers
 from testbed.sweep.engine import run_sweep
@@ -102,7 +103,41 @@ def test_what_is_there_is_not_computed_again(tmp_path, monkeypatch):
 def test_another_version_of_the_code_computes_anew(tmp_path, monkeypatch):
     run(machines(gpus="[32]"), tmp_path)
     monkeypatch.setattr(engine, "code_version", lambda model: "another")
-    assert run(machines(gpus="[32]"), tmp_path).reused == 0
+    again = run(machines(gpus="[32]"), tmp_path)
+    assert (again.reused, again.anew) == (0, 24)
+    told = "  computed now 24 (of it anew, since other code had computed it, 24), already there 0"
+    assert list(summary(again))[1] == told
+    assert run(machines(gpus="[32]"), tmp_path).anew == 0
+    assert run(machines(gpus="[64]"), tmp_path).anew == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "file", "heeded"),
+    [
+        ("packet", "switch_nodes/netreduce/absorb.c", True),
+        ("packet", "workloads/native/roce.h", True),
+        ("packet", "testbed/scale/packet.py", True),
+        ("packet", "testbed/scenario/model.py", True),
+        ("message", "testbed/scale/rack.py", True),
+        ("message", "workloads/wire/headers.py", True),
+        ("flow", "testbed/scale/fluid.py", True),
+        ("formula", "workloads/costs/flat.py", True),
+        ("formula", "testbed/sweep/parameters.py", True),
+        ("formula", "testbed/scale/fluid.py", False),
+        ("message", "switch_nodes/netreduce/absorb.c", False),
+        ("packet", "testbed/cli/main.py", False),
+    ],
+)
+def test_the_version_of_a_model_follows_all_that_it_runs(monkeypatch, model, file, heeded):
+    changed, read = Path(__file__).parents[3] / file, Path.read_bytes
+    assert changed.is_file()
+    before = code_version(model)
+    model_version.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", lambda path: read(path) + (b"\n" if path == changed else b""))
+        after = code_version(model)
+    model_version.cache_clear()
+    assert (after != before) is heeded
 
 
 def test_keys_tell_every_parameter_and_algorithm_apart():

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from switch_nodes.filters import FrameFilter
 from switch_nodes.forwarding.fast import FastForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram
+from switch_nodes.own_program import check_told
+from switch_nodes.program_events import PROGRAM_EVENTS
 from switch_nodes.tap import Tap
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.native import CLink
@@ -221,6 +223,8 @@ class NativeSwitchNode(_Struct, SwitchNode):
     def tell_news(self) -> None:
         machine, tell, name = self.machine, self._tell, self.name
         while (event := machine.next_event()) is not None:
+            if type(event) not in PROGRAM_EVENTS:
+                check_told(machine, event)
             tell(name, event)
 
     def make_room(self) -> None:

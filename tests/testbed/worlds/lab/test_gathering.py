@@ -37,3 +37,10 @@ def test_what_is_no_record(tmp_path: Path, line: str) -> None:
     path.write_text(line + "\n")
     with pytest.raises(LabError, match=r"h1: line 1 of h1.jsonl is no record"):
         list(read_lines(path, "h1"))
+
+
+def test_workers_and_cards_tell_what_is_theirs() -> None:
+    with pytest.raises(LabError, match=r"h1: the host h1 told MessageAggregated, which is not a host's to tell"):
+        list(worker_records([{"t": 0, "event": "MessageAggregated"}], "h1", 0))
+    with pytest.raises(LabError, match=r"s1: the switch s1 told CollectiveCompleted, which is not a switch's to tell"):
+        list(trace_records([{"t": 0, "node": "h1", "event": "CollectiveCompleted"}], "s1", 0))

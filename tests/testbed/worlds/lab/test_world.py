@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from testbed.history.lab_events import LabStep
 from testbed.lab import plays, steps
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.host import UID
 from testbed.lab.emulated.shape import LabShape, with_faults
-from testbed.lab.events import LabStep
 from testbed.lab.inventory import load_inventory
 from testbed.lab.ssh import open_shell
 from testbed.report.summary import summary_lines

@@ -15,8 +15,8 @@ import testbed.kernel
 import testbed.steering
 import testbed.worlds
 import workloads
+from testbed.history.eventkinds import event_kinds, record_problem
 from testbed.plan import make_plan
-from testbed.runs.eventkinds import event_kinds, record_problem
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 from workloads.machine import Event

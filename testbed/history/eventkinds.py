@@ -11,7 +11,7 @@ import switch_nodes.events
 import switch_nodes.fpga.events
 import testbed.faults.events
 import testbed.history.events
-import testbed.lab.events
+import testbed.history.lab_events
 import testbed.steering.events
 import workloads.datagrams.blocks
 import workloads.events
@@ -23,7 +23,7 @@ _MODULES = (
     switch_nodes.events,
     switch_nodes.fpga.events,
     testbed.faults.events,
-    testbed.lab.events,
+    testbed.history.lab_events,
     testbed.steering.events,
     testbed.history.events,
     workloads.datagrams.blocks,

@@ -1,0 +1,109 @@
+"""The results that workers got, as frames: what left a switch for them, from its capture. A second witness beside their digests.
+
+It is asked where captures tell: NetReduce whose hosts hang on switches that were captured from start to end, and no node of the run
+started anew. Independent of the codec that endpoints and switches use.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.captures.capture import FileCapture
+from testbed.checkers.context import Capture, CheckContext
+from testbed.checkers.frames import data_of
+from testbed.checkers.messages import INA_HEADER_BYTES, MessageLayout, message_layout
+from testbed.checkers.rules import PsnClock
+
+__all__ = ["DeliveredResults", "delivered_results"]
+
+
+@dataclass(slots=True)
+class DeliveredResults:
+    layout: MessageLayout
+    seen: dict[str, dict[int, set[int]]] = field(default_factory=dict)
+    """by worker whose switch was captured: packet of the connection -> CRC-32s of the elements that left for it"""
+
+    def problem(self, worker: str, iteration: int, expected: bytes) -> str | None:
+        """Which packet of the result no frame brought to this worker; None: all were there, or nobody watched."""
+        seen = self.seen.get(worker)
+        if seen is None:
+            return None
+        for offset, message, elements in self._packets(iteration, expected):
+            found = seen.get(offset, ())
+            if zlib.crc32(elements) not in found:
+                what = "no frame" if not found else "only frames with another sum"
+                return f"{worker}, iteration {iteration}: it told the right sum, and {what} left for it with {message}"
+        return None
+
+    def _packets(self, iteration: int, expected: bytes) -> Iterator[tuple[int, str, bytes]]:
+        """(packet of the connection, for a person, elements) of one result."""
+        layout, mtu = self.layout, self.layout.path_mtu
+        offset = layout.hello + iteration * layout.packets_per_iteration
+        for index in range(layout.per_iteration):
+            message = layout.hello + iteration * layout.per_iteration + index
+            start, stop = layout.span(index)
+            for packet in range(layout.packets(message)):
+                begin = start + packet * mtu - INA_HEADER_BYTES
+                elements = expected[max(start, begin) : min(stop, begin + mtu)]
+                yield offset, f"packet {packet} of {layout.name(message)}", elements
+                offset += 1
+
+
+def delivered_results(context: CheckContext) -> DeliveredResults | None:
+    """None where captures do not tell. One that cannot be read tells nothing here: `transparency` says so."""
+    workers = context.plan.ring_workers
+    if not workers or any(worker.phases or worker.collective.kind != "netreduce" for worker in workers):
+        return None
+    started = Counter(record["node"] for record in context.events("NodeStarted"))
+    cut = context.events("CaptureCut", "CaptureLost", "WorkerFellBack")
+    if not context.captures or cut or any(count > 1 for count in started.values()):
+        return None
+    result = DeliveredResults(message_layout(context))
+    captures = [FileCapture(found) if isinstance(found, Path) else found for found in context.captures]
+    for capture in captures:
+        try:
+            _read(context, capture, result)
+        except (OSError, ValueError):
+            return None
+    return result
+
+
+def _read(context: CheckContext, capture: Capture, result: DeliveredResults) -> None:
+    topology = context.plan.scenario.topology
+    if capture.switch not in {switch.name for switch in context.plan.switches}:
+        return
+    hosts = {link.name: link.b if link.a == capture.switch else link.a for _, link, _ in topology.ports(capture.switch)}
+    seats: dict[tuple[bytes, bytes, int], tuple[str, int, PsnClock]] = {}
+    for ring in context.rings:
+        for rank, member in enumerate(ring.members):
+            receiver, clock = ring.names[(rank + 1) % len(ring.members)], PsnClock(member.to_successor.first_psn)
+            seats[ring.requests(rank)] = receiver, clock.latest, clock
+            if receiver in hosts.values():
+                result.seen.setdefault(receiver, {})
+    starts = _first_packets(result.layout)
+    for interface, captured in capture.read():
+        found = data_of(captured.frame) if captured.outgoing and not captured.comment else None
+        if found is None or found.connection not in seats:
+            continue
+        receiver, first, clock = seats[found.connection]
+        if hosts.get(interface) != receiver:
+            continue
+        absolute = clock.absolute(found.psn)
+        clock.note(absolute)
+        offset = absolute - first
+        elements = found.payload[INA_HEADER_BYTES:] if offset in starts else found.payload
+        result.seen[receiver].setdefault(offset, set()).add(zlib.crc32(elements))
+
+
+def _first_packets(layout: MessageLayout) -> frozenset[int]:
+    """Packets of a connection that begin a message."""
+    firsts = [0] if layout.hello else []
+    offset = int(layout.hello)
+    for message in range(layout.hello, layout.total):
+        firsts.append(offset)
+        offset += layout.packets(message)
+    return frozenset(firsts)

@@ -1,0 +1,49 @@
+"""Who tells what: the kinds of events that a node's process may send to be recorded. A record names the process's own node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import testbed.steering.events
+import workloads.datagrams.blocks
+import workloads.events
+from switch_nodes.events import ConfigRefused, PlaneStatistics, QueueMarks, SwitchStarted
+from switch_nodes.program_events import PROGRAM_EVENTS
+from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
+from testbed.history import Record
+from testbed.history.eventkinds import event_kinds
+from testbed.history.events import BarrierPassed, BarrierReached, CaptureCut
+from workloads.machine import Event
+
+__all__ = ["misplaced"]
+
+
+def _names(*kinds: type) -> frozenset[str]:
+    return frozenset(kind.__name__ for kind in kinds)
+
+
+def _all_of(module: object) -> frozenset[str]:
+    return _names(*(value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Event)))
+
+
+_OF_ANY = _names(PlaneStatistics, QueueMarks, FaultStruck, FaultMissed, FaultHealed, CaptureCut)
+"""of data planes, of the filters at their ports, of their captures"""
+_TOLD: Mapping[str, frozenset[str]] = {
+    "host": _OF_ANY
+    | _names(BarrierReached, BarrierPassed)
+    | _all_of(workloads.events)
+    | _all_of(workloads.datagrams.blocks),
+    "switch": _OF_ANY | _names(*PROGRAM_EVENTS, SwitchStarted, ConfigRefused),
+    "controller": _all_of(testbed.steering.events),
+}
+
+
+def misplaced(role: str, node: str, record: Record) -> str | None:
+    """Why a record that came from the process of `node` is not that process's to tell; None: it is. `role`: host, switch or controller, who
+    tells of the switches that it steers."""
+    event = str(record["event"])
+    if event not in _TOLD[role] and event in event_kinds():
+        return f"the {role} {node} told {event}, which is not a {role}'s to tell"
+    if record.get("node") != node and role != "controller":
+        return f"the {role} {node} told {event} in the name of {record.get('node')}"
+    return None

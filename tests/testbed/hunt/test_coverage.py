@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.hunt.coverage import Coverage
+from testbed.hunt.draw import draw_schedule
+
+
+def told(event: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {"t": 0, "node": "s1", "event": event, "fault": "f", "kind": kind, **more}
+
+
+def test_strikes_that_changed_nothing_do_not_count() -> None:
+    coverage = Coverage()
+    history = [
+        told("FaultStruck", "reorder"), told("FaultStruck", "reorder"), told("FaultStruck", "pause"), told("FaultStruck", "loss"),
+        told("FaultMissed", "reorder", strikes=1), told("FaultMissed", "pause", strikes=1),
+    ]  # fmt: skip
+    coverage.add(draw_schedule(1, 1).scenario, history)
+    assert coverage.strikes == {"reorder": 1, "loss": 1}
+    assert coverage.struck == {"reorder": 1, "loss": 1}

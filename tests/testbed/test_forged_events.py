@@ -1,0 +1,128 @@
+"""A switch program of a user's own tells what is not its to tell: attacks that a verdict must not fall for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import testbed.history.events
+from testbed.cli import main
+from testbed.history.eventkinds import event_kinds
+from testbed.plan import make_plan
+from testbed.scenario import load_scenario
+from testbed.worlds.tellers import _TOLD, misplaced
+from tests.support.worked_out_ahead import work_out
+
+LIARS = "tests/support/lying_programs.py"
+NETREDUCE = """
+name: forged
+topology: {kind: rack, hosts: 2, link: {rate: 100Mbps}}
+job: {size: 4kB, message_packets: 2, window_messages: 2}
+capture: false
+time_limit: 300ms
+"""
+SWITCHML = """
+name: forged
+topology: {kind: rack, hosts: 2, link: {rate: 100Mbps}}
+switch: {program: switchml, memory: 40}
+job: {collective: switchml, size: 2kB, window_packets: 4}
+time_limit: 300ms
+"""
+FAULT = """faults: [{kind: loss, name: gone, links: [h1-s1], direction: up, rate: 1%, from: 299ms}]
+"""
+
+
+def run(tmp_path: Path, text: str, program: str, world: str = "simulated") -> int:
+    file = tmp_path / "forged.yaml"
+    file.write_text(text + FAULT, encoding="utf-8")
+    work_out(make_plan(load_scenario(str(file), [])))
+    words = ["run", str(file), "--set", f"switch.program={LIARS}:{program}", "--world", world, "--json"]
+    return main([*words, "--out", str(tmp_path / "run")])
+
+
+ATTACKS = [
+    (NETREDUCE, "Forger", "lies", "it told CollectiveStarted, which others tell"),
+    (SWITCHML, "BlockForger", "lies", "it told CollectiveStarted, which others tell"),
+    (NETREDUCE, "TellsAStrike", "lie", "it told FaultStruck, which others tell"),
+    (SWITCHML, "TellsAStrike", "lie", "it told FaultStruck, which others tell"),
+    (NETREDUCE, "TellsADigest", "lie", "it told CollectiveCompleted, which others tell"),
+    (NETREDUCE, "NamesAWorker", "lie", "it told MessageAggregated, of another class than ours"),
+    (NETREDUCE, "NamesAWorkerAnew", "lie", "event Mine has a field node, which who records it fills; allowed is any other name"),
+    (NETREDUCE, "RenamesItsOwn", "lie", "it told FaultStruck, which others tell"),
+    (SWITCHML, "QueuesAStrike", "next_event", "it told FaultStruck, which others tell"),
+]  # fmt: skip
+
+
+def check(told: str, program: str, function: str, problem: str) -> None:
+    assert f"class {program}: the program's own code failed on switch s1 in {function}: ValueError: {problem}" in told
+    assert told.startswith(f"tb: {LIARS}:"), told
+
+
+@pytest.mark.parametrize(("text", "program", "function", "problem"), ATTACKS)
+def test_what_is_not_the_programs_to_tell_is_its_fault(tmp_path, capsys, text, program, function, problem):
+    code = run(tmp_path, text, program)
+    told = capsys.readouterr()
+    if code == 0:
+        pytest.fail(f"passed: {json.loads(told.out)['checks']}")
+    assert code == 64, told.err
+    check("tb: " + told.err.partition("tb: ")[2], program, "finish" if function == "lies" else function, problem)
+
+
+@pytest.mark.root
+@pytest.mark.mininet
+@pytest.mark.parametrize(("text", "program", "function", "problem"), [ATTACKS[0], ATTACKS[1], ATTACKS[3], ATTACKS[-1]])
+def test_so_it_is_between_namespaces(tmp_path, capsys, text, program, function, problem):
+    assert run(tmp_path, text, program, "emulated") == 64
+    told = capsys.readouterr().err
+    check("tb: " + told.partition("tb: ")[2], program, "finish" if function == "lies" else function, problem)
+
+
+@pytest.mark.parametrize(
+    "world", ["simulated", pytest.param("emulated", marks=[pytest.mark.root, pytest.mark.mininet])]
+)
+def test_who_goes_past_all_that_watches_it_is_caught_where_records_are_made(tmp_path, capsys, world):
+    assert run(tmp_path, NETREDUCE, "AnswersForItself", world) == 64
+    assert (
+        f"switch.program: the program {LIARS}:AnswersForItself of switch s1 told what is not its to tell: it told FaultStruck, "
+        "which others tell"
+    ) in capsys.readouterr().err
+
+
+def test_a_fault_that_only_the_program_saw_did_not_strike(tmp_path, capsys):
+    """And events of a user's own are recorded."""
+    assert run(tmp_path, NETREDUCE, "TellsItsOwn") == 1  # it forwards, and sums nothing
+    history = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]
+    own = [record for record in history if record["event"] in ("FaultStruckByMe", "SlotsAtEndOfMine")]
+    assert [record["node"] for record in own] == ["s1", "s1"]
+    assert json.loads(capsys.readouterr().out)["faults"][0]["strikes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("role", "node", "record", "problem"),
+    [
+        ("switch", "s1", {"node": "s1", "event": "MessageAggregated"}, None),
+        ("switch", "s1", {"node": "s1", "event": "FaultStruck"}, None),
+        ("switch", "s1", {"node": "s1", "event": "OfMyOwn"}, None),
+        ("switch", "s1", {"node": "h1", "event": "MessageAggregated"}, "the switch s1 told MessageAggregated in the name of h1"),
+        ("switch", "s1", {"node": "s1", "event": "WorkerFinished"}, "the switch s1 told WorkerFinished, which is not a switch's to tell"),
+        ("switch", "s1", {"node": "s1", "event": "TrafficStarted"}, "the switch s1 told TrafficStarted, which is not a switch's to tell"),
+        ("host", "h1", {"node": "h1", "event": "WorkerFinished"}, None),
+        ("host", "h1", {"node": "h1", "event": "BlockSummed"}, None),
+        ("host", "h1", {"node": "world", "event": "WorkerFinished"}, "the host h1 told WorkerFinished in the name of world"),
+        ("host", "h1", {"node": "h1", "event": "MessageAggregated"}, "the host h1 told MessageAggregated, which is not a host's to tell"),
+        ("controller", "controller", {"node": "s2", "event": "RulesInstalled"}, None),
+        ("controller", "controller", {"node": "s2", "event": "SlotsAtEnd"}, "the controller controller told SlotsAtEnd, which is not a controller's to tell"),
+    ],
+)  # fmt: skip
+def test_each_process_tells_what_is_its_own(role, node, record, problem):
+    assert misplaced(role, node, record) == problem
+
+
+def test_all_that_histories_hold_is_somebodys_to_tell():
+    """A kind that is added must be given a teller: a program, another part of a node, or the world."""
+    by_nodes = {name for kinds in _TOLD.values() for name in kinds}
+    by_world = {name for name, kind in vars(testbed.history.events).items() if isinstance(kind, type)}
+    cards = {"LabStep"}
+    assert set(event_kinds()) - by_nodes - by_world - cards == set()
