@@ -114,7 +114,7 @@ class RenamesItsOwn(_Once):
 
     def lie(self) -> None:
         kind = make_dataclass("Mine", [*FaultStruck.__dataclass_fields__])
-        values = "gone", "drop", "virtual", "h1-s1", "up", "", -1, -1, 1
+        values = "gone", "drop", "virtual", "h1-s1", "up", "", -1, -1, 1, ""
         self.tell(kind(*values))
         kind.__name__ = "FaultStruck"
         self.tell(kind(*values))
