@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.checkers import CheckContext
+from testbed.estimate import require_memory
 from testbed.history import HistoryLog, Record, sort_history
 from testbed.kepthistory import load_history
 from testbed.plan import Plan, make_plan
@@ -89,10 +90,12 @@ def run_scenario(
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
     is there already, instead of the one that the scenario names.
 
-    Raises ScenarioError when `out` holds files already, and whatever the world raises; what was recorded until then is
+    Raises HostCapabilityError before anything is made when this machine lacks the memory, ScenarioError when `out` holds files
+    already, and whatever the world raises; what was recorded until then is
     in the run directory, also when this process is killed.
     """
     world, plan = world or create_world(scenario.world), make_plan(scenario)
+    require_memory(plan)
     run_dir = _make_run_dir(scenario, out)
     (run_dir / "scenario.yaml").write_text(_scenario_text(scenario), encoding="utf-8")
     tell = observer(plan) if observer else None
