@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from testbed.faults.model import RateChange
-from testbed.paths import LinkUse, data_flows, data_volumes
+from testbed.paths import data_flows, data_volumes
 from testbed.plan import Plan
 from topologies import Link
-from workloads.config import HostConfig, WorkerConfig, WorkloadConfig
+from workloads.config import WorkerConfig, WorkloadConfig
 
 __all__ = ["TimeNeed", "time_need"]
 
@@ -35,7 +35,7 @@ def time_need(plan: Plan) -> TimeNeed:
     volumes = data_volumes(plan)
     link_s = {use: 8 * size / rates[use[0]] for use, size in volumes.items()}
     busiest = max(link_s, key=lambda use: link_s[use])
-    own_s = max(_alone(plan, worker, link_s, volumes) for worker in plan.workers)
+    own_s = max(_alone_s(worker.workload) for worker in plan.workers)
     least_s = max(link_s[busiest], own_s)
     slow = _slow_part(plan)
     about_s = max(least_s, link_s[busiest] * slow, own_s) + _round_trips_s(plan)
@@ -55,10 +55,8 @@ def _highest_rates(plan: Plan) -> Mapping[str, float]:
     }
 
 
-def _alone(plan: Plan, worker: HostConfig, link_s: Mapping[LinkUse, float], volumes: Mapping[LinkUse, float]) -> float:
-    """What a worker needs though all others needed nothing: from its arrival on, each iteration as long as it computes. What
-    it sends is in `link_s` of its own link."""
-    work = worker.workload
+def _alone_s(work: WorkloadConfig) -> float:
+    """What a worker needs though it sent nothing: from its arrival on, each iteration as long as it computes."""
     return (work.arrival_ns + work.straggle_ns + work.iterations * _computing_ns(work)) / 1e9
 
 
@@ -77,16 +75,12 @@ def _slow_part(plan: Plan) -> float:
         if worker.collective.kind not in ("netreduce", "shift"):
             continue
         link = _own_link(plan, worker)
-        share = max(flows.get((link.name, direction), 1.0) for direction in _directions(flows, link))
+        share = max((times for use, times in flows.items() if use[0] == link.name), default=1.0)
         packet_s = 8 * worker.framing.frame_bytes * share / link.shape.rate_bps
         message_s = worker.collective.message_packets * packet_s
         window_s = worker.collective.window_messages * message_s
         factors.append((message_s + _round_trip_s(plan)) / window_s)
     return max(factors)
-
-
-def _directions(flows: Mapping[LinkUse, float], link: Link) -> list[str]:
-    return [direction for name, direction in flows if name == link.name] or [""]
 
 
 def _own_link(plan: Plan, worker: WorkerConfig) -> Link:
