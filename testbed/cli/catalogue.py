@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 
+from testbed.estimate import MemoryNeed, TimeNeed, available_bytes, memory_need, time_need
 from testbed.faults.healing import kind_of
+from testbed.plan import make_plan
 from testbed.plan.jobs import plan_jobs
 from testbed.reading.units import format_duration, format_rate, format_size
 from testbed.reading.validate import key_names
+from testbed.report.lines import byte_size
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
@@ -16,7 +20,7 @@ from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.sweep import builtin_sweeps, load_sweep
 
-__all__ = ["configure_list", "configure_validate", "run_list", "run_validate"]
+__all__ = ["configure_list", "configure_validate", "run_list", "run_validate", "warnings"]
 
 
 def _scenarios() -> Iterator[tuple[str, str]]:
@@ -71,10 +75,43 @@ def configure_validate(parser: argparse.ArgumentParser) -> None:
 
 def run_validate(args: argparse.Namespace) -> int:
     scenario = load_scenario(args.scenario, args.overrides)
-    print(
-        dump_scenario(scenario) if args.resolved else "\n".join(_summary(scenario)), end="" if args.resolved else "\n"
-    )
+    plan = make_plan(scenario)
+    needs = time_need(plan), memory_need(plan)
+    if args.resolved:
+        print(dump_scenario(scenario), end="")
+    else:
+        print("\n".join([*_summary(scenario), *_estimate(*needs)]))
+    for warning in warnings(scenario, *needs):
+        print(f"tb: {warning}", file=sys.stderr)
     return 0
+
+
+def _estimate(time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
+    by = f" ({time.bottleneck})" if time.bottleneck else ""
+    yield f"  time      {_seconds(time.least_s)} at least{by}, about {_seconds(time.about_s)} without faults"
+    yield f"  memory    about {byte_size(memory.most)}; {byte_size(available_bytes())} are available here"
+
+
+def warnings(scenario: Scenario, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
+    """What will not do, with both figures. A time limit that ends a run early may be meant so; too little memory is a property of
+    this machine, which `tb run` refuses."""
+    limit_s = scenario.time_limit_ns / 1e9
+    if limit_s < time.least_s:
+        on = f" on {time.bottleneck}" if time.bottleneck else ""
+        yield (
+            f"{scenario.source}: time_limit: {format_duration(scenario.time_limit_ns)} is over before the job can be, which takes "
+            f"{_seconds(time.least_s)} at least{on}"
+        )
+    room = available_bytes()
+    if memory.most > room:
+        yield (
+            f"{scenario.source}: this machine has {byte_size(room)} of memory available, and a run in the {scenario.world} world "
+            f"takes about {byte_size(memory.most)}: `tb run` refuses it here"
+        )
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def _summary(scenario: Scenario) -> Iterator[str]:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import dataclasses
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,7 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     from testbed.runs.run import run_scenario
 
     console = Console.of(args)
+    _warn(scenario)
     if world is None:
         result = run_scenario(scenario, args.out, args.pcap, observer=_observer(console))
     else:
@@ -119,6 +121,18 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
         result = run_scenario(scenario, args.out, args.pcap, world=world)
     _show(result, console, args.json)
     return result.exit_code
+
+
+def _warn(scenario: Scenario) -> None:
+    """What cannot end in time is said before it begins."""
+    from testbed.cli.catalogue import warnings
+    from testbed.estimate import memory_need, require_memory, time_need
+    from testbed.plan import make_plan
+
+    plan = make_plan(scenario)
+    require_memory(plan)
+    for warning in warnings(scenario, time_need(plan), memory_need(plan)):
+        print(f"tb: {warning}", file=sys.stderr)
 
 
 def _observer(console: Console) -> Observer | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 
 from switch_nodes.config import LeafLinks, SwitchConfig
 from switch_nodes.forwarding.flows import choose_port
@@ -12,11 +12,15 @@ from switch_nodes.steering.steer import steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of
 from testbed.plan import Plan
 from topologies import Direction, Link, Topology
-from workloads.config import WorkerConfig
+from workloads.config import HostConfig, WorkerConfig
 from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
 
-__all__ = ["LinkUse", "data_flows", "flow_path", "overbooked"]
+__all__ = ["ELEMENT_BYTES", "LinkUse", "data_flows", "data_volumes", "flow_path", "overbooked"]
 
+ELEMENT_BYTES = 4
+"""of every dtype that there is"""
+_PARTS_SENT = {"ring": 2, "reduce_scatter": 1, "all_gather": 1, "chain_reduce": 0, "chain_broadcast": 0}
+"""by kind of collective: how often each rank sends (P - 1) / P of a gradient; others send it once"""
 _DPORT_AT = 14 + 20 + 2
 LinkUse = tuple[str, Direction]
 """(link, direction)"""
@@ -77,13 +81,31 @@ def data_flows(plan: Plan) -> Mapping[LinkUse, float]:
     """How many connections send their data over each link, by direction; links without any are left out. Where a switch
     aggregates, what it sends to a host counts as the data of that host's connection, and what it sends towards a parameter
     server counts once. Messages that are summed by several spines, each by one, count as that share at each."""
-    found: Counter[LinkUse] = Counter()
+    return _add_up(plan, lambda worker: 1.0)
+
+
+def data_volumes(plan: Plan) -> Mapping[LinkUse, float]:
+    """Bytes of frames with data that each link must carry in the whole run, by direction, when nothing is sent twice: counted as
+    `data_flows` counts connections. Chains of phases are left out, so that it is less than all, never more."""
+    return _add_up(plan, _volume)
+
+
+def _add_up(plan: Plan, weigh: Callable[[HostConfig], float]) -> Mapping[LinkUse, float]:
+    found: defaultdict[LinkUse, float] = defaultdict(float)
     summed: set[tuple[int, LinkUse]] = set()
-    for _, source, envelope in _senders(plan):
-        paths = [_unsummed(plan, source, path, summed) for path in _paths(plan, source, envelope)]
+    for _, worker, envelope in _senders(plan):
+        paths = [_unsummed(plan, worker.name, path, summed) for path in _paths(plan, worker.name, envelope)]
         for use, times in Counter(use for path in paths for use in path).items():
-            found[use] += times / len(paths)  # type: ignore[assignment]
+            found[use] += weigh(worker) * times / len(paths)
     return found
+
+
+def _volume(worker: HostConfig) -> float:
+    """Bytes of frames that one connection of a worker (or of one of its phases) sends."""
+    group, workload, framing = worker.collective, worker.workload, worker.framing
+    times = 1 if group.kind not in _PARTS_SENT else _PARTS_SENT[group.kind] * (group.size - 1) / group.size
+    size = workload.elements * ELEMENT_BYTES * workload.iterations * times / len(worker.sends)
+    return size * framing.frame_bytes / framing.payload_bytes
 
 
 def _unsummed(
@@ -110,8 +132,8 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
     scenario is to blame. Phases follow one another, so each is looked at for itself."""
     topology = plan.scenario.topology
     coming: dict[str, Counter[LinkUse]] = {}
-    for name, source, envelope in _senders(plan):
-        paths = _paths(plan, source, envelope)
+    for name, worker, envelope in _senders(plan):
+        paths = _paths(plan, worker.name, envelope)
         rate = topology.link(paths[0][0][0]).shape.rate_bps if paths[0] else 0
         phase = coming.setdefault(name, Counter())
         for use in {use for path in paths for use in path}:
@@ -133,15 +155,15 @@ def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, .
     return [flow_path(plan, source, envelope, root=root) for root in range(max(roots, default=1))]
 
 
-def _senders(plan: Plan) -> Iterator[tuple[str, str, Envelope]]:
-    """(phase, host, envelope) of everything that carries a gradient away: of every worker, on every ring."""
+def _senders(plan: Plan) -> Iterator[tuple[str, HostConfig, Envelope]]:
+    """(phase, worker in that phase, envelope) of everything that carries a gradient away: of every worker, on every ring."""
     for worker in plan.workers:
         if isinstance(worker, WorkerConfig):
             for part in worker.parts:
-                yield part.collective.phase, worker.name, part.to_successor.envelope
+                yield part.collective.phase, part, part.to_successor.envelope
         else:
             for envelope in worker.sends:
-                yield "", worker.name, envelope
+                yield "", worker, envelope
 
 
 def _exits(topology: Topology) -> dict[tuple[str, int], Link]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from testbed.captures.capture import split_by_link
 from testbed.checkers import CheckContext
+from testbed.estimate import require_memory
 from testbed.history import HistoryLog, Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.kernel.room import needs_room
@@ -94,11 +95,12 @@ def run_scenario(
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
     is there already, instead of the one that the scenario names.
 
-    Raises ScenarioError when `out` holds files already or others could change it, HostCapabilityError when there is no room
-    for what is written, and whatever the world raises; what was recorded until then is in the run directory, also when this
-    process is killed.
+    Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for what is
+    written; ScenarioError when `out` holds files already or others could change it; and whatever the world raises. What was
+    recorded until then is in the run directory, also when this process is killed.
     """
     world, plan = world or create_world(scenario.world), make_plan(scenario)
+    require_memory(plan)
     run_dir = _make_run_dir(scenario, out)
     with needs_room(run_dir):
         return _run_in(run_dir, scenario, plan, world, pcap, observer)

@@ -13,6 +13,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("hunt", "bench", "sweep"),
     ("scale",),
     ("runs",),
+    ("estimate",),
     ("report", "interop"),
     ("figures",),
     ("worlds",),

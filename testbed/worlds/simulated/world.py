@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import platform
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -42,6 +43,7 @@ ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
 WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
 """(configuration of a worker or server, when it starts by its own clock in ns)"""
 
+_MANY_ELEMENTS = 1 << 22
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
@@ -238,14 +240,19 @@ class SimulatedWorld:
         try:
             simulation = Simulation(plan, on_record, taps)
             simulation.run()
+            is_native = simulation.is_native
+            del simulation
         finally:
             for tap in taps.values():
                 tap.close()
+        if sum(worker.workload.elements for worker in plan.workers) > _MANY_ELEMENTS:
+            # Nodes hold each other. Their gradients would stay beside those that the checkers make anew.
+            gc.collect()
         environment = {
             "world": self.name,
             "python": platform.python_version(),
             "numpy": np.__version__,
-            "event_loop": "native" if simulation.is_native else "python",
+            "event_loop": "native" if is_native else "python",
             **code_that_ran(*SIMULATED_LIBRARIES),
         }
         return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)

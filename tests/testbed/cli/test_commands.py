@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -187,7 +188,9 @@ def test_list_shows_everything_or_one_kind(capsys):
 
 def test_validate_says_what_a_scenario_means(capsys):
     assert main(["validate", "psn-wrap"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
+    told = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"  memory    about 234\.\d\d MB; [\d.]+ [MG]B are available here", told.pop())
+    assert told == [
         "psn-wrap: valid (playbooks/scenarios/psn-wrap.yaml)",
         "  world     emulated, seed 1, at most 20s",
         "  network   rack of 4 hosts, 100Mbps links, MTU 1500",
@@ -196,6 +199,7 @@ def test_validate_says_what_a_scenario_means(capsys):
         "  fault     data (drop)",
         "  fault     result (drop)",
         "  expect    pass",
+        "  time      33.8 ms at least (h1-s1 up), about 39.1 ms without faults",
     ]
 
 
@@ -236,3 +240,35 @@ def test_test_passes_when_all_steps_do(monkeypatch, capsys):
     monkeypatch.setattr("subprocess.run", lambda *args, **named: SimpleNamespace(returncode=0))
     assert main(["test"]) == 0
     assert capsys.readouterr().out.endswith("== all passed\n")
+
+
+def test_validate_tells_what_a_run_will_take_and_warns(tmp_path, capsys):
+    file = tmp_path / "slow.yaml"
+    file.write_text(
+        "name: slow\ntopology: {kind: rack, hosts: 4, link: {rate: 1Mbps}}\njob: {size: 100MB}\ntime_limit: 5s\n"
+    )
+    assert main(["validate", str(file)]) == 0
+    out, err = capsys.readouterr()
+    assert "\n  time      845 s at least (h1-s1 up), about 845 s without faults\n" in out
+    assert re.search(r"\n  memory    about 1\.\d+ GB; [\d.]+ [GM]B are available here\n", out)
+    assert err == (
+        f"tb: {file}: time_limit: 5s is over before the job can be, which takes 845 s at least on h1-s1 up\n"
+    )
+    huge = ["--set", "topology.hosts=32", "--set", "job.size=4294967296", "--set", "topology.link.rate=10Gbps"]
+    assert main(["validate", str(file), *huge]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(
+        rf"tb: {file}: this machine has [\d.]+ GB of memory available, and a run in the emulated world takes about 3\d\d\.\d+ GB: "
+        r"`tb run` refuses it here\n",
+        err.splitlines(keepends=True)[-1],
+    )
+    assert main(["validate", "rack", "--resolved"]) == 0
+    out, err = capsys.readouterr()
+    assert (out.startswith("name: rack"), err) == (True, "")
+
+
+def test_a_run_that_cannot_end_in_time_is_said_so_before_it_begins(tmp_path, capsys):
+    words = ["--set", "time_limit=10ms", "--world", "simulated", "-q", "--out", str(tmp_path / "run")]
+    assert main(["run", "rack", *words]) == 1
+    err = capsys.readouterr().err
+    assert "time_limit: 10ms is over before the job can be, which takes 169 ms at least on h1-s1 up" in err

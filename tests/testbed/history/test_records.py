@@ -15,10 +15,9 @@ import pytest
 
 from testbed.cli import main
 from testbed.history import HistoryLog, read_history, sort_history, write_history
-from testbed.history import records as history
 from testbed.runs.kepthistory import load_history
 
-_TOP = Path(__file__).resolve().parents[3]
+_TOP = next(folder for folder in Path(__file__).resolve().parents if (folder / "setup.cfg").exists())
 
 
 def record(t: int, node: str = "h1", **more: Any) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def test_in_real_time_each_record_is_in_the_file_at_once(tmp_path: Path) -> None
 
 def test_in_virtual_time_records_wait_for_a_while_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [10.0]
-    monkeypatch.setattr(history.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     path = tmp_path / "history.jsonl"
     with HistoryLog(path, hold_s=0.5) as log:
         log.add(record(1))
@@ -51,7 +50,7 @@ def test_in_virtual_time_records_wait_for_a_while_at_most(tmp_path: Path, monkey
 
 
 def test_no_more_than_so_many_records_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "_HELD_RECORDS", 3)
+    monkeypatch.setattr(sys.modules[HistoryLog.__module__], "_HELD_RECORDS", 3)
     path = tmp_path / "history.jsonl"
     with HistoryLog(path, hold_s=1e9) as log:
         for number, there in enumerate((0, 0, 3, 3, 3, 6)):
