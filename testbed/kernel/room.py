@@ -10,11 +10,6 @@ from pathlib import Path
 
 from workloads.errors import HostCapabilityError
 
-try:
-    import resource
-except ImportError:  # other systems have no such limits
-    resource = None  # type: ignore[assignment]
-
 __all__ = ["lack_of", "needs_room", "require_memory"]
 
 _LEAST_BYTES = 400 << 20
@@ -70,7 +65,9 @@ def _is_import(error: BaseException) -> bool:
 
 def _limit() -> int | None:
     """Of this process's address space, in bytes."""
-    if resource is None:
+    try:
+        import resource
+    except ImportError:  # other systems have no such limits
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else limit
