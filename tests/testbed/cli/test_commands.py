@@ -37,7 +37,9 @@ class _Engine:
 
     def __call__(self, scenario, out, pcap, observer):
         self.asked = (scenario, out, pcap, observer)
-        return SimpleNamespace(exit_code=self.exit_code, document={"verdict": "pass"}, run_dir=Path("runs/x"))
+        return SimpleNamespace(
+            exit_code=self.exit_code, document={"verdict": "pass"}, run_dir=Path("runs/x"), captures=()
+        )
 
     def summary(self, document, stream, no_color):
         self.summaries += 1

@@ -172,7 +172,7 @@ def test_without_root_it_says_what_to_do(words, text, monkeypatch, capsys):
 
 def test_the_simulated_world_needs_no_root(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    done = SimpleNamespace(exit_code=0, document={}, run_dir=Path("x"))
+    done = SimpleNamespace(exit_code=0, document={}, run_dir=Path("x"), captures=())
     install_fake(monkeypatch, "testbed.runs.run", run_scenario=lambda scenario, out, pcap, observer: done)
     assert main(["run", "rack", "--world", "simulated", "--quiet"]) == 0
 
