@@ -21,6 +21,7 @@ from testbed.report.junit import junit_xml
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
+from testbed.terminal.stream import shown_path
 from testbed.verdict import Verdict
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
@@ -109,7 +110,7 @@ def run_scenario(
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    words = ["tb", "run", f"{_shown(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
     (run_dir / "result.json").write_text(to_json(document), encoding="utf-8")
     (run_dir / "junit.xml").write_text(junit_xml(document), encoding="utf-8")
@@ -186,11 +187,3 @@ def _point_latest(runs: Path, run_dir: Path) -> None:
     except (OSError, NotImplementedError):
         return
     fresh.replace(runs / "latest")
-
-
-def _shown(path: Path) -> str:
-    """Relative to where the user is, when that is shorter."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

@@ -12,6 +12,10 @@ import pytest
 pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
 
+os.environ["COLUMNS"] = "160"
+"""What is printed is folded to the width of the terminal; the tests read sentences, whatever that is (their own tests:
+`tests/testbed/cli/test_screens.py`)."""
+
 _ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+
+from testbed.terminal.stream import complain
 
 __all__ = ["report_crash"]
 
@@ -18,16 +19,16 @@ _TICK_S = 0.02
 def report_crash(error: Exception, words: Sequence[str], began: float, runs: Path = Path("runs")) -> None:
     """`began`: wall-clock time in seconds when the command started."""
     folder = _run_dir(error, words, began, runs)
-    print(f"tb: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    complain(f"tb: internal error: {type(error).__name__}: {error}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "traceback.txt"
         path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-        print(f"tb: traceback:     {path}\ntb: run directory: {folder}", file=sys.stderr)
+        complain(f"tb: traceback:     {path}", f"tb: run directory: {folder}")
     except OSError as problem:
         traceback.print_exception(error)
-        print(f"tb: {folder} cannot be written: {problem.strerror}", file=sys.stderr)
-    print(f"tb: run it again:  ./tb {shlex.join(words)}", file=sys.stderr)
+        complain(f"tb: {folder} cannot be written: {problem.strerror}")
+    complain(f"tb: run it again:  ./tb {shlex.join(words)}")
 
 
 def _run_dir(error: Exception, words: Sequence[str], began: float, runs: Path) -> Path:

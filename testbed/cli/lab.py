@@ -56,7 +56,6 @@ _WRITES = ("deploy", "lease", "release", "program", "reset", "power-cycle")
 
 def configure_lab(parser: argparse.ArgumentParser) -> None:
     actions = "\n".join(f"  {name:<12} {text}" for name, text in _ACTIONS.items())
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = f"""\
 actions:
 {actions}
