@@ -1,10 +1,11 @@
-"""A fault that never struck tested nothing."""
+"""A fault that never struck tested nothing; one whose rate is 0 is expected not to."""
 
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
-from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange
+from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange, is_silent
 from testbed.verdict import CheckResult, Verdict
+from testbed.words import times
 
 __all__ = ["faults_exercised", "strikes"]
 
@@ -23,11 +24,21 @@ def faults_exercised(context: CheckContext) -> CheckResult:
         return CheckResult("faults_exercised", Verdict.PASS, "the scenario asks for no fault")
     counts = strikes(context)
     end_ns = max((int(record["t"]) for record in context.history), default=0)
+    wrong = [
+        f"{f.name} has a rate of 0 and struck {times(counts[f.name])}"
+        for f in faults
+        if is_silent(f) and counts[f.name]
+    ]
+    if wrong:
+        return CheckResult("faults_exercised", Verdict.FAIL, "; ".join(wrong), tuple(wrong))
+    silent = [f"{fault.name}: a rate of 0, expected not to strike" for fault in faults if is_silent(fault)]
+    faults = tuple(fault for fault in faults if not is_silent(fault))
     idle = [f"{fault.name} never struck: {_why(fault, end_ns)}" for fault in faults if not counts[fault.name]]
     if idle:
         return CheckResult("faults_exercised", Verdict.UNKNOWN, "; ".join(idle), tuple(idle))
-    detail = ", ".join(f"{fault.name} {counts[fault.name]}x" for fault in faults)
-    return CheckResult("faults_exercised", Verdict.PASS, f"every fault struck: {detail}")
+    struck = ", ".join(f"{fault.name} {times(counts[fault.name])}" for fault in faults)
+    told = ([f"every fault struck: {struck}"] if faults else []) + silent
+    return CheckResult("faults_exercised", Verdict.PASS, "; ".join(told))
 
 
 def _why(fault: Fault, end_ns: int) -> str:

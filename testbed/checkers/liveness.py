@@ -5,6 +5,8 @@ from __future__ import annotations
 from testbed.checkers.card import counted_left
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import MessageLayout, message_layout
+from testbed.faults.healing import is_active
+from testbed.faults.model import Kill, LinkDown, Pause
 from testbed.history import Record
 from testbed.verdict import CheckResult, Verdict
 
@@ -62,9 +64,32 @@ def _cause(context: CheckContext) -> str:
 
 
 def failures(context: CheckContext) -> list[str]:
-    """What went wrong, in the order of time; the first one is why the others did."""
+    """What went wrong, each once, in the order of time; the first one is why the others did. A worker that gives up because its
+    queue pair failed tells nothing that the queue pair did not."""
     found = context.events("QpFailed", "WorkerFailed", "TimeLimitReached")
-    return [_failure(record, context) for record in sorted(found, key=lambda record: int(record["t"]))]
+    failed = {(record["node"], record["status"]) for record in context.events("QpFailed")}
+    told = [
+        record
+        for record in found
+        if record["event"] != "WorkerFailed" or (record["node"], record["reason"]) not in failed
+    ]
+    return [_failure(record, context) for record in sorted(told, key=lambda record: int(record["t"]))]
+
+
+def _out_of_order(context: CheckContext, at_ns: int) -> str:
+    """Links and nodes that a fault had out of order then."""
+    struck = {record["fault"] for record in context.events("FaultStruck")}
+    told = []
+    for fault in context.plan.scenario.faults:
+        if fault.name not in struck or not isinstance(fault, LinkDown | Kill | Pause) or not is_active(fault, at_ns):
+            continue
+        since = f"since {fault.window.start_ns / 1e9:.3f} s"
+        if isinstance(fault, LinkDown):
+            links = f"link {fault.links[0]} was" if len(fault.links) == 1 else f"links {', '.join(fault.links)} were"
+            told.append(f"the {links} down {since}")
+        else:
+            told.append(f"{fault.node} {'was dead' if isinstance(fault, Kill) else 'stood still'} {since}")
+    return f"; {', '.join(told)}" if told else ""
 
 
 def _failure(record: Record, context: CheckContext) -> str:
@@ -81,7 +106,8 @@ def _failure(record: Record, context: CheckContext) -> str:
         explained = _EXPLAINED.get(record["status"], "")
         peer = _peer(context, record["node"], record["qpn"])
         text = f"{at} the queue pair {record['qpn']:#x} of {record['node']}{peer} failed with {record['status']}"
-        return text + (f" ({explained})" if explained else "") + f" at PSN {record['psn']}: {record['detail']}"
+        why = (f" ({explained})" if explained else "") + _out_of_order(context, record["t"])
+        return f"{text}{why}; at PSN {record['psn']}: {record['detail']}"
     return f"{at} {record['node']} gave up with {record['reason']}: {record['detail']}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,10 +173,8 @@ def run_demo(args: argparse.Namespace) -> int:
     require_root("demo")
     from testbed.scenario import load_scenario
 
-    # The lossy links are the first fault of the scenario; a fault that cannot strike would be refused.
-    changes = [f"topology.hosts={args.hosts}"] + ([f"faults[0].rate={args.loss!r}"] if args.loss else [])
-    scenario = load_scenario("demo", changes, args.seed)
-    return _run(scenario if args.loss else dataclasses.replace(scenario, faults=scenario.faults[1:]), args)
+    changes = [f"topology.hosts={args.hosts}", f"faults.lossy-links.rate={args.loss!r}"]
+    return _run(load_scenario("demo", changes, args.seed), args)
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = ["FaultHealed", "FaultStruck"]
 
@@ -30,9 +30,15 @@ class FaultStruck(Event):
     psn: int
     occurrence: int
     """1: first transmission of this identity on this link and direction"""
+    datagram: str = unless_default("")
+    """kind of a datagram of an aggregation protocol: data, result, reminder, ...; empty for everything else"""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultHealed(Event):
+    """Told by the first frame that finds it healed, so it may be told late."""
+
     fault: str
     target: str
+    windows: tuple[tuple[int, int], ...] = unless_default(())
+    """when it acted: (from, until), ns since the start of the traffic; empty: until this is told"""

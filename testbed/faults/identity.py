@@ -16,9 +16,9 @@ from testbed.faults.connections import Flow
 from testbed.faults.decide import flow_key, frame_key, identity_key, packet_word
 from workloads.machine import Buffer
 from workloads.wire import ROCE_PORT, Opcode
-from workloads.wire.aggregation import AGGREGATION_PORT
+from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind
 
-__all__ = ["NOT_ROCE", "Identity", "IdentityReader", "flow_text"]
+__all__ = ["NOT_ROCE", "Identity", "IdentityReader", "datagram_kind", "flow_text"]
 
 NOT_ROCE = -1
 """opcode of a frame that is not RoCE v2"""
@@ -31,7 +31,7 @@ _BTH_BYTES, _AETH_BYTES, _ICRC_BYTES, _UDP_BYTES = 12, 4, 4, 8
 _FRAGMENT = 0x3FFF
 """more-fragments flag and fragment offset"""
 _UDP = 17
-_FRAGMENT_AT, _PROTOCOL_AT, _PORT_AT = 20, 23, 36
+_FRAGMENT_AT, _PROTOCOL_AT, _PORT_AT, _KIND_AT = 20, 23, 36, 43
 """of IPv4 without options"""
 
 
@@ -114,6 +114,14 @@ def _is_datagram(frame: Buffer, size: int) -> bool:
         and not (frame[_FRAGMENT_AT] << 8 | frame[_FRAGMENT_AT + 1]) & _FRAGMENT
         and frame[_PORT_AT] << 8 | frame[_PORT_AT + 1] == AGGREGATION_PORT
     )
+
+
+def datagram_kind(frame: Buffer) -> str:
+    """Of a frame with `Identity.datagram`, as `data` or `result`; empty where it is none that we know."""
+    try:
+        return DatagramKind(frame[_KIND_AT]).name.lower()
+    except (ValueError, IndexError):
+        return ""
 
 
 def flow_text(flow: Flow | None) -> str:

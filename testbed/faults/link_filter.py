@@ -18,8 +18,8 @@ from switch_nodes.filters import Delivery
 from testbed.faults.acts import ACTS, Act, Copy, Seen, copy_bits, jittered
 from testbed.faults.decide import Purpose, draw, stream_key
 from testbed.faults.events import FaultHealed, FaultStruck
-from testbed.faults.healing import heals_at, is_active, kind_of
-from testbed.faults.identity import IdentityReader, flow_text
+from testbed.faults.healing import heals_at, is_active, kind_of, windows_of
+from testbed.faults.identity import IdentityReader, datagram_kind, flow_text
 from testbed.faults.matching import ConnectionTable, matches
 from testbed.faults.model import Delay, Match, PacketFault
 from testbed.faults.native import FOREVER, MOST_ACTIVE, CLink, NativeScreen, c_rules, load_filter
@@ -137,7 +137,7 @@ class LinkFilter:
                 if goes_on is None:
                     passed.append(copy)
                     continue
-                self._tell_struck(fault, seen)
+                self._tell_struck(fault, seen, frame)
                 passed += goes_on
             copies = passed
             if not copies:
@@ -183,7 +183,7 @@ class LinkFilter:
         self._horizon = at
         return Delivery(at, copy.frame)
 
-    def _tell_struck(self, fault: PacketFault, seen: Seen) -> None:
+    def _tell_struck(self, fault: PacketFault, seen: Seen, frame: Buffer) -> None:
         who = seen.identity
         self._events.append(
             FaultStruck(
@@ -196,13 +196,15 @@ class LinkFilter:
                 who.opcode,
                 who.psn,
                 seen.occurrence,
+                datagram_kind(frame) if who.datagram else "",
             )
         )
 
     def _tell_healed(self, now: int) -> None:
         while self._heal and now >= self._heal[-1][0]:
             _, number = self._heal.pop()
-            self._events.append(FaultHealed(self._rules[number].fault.name, self.link))
+            fault = self._rules[number].fault
+            self._events.append(FaultHealed(fault.name, self.link, windows_of(fault)))
 
 
 def make_filters(plan: Plan, switch: str, backend: str = "user") -> tuple[dict[int, LinkFilter], dict[int, LinkFilter]]:

@@ -37,6 +37,8 @@ class Progress:
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
         self._announced: set[str] = set()
+        self._failed: set[tuple[str, str]] = set()
+        """(node, why) of queue pairs: their workers give up for the same reason"""
         self._accuracy: float | None = None
         self._next_ns = 0
         self._bar = StatusLine(stream) if wants_color(stream, no_color) else None
@@ -87,14 +89,18 @@ class Progress:
             self._completed[number] = self._completed.get(number, 0) + 1
             if self._completed[number] == len(workers_in(self._plan, number)) and self._worth_a_line(number):
                 return f"{at}iteration {number + 1} of {self._iterations} complete{self._quality()}"
+        elif event == "FrameRejected" and record["reason"] == "bad_result" and "bad_result" not in self._announced:
+            self._announced.add("bad_result")
+            return f"{at}{record['node']} is the first to refuse a result: {record['detail']}"
         elif event == "QpFailed":
+            self._failed.add((record["node"], record["status"]))
             return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
         elif event == "WorkerFellBack":
             return f"{at}{record['node']} starts anew as {record['collective']}: {record['reason']}"
         elif event in ("RulesReplaced", "RulesInstalled") and record["reason"] not in ("start", "connected"):
             what = "the accelerator is out of use" if record["fallback"] else "other flow rules"
             return f"{at}{record['node']}: {record['reason']}, {what}"
-        elif event == "WorkerFailed":
+        elif event == "WorkerFailed" and (record["node"], record["reason"]) not in self._failed:
             return f"{at}{record['node']} gave up: {record['reason']}"
         elif event == "NodeExited" and not record["expected"]:
             return f"{at}{record['node']} ended unasked with status {record['status']}"
