@@ -184,7 +184,6 @@ def _retransmissions(context: CheckContext) -> dict[str, Any]:
         "packets": again if told else None,
         "of_packets_sent": sent if told else None,
         "by_cause": _count(context, ("Retransmission", "DatagramResent"), "cause"),
-        "go_back_n": bool(context.events("Retransmission")),
     }
 
 

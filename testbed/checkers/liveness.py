@@ -85,15 +85,14 @@ def _out_of_order(context: CheckContext, at_ns: int) -> str:
             continue
         since = f"since {fault.window.start_ns / 1e9:.3f} s"
         if isinstance(fault, LinkDown):
-            links = f"link {fault.links[0]} was" if len(fault.links) == 1 else f"links {', '.join(fault.links)} were"
-            told.append(f"the {links} down {since}")
+            told.append(f"with the link{'' if len(fault.links) == 1 else 's'} {', '.join(fault.links)} down {since}")
         else:
-            told.append(f"{fault.node} {'was dead' if isinstance(fault, Kill) else 'stood still'} {since}")
-    return f"; {', '.join(told)}" if told else ""
+            told.append(f"with {fault.node} {'dead' if isinstance(fault, Kill) else 'standing still'} {since}")
+    return f", {' and '.join(told)}," if told else ""
 
 
 def _failure(record: Record, context: CheckContext) -> str:
-    at = f"at {record['t'] / 1e9:.3f} s"
+    at = f"at {record['t'] / 1e9:.3f} s" + _out_of_order(context, record["t"])
     if record["event"] == "TimeLimitReached":
         names = ", ".join(record["unfinished"])
         limit = f"the time limit of {record['limit_ns'] / 1e9:g} s"
@@ -106,8 +105,7 @@ def _failure(record: Record, context: CheckContext) -> str:
         explained = _EXPLAINED.get(record["status"], "")
         peer = _peer(context, record["node"], record["qpn"])
         text = f"{at} the queue pair {record['qpn']:#x} of {record['node']}{peer} failed with {record['status']}"
-        why = (f" ({explained})" if explained else "") + _out_of_order(context, record["t"])
-        return f"{text}{why}; at PSN {record['psn']}: {record['detail']}"
+        return text + (f" ({explained})" if explained else "") + f" at PSN {record['psn']}: {record['detail']}"
     return f"{at} {record['node']} gave up with {record['reason']}: {record['detail']}"
 
 

@@ -142,7 +142,7 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
             share = f"; {again['packets']:,} of {again['of_packets_sent']:,} packets were sent again"
         back = f"sent again: {backs}" if datagrams else f"senders went back: {backs}"
         lines.append(Line(f"{back}{share}", "", 2))
-        lines += _go_back_n(again, lost)
+        lines += [] if datagrams else _go_back_n(again, lost)
     switch = []
     if metrics["replayed_results"]:
         switch.append(f"repeated {amount(metrics['replayed_results'], 'result')} from its slots")
@@ -177,7 +177,7 @@ _WORTH_TELLING = 2
 def _go_back_n(again: dict[str, Any], lost: dict[str, int]) -> list[Line]:
     """Why so much more is sent again than was lost."""
     gone = sum(lost.values())
-    if not again["go_back_n"] or not gone or (again["packets"] or 0) < _WORTH_TELLING * gone:
+    if not gone or (again["packets"] or 0) < _WORTH_TELLING * gone:
         return []
     each, share = again["packets"] / gone, again["packets"] / again["of_packets_sent"]
     return [

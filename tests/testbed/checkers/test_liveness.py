@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from testbed.checkers import CheckContext
 from testbed.checkers.liveness import liveness
+from testbed.plan import make_plan
+from testbed.scenario import load_scenario
 from testbed.verdict import Verdict
+from testbed.worlds.simulated import simulate
 from tests.support.judged import altered, changed, good_context, matches, without
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
@@ -76,3 +80,12 @@ def test_time_limit_and_bad_result(good):
     assert "the time limit of 60 s was reached, and nothing more happened after 0.104 s; unfinished: h3" in dry.detail
     gave_up = {"t": 10**9, "node": "h3", "event": "WorkerFailed", "reason": "bad_result", "detail": "rank 0"}
     assert "h3 gave up with bad_result: rank 0" in liveness(changed(good, stalled(good, gave_up, limit))).detail
+
+
+def test_a_dead_link_is_named_and_each_failure_is_told_once():
+    plan = make_plan(load_scenario("dead-link", world="simulated"))
+    result = liveness(CheckContext(plan, simulate(plan)))
+    assert "with the link h2-s1 down since" in result.detail
+    failed = [text for text in result.evidence if "RETRY_EXC" in text]
+    assert len(failed) == 4, "one for each worker: that it gave up follows"
+    assert all("the queue pair" in text for text in failed)
