@@ -170,16 +170,18 @@ _KEPT_OUT = {
     "inconsistent_first": "that contradict their ring", "ahead": "ahead of their turn",
 }  # fmt: skip
 """reasons of PacketIgnored in words"""
-_WORTH_TELLING = 2
-"""packets sent again for each lost one"""
+_WORTH_TELLING = 2, 0.05
+"""packets sent again for each lost one, and of all"""
 
 
 def _go_back_n(again: dict[str, Any], lost: dict[str, int]) -> list[Line]:
     """Why so much more is sent again than was lost."""
-    gone = sum(lost.values())
-    if not gone or (again["packets"] or 0) < _WORTH_TELLING * gone:
+    gone, packets = sum(lost.values()), again["packets"]
+    if not gone or not packets:
         return []
-    each, share = again["packets"] / gone, again["packets"] / again["of_packets_sent"]
+    each, share = packets / gone, packets / again["of_packets_sent"]
+    if each < _WORTH_TELLING[0] or share < _WORTH_TELLING[1]:
+        return []
     return [
         Line(
             f"that is go-back-N: who misses one packet gets it and all that was sent behind it once more, so {amount(gone, 'lost packet')} "

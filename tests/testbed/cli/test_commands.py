@@ -97,7 +97,9 @@ def test_demo_takes_other_figures(engine):
     scenario = engine.asked[0]
     assert (len(scenario.topology.hosts), scenario.seed, scenario.faults[0].rate) == (8, 7, 0.03)
     assert main(["demo", "-q", "--loss", "0"]) == 0
-    assert engine.asked[0].faults == load_scenario("demo").faults[1:]
+    loss, *others = engine.asked[0].faults
+    assert (loss.name, loss.rate) == ("lossy-links", 0.0), "expected not to strike"
+    assert tuple(others) == load_scenario("demo").faults[1:]
 
 
 def test_replay_takes_a_run_directory(monkeypatch, engine, tmp_path, capsys):
