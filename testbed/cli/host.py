@@ -7,7 +7,7 @@ import json
 import sys
 
 from testbed.cli.running import require_root
-from testbed.terminal.stream import columns, wants_color
+from testbed.terminal.stream import columns, say, wants_color
 
 __all__ = ["configure_cleanup", "configure_doctor", "run_cleanup", "run_doctor"]
 
@@ -41,7 +41,7 @@ def run_cleanup(args: argparse.Namespace) -> int:
     removed = clean(args.run_id)
     if not args.quiet:
         for item in removed:
-            print(f"removed {item}")
+            say(f"removed {item}")
         if not removed:
-            print("nothing of ours was left")
+            say("nothing of ours was left")
     return 0

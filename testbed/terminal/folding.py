@@ -9,12 +9,16 @@ from collections.abc import Iterable, Iterator
 __all__ = ["fold", "fold_laid_out", "fold_lines", "joined", "paragraphs"]
 
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+_COMMANDS = ("replay: ", "tb: run it again: ")
+"""what begins so is a command: a shell would run its first line"""
 _MOST_HANGING = 0.6
 """of the width: text that begins further to the right would have no room under itself"""
 
 
 def fold(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """At least one line; the first begins with `first`, the others with `rest`."""
+    """At least one line; the first begins with `first`, the others with `rest`. A command to be copied stays one line."""
+    if f"{first}{text}".lstrip().startswith(_COMMANDS):
+        return [f"{first}{text}"]
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     ) or [first.rstrip()]

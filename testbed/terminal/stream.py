@@ -60,6 +60,7 @@ def say(*lines: str, stream: TextIO | None = None) -> None:
     """On stdout, or on `stream`, folded to its width."""
     where = sys.stdout if stream is None else stream
     where.writelines(f"{row}\n" for row in fold_lines(lines, columns(where)))
+    where.flush()
 
 
 def shown_path(path: Path) -> str:

@@ -33,3 +33,8 @@ def test_lines_that_an_author_broke_are_joined_and_paragraphs_are_kept() -> None
         "one two", "", "examples:", "  as it", "  stands", "three four",
     ]  # fmt: skip
     assert list(paragraphs("one\ntwo", 100)) == ["one two"]
+
+
+def test_a_command_to_be_copied_stays_one_line() -> None:
+    line = "  replay: tb run /a/long/path/to/a/scenario.yaml --set switch.program=/another/long/path.py:MyProgram"
+    assert fold_laid_out(line, 60) == [line]
