@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
-from testbed.terminal.stream import say
+from testbed.terminal.stream import complain, say
 from workloads.errors import LabError, ScenarioError
 
 if TYPE_CHECKING:
@@ -279,10 +278,7 @@ def _trust(inventory: Inventory, args: argparse.Namespace) -> int:
             if not args.yes and held and not known:
                 raise LabError(host.name, "shows another key than the trusted one; if that is right: --yes --replace")
     if not args.yes:
-        say(
-            "compare them with what each host's console says (ssh-keygen -lf), then: tb lab trust --yes",
-            file=sys.stderr,
-        )
+        complain("compare them with what each host's console says (ssh-keygen -lf), then: tb lab trust --yes")
     return 0
 
 
