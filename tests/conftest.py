@@ -19,6 +19,10 @@ pytest.register_assert_rewrite("tests.support")
 
 from tests.support.native import MARKER, require_native  # noqa: E402
 
+os.environ["COLUMNS"] = "160"
+"""What is printed is folded to the width of the terminal; the tests read sentences, whatever that is (their own tests:
+ `tests/testbed/cli/test_screens.py`)."""
+
 _ROOT = Path(__file__).resolve().parent.parent
 _UNDECLARED: set[str] = set()
 note_starts(lambda program: None if package_of(program) else _UNDECLARED.add(program))

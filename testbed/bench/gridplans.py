@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 from testbed.bench.gridsizes import DRAWS, growth, scale
 from testbed.bench.gridslots import slots
 from testbed.bench.gridtable import Say, Table, generator
+from testbed.terminal.folding import fold_lines
+from testbed.terminal.stream import columns
+from testbed.terminal.tables import table_lines
 from topologies import LinkShape, grid_triangle
 from workloads.errors import ScenarioError
 
@@ -158,16 +161,14 @@ def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) ->
     if as_json:
         print(json.dumps([asdict(table) for table in tables], indent=1))
     else:
-        print("\n".join(line for table in tables for line in _lines(table)))
+        width = columns(sys.stdout)
+        print("\n".join(fold_lines((line for table in tables for line in _lines(table, width)), width)))
     return 1 if any(table.missed for table in tables) else 0
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _lines(table: Table, width: int) -> Iterator[str]:
     yield table.title
-    rows = [table.header, *table.rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
-    for row in rows:
-        yield "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+    yield from table_lines(table.header, table.rows, width, text=())
     for text in table.missed:
         yield f"  MISSED: {text}"
     yield ""

@@ -16,6 +16,8 @@ from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.ina import bench_ina
 from testbed.bench.options import BenchOptions, refuse_options
 from testbed.bench.rows import Report, Row, as_documents
+from testbed.terminal.stream import columns
+from testbed.terminal.tables import table_lines
 from workloads.errors import ScenarioError
 
 __all__ = ["Bench", "bench_world", "run_bench"]
@@ -74,33 +76,24 @@ def run_bench(
     if as_json:
         print(json.dumps(as_documents(report.rows), indent=1))
     else:
-        for line in report.lines:
+        for line in report.lines(columns(sys.stdout)):
             print(line)
         # Tables of its own hold what is for information.
-        _show([row for row in report.rows if not report.lines or row.target is not None])
+        _show([row for row in report.rows if report.tables is None or row.target is not None])
     return 0 if all(row.met for row in report.rows) else 1
 
 
 def _show(rows: list[Row]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("measured", "against", "median", "spread", "runs", "ratio", "target", "note")
+    head = ("measured", "against", "median", "spread", "runs", "ratio", "target", "note")
+    cells = []
     for row in rows:
         median = f"{row.median / 1e6:.2f} M{row.unit}" if row.unit else f"{row.median:.3f}"
         if row.unit == "s":
             median = f"{row.median:.4f} s"
-        table.add_row(
-            row.what,
-            row.peer,
-            median,
-            f"{row.spread:.1%}",
-            str(row.repeats),
-            f"{row.ratio:.3f}",
-            _target(row),
-            row.note,
-        )
-    Console().print(table)
+        spread, runs, ratio = f"{row.spread:.1%}", f"{row.repeats:,}", f"{row.ratio:.3f}"
+        cells.append((row.what, row.peer, median, spread, runs, ratio, _target(row), row.note))
+    for line in table_lines(head, cells, columns(sys.stdout), text=(0, 1, 6, 7), indent=0):
+        print(line)
 
 
 def _target(row: Row) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
+
+from testbed.terminal.folding import fold_lines
 
 __all__ = ["Report", "Row", "as_documents", "spread", "summarise"]
 
@@ -44,8 +46,12 @@ class Report:
     """Of a bench that has tables of its own."""
 
     rows: list[Row]
-    lines: tuple[str, ...] = ()
-    """the tables, for people"""
+    tables: Callable[[int], Iterable[str]] | None = None
+    """its tables for people, as lines of so many columns"""
+
+    def lines(self, width: int) -> Iterator[str]:
+        if self.tables is not None:
+            yield from fold_lines(self.tables(width), width)
 
 
 def spread(values: Sequence[float]) -> float:

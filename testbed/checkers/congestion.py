@@ -8,6 +8,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.rates import marks_of, rate_timeline
 from testbed.faults.model import Duplicate, Forge
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import violations
 from workloads.config import DcqcnConfig
 
 __all__ = ["congestion", "skip_congestion"]
@@ -35,7 +36,7 @@ def congestion(context: CheckContext) -> CheckResult:
     if received > sent and not doubled:
         wrong.append(f"{received} CNPs were received and {sent} were sent")
     if wrong:
-        detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
+        detail = violations(wrong)
         return CheckResult(_NAME, Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     missing = (
         "nothing marked a packet" if not marks

@@ -8,6 +8,7 @@ from testbed.checkers.context import CheckContext
 from testbed.faults.model import Corrupt, Forge, Kill
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import violations
 from workloads.config import WorkerConfig
 
 __all__ = ["WITH_CREDIT", "credit_bound"]
@@ -53,7 +54,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
         for record in overruns
     ]
     if wrong:
-        detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
+        detail = violations(wrong)
         return CheckResult("credit_bound", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     window = max(of.window for of in accounts.values())
     if not total:

@@ -11,6 +11,7 @@ from testbed.checkers.messages import ring_layout
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
+from testbed.terminal.words import violations
 
 __all__ = ["exactly_once"]
 
@@ -52,7 +53,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
             received = ring.received(context)
             wrong += [f"{ring.name(m)} reached a worker and was never aggregated" for m in lacking if m in received]
     if wrong:
-        detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
+        detail = violations(wrong)
         return CheckResult("exactly_once", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     total, size = sum(ring.layout.total for ring in rings.values()), len(summed[0].members)
     if missing and context.fell_back:

@@ -1,11 +1,12 @@
-"""A fault that never struck tested nothing."""
+"""A fault that never struck tested nothing; one whose rate is 0 is expected not to."""
 
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
-from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange
+from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange, is_silent
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import times
 
 __all__ = ["faults_exercised", "strikes"]
 
@@ -26,6 +27,15 @@ def faults_exercised(context: CheckContext) -> CheckResult:
         return CheckResult("faults_exercised", Verdict.PASS, "the scenario asks for no fault")
     counts = strikes(context)
     end_ns = max((int(record["t"]) for record in context.history), default=0)
+    wrong = [
+        f"{fault.name} has a rate of 0 and struck {times(counts[fault.name])}"
+        for fault in faults
+        if is_silent(fault) and counts[fault.name]
+    ]
+    if wrong:
+        return CheckResult("faults_exercised", Verdict.FAIL, "; ".join(wrong), tuple(wrong))
+    silent = [f"{fault.name}: a rate of 0, expected not to strike" for fault in faults if is_silent(fault)]
+    faults = tuple(fault for fault in faults if not is_silent(fault))
     by_chance = {record["fault"] for record in context.events("FaultByChance")}
     doubts = [
         f"{fault.name}: netem carries it out by dice of its own and tells no strike"
@@ -37,8 +47,9 @@ def faults_exercised(context: CheckContext) -> CheckResult:
     doubts += [_unseen(record) for record in context.events("KernelFaultsUnseen")]
     if doubts:
         return CheckResult("faults_exercised", Verdict.UNKNOWN, "; ".join(doubts), tuple(doubts))
-    detail = ", ".join(f"{fault.name} {counts[fault.name]}x" for fault in faults)
-    return CheckResult("faults_exercised", Verdict.PASS, f"every fault struck: {detail}")
+    struck = ", ".join(f"{fault.name} {times(counts[fault.name])}" for fault in faults)
+    told = ([f"every fault struck: {struck}"] if faults else []) + silent
+    return CheckResult("faults_exercised", Verdict.PASS, "; ".join(told))
 
 
 def _unseen(record: Record) -> str:

@@ -7,7 +7,9 @@ from collections import Counter
 from testbed.checkers.blocks import block_layout, served_jobs
 from testbed.checkers.context import CheckContext
 from testbed.checkers.liveness import failures
+from testbed.checkers.refused import Refused, refused_results, refused_text
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import amount
 
 __all__ = ["job_liveness"]
 
@@ -19,8 +21,10 @@ def job_liveness(context: CheckContext) -> CheckResult:
         return CheckResult(name, Verdict.UNKNOWN, "the history tells of no traffic")
     stalled = [worker for worker in context.workers if worker not in context.finished]
     if stalled:
-        found, stories = failures(context), [_story(context, worker) for worker in stalled]
-        detail = f"{len(stalled)} of {len(context.workers)} workers did not finish; {(found or stories)[0]}"
+        refused = refused_results(context)
+        found, stories = failures(context), [_story(context, worker, refused) for worker in stalled]
+        why = [text for text in (refused_text(refused), (found or stories)[0]) if text]
+        detail = f"{len(stalled)} of {amount(len(context.workers), 'worker')} did not finish; {'; '.join(why)}"
         return CheckResult(name, Verdict.FAIL, detail, (*found, *stories))
     told = context.events("MemoryAtEnd")
     left = [f"{record['node']}, job {record['job']}: {record['open']} slots" for record in told if record["open"]]
@@ -46,7 +50,7 @@ def _open_at_servers(context: CheckContext) -> list[str]:
     ]
 
 
-def _story(context: CheckContext, worker: str) -> str:
+def _story(context: CheckContext, worker: str, refused: dict[str, Refused]) -> str:
     """The block that a stalled worker asked for most often, and whether it was ever summed."""
     resent = [record for record in context.events("DatagramResent") if record["node"] == worker]
     if not resent:
@@ -55,5 +59,8 @@ def _story(context: CheckContext, worker: str) -> str:
     summed = any((record["job"], record["block"]) == (job, block) for record in context.events("BlockSummed"))
     layout = block_layout(context, job)
     who = "a switch or the server" if context.plan.servers else "the switch"
-    what = f"{who} had summed it, the result did not arrive" if summed else f"{who} never summed it"
-    return f"{worker} sent {layout.name(block)} {times + 1} times: {what}"
+    came = "the result did not arrive"
+    if worker in refused:
+        came = f"{worker} refused {amount(refused[worker]['count'], 'result')}"
+    what = f"{who} had summed it, {came}" if summed else f"{who} never summed it"
+    return f"{worker} sent {layout.name(block)} {amount(times + 1, 'time')}: {what}"

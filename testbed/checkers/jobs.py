@@ -9,6 +9,7 @@ from itertools import pairwise
 from testbed.checkers.blocks import block_layout, served_jobs, summing_nodes
 from testbed.checkers.context import CheckContext
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import violations
 
 __all__ = ["blocks_once", "job_credit", "memory_private"]
 
@@ -147,5 +148,5 @@ def job_credit(context: CheckContext) -> CheckResult:
 
 
 def _fail(name: str, wrong: list[str]) -> CheckResult:
-    detail = f"{len(wrong)} violation{'s' if len(wrong) > 1 else ''}; first: {wrong[0]}"
+    detail = violations(wrong)
     return CheckResult(name, Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))

@@ -6,6 +6,8 @@ from testbed.checkers.card import counted_left
 from testbed.checkers.context import CheckContext
 from testbed.checkers.lateness import machine_to_blame
 from testbed.checkers.messages import MessageLayout, message_layout
+from testbed.faults.healing import is_active
+from testbed.faults.model import Kill, LinkDown, Pause
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
 
@@ -66,13 +68,35 @@ def _cause(context: CheckContext) -> str:
 
 
 def failures(context: CheckContext) -> list[str]:
-    """What went wrong, in the order of time; the first one is why the others did."""
+    """What went wrong, each once, in the order of time; the first one is why the others did. A worker that gives up because its
+    queue pair failed tells nothing that the queue pair did not."""
     found = context.events("QpFailed", "WorkerFailed", "TimeLimitReached")
-    return [_failure(record, context) for record in sorted(found, key=lambda record: int(record["t"]))]
+    failed = {(record["node"], record["status"]) for record in context.events("QpFailed")}
+    told = [
+        record
+        for record in found
+        if record["event"] != "WorkerFailed" or (record["node"], record["reason"]) not in failed
+    ]
+    return [_failure(record, context) for record in sorted(told, key=lambda record: int(record["t"]))]
+
+
+def _out_of_order(context: CheckContext, at_ns: int) -> str:
+    """Links and nodes that a fault had out of order then."""
+    struck = {record["fault"] for record in context.events("FaultStruck")}
+    told = []
+    for fault in context.plan.scenario.faults:
+        if fault.name not in struck or not isinstance(fault, LinkDown | Kill | Pause) or not is_active(fault, at_ns):
+            continue
+        since = f"since {fault.window.start_ns / 1e9:.3f} s"
+        if isinstance(fault, LinkDown):
+            told.append(f"with the link{'' if len(fault.links) == 1 else 's'} {', '.join(fault.links)} down {since}")
+        else:
+            told.append(f"with {fault.node} {'dead' if isinstance(fault, Kill) else 'standing still'} {since}")
+    return f", {' and '.join(told)}," if told else ""
 
 
 def _failure(record: Record, context: CheckContext) -> str:
-    at = f"at {record['t'] / 1e9:.3f} s"
+    at = f"at {record['t'] / 1e9:.3f} s" + _out_of_order(context, record["t"])
     if record["event"] == "TimeLimitReached":
         names = ", ".join(record["unfinished"])
         limit = f"the time limit of {record['limit_ns'] / 1e9:g} s"

@@ -19,6 +19,7 @@ from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
+from testbed.terminal.words import amount, times
 from topologies import Topology, attachment
 from workloads.config import WorkerConfig
 
@@ -53,14 +54,15 @@ def transparency(context: CheckContext) -> CheckResult:
             return CheckResult("transparency", Verdict.UNKNOWN, f"the capture {capture.name} cannot be read: {error}")
         judged = [a + b for a, b in zip(judged, judge.judged, strict=True)]
     if violations.total:
-        rules = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
+        rules = ", ".join(f"rule {rule} {times(count)}" for rule, count in sorted(violations.counts.items()))
         detail = f"violations: {rules}; first: {violations.texts[0]}"
         return CheckResult("transparency", Verdict.FAIL, detail, tuple(violations.texts))
     frames, data, answers = judged
     if not data:
         return CheckResult("transparency", Verdict.UNKNOWN, f"no data packet left a switch in {frames} captured frames")
     detail = (
-        f"{frames} frames: {data} data packets left, each with the headers it came with and a valid iCRC; {answers} answers "
+        f"{amount(frames, 'frame')}: {amount(data, 'data packet')} left, each with the headers it came with and a valid iCRC; "
+        f"{amount(answers, 'answer')} "
         "left, each sent by a host"
     )
     return CheckResult("transparency", Verdict.PASS, detail, tuple(f"rule {n}: {text}" for n, text in RULES.items()))

@@ -13,6 +13,7 @@ from testbed.checkers.frames import MalformedFrame, parse_frame
 from testbed.checkers.rules import RULES, Sighting, Violations
 from testbed.checkers.rules_switch import SwitchRules
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import amount, times
 
 __all__ = ["JUDGED", "transparency_at_hosts"]
 
@@ -41,7 +42,7 @@ def transparency_at_hosts(context: CheckContext, captures: Iterable[Capture]) ->
     frames = sum(_read(capture, names, violations, rules, sent=True) for capture in by_host.values())
     frames += sum(_read(capture, names, violations, rules, sent=False) for capture in by_host.values())
     if violations.total:
-        counts = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
+        counts = ", ".join(f"rule {rule} {times(count)}" for rule, count in sorted(violations.counts.items()))
         detail = f"violations: {counts}; first: {violations.texts[0]}"
         return CheckResult("transparency", Verdict.FAIL, detail, tuple(violations.texts))
     if not rules.data_passed:
@@ -49,7 +50,7 @@ def transparency_at_hosts(context: CheckContext, captures: Iterable[Capture]) ->
             "transparency", Verdict.UNKNOWN, f"no data packet reached a host in {frames} captured frames"
         )
     detail = (
-        f"{frames} frames at {len(by_host)} hosts: {rules.data_passed} data packets came, each with the headers that a host "
+        f"{amount(frames, 'frame')} at {amount(len(by_host), 'host')}: {amount(rules.data_passed, 'data packet')} came, each with the headers that a host "
         f"sent it with and a valid iCRC; {rules.answers_passed} answers came, each sent by a host"
     )
     return CheckResult("transparency", Verdict.PASS, detail, tuple(f"rule {n}: {RULES[n]}" for n in JUDGED))

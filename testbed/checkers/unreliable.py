@@ -20,6 +20,7 @@ from testbed.checkers.rules import Sighting, Violations
 from testbed.faults.connections import Flow
 from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import times
 from workloads.switchml import SwitchMlConfig
 from workloads.wire import OPCODES, opcode_name, psn_add
 
@@ -54,7 +55,7 @@ def unreliable(context: CheckContext) -> CheckResult:
         except (OSError, ValueError) as error:
             return CheckResult("unreliable", Verdict.UNKNOWN, f"the capture {capture.name} cannot be read: {error}")
     if violations.total:
-        rules = ", ".join(f"rule {rule} {count}x" for rule, count in sorted(violations.counts.items()))
+        rules = ", ".join(f"rule {rule} {times(count)}" for rule, count in sorted(violations.counts.items()))
         detail = f"violations: {rules}; first: {violations.texts[0]}"
         return CheckResult("unreliable", Verdict.FAIL, detail, tuple(violations.texts))
     if not seen.left:

@@ -11,6 +11,7 @@ from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import violations
 
 __all__ = ["LeafLoad", "leaf_loads", "skip_uplinks", "uplinks"]
 
@@ -54,9 +55,7 @@ def uplinks(context: CheckContext) -> CheckResult:
         if unasked := len(load.up - load.entered):
             wrong.append(f"{load.leaf} sent {unasked} packets up that its boundary host had not sent")
     if wrong:
-        return CheckResult(
-            "uplinks", Verdict.FAIL, f"{len(wrong)} violations; first: {wrong[0]}", tuple(wrong[:_SHOWN])
-        )
+        return CheckResult("uplinks", Verdict.FAIL, violations(wrong), tuple(wrong[:_SHOWN]))
     most = max(loads, key=lambda load: load.packets / len(load.up))
     detail = (
         f"each leaf sent one packet up per slot ({len(most.up)} of {len(most.entered)} that its hosts sent; repetitions: at most "

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from testbed.terminal.stream import say
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
 
@@ -168,9 +169,9 @@ def _check(args: argparse.Namespace) -> int:
     counters = facts.pop("counters")
     facts["operations"] = ", ".join(f"{op} of {dtype}" for op, dtype in facts["operations"])
     for name, value in facts.items():
-        print(f"{name:<18} {value if value != '' else '-'}")
-    print(
-        "counters           " + (", ".join(f"{name} {count}" for name, count in counters.items() if count) or "all 0")
+        say(f"{name:<18} {value if value != '' else '-'}")
+    say(
+        "counters           " + (", ".join(f"{name} {count:,}" for name, count in counters.items() if count) or "all 0")
     )
     return 0
 
@@ -180,7 +181,7 @@ def _program(args: argparse.Namespace) -> int:
 
     driver = driver_at(args.card)
     loaded = driver.program(_bytes(args.bitstream), limit_ns=args.limit)
-    print(f"{'loaded' if loaded else 'was loaded already'}: {driver.state().bitstream}")
+    say(f"{'loaded' if loaded else 'was loaded already'}: {driver.state().bitstream}")
     return 0
 
 
@@ -193,7 +194,7 @@ def _configure(args: argparse.Namespace) -> int:
     if not args.no_start:
         driver.start()
     rings = ", ".join(str(ring.ring_id) for ring in config.rings) or "none"
-    print(f"{'configured' if args.no_start else 'runs'}: {config.name}, rings: {rings}")
+    say(f"{'configured' if args.no_start else 'runs'}: {config.name}, rings: {rings}")
     return 0
 
 

@@ -19,6 +19,9 @@ from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.sweep import builtin_sweeps, load_sweep
+from testbed.terminal.folding import fold, fold_lines
+from testbed.terminal.stream import complain, prose_columns
+from testbed.terminal.words import amount, first_sentence
 
 __all__ = ["configure_list", "configure_validate", "run_list", "run_validate", "warnings"]
 
@@ -26,7 +29,7 @@ __all__ = ["configure_list", "configure_validate", "run_list", "run_validate", "
 def _scenarios() -> Iterator[tuple[str, str]]:
     for name in builtin_names():
         scenario = load_scenario(name)
-        first = scenario.description.partition("\n")[0]
+        first = first_sentence(scenario.description)
         yield name, first if scenario.expect == "pass" else f"{first} (expect: {scenario.expect})"
 
 
@@ -42,25 +45,29 @@ _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "programs": lambda: iter(PROGRAMS.items()),
     "collectives": lambda: iter(COLLECTIVES.items()),
     "planners": lambda: iter(PLANNERS.items()),
-    "sweeps": lambda: ((name, load_sweep(name).description.partition("\n")[0]) for name in builtin_sweeps()),
+    "sweeps": lambda: ((name, first_sentence(load_sweep(name).description)) for name in builtin_sweeps()),
     "faults": lambda: ((name, kind.meaning) for name, kind in FAULT_KINDS.items()),
 }
 
 
 def configure_list(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "examples:\n  ./tb list\n  ./tb list faults\n"
-    parser.add_argument("what", nargs="?", choices=list(_LISTS), help="default: all of them")
+    parser.add_argument(
+        "what", nargs="?", metavar="WHAT", choices=list(_LISTS), help=f"{', '.join(_LISTS)} (default: all of them)"
+    )
 
 
 def run_list(args: argparse.Namespace) -> int:
     chosen = [args.what] if args.what else list(_LISTS)
+    room = prose_columns(sys.stdout)
     for number, what in enumerate(chosen):
         rows = list(_LISTS[what]())
         if not args.what:
             print(("" if number == 0 else "\n") + f"{what}:")
         width = max(len(name) for name, _ in rows)
         for name, meaning in rows:
-            print(f"{'' if args.what else '  '}{name:{width}}  {meaning}".rstrip())
+            label = f"{'' if args.what else '  '}{name:{width}}  "
+            print("\n".join(fold(meaning, room, label, " " * len(label))))
     return 0
 
 
@@ -80,9 +87,9 @@ def run_validate(args: argparse.Namespace) -> int:
     if args.resolved:
         print(dump_scenario(scenario), end="")
     else:
-        print("\n".join([*_summary(scenario), *_estimate(*needs)]))
+        print("\n".join(fold_lines([*_summary(scenario), *_estimate(*needs)], prose_columns(sys.stdout))))
     for warning in warnings(scenario, *needs):
-        print(f"tb: {warning}", file=sys.stderr)
+        complain(f"tb: {warning}")
     return 0
 
 
@@ -121,8 +128,8 @@ def _summary(scenario: Scenario) -> Iterator[str]:
     yield f"  world     {scenario.world}, seed {scenario.seed}, at most {format_duration(scenario.time_limit_ns)}"
     switches = len(scenario.topology.switches)
     idle = "" if not job.hosts else f" ({', '.join(job.hosts)} in the job)"
-    above = f" and {switches} switches" if switches > 1 else ""
-    yield f"  network   {scenario.topology.kind} of {hosts} hosts{idle}{above}, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
+    above = f" and {switches:,} switches" if switches > 1 else ""
+    yield f"  network   {scenario.topology.kind} of {amount(hosts, 'host')}{idle}{above}, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
     size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
     if scenario.jobs:
         yield from _jobs(scenario)
@@ -131,8 +138,8 @@ def _summary(scenario: Scenario) -> Iterator[str]:
     sizes = geometry_of(job, transport)
     if sizes is not None:
         yield (
-            f"  messages  {sizes.messages} per connection, {sizes.packets} packets of at most {packet_bytes(transport)[0]}"
-            f" bytes; window {job.window_messages} x {job.message_packets} packets"
+            f"  messages  {sizes.messages:,} per connection, {amount(sizes.packets, 'packet')} of at most "
+            f"{packet_bytes(transport)[0]:,} bytes; window {job.window_messages} x {job.message_packets} packets"
         )
     for fault in scenario.faults:
         yield f"  fault     {fault.name} ({kind_of(fault)})"
@@ -157,7 +164,7 @@ def _jobs(scenario: Scenario) -> Iterator[str]:
         computes = f", {takes_ns / 1e6:.1f} ms of computing each" if takes_ns else ""
         start = f", from {format_duration(job.arrival_ns)} on" if job.arrival_ns else ""
         yield (
-            f"    {planned.number:4} {job.name}: {len(job.hosts)} workers ({job.hosts[0]} to {job.hosts[-1]}), {job.iterations} x "
+            f"    {planned.number:4} {job.name}: {amount(len(job.hosts), 'worker')} ({job.hosts[0]} to {job.hosts[-1]}), {job.iterations} x "
             f"{model}{4 * planned.workloads[0].elements:,} bytes of {job.dtype}{computes}{start}"
         )
     if len(scenario.jobs) > _SHOWN_JOBS:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from dataclasses import dataclass
 from typing import TextIO
+
+from testbed.terminal.stream import wants_color
 
 __all__ = ["Console"]
 
@@ -25,5 +26,4 @@ class Console:
     @classmethod
     def of(cls, args: argparse.Namespace) -> Console:
         stream = sys.stderr if getattr(args, "json", False) else sys.stdout
-        color = stream.isatty() and not args.no_color and not os.environ.get("NO_COLOR")
-        return cls(stream, -1 if args.quiet else args.verbose, color)
+        return cls(stream, -1 if args.quiet else args.verbose, wants_color(stream, args.no_color))

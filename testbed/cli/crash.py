@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from testbed.terminal.stream import complain
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted, write_file
 
@@ -21,18 +21,18 @@ _TICK_S = 0.02
 def report_crash(error: Exception, words: Sequence[str], began: float, runs: Path = Path("runs")) -> None:
     """`began`: wall-clock time in seconds when the command started."""
     folder = _run_dir(error, words, began, runs)
-    print(f"tb: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    complain(f"tb: internal error: {type(error).__name__}: {error}")
     try:
         require_trusted(folder)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "traceback.txt"
         write_file(path, "".join(traceback.format_exception(error)))
-        print(f"tb: traceback:     {path}\ntb: run directory: {folder}", file=sys.stderr)
+        complain(f"tb: traceback:     {path}", f"tb: run directory: {folder}")
     except (OSError, ScenarioError) as problem:
         traceback.print_exception(error)
         why = problem.strerror if isinstance(problem, OSError) else problem.found
-        print(f"tb: {folder} cannot be written: {why}", file=sys.stderr)
-    print(f"tb: run it again:  ./tb {shlex.join(words)}", file=sys.stderr)
+        complain(f"tb: {folder} cannot be written: {why}")
+    complain(f"tb: run it again:  ./tb {shlex.join(words)}")
 
 
 def _run_dir(error: Exception, words: Sequence[str], began: float, runs: Path) -> Path:

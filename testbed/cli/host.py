@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from testbed.cli.running import require_root
+from testbed.terminal.stream import columns, say, wants_color
 
 __all__ = ["configure_cleanup", "configure_doctor", "run_cleanup", "run_doctor"]
 
@@ -22,9 +24,8 @@ def run_doctor(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(doctor.as_json(probes), indent=2))
         return 0
-    from rich.console import Console as Terminal
-
-    Terminal(no_color=args.no_color).print(doctor.as_table(probes))
+    for line in doctor.as_lines(probes, columns(sys.stdout), color=wants_color(sys.stdout, args.no_color)):
+        print(line)
     return 0
 
 
@@ -40,7 +41,7 @@ def run_cleanup(args: argparse.Namespace) -> int:
     removed = clean(args.run_id)
     if not args.quiet:
         for item in removed:
-            print(f"removed {item}")
+            say(f"removed {item}")
         if not removed:
-            print("nothing of ours was left")
+            say("nothing of ours was left")
     return 0

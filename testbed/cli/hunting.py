@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from testbed.cli.console import Console
+from testbed.terminal.stream import complain, prose_columns
 
 __all__ = ["configure_hunt", "run_hunt"]
 
@@ -63,12 +63,12 @@ def run_hunt(args: argparse.Namespace) -> int:
     try:
         end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before, anew: None)
     except KeyboardInterrupt:
-        print(f"tb: interrupted; the same command goes on where {hunt.folder} stands", file=sys.stderr)
+        complain(f"tb: interrupted; the same command goes on where {hunt.folder} stands")
         return _INTERRUPTED
     finally:
         progress.close()
     if console.verbosity >= 0:
-        console.stream.write(summary_text(end.document))
+        console.stream.write(summary_text(end.document, prose_columns(console.stream)))
         console.stream.write(f"Hunt directory: {end.folder}\n")
         console.stream.flush()
     if args.json:

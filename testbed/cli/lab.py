@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.terminal.stream import complain, say
 from workloads.errors import LabError, ScenarioError
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ _WRITES = ("deploy", "lease", "release", "program", "reset", "power-cycle")
 
 def configure_lab(parser: argparse.ArgumentParser) -> None:
     actions = "\n".join(f"  {name:<12} {text}" for name, text in _ACTIONS.items())
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = f"""\
 actions:
 {actions}
@@ -107,7 +106,7 @@ def run_lab(args: argparse.Namespace) -> int:
         from testbed.lab.emulated import lab_down
 
         for line in lab_down(args.name):
-            print(f"removed {line}")
+            say(f"removed {line}")
         return 0
     if args.action == "run" and not args.dry_run:
         return _run(args)
@@ -173,30 +172,28 @@ def _up(args: argparse.Namespace) -> int:
     shape = LabShape(args.name, args.hosts, not args.no_card, args.tunnels, card_faults=tuple(args.card_fault))
     if args.dry_run:
         for host in shape.all_hosts:
-            print(f"{host}: a network namespace with an sshd at {shape.address(host)}")
+            say(f"{host}: a network namespace with an sshd at {shape.address(host)}")
         return 0
     began = time.monotonic()
     inventory = lab_up(shape)
-    print(f"{len(shape.all_hosts)} hosts are up after {time.monotonic() - began:.1f} s: {inventory}")
+    say(f"{len(shape.all_hosts)} hosts are up after {time.monotonic() - began:.1f} s: {inventory}")
     return 0
 
 
 def _list(inventory: Inventory) -> int:
     for host in inventory.hosts.values():
         way = f" through {host.jump}" if host.jump else ""
-        print(f"{host.name:<10} {host.user or '(you)'}@{host.address}:{host.port}{way}")
+        say(f"{host.name:<10} {host.user or '(you)'}@{host.address}:{host.port}{way}")
         for interface in host.interfaces:
             more = [f"rdma {interface.rdma}"] if interface.rdma else []
             more += [f"at {interface.switch_port}"] if interface.switch_port else []
-            print(
-                f"{'':<10} {interface.label}: {interface.device}, MTU {interface.mtu}{''.join(', ' + x for x in more)}"
-            )
+            say(f"{'':<10} {interface.label}: {interface.device}, MTU {interface.mtu}{''.join(', ' + x for x in more)}")
     for card in inventory.cards.values():
-        print(
+        say(
             f"{card.name:<10} card of {card.host}, {card.transport}, ports: {' '.join('.'.join(p) for p in card.ports)}"
         )
     for name, members in inventory.groups.items():
-        print(f"{name:<10} group: {' '.join(members)}")
+        say(f"{name:<10} group: {' '.join(members)}")
     return 0
 
 
@@ -217,9 +214,9 @@ def _dry_run_of_a_run(inventory: Inventory, args: argparse.Namespace) -> int:
     card = choose_card(inventory)
     for role, (name, label) in places(scenario, inventory, card).items():
         host = inventory.hosts[name]
-        print(f"{name} ({host.user or 'you'}@{host.address}): worker {role} on {host.interface(label).device}")
+        say(f"{name} ({host.user or 'you'}@{host.address}): worker {role} on {host.interface(label).device}")
     host = inventory.hosts[card.host]
-    print(
+    say(
         f"{host.name} ({host.user or 'you'}@{host.address}): card {card.name} as switch {scenario.topology.switches[0].name}"
     )
     return 0
@@ -258,14 +255,11 @@ def _trust(inventory: Inventory, args: argparse.Namespace) -> int:
             now = "trusted" if known else f"NOT the trusted {', '.join(held.values())}" if held else "not trusted yet"
             if args.yes and not known and record(inventory.known_hosts, host.name, key, replace=args.replace):
                 now = f"recorded in {inventory.known_hosts}"
-            print(f"{host.name:<10} {key.get_name()} {fingerprint(key)}  {now}", flush=True)
+            say(f"{host.name:<10} {key.get_name()} {fingerprint(key)}  {now}")
             if not args.yes and held and not known:
                 raise LabError(host.name, "shows another key than the trusted one; if that is right: --yes --replace")
     if not args.yes:
-        print(
-            "compare them with what each host's console says (ssh-keygen -lf), then: tb lab trust --yes",
-            file=sys.stderr,
-        )
+        complain("compare them with what each host's console says (ssh-keygen -lf), then: tb lab trust --yes")
     return 0
 
 

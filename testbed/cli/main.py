@@ -12,6 +12,7 @@ from pathlib import Path
 
 from testbed.cli.parsing import USAGE, command_index, make_parser
 from testbed.kernel.room import lack_of, require_memory
+from testbed.terminal.stream import complain
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
 __all__ = ["main"]
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else USAGE
     except KeyboardInterrupt:
-        print("tb: interrupted", file=sys.stderr)
+        complain("tb: interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
         # The reader of our output went away; nothing can be told any more, not even at exit.
@@ -71,7 +72,8 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 
 def _told(error: TestbedError) -> int:
-    print("\n".join(f"tb: {line}" for line in str(error).splitlines()), file=sys.stderr)
+    # An error that begins with the command has said who speaks.
+    complain(*(line if line.startswith("tb ") else f"tb: {line}" for line in str(error).splitlines()))
     return error.exit_code
 
 

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 from testbed import __version__
 from testbed.cli.commands import COMMANDS
+from testbed.terminal.folding import paragraphs
+from testbed.terminal.stream import complain, prose_columns
 
 __all__ = ["USAGE", "Parser", "add_global_options", "command_index", "make_parser"]
 
@@ -17,7 +19,7 @@ USAGE = 64
 
 _EPILOG = """\
 exit codes: 0 pass, 1 fail, 2 unknown, 3 this machine lacks something (root included), 64 usage or invalid scenario,
-            70 internal error, 75 lab busy or unreachable, 130 interrupted and cleaned up
+70 internal error, 75 lab busy or unreachable, 130 interrupted and cleaned up
 
 examples:
   sudo ./tb demo                                  the whole thing, in about a minute
@@ -27,14 +29,24 @@ examples:
 """
 
 
+class _Help(argparse.HelpFormatter):
+    """As wide as sentences are elsewhere; descriptions and examples keep their lines, folded where they are too long."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=prose_columns(sys.stdout))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(f"{indent}{line}" for line in paragraphs(text, width - len(indent)))
+
+
 class Parser(argparse.ArgumentParser):
     """Errors: one line that says what to do, exit 64."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+        super().__init__(formatter_class=_Help, allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}\n`{self.prog} --help` shows how it is used", file=sys.stderr)
+        complain(f"{self.prog}: {message}", f"`{self.prog} --help` shows how it is used")
         raise SystemExit(USAGE)
 
 

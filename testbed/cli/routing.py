@@ -6,10 +6,16 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from testbed.scenario.names import PLANNERS
+from testbed.terminal.folding import fold_lines
+from testbed.terminal.stream import columns, complain
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
+
+if TYPE_CHECKING:
+    from topologies.routing.gradients import Plan
 
 __all__ = ["configure_route", "run_route"]
 
@@ -45,7 +51,6 @@ examples:
 
 
 def run_route(args: argparse.Namespace) -> int:
-    from testbed.drawing.load_table import load_table
     from testbed.drawing.routes import picture_of_plan
     from testbed.plan.gradient_routes import plan_scenario
     from testbed.scenario import load_scenario
@@ -65,13 +70,18 @@ def run_route(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(plan_to_document(plan), indent=1))
     else:
-        print("\n".join(load_table(plan)))
+        _show(plan)
     return 0
+
+
+def _show(plan: Plan) -> None:
+    from testbed.drawing.load_table import load_table
+
+    print("\n".join(fold_lines(load_table(plan), columns(sys.stdout))))
 
 
 def _show_saved(args: argparse.Namespace) -> int:
     """A plan that does not hold is a failed check: exit 1."""
-    from testbed.drawing.load_table import load_table
     from topologies.routing.gradients import plan_from_document, plan_to_document, violations
 
     for flag, given in (("--planner", args.planner), ("--switch-capacity", args.capacities), ("--set", args.overrides),
@@ -89,10 +99,9 @@ def _show_saved(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(plan_to_document(plan), indent=1))
     else:
-        print("\n".join(load_table(plan)))
+        _show(plan)
     wrong = violations(plan)
-    for text in wrong:
-        print(f"does not hold: {text}", file=sys.stderr)
+    complain(*(f"does not hold: {text}" for text in wrong))
     return 1 if wrong else 0
 
 

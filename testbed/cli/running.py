@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import os
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.terminal.stream import complain, say, shown_path
+from testbed.terminal.words import amount
 from workloads.errors import HostCapabilityError, ScenarioError
 
 if TYPE_CHECKING:
+    from testbed.plan import Plan
     from testbed.runs.run import Observer, RunResult
     from testbed.scenario.model import Scenario
     from testbed.worlds.base import World
@@ -115,7 +117,8 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     console = Console.of(args)
     _warn(scenario)
     if world is None:
-        result = run_scenario(scenario, args.out, args.pcap, observer=_observer(console))
+        with _progress(console) as observer:
+            result = run_scenario(scenario, args.out, args.pcap, observer=observer)
     else:
         # It tells its steps itself.
         result = run_scenario(scenario, args.out, args.pcap, world=world)
@@ -132,16 +135,28 @@ def _warn(scenario: Scenario) -> None:
     plan = make_plan(scenario)
     require_memory(plan)
     for warning in warnings(scenario, time_need(plan), memory_need(plan)):
-        print(f"tb: {warning}", file=sys.stderr)
+        complain(f"tb: {warning}")
 
 
-def _observer(console: Console) -> Observer | None:
-    """Progress on the person's stream; nothing with --quiet."""
+@contextlib.contextmanager
+def _progress(console: Console) -> Iterator[Observer | None]:
+    """Progress on the person's stream, taken away again however the run ends; nothing with --quiet."""
     if console.verbosity < 0:
-        return None
+        yield None
+        return
     from testbed.report.progress import Progress
 
-    return lambda plan: Progress(plan, console.stream, no_color=not console.color)
+    made: list[Progress] = []
+
+    def observe(plan: Plan) -> Progress:
+        made.append(Progress(plan, console.stream, no_color=not console.color))
+        return made[-1]
+
+    try:
+        yield observe
+    finally:
+        for progress in made:
+            progress.close()
 
 
 def _show(result: RunResult, console: Console, as_json: bool) -> None:
@@ -150,10 +165,10 @@ def _show(result: RunResult, console: Console, as_json: bool) -> None:
 
     if console.verbosity >= 0:
         print_summary(result.document, console.stream, no_color=not console.color)
-        console.stream.write(f"Run directory: {result.run_dir}\n")
+        say(f"Run directory: {shown_path(result.run_dir)}", stream=console.stream)
         if result.captures:
             # of a run that did not pass, or asked for
-            console.stream.write(f"Captures:      {', '.join(path.name for path in result.captures)} in there\n")
+            say(f"Captures:      {', '.join(path.name for path in result.captures)} in there", stream=console.stream)
         console.stream.flush()
     if as_json:
         print(to_json(result.document), end="")
@@ -175,10 +190,8 @@ def run_demo(args: argparse.Namespace) -> int:
     require_root("demo")
     from testbed.scenario import load_scenario
 
-    # The lossy links are the first fault of the scenario; a fault that cannot strike would be refused.
-    changes = [f"topology.hosts={args.hosts}"] + ([f"faults[0].rate={args.loss!r}"] if args.loss else [])
-    scenario = load_scenario("demo", changes, args.seed)
-    return _run(scenario if args.loss else dataclasses.replace(scenario, faults=scenario.faults[1:]), args)
+    changes = [f"topology.hosts={args.hosts}", f"faults.lossy-links.rate={args.loss!r}"]
+    return _run(load_scenario("demo", changes, args.seed), args)
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
@@ -217,11 +230,14 @@ def run_replay(args: argparse.Namespace) -> int:
     console = Console.of(args)
     args.card = None
     realised = _lab_world(args) if world == "lab" else None
-    comparison = replay(before, args.out, _observer(console), realised)
+    with _progress(console) as observer:
+        comparison = replay(before, args.out, observer, realised)
     _show(comparison.result, console, False)
-    for difference in comparison.differences:
-        print(f"differs: {difference}")
-    print(f"compared: {', '.join(comparison.compared)}; {len(comparison.differences) or 'no'} differences")
+    found = comparison.differences
+    say(*(f"differs: {difference}" for difference in found))
+    say(
+        f"compared: {', '.join(comparison.compared)}; {amount(len(found), 'difference') if found else 'no differences'}"
+    )
     return comparison.exit_code
 
 

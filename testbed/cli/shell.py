@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from testbed.cli.running import require_root
+from testbed.terminal.stream import complain
 from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def run_shell(args: argparse.Namespace) -> int:
             with _ending_after(limit_s):
                 return _converse(session, lines)
         except _Over as over:
-            print(f"tb: {over}", file=sys.stderr)
+            complain(f"tb: {over}")
             return _FAILED
 
 

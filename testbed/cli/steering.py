@@ -18,6 +18,8 @@ from testbed.scenario import load_scenario
 from testbed.steering.entries import make_table
 from testbed.steering.fabric import make_fabric
 from testbed.steering.readings import READINGS_NAME, TableReading, TableRow, make_rows
+from testbed.terminal.stream import columns, say
+from testbed.terminal.tables import table_lines
 from workloads.errors import ScenarioError
 
 __all__ = ["configure_steering", "run_steering"]
@@ -57,7 +59,7 @@ def run_steering(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"schema": 1, "switches": [asdict(table) for table in tables]}, indent=2))
     else:
-        print("\n".join([*_text(tables), *(_fact(fact) for fact in facts)]))
+        say(*_text(tables, columns(sys.stdout)), *(_fact(fact) for fact in facts))
     return 0
 
 
@@ -138,22 +140,18 @@ def _reading(data: dict[str, Any]) -> TableReading:
     return table
 
 
-def _text(tables: Iterable[TableReading]) -> Iterator[str]:
+def _text(tables: Iterable[TableReading], width: int) -> Iterator[str]:
     for table in tables:
         state = [f"ports down: {', '.join(map(str, table.down))}"] if table.down else []
         state += ["fallback: no data is led to the accelerator"] if table.fallback else []
         yield f"{table.switch}{': ' if state else ''}{'; '.join(state)}"
-        lines = [("rule", "priority", "match", "action", "packets", "bytes")]
-        lines += [
+        rows = [
             (row.name, str(row.priority), row.match, row.action, _count(row.packets), _count(row.bytes))
             for row in table.rows
         ]
-        counted = any(row.packets is not None for row in table.rows)
-        widths = [max(len(line[column]) for line in lines) for column in range(6)]
-        for line in lines:
-            cells = [cell.ljust(width) for cell, width in zip(line[:4], widths, strict=False)]
-            cells += [cell.rjust(width) for cell, width in zip(line[4:], widths[4:], strict=True)] if counted else []
-            yield "  " + "  ".join(cells).rstrip()
+        shown = 6 if any(row.packets is not None for row in table.rows) else 4
+        head = ("rule", "priority", "match", "action", "packets", "bytes")[:shown]
+        yield from table_lines(head, [row[:shown] for row in rows], width, text=range(4))
         yield ""
 
 

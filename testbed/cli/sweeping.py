@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from testbed.cli.console import Console
+from testbed.terminal.folding import fold_lines
+from testbed.terminal.statusline import StatusLine
+from testbed.terminal.stream import columns
 
 __all__ = ["configure_sweep", "run_sweep"]
 
@@ -45,7 +49,7 @@ def run_sweep(args: argparse.Namespace) -> int:
         close()
     as_json, as_csv = write_files(finished, folder)
     if console.verbosity >= 0:
-        for line in summary(finished):
+        for line in fold_lines(summary(finished, columns(console.stream)), columns(console.stream)):
             print(line, file=console.stream)
         print(f"\nResults: {as_json}, {as_csv}", file=console.stream)
     if args.plot:
@@ -70,15 +74,15 @@ def _progress(console: Console) -> tuple[Callable[[int, int, int], None], Callab
                 print(f"{done:,} of {total:,} results", file=console.stream, flush=True)
 
         return line, lambda: None
-    from rich.console import Console as Terminal
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    bar = StatusLine(console.stream)
+    began = time.monotonic()
 
-    bar = Progress(
-        BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Terminal(file=console.stream), transient=True
-    )
-    task = bar.add_task("", total=None)
-    bar.start()
-    return lambda done, total, reused: bar.update(task, completed=done, total=total), bar.stop
+    def show(done: int, total: int, reused: int) -> None:
+        computed = done - reused
+        left = (time.monotonic() - began) / computed * (total - done) if computed else 0.0
+        bar.show(done / max(1, total), f"{done:,} of {total:,} results, about {left:.0f} s to go")
+
+    return show, bar.close
 
 
 def _jobs(text: str) -> int:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from testbed.terminal.stream import columns, complain
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
 
@@ -38,12 +39,12 @@ def run_timeline(args: argparse.Namespace) -> int:
     history = load_history(args.run_dir)
     timeline = build_timeline(history.records)
     wanted = Selection(qpn=args.qp, host=args.host, slot=args.slot, start=args.start, stop=args.stop)
-    draw = timeline_svg if args.format == "svg" else timeline_text
-    drawing = draw(select(timeline, wanted))
+    chosen = select(timeline, wanted)
+    drawing = timeline_svg(chosen) if args.format == "svg" else timeline_text(chosen, columns(sys.stdout))
     if history.cut:
-        print(f"tb: {history.path}: {history.cut}; what came later is not drawn", file=sys.stderr)
+        complain(f"tb: {history.path}: {history.cut}; what came later is not drawn")
     if (args.run_dir / "scenario.yaml").exists() and not (args.run_dir / "result.json").exists():
-        print(f"tb: {args.run_dir}: this run did not end; what it told until then is drawn", file=sys.stderr)
+        complain(f"tb: {args.run_dir}: this run did not end; what it told until then is drawn")
     if args.out is None:
         print(drawing, end="")
         return 0

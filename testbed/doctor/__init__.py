@@ -2,6 +2,6 @@
 
 from testbed.doctor.model import Probe
 from testbed.doctor.probes import probe_all, require
-from testbed.doctor.table import as_json, as_table
+from testbed.doctor.table import as_json, as_lines
 
-__all__ = ["Probe", "as_json", "as_table", "probe_all", "require"]
+__all__ = ["Probe", "as_json", "as_lines", "probe_all", "require"]

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from testbed.doctor.model import Probe
+from testbed.terminal.tables import table_lines
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-__all__ = ["as_json", "as_table"]
+__all__ = ["as_json", "as_lines"]
 
 
 def as_json(probes: Iterable[Probe]) -> list[dict[str, Any]]:
     return [asdict(probe) for probe in probes]
 
 
-def as_table(probes: Iterable[Probe]) -> Table:
-    """For rich: what is there with its detail; what is not, with what is used instead and what would supply it."""
-    from rich.markup import escape
-    from rich.table import Table
+def as_lines(probes: Iterable[Probe], width: int, *, color: bool = False) -> Iterator[str]:
+    """Of `width` columns: what is there with its detail; what is not, with what is used instead and what would supply it."""
+    rows = [("yes" if probe.ok else "no", probe.title, _told(probe)) for probe in probes]
+    yield "What this machine can do"
+    for line in table_lines(("", "capability", "found"), rows, width, text=(0, 1, 2), indent=0):
+        shown = _STATES.get(line[:3].rstrip()) if color else None
+        yield line if shown is None else f"{shown}{line[:3]}\x1b[0m{line[3:]}"
 
-    table = Table(title="What this machine can do", title_justify="left", expand=False)
-    for heading in ("", "capability", "found", "used instead", "what would supply it"):
-        table.add_column(heading, overflow="fold")
-    for probe in probes:
-        state = "[green]yes[/]" if probe.ok else "[yellow]no[/]"
-        rest = ("", "") if probe.ok else (probe.instead, probe.remedy)
-        table.add_row(state, *(escape(text) for text in (probe.title, probe.detail, *rest)))
-    return table
+
+_STATES = {"yes": "\x1b[32m", "no": "\x1b[33m"}
+
+
+def _told(probe: Probe) -> str:
+    if probe.ok:
+        return probe.detail
+    return f"{probe.detail}; used instead: {probe.instead}; what would supply it: {probe.remedy}"

@@ -40,8 +40,12 @@ class FaultStruck(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultHealed(Event):
+    """Told by the first frame that finds it healed, so it may be told late."""
+
     fault: str
     target: str
+    windows: tuple[tuple[int, int], ...] = unless_default(())
+    """when it acted: (from, until), ns since the start of the traffic; empty: until this is told"""
 
 
 @dataclass(frozen=True, slots=True)

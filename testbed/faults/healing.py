@@ -24,7 +24,7 @@ from testbed.faults.model import (
     Window,
 )
 
-__all__ = ["HEALING", "heals_at", "is_active", "kind_of"]
+__all__ = ["HEALING", "heals_at", "is_active", "kind_of", "windows_of"]
 
 _KINDS: Mapping[type[Fault], str] = {
     Loss: "loss",
@@ -73,6 +73,15 @@ def heals_at(fault: Fault) -> int | None:
     if isinstance(fault, LinkDown) and fault.count > 1:
         return window.stop_ns + (fault.count - 1) * fault.period_ns
     return window.stop_ns
+
+
+def windows_of(fault: Fault) -> tuple[tuple[int, int], ...]:
+    """(from, until) in ns since the start of the traffic, each flap by itself; empty: it stays until the end of the run."""
+    window = _window(fault)
+    if window.stop_ns is None:
+        return ()
+    count, period_ns = (fault.count, fault.period_ns) if isinstance(fault, LinkDown) else (1, 0)
+    return tuple((window.start_ns + n * period_ns, window.stop_ns + n * period_ns) for n in range(count))
 
 
 def is_active(fault: Fault, now: int) -> bool:

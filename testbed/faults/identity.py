@@ -31,7 +31,7 @@ _BTH_BYTES, _AETH_BYTES, _ICRC_BYTES, _UDP_BYTES = 12, 4, 4, 8
 _FRAGMENT = 0x3FFF
 """more-fragments flag and fragment offset"""
 _UDP = 17
-_FRAGMENT_AT, _PROTOCOL_AT, _PORT_AT = 20, 23, 36
+_FRAGMENT_AT, _PROTOCOL_AT, _PORT_AT, _KIND_AT = 20, 23, 36, 43
 """of IPv4 without options"""
 _HEADER_AT, _HEADER = 42, struct.Struct("!xBHHHI")
 """of an aggregation datagram: kind, flags, job, node, sequence"""

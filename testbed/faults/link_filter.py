@@ -18,7 +18,7 @@ from switch_nodes.filters import Delivery
 from testbed.faults.acts import ACTS, Act, Copy, Seen, copy_bits, jittered
 from testbed.faults.decide import Purpose, draw, stream_key
 from testbed.faults.events import FaultHealed, FaultStruck
-from testbed.faults.healing import heals_at, is_active, kind_of
+from testbed.faults.healing import heals_at, is_active, kind_of, windows_of
 from testbed.faults.identity import IdentityReader, datagram_text, flow_text
 from testbed.faults.late import LateFrames
 from testbed.faults.matching import ConnectionTable, matches
@@ -239,4 +239,5 @@ class LinkFilter:
     def _tell_healed(self, now: int) -> None:
         while self._heal and now >= self._heal[-1][0]:
             _, number = self._heal.pop()
-            self._events.append(FaultHealed(self._rules[number].fault.name, self.link))
+            fault = self._rules[number].fault
+            self._events.append(FaultHealed(fault.name, self.link, windows_of(fault)))

@@ -25,6 +25,7 @@ __all__ = [
     "RateChange",
     "Reorder",
     "Window",
+    "is_silent",
 ]
 
 
@@ -178,3 +179,10 @@ class Kill(NodeFault):
 @dataclass(frozen=True, slots=True)
 class Pause(NodeFault):
     """The node stands still during the window."""
+
+
+def is_silent(fault: Fault) -> bool:
+    """Whether its rates are 0: it is expected not to strike."""
+    if isinstance(fault, Burst):
+        return fault.loss_good == 0 and (fault.rate == 0 or fault.loss_bad == 0)
+    return isinstance(fault, PacketFault) and fault.rate == 0

@@ -7,7 +7,9 @@ from typing import Any
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.reference import workers_in
-from testbed.faults.model import Corrupt
+from testbed.checkers.refused import refused_results
+from testbed.faults.healing import windows_of
+from testbed.faults.model import Corrupt, is_silent
 from testbed.figures.congestion import background_metrics, congestion_metrics
 from testbed.figures.jobs import job_metrics, without_performance
 from testbed.figures.recovery import routing_metrics
@@ -78,6 +80,8 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "bound_bps": bound_bps(context),
         "gradient_bytes": size_bytes,
         "retransmissions": _retransmissions(context),
+        "reliable": bool(context.plan.ring_workers),
+        "refused_results": refused_results(context),
         "naks": len(context.events("NakSent")),
         "timeouts": sum(record["cause"] == "timeout" for record in context.events("Retransmission", "DatagramResent")),
         "rnr_naks": len(context.events("RnrNakSent")),
@@ -113,7 +117,10 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
 
 
 def fault_table(context: CheckContext) -> list[dict[str, Any]]:
-    """The `faults` of result.json: every fault of the scenario, those that never struck too."""
+    """The `faults` of result.json: every fault of the scenario, those that never struck too. `rate`: of packets that match, None
+    for what has none; `silent`: it is expected not to strike; `active_s`: its windows, empty where it stays until the end;
+    `struck_s`: first and last strike."""
+    faults = {fault.name: fault for fault in context.plan.scenario.faults}
     struck: dict[str, list[Record]] = {fault.name: [] for fault in context.plan.scenario.faults}
     for record in context.events("FaultStruck"):
         struck.setdefault(record["fault"], []).append(record)
@@ -131,6 +138,14 @@ def fault_table(context: CheckContext) -> list[dict[str, Any]]:
                 sorted({record["backend"] for record in records} | ({"netem"} if name in by_chance else set()))
             ),
             "targets": dict(sorted((Counter(record["target"] for record in records) - missed[name]).items())),
+            "rate": getattr(faults.get(name), "rate", None),
+            "silent": name in faults and is_silent(faults[name]),
+            "active_s": [[since / 1e9, until / 1e9] for since, until in windows_of(faults[name])]
+            if name in faults
+            else [],
+            "struck_s": [min(times) / 1e9, max(times) / 1e9]
+            if (times := [record["t"] for record in records])
+            else None,
         }
         for name, records in struck.items()
     ]
@@ -192,18 +207,33 @@ def _count(context: CheckContext, events: tuple[str, ...], key: str) -> dict[str
 
 
 def _lost(context: CheckContext) -> dict[str, int]:
-    """Packets that faults took away, by what they carried."""
-    counts = {"data": 0, "answers": 0, "other": 0}
+    """Packets that faults took away, by what they carried. Over RoCE a result is data of a host whose payload a switch replaced; a
+    packet that no host of the job sent is a result as well."""
+    counts = {"data": 0, "results": 0, "answers": 0, "other": 0}
+    hosts = {format_ip(host.ip) for host in context.plan.scenario.topology.hosts if host.ip}
     for record in _losses(context):
-        counts[_class_of(record["opcode"])] += 1
+        kind = _DATAGRAMS.get(str(record.get("packet", "")).partition(" ")[0]) or _class_of(record["opcode"])
+        from_switch = kind == "data" and bool(record["flow"]) and record["flow"].partition(">")[0] not in hosts
+        counts["results" if from_switch else kind] += 1
     return counts
 
 
+_DATAGRAMS = {
+    "data": "data", "exponents": "data", "result": "results", "reminder": "answers", "reminder_empty": "answers",
+    "nack": "answers", "rate": "answers",
+}  # fmt: skip
+"""kinds of datagrams, by class of what is lost"""
+
+
 def _losses(context: CheckContext) -> list[Record]:
-    """Strikes that took a packet away. Damage with a repaired iCRC does not: it goes through."""
+    """Strikes that took a packet away: not those on a link or a node as a whole. Damage with a repaired iCRC does not: it goes through."""
     repaired = {f.name for f in context.plan.scenario.faults if isinstance(f, Corrupt) and f.repair_icrc}
     struck = context.events("FaultStruck")
-    return [record for record in struck if record["kind"] in _LOSSES and record["fault"] not in repaired]
+    return [
+        record
+        for record in struck
+        if record["kind"] in _LOSSES and record["psn"] >= 0 and record["fault"] not in repaired
+    ]
 
 
 def _class_of(opcode: int) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Any, TextIO
+from typing import TextIO
 
-from testbed.report.terminal import wants_color
+from testbed.terminal.folding import fold_laid_out
+from testbed.terminal.statusline import StatusLine
+from testbed.terminal.stream import columns, wants_color
 
 __all__ = ["HuntProgress"]
 
@@ -17,10 +19,7 @@ class HuntProgress:
         self._schedules, self._folder, self._stream = schedules, folder, stream
         self._began = self._told = time.monotonic()
         self._first = True
-        self._bar: Any = None
-        self._task: Any = None
-        if wants_color(stream, no_color):
-            self._make_bar()
+        self._bar = StatusLine(stream) if wants_color(stream, no_color) else None
 
     def __call__(self, done: int, before: int, anew: int) -> None:
         """As `hear` of `Hunt.run`."""
@@ -38,36 +37,20 @@ class HuntProgress:
                 )
         speed = (done - before) / max(1e-9, now - self._began)
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, description=f"{done:,} schedules, {speed:.0f}/s")
-            self._bar.refresh()
+            left = (self._schedules - done) / speed if speed > 0 else 0.0
+            text = f"{done:,} of {self._schedules:,} schedules, {speed:.0f}/s, about {left:.0f} s to go"
+            self._bar.show(done / max(1, self._schedules), text)
         elif now - self._told >= _LINE_EVERY_S:
             self._told = now
             self._tell(f"{done:,} of {self._schedules:,} schedules, {speed:.0f}/s")
 
     def close(self) -> None:
         if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+            self._bar.close()
 
     def _tell(self, line: str) -> None:
         if self._bar is not None:
-            self._bar.console.print(line, highlight=False, markup=False)
+            self._bar.say(line)
         else:
-            self._stream.write(f"{line}\n")
+            self._stream.writelines(f"{row}\n" for row in fold_laid_out(line, columns(self._stream)))
             self._stream.flush()
-
-    def _make_bar(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._bar = Progress(
-            BarColumn(bar_width=30),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.description}"),
-            TimeRemainingColumn(),
-            console=Console(file=self._stream),
-            auto_refresh=False,
-            transient=True,
-        )
-        self._task = self._bar.add_task("starting", total=self._schedules)
-        self._bar.start()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Container, Iterator
 from typing import Any
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.transitions import steps_of_kind
+from testbed.terminal.folding import fold_lines
+from testbed.terminal.stream import PROSE
+from testbed.terminal.words import amount, times
 from workloads.native.account import NATIVE
 
 __all__ = ["hunt_document", "summary_text"]
 
 _SCHEMA = 1
-_WIDTH = 110
 _PLACES = {RACK: "a rack", FABRIC: "a fabric"}
 
 
@@ -71,46 +72,48 @@ def _tables_without(held: tuple[str, ...], taken: Container[str]) -> tuple[str, 
     return tuple(table for table in _OF_SWITCHES if table not in told and any(_table_of(s) == table for s in held))
 
 
-def summary_text(document: dict[str, Any]) -> str:
+def summary_text(document: dict[str, Any], width: int = PROSE) -> str:
     """Ends with a newline."""
-    return "".join(f"{line}\n" for line in _lines(document))
+    return "".join(f"{row}\n" for row in fold_lines(_lines(document), width))
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
     coverage, failure = document["coverage"], document["failure"]
-    yield f"{document['hunt']}, seed {document['seed']}: {coverage['schedules']:,} of {document['schedules']:,} schedules"
+    asked = amount(document["schedules"], "schedule")
+    yield f"{document['hunt']}, seed {document['seed']}: {coverage['schedules']:,} of {asked}"
     yield f"  every worker finished in {coverage['completed']:,}"
     for reason, count in coverage["told"].items():
         yield f"  {count:,} ended early and told so, as they may: {reason}"
     if document.get("ran", NATIVE) != NATIVE:
-        yield from _wrapped("  code that ran: ", document["ran"])
+        yield f"  code that ran: {document['ran']}"
     yield ""
     yield "Faults that struck"
     for kind, count in sorted(coverage["struck"].items(), key=lambda item: -item[1]):
-        yield f"  {kind:12} {coverage['strikes'][kind]:>9,} times, in {count:,} schedules"
+        often = coverage["strikes"][kind]
+        yield f"  {kind:12} {often:>9,} {'time ' if often == 1 else 'times'}, in {amount(count, 'schedule')}"
     yield ""
     yield "Values drawn (schedules)"
     for name, counts in coverage["drawn"].items():
         if len(counts) > 24:
-            yield from _wrapped(f"  {name}: ", f"{len(counts)} different ones")
+            yield f"  {name}: {len(counts):,} different ones"
         else:
-            yield from _wrapped(f"  {name}: ", ", ".join(f"{value} {count:,}x" for value, count in counts.items()))
+            yield f"  {name}: " + ", ".join(f"{value} {times(count)}" for value, count in counts.items())
     yield ""
     steps = document["transitions"]
     possible = steps["held"] - len(steps["impossible"])
     taken = possible - len(steps["never"])
-    traced = f"({coverage['traced']:,} schedules were traced)"
+    traced = f"({amount(coverage['traced'], 'schedule')} traced)"
     if steps["held"]:
         yield f"Transitions of the tables: {taken} of {possible} taken {traced}"
     else:
         yield f"Transitions of the tables: none to count {traced}"
     if steps["lacks"]:
         text = f"{', '.join(steps['lacks'])}: tables of our switch programs, of which {steps['lacked_by']} told no step"
-        yield from _wrapped("  not counted: ", text)
+        yield f"  not counted: {text}"
     if steps["never"]:
-        yield from _wrapped("  never taken: ", ", ".join(steps["never"]))
+        yield f"  never taken: {', '.join(steps['never'])}"
     if steps["taken_though_impossible"]:
-        yield from _wrapped("  taken though listed as impossible: ", ", ".join(steps["taken_though_impossible"]))
+        yield f"  taken though listed as impossible: {', '.join(steps['taken_though_impossible'])}"
     if steps["held"]:
         yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in {steps['of']} (summary.json says why)"
     yield ""
@@ -118,13 +121,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield "Verdict: PASS      no schedule broke a rule"
         return
     yield f"Verdict: FAIL      schedule {failure['number']} breaks {failure['check']}"
-    yield from _wrapped("  ", failure["detail"])
+    yield f"  {failure['detail']}"
     least = "no simpler one fails" if failure["minimal"] else "the search for a simpler one was cut short"
     yield f"  shrunk in {failure['tries']:,} tries ({least}): {failure['file']}"
     yield f"  replay: {failure['replay']}"
-
-
-def _wrapped(first: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=first, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False
-    ) or [first.rstrip()]

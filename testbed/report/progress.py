@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from typing import TextIO
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import workers_in
 from testbed.history import Record
 from testbed.plan import Plan
-from testbed.report.terminal import wants_color
+from testbed.terminal.folding import fold_laid_out
+from testbed.terminal.statusline import StatusLine
+from testbed.terminal.stream import columns, wants_color
+from testbed.terminal.words import amount
 
 __all__ = ["Progress"]
 
@@ -18,7 +21,8 @@ _DRAW_EVERY_NS = 100_000_000
 
 
 class Progress:
-    """A bar on a terminal, lines elsewhere: what changes, and a sign of life every five seconds of the run.
+    """A bar on a terminal, lines elsewhere: what changes, and a sign of life every five seconds of the run. Whoever made it
+    closes it, also when the run fails: `close` takes the bar away.
 
     It draws only when a record comes, from the caller's thread, and takes time from the records: no clock, no thread.
     """
@@ -33,12 +37,11 @@ class Progress:
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
         self._announced: set[str] = set()
+        self._failed: set[tuple[str, str]] = set()
+        """(node, why) of queue pairs: their workers give up for the same reason"""
         self._accuracy: float | None = None
         self._next_ns = 0
-        self._bar: Any = None
-        self._task: Any = None
-        if wants_color(stream, no_color):
-            self._make_bar(stream)
+        self._bar = StatusLine(stream) if wants_color(stream, no_color) else None
 
     def __call__(self, record: Record) -> None:
         """As a world's `on_record`."""
@@ -48,7 +51,7 @@ class Progress:
         time_ns = int(record["t"])
         if time_ns >= self._next_ns:
             if self._bar is not None:
-                self._draw()
+                self._bar.show(self._done(), self._state())
                 self._next_ns = time_ns + _DRAW_EVERY_NS
             else:
                 if self._next_ns:
@@ -57,8 +60,8 @@ class Progress:
 
     def close(self) -> None:
         if self._bar is not None:
-            self._draw()
-            self._bar.stop()
+            self._bar.show(self._done(), self._state())
+            self._bar.close()
             self._bar = None
 
     def _note(self, record: Record) -> str:
@@ -86,14 +89,18 @@ class Progress:
             self._completed[number] = self._completed.get(number, 0) + 1
             if self._completed[number] == len(workers_in(self._plan, number)) and self._worth_a_line(number):
                 return f"{at}iteration {number + 1} of {self._iterations} complete{self._quality()}"
+        elif event == "FrameRejected" and record["reason"] == "bad_result" and "bad_result" not in self._announced:
+            self._announced.add("bad_result")
+            return f"{at}{record['node']} is the first to refuse a result: {record['detail']}"
         elif event == "QpFailed":
+            self._failed.add((record["node"], record["status"]))
             return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
         elif event == "WorkerFellBack":
             return f"{at}{record['node']} starts anew as {record['collective']}: {record['reason']}"
         elif event in ("RulesReplaced", "RulesInstalled") and record["reason"] not in ("start", "connected"):
             what = "the accelerator is out of use" if record["fallback"] else "other flow rules"
             return f"{at}{record['node']}: {record['reason']}, {what}"
-        elif event == "WorkerFailed":
+        elif event == "WorkerFailed" and (record["node"], record["reason"]) not in self._failed:
             return f"{at}{record['node']} gave up: {record['reason']}"
         elif event == "NodeExited" and not record["expected"]:
             return f"{at}{record['node']} ended unasked with status {record['status']}"
@@ -115,36 +122,18 @@ class Progress:
         text = f"iteration {min(done + 1, self._iterations)} of {self._iterations}"
         if self._counts_messages:
             text += f", {self._received:,} of {self._results * self._workers:,} results"
-        return text + f", {self._struck:,} strikes, {self._went_back:,} retransmissions{self._quality()}"
+        return f"{text}, {amount(self._struck, 'strike')}, {amount(self._went_back, 'retransmission')}{self._quality()}"
 
     def _tell(self, line: str) -> None:
         if self._bar is not None:
-            self._bar.console.print(line, highlight=False, markup=False)
+            self._bar.say(line)
         else:
-            self._stream.write(f"{line}\n")
+            self._stream.writelines(f"{row}\n" for row in fold_laid_out(line, columns(self._stream)))
             self._stream.flush()
 
-    def _make_bar(self, stream: TextIO) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
-
-        self._bar = Bar(
-            BarColumn(bar_width=30),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.description}"),
-            console=Console(file=stream),
-            auto_refresh=False,
-            transient=True,
-        )
-        self._task = self._bar.add_task("starting", total=1.0)
-        self._bar.start()
-
-    def _draw(self) -> None:
-        results = sum(self._completed.values())
-        total = sum(worker.workload.iterations for worker in self._plan.workers)
-        done = float(results)
+    def _done(self) -> float:
+        """0 to 1"""
         if self._counts_messages:
-            total, done = self._results * self._workers, float(self._received)
-        self._bar.update(self._task, completed=done / max(1, total), description=self._state())
-        self._bar.refresh()
+            return self._received / max(1, self._results * self._workers)
+        total = sum(worker.workload.iterations for worker in self._plan.workers)
+        return sum(self._completed.values()) / max(1, total)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from testbed.checkers.refused import refused_text
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line, amount, bits_per_second, byte_size
 from testbed.report.routes import route_lines
+from testbed.terminal.folding import joined
+from testbed.terminal.words import times
 from workloads.native.account import NATIVE
 
 __all__ = ["Line", "amount", "bits_per_second", "byte_size", "summary_lines"]
@@ -37,7 +40,7 @@ def _what(result: dict[str, Any]) -> list[Line]:
         )
     ]
     if result["description"]:
-        lines.append(Line(result["description"].strip(), "", 2))
+        lines += [Line(text, "", 2) for text in joined(result["description"].strip())]
     iterations = metrics["iterations_s"] or (metrics["unreliable"] or {}).get("iterations_s") or []
     done = sum(time is not None for time in iterations)
     if metrics["gradient_bytes"]:
@@ -71,7 +74,7 @@ def _faults(result: dict[str, Any]) -> list[Line]:
     lines = [Line(""), Line("Faults", "head")]
     width = max(len(fault["name"]) for fault in result["faults"]) + 2
     for fault in result["faults"]:
-        targets = ", ".join(f"{name} {count}x" for name, count in list(fault["targets"].items())[:8])
+        targets = ", ".join(f"{name} {times(count)}" for name, count in list(fault["targets"].items())[:8])
         more = len(fault["targets"]) - 8
         by = fault["backend"].split(",")
         text = f"struck {amount(fault['strikes'], 'time')}" if fault["strikes"] else "never struck"
@@ -79,37 +82,75 @@ def _faults(result: dict[str, Any]) -> list[Line]:
         if "netem" in by:
             text = "carried out by netem in the kernel, which tells no strike"
         text += f" ({targets}{f' and {more} more' if more > 0 else ''})" if targets else ""
-        lines.append(Line(text, "" if fault["strikes"] else "unknown", 2, fault["name"], width))
+        silent = fault.get("silent", False)
+        text += ", as its rate of 0 says" if silent and not fault["strikes"] else ""
+        text = f"{_share(fault['rate'])} of packets: {text}" if 0 < (fault.get("rate") or 0) < 1 else text
+        lines.append(
+            Line(text + _times(fault), "" if fault["strikes"] or silent else "unknown", 2, fault["name"], width)
+        )
     return lines
+
+
+def _share(rate: float) -> str:
+    return f"{100 * rate:.4g} %"
+
+
+def _times(fault: dict[str, Any]) -> str:
+    """When it acted, and when it struck, where it has an end: a link that is down strikes what comes by in that time."""
+    windows, struck = fault.get("active_s"), fault.get("struck_s")
+    if not windows or struck is None:
+        return ""
+    when = f"{windows[0][0]:g} to {windows[0][1]:g} s"
+    if len(windows) > 1:
+        when += f", {amount(len(windows), 'time')} until {windows[-1][1]:g} s"
+    at = f"at {struck[0]:.3f} s" if struck[0] == struck[1] else f"from {struck[0]:.3f} to {struck[1]:.3f} s"
+    return f"; active {when}, strikes {at}"
 
 
 def _recovery(result: dict[str, Any]) -> list[Line]:
     metrics = result["metrics"]
     lost, again = metrics["lost"], metrics["retransmissions"]
     total = sum(lost.values())
+    datagrams = not metrics["reliable"]
+    carried = _CARRIED | ({"answers": "with a NACK, a reminder or a rate"} if datagrams else {})
     lines = [Line(""), Line("Lost and recovered", "head")]
     if total:
         lines.append(
             Line(
-                f"{amount(total, 'packet')} lost: {lost['data']:,} with data, {lost['answers']:,} with an ACK or NAK, "
-                f"{lost['other']:,} other",
+                f"{amount(total, 'packet')} lost: "
+                + ", ".join(f"{lost[kind]:,} {carried[kind]}" for kind in carried if lost.get(kind)),
                 "",
                 2,
             )
         )
         good = metrics["recovered_packets"]
         text = f"what {amount(good, 'lost data packet')} carried reached its receiver after all"
-        if good or lost["data"]:
+        if datagrams:
+            done = [check["verdict"] for check in result["checks"] if check["name"] == "liveness"] == ["pass"]
+            text = (
+                "what they carried reached its receivers after all"
+                if done
+                else "not all that they carried reached its receiver"
+            )
+            lines.append(Line(text, "", 2))
+        elif good or lost["data"]:
             lines.append(Line(text if good else "the lost data did not reach its receiver", "", 2))
     else:
         lines.append(Line("no packet was lost", "", 2))
-    causes = {"nak": "after a NAK", "timeout": "after a timeout", "rnr": "after a receiver was not ready"}
+    causes = {
+        "nak": "after a NAK",
+        "timeout": "after a timeout",
+        "rnr": "after a receiver was not ready",
+        "gap": "after a gap",
+    }
     backs = ", ".join(f"{count:,} {causes.get(cause, cause)}" for cause, count in again["by_cause"].items())
     if backs:
         share = ""
         if again["packets"] is not None and again["of_packets_sent"]:
             share = f"; {again['packets']:,} of {again['of_packets_sent']:,} packets were sent again"
-        lines.append(Line(f"senders went back: {backs}{share}", "", 2))
+        back = f"sent again: {backs}" if datagrams else f"senders went back: {backs}"
+        lines.append(Line(f"{back}{share}", "", 2))
+        lines += [] if datagrams else _go_back_n(again, lost)
     switch = []
     if metrics["replayed_results"]:
         switch.append(f"repeated {amount(metrics['replayed_results'], 'result')} from its slots")
@@ -117,11 +158,46 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
         switch.append(f"placed {amount(metrics['inferred_messages'], 'message')} whose first packet was lost")
     ignored = sum(metrics["ignored_packets"].values())
     if ignored:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in metrics["ignored_packets"].items())
+        reasons = ", ".join(
+            f"{count:,} {_KEPT_OUT.get(reason, reason)}" for reason, count in metrics["ignored_packets"].items()
+        )
         switch.append(f"kept {amount(ignored, 'packet')} out of the sums ({reasons})")
     if switch:
         lines.append(Line(f"the switch {'; '.join(switch)}", "", 2))
+    if metrics["refused_results"]:
+        lines.append(Line(refused_text(metrics["refused_results"]), "unknown", 2))
     return lines
+
+
+_CARRIED = {"data": "with data", "results": "with a result", "answers": "with an ACK or NAK", "other": "other"}
+_KEPT_OUT = {
+    "duplicate": "duplicates", "nofirst": "of messages whose first packet was lost", "stale": "of older messages",
+    "stale_forwarded": "of older messages, passed on", "overrun": "of messages too far ahead", "icrc": "damaged",
+    "mismatch": "repeated with another payload", "length": "of a wrong length", "wrong_port": "from a wrong port",
+    "overlap": "that were inside already", "gap": "after a gap",
+    "inconsistent_first": "that contradict their ring", "ahead": "ahead of their turn",
+}  # fmt: skip
+"""reasons of PacketIgnored in words"""
+_WORTH_TELLING = 2, 0.05
+"""packets sent again for each lost one, and of all"""
+
+
+def _go_back_n(again: dict[str, Any], lost: dict[str, int]) -> list[Line]:
+    """Why so much more is sent again than was lost."""
+    gone, packets = sum(lost.values()), again["packets"]
+    if not gone or not packets:
+        return []
+    each, share = packets / gone, packets / again["of_packets_sent"]
+    if each < _WORTH_TELLING[0] or share < _WORTH_TELLING[1]:
+        return []
+    return [
+        Line(
+            f"that is go-back-N: who misses one packet gets it and all that was sent behind it once more, so {amount(gone, 'lost packet')} "
+            f"had {share:.0%} of all packets sent again, {each:.1f} for each lost one",
+            "",
+            2,
+        )
+    ]
 
 
 def _speed(result: dict[str, Any]) -> list[Line]:

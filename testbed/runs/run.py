@@ -26,6 +26,7 @@ from testbed.runs.kepthistory import load_history
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
+from testbed.terminal.stream import shown_path
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted, write_file
@@ -124,7 +125,7 @@ def _run_in(
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    words = ["tb", "run", f"{_shown(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document))
@@ -183,11 +184,11 @@ def _unfinished(run_dir: Path) -> ScenarioError:
         told = len(load_history(run_dir).records)
     except ScenarioError:
         told = 0
-    left = f"{told:,} records of history (`tb timeline {_shown(run_dir)}` draws them)" if told else "no history"
+    left = f"{told:,} records of history (`tb timeline {shown_path(run_dir)}` draws them)" if told else "no history"
     return ScenarioError(
         "this run did not end: it was killed, or still goes on, and there is no verdict to compare with",
         file=str(run_dir), found=f"scenario.yaml, {left}, no result.json",
-        allowed=f"a run that ended; `tb run {_shown(run_dir)}/scenario.yaml` runs it again",
+        allowed=f"a run that ended; `tb run {shown_path(run_dir)}/scenario.yaml` runs it again",
     )  # fmt: skip
 
 
@@ -232,11 +233,3 @@ def _point_latest(runs: Path, run_dir: Path) -> None:
     except (OSError, NotImplementedError):
         return
     fresh.replace(runs / "latest")
-
-
-def _shown(path: Path) -> str:
-    """Relative to where the user is, when that is shorter."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

@@ -1,4 +1,5 @@
-"""Faults that can never strike, and faults that contradict each other: refused, because a run would prove nothing.
+"""Faults that can never strike, and faults that contradict each other: refused, because a run would prove nothing. A rate of 0 is
+no such thing: that fault is expected not to strike, and a run shows whether it does.
 
 Rules for two faults (windows that touch in no instant never conflict):
 
@@ -66,11 +67,6 @@ def check_window(problems: Problems, path: KeyPath, fault: Fault, time_limit_ns:
         found, limit = format_duration(start), format_duration(time_limit_ns)
         problems.add((*path, "from"), "the fault can never strike: it begins after the time limit", found=found,
                      allowed=f"before {limit}")  # fmt: skip
-    if isinstance(fault, PacketFault) and fault.rate == 0 and not (isinstance(fault, Burst) and fault.loss_good > 0):
-        problems.add((*path, "rate"), "the fault can never strike", found="0%", allowed="more than 0%")
-    if isinstance(fault, Burst) and fault.loss_bad == 0 and fault.loss_good == 0:
-        problems.add((*path, "loss_bad"), "the fault can never strike: it loses nothing in either state", found="0%",
-                     allowed="more than 0%")  # fmt: skip
     if isinstance(fault, Delay) and fault.delay_ns == 0:
         problems.add((*path, "delay"), "the fault can never strike", found="0ns", allowed="more than 0ns")
     if isinstance(fault, Delay) and fault.jitter_ns > fault.delay_ns:

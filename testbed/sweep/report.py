@@ -13,6 +13,9 @@ from typing import Any
 from testbed.sweep.analysis import Crossover, Point, best_counts, by_point, crossovers
 from testbed.sweep.engine import Finished
 from testbed.sweep.parameters import FAMILIES
+from testbed.terminal.stream import PROSE
+from testbed.terminal.tables import table_lines
+from testbed.terminal.words import amount
 from workloads.costs import threshold_ratio
 from workloads.trusted import write_file
 
@@ -63,11 +66,11 @@ def write_files(finished: Finished, folder: Path) -> tuple[Path, Path]:
     return as_json, as_csv
 
 
-def summary(finished: Finished) -> Iterator[str]:
-    """Lines for a person."""
+def summary(finished: Finished, width: int = PROSE) -> Iterator[str]:
+    """Lines for a person; tables are at most `width` columns wide."""
     sweep, points = finished.sweep, by_point(finished.rows)
     computed = len(finished.rows) - finished.reused
-    yield f"{sweep.name}: {len(points):,} points, {len(finished.rows):,} results of the {sweep.model} model"
+    yield f"{sweep.name}: {amount(len(points), 'point')}, {amount(len(finished.rows), 'result')} of the {sweep.model} model"
     anew = f" (of it anew, since other code had computed it, {finished.anew:,})" if finished.anew else ""
     yield f"  computed now {computed:,}{anew}, already there {finished.reused:,}"
     for reason, count in sorted(finished.skipped.items()):
@@ -76,12 +79,14 @@ def summary(finished: Finished) -> Iterator[str]:
         return
     counts = best_counts(points)
     shares = ", ".join(f"{name} at {counts[name]:,}" for name in sweep.algorithms if counts[name])
-    yield f"  fastest: {shares} of {len(points):,} points"
-    yield from _gains(finished, points)
+    yield f"  fastest: {shares} of {amount(len(points), 'point')}"
+    yield from _gains(finished, points, width)
     found = crossovers(points)
-    yield from _crossovers([item for item in found if item.along == "alpha"], "alpha* where PN = FR (PN wins above it)")
+    yield from _crossovers(
+        [item for item in found if item.along == "alpha"], "alpha* where PN = FR (PN wins above it)", width
+    )
     ratios = [item for item in found if item.along == "ratio"]
-    yield from _crossovers(ratios, "B_intra/B_inter where PN = FR (PN wins above it)")
+    yield from _crossovers(ratios, "B_intra/B_inter where PN = FR (PN wins above it)", width)
 
 
 def table_axes(finished: Finished) -> tuple[list[str], str | None]:
@@ -93,7 +98,7 @@ def table_axes(finished: Finished) -> tuple[list[str], str | None]:
     return [name for name in varied if name != across], across
 
 
-def _gains(finished: Finished, points: Sequence[Point]) -> Iterator[str]:
+def _gains(finished: Finished, points: Sequence[Point], width: int) -> Iterator[str]:
     """How much faster than the first algorithm the best one is, and which that is."""
     down, across = table_axes(finished)
     if across is None:
@@ -115,10 +120,10 @@ def _gains(finished: Finished, points: Sequence[Point]) -> Iterator[str]:
         [*(known[n].show(v) for n, v in zip(down, key, strict=True)), *(row.get(value, "-") for value in columns)]
         for key, row in cells.items()
     ]
-    yield from _table(head, rows)
+    yield from _table(head, rows, width, len(down))
 
 
-def _crossovers(found: list[Crossover], title: str) -> Iterator[str]:
+def _crossovers(found: list[Crossover], title: str, width: int) -> Iterator[str]:
     if not found:
         return
     varied = [name for name in found[0].values if len({item.values[name] for item in found}) > 1]
@@ -139,9 +144,9 @@ def _crossovers(found: list[Crossover], title: str) -> Iterator[str]:
         rows.append([*there, *shown, off, *limit])
     rest = [] if along_alpha else ["for every size"]
     if rows:
-        yield from _table([*varied, "found", "closed form", "off", *rest], rows)
+        yield from _table([*varied, "found", "closed form", "off", *rest], rows, width, len(varied))
     for name, count in sorted(settled.items()):
-        yield f"  {name} always, and no such point in closed form, at the other {count} settings"
+        yield f"  {name} always, and no such point in closed form, at {amount(count, 'other setting')}"
 
 
 def _length(value: float | None, along_alpha: bool) -> str:
@@ -155,10 +160,8 @@ def _time(seconds: float) -> str:
     return f"{seconds / scale:.4g} {unit}"
 
 
-def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
+def _table(head: list[str], rows: list[list[str]], width: int, keys: int) -> Iterator[str]:
     shown = rows[:_MOST_LINES]
-    widths = [max(len(row[i]) for row in [head, *shown]) for i in range(len(head))]
-    for row in [head, *shown]:
-        yield "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from table_lines(head, shown, width, text=(), keys=keys)
     if len(rows) > len(shown):
         yield f"  ... and {len(rows) - len(shown):,} more, all in results.json"

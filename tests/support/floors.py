@@ -23,7 +23,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("scenario", "doctor"),
     ("faults",),
     ("reading", "captures", "steering"),
-    ("kernel",),
+    ("kernel", "terminal"),
 )
 """from the top floor down: a room imports only rooms below it"""
 _BEGIN, _END = "<!-- floors: made by tests/support/floors.py -->", "<!-- end of floors -->"

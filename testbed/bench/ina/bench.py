@@ -91,14 +91,17 @@ def _run(say: Say, points: Sequence[Point], processes: int, options: BenchOption
 
 
 def _report(found: Mapping[Point, Figures], grid: Grid) -> Report:
-    rows, lines = list[Row](), list[str]()
-    for mix in grid.sizes:
-        cells = cells_of(found, mix)
-        for part in (mix_lines, crossing_lines, split_lines):
-            lines += part(cells, SIMULATED, mix)
-        lines.append("")
-        rows += grid_rows(cells, SIMULATED, mix)
-    return Report(rows, tuple(lines))
+    by_mix = {mix: cells_of(found, mix) for mix in grid.sizes}
+
+    def tables(width: int) -> Iterator[str]:
+        for mix, cells in by_mix.items():
+            yield from mix_lines(cells, SIMULATED, mix, width)
+            yield ""
+            yield from crossing_lines(cells, SIMULATED, mix)
+            yield from split_lines(cells, SIMULATED, mix)
+            yield ""
+
+    return Report([row for mix, cells in by_mix.items() for row in grid_rows(cells, SIMULATED, mix)], tables)
 
 
 def grid_points(grid: Grid, place: Place, seeds: int | None = None) -> list[Point]:

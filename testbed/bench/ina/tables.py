@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain, leader_at
 from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML, Subject
+from testbed.terminal.tables import table_lines
+from testbed.terminal.words import amount
 
 __all__ = ["PAPER_GAIN", "crossing_lines", "mix_lines", "split_lines"]
 
@@ -18,20 +20,20 @@ _HEAD = (
 )  # fmt: skip
 
 
-def mix_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
-    """The table of one mix. Gains are ATP's, and SwitchML's, average JCT over the row's."""
+def mix_lines(cells: Cells, place: Place, mix: str, width: int) -> Iterator[str]:
+    """The table of one mix, of so many columns. Gains are ATP's, and SwitchML's, average JCT over the row's."""
     jobs, windows = MIXES[mix].jobs, place.windows(MIXES[mix])
     sizes = sorted({memory for memory, _ in cells})
     seeds = max(len(cell.runs) for cell in cells.values())
     models = ", ".join(f"{part.model} ({part.ratio:g})" for part in jobs)
-    yield f"{mix}: {models}; {place.workers} workers each; SW = {windows} packets; medians of {seeds} seeds"
+    yield f"{mix}: {models}; {place.workers} workers each; SW = {windows:,} packets; medians of {amount(seeds, 'seed')}"
     rows = []
     for memory in sizes:
         for subject in SUBJECTS:
             if (memory, subject) in cells:
                 slots = Point(place, mix, subject, memory, 0).indices()
                 rows.append(_row(cells, cells[memory, subject], slots, windows))
-    yield from _aligned(_HEAD, rows)
+    yield from table_lines(_HEAD, rows, width, text=(_HEAD.index("protocol"),), keys=4, group=True)
 
 
 def _row(cells: Cells, cell: Cell, slots: int, windows: int) -> list[str]:
@@ -42,8 +44,8 @@ def _row(cells: Cells, cell: Cell, slots: int, windows: int) -> list[str]:
     return [
         str(cell.memory), f"{cell.memory / windows:.2f}", str(slots), cell.subject.name, f"{cell.jct_s * 1e3:.1f} ms",
         f"{cell.spread:.1%}", over(ATP), over(SWITCHML), f"{cell.middle('p95_jct_s') * 1e3:.1f} ms",
-        f"{cell.middle('busy'):.1%}", f"{cell.middle('useful'):.1%}", f"{cell.middle('collisions'):.0f}",
-        f"{cell.middle('evictions'):.0f}", f"{cell.middle('resends'):.0f}",
+        f"{cell.middle('busy'):.1%}", f"{cell.middle('useful'):.1%}", f"{cell.middle('collisions'):,.0f}",
+        f"{cell.middle('evictions'):,.0f}", f"{cell.middle('resends'):,.0f}",
         f"{cell.middle('server_bytes') / 1e6:.2f} MB",
     ]  # fmt: skip
 
@@ -86,19 +88,3 @@ def shares(split: Split) -> str:
     if split.early_share is None:
         return "no gain to share"
     return f"of the gain {split.early_share:.0%} is early release's, {1 - split.early_share:.0%} the priorities'"
-
-
-def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns to the right, but for names; an empty line between groups of one memory size."""
-    widths = [max(len(row[index]) for row in [head, *rows]) for index in range(len(head))]
-    name = head.index("protocol")
-    last = None
-    for row in [head, *rows]:
-        if last not in (None, row[0], head[0]):
-            yield ""
-        last = row[0]
-        cells = (
-            f"{cell:<{width}}" if index == name else f"{cell:>{width}}"
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield ("  " + "  ".join(cells)).rstrip()

@@ -10,6 +10,7 @@ from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SWITCHML
 from testbed.bench.rows import Report, Row, spread
+from testbed.terminal.tables import table_lines
 
 __all__ = ["EMULATED_REPEATS", "Pair", "compare_worlds", "pair_of", "twin_points", "world_lines", "world_rows"]
 
@@ -72,26 +73,26 @@ def pair_of(twin: Twin, found: Mapping[Point, Figures]) -> Pair:
 
 def compare_worlds(twins: Sequence[Twin], found: Mapping[Point, Figures]) -> Report:
     pairs = [pair_of(twin, found) for twin in twins]
-    return Report(world_rows(pairs), tuple(world_lines(pairs)))
+    return Report(world_rows(pairs), lambda width: world_lines(pairs, width))
 
 
-def world_lines(pairs: Sequence[Pair]) -> Iterator[str]:
-    """The table for people."""
+def world_lines(pairs: Sequence[Pair], width: int) -> Iterator[str]:
+    """The table for people, of so many columns."""
     place = pairs[0].point.place
     yield (
         f"{_MIX} at {place.rate_bps / 1e6:g} Mb/s and {place.delay_ns / 1e6:g} ms per hop, average JCT in both worlds; "
         f"emulated: medians of {pairs[0].repeats}"
     )
-    yield (
-        f"  {'M':>4}  {'protocol':<10}  {'seed':>4}  {'simulated':>10}  {'emulated':>10}  {'spread':>6}  {'ratio':>5}  fidelity"
-    )
-    for pair in pairs:
-        point = pair.point
-        yield (
-            f"  {point.memory:>4}  {point.subject.name:<10}  {point.seed:>4}  {pair.virtual_s:>8.3f} s"
-            f"  {pair.real_s:>8.3f} s  {pair.spread:>6.1%}  {pair.ratio:>5.3f}  {pair.fidelity}, kept up in {pair.kept_up} of"
-            f" {pair.repeats}" + (f": {pair.reason}" if pair.reason else "")
+    head = ("M", "protocol", "seed", "simulated", "emulated", "spread", "ratio", "fidelity")
+    rows = [
+        (
+            f"{pair.point.memory:,}", pair.point.subject.name, str(pair.point.seed), f"{pair.virtual_s:.3f} s",
+            f"{pair.real_s:.3f} s", f"{pair.spread:.1%}", f"{pair.ratio:.3f}",
+            f"{pair.fidelity}, kept up in {pair.kept_up} of {pair.repeats}" + (f": {pair.reason}" if pair.reason else ""),
         )
+        for pair in pairs
+    ]  # fmt: skip
+    yield from table_lines(head, rows, width, text=(1, 7), keys=3)
 
 
 def world_rows(pairs: Sequence[Pair]) -> list[Row]:

@@ -197,8 +197,9 @@ class QpReader:
         found = self._lasting.pop((record["fault"], record["target"]), None)
         if found is not None:
             title = f"{found[2]} {record['fault']!r} at {record['target']}"
-            self._faults.spans.append(Span(found[0], record["t"], "fault", title))
-            self._faults.marks.append(Mark(record["t"], "turn", f"healed: {title}"))
+            for since, until in record.get("windows") or [(found[0], record["t"])]:
+                self._faults.spans.append(Span(since, until, "fault", title))
+                self._faults.marks.append(Mark(until, "turn", f"healed: {title}, since {since / 1e6:g} ms"))
 
     def _struck(self, record: Record) -> Lane:
         """The lane of the end of the connection at whose link the packet was struck; else of the end that sent it."""

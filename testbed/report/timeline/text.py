@@ -1,19 +1,22 @@
-"""A timeline as text of 120 columns: an overview (lanes over time), then each lane in words."""
+"""A timeline as text: an overview (lanes over time), then each lane in words."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from testbed.report.timeline.model import KINDS, Lane, Mark, MessageFate, Timeline
 from testbed.report.timeline.scale import show_time, ticks
+from testbed.terminal.folding import fold, fold_lines
+from testbed.terminal.words import amount
+from testbed.terminal.words import times as often
 
 __all__ = ["timeline_text"]
 
-WIDTH = 120
+_WIDTH = 120
 _NAME = 20
-_COLUMNS = WIDTH - _NAME - 2
+_LEAST = 60
+"""columns that the lanes and their times need"""
 _BINS = 24
 """stretches of the range that a lane is told in"""
 _LINES_PER_BIN = 5
@@ -26,30 +29,32 @@ _PLAIN = ("post", "ACK", "result")
 _WEIGHT = {kind: weight for weight, kind in enumerate(KINDS)}
 
 
-def timeline_text(timeline: Timeline) -> str:
-    lines = [*_head(timeline), "", *_overview(timeline)]
+def timeline_text(timeline: Timeline, width: int = _WIDTH) -> str:
+    """Of `width` columns; where that is less than 60, of 60."""
+    width = max(width, _LEAST)
+    lines = [*fold_lines(_head(timeline, width), width), "", *_overview(timeline, width)]
     told = timeline.qps
     if len(told) > _MOST_LANES:
         keep = sorted(told, key=lambda lane: -sum(KINDS[mark.kind].trouble for mark in lane.marks))[:_MOST_LANES]
         told = [lane for lane in told if any(lane is kept for kept in keep)]
     for lane in (timeline.faults, *told):
         if lane.marks or lane is not timeline.faults:
-            lines += ["", *_lane(lane, timeline)]
+            lines += ["", *_lane(lane, timeline, width)]
     lines += _left_out(len(timeline.qps) - len(told), f"{timeline.lanes_are} with less trouble", "--host NAME")
     for switch in timeline.switches:
         fates = [fate for fate in timeline.messages if fate.node == switch]
         if fates:
-            lines += ["", *_messages(switch, fates, timeline)]
-    lines += _slots(timeline)
-    return "\n".join(line.rstrip() for line in (*lines, *_tail(timeline))) + "\n"
+            lines += ["", *_messages(switch, fates, timeline, width)]
+    lines += _slots(timeline, width)
+    return "\n".join(line.rstrip() for line in (*lines, *fold_lines(_tail(timeline), width))) + "\n"
 
 
-def _head(timeline: Timeline) -> Iterator[str]:
+def _head(timeline: Timeline, width: int) -> Iterator[str]:
     span = timeline.stop - timeline.start
     yield (
-        f"{len(timeline.hosts)} hosts, {', '.join(timeline.switches) or 'no switch'}; "
+        f"{amount(len(timeline.hosts), 'host')}, {', '.join(timeline.switches) or 'no switch'}; "
         f"{show_time(timeline.start, span)} to {show_time(timeline.stop, span)}, a column is "
-        f"{span / _COLUMNS / 1e6:.3g} ms"
+        f"{span / _room(width) / 1e6:.3g} ms"
     )
 
 
@@ -64,7 +69,7 @@ def _tail(timeline: Timeline) -> Iterator[str]:
     yield from (f"note: {note}" for note in notes)
 
 
-def _overview(timeline: Timeline) -> Iterator[str]:
+def _overview(timeline: Timeline, width: int) -> Iterator[str]:
     rows = [(lane.name, lane.marks) for lane in timeline.qps]
     rows += [(f"{switch} messages", marks) for switch, marks in timeline.switch_marks.items() if marks]
     faults = timeline.faults
@@ -73,47 +78,53 @@ def _overview(timeline: Timeline) -> Iterator[str]:
     legend += ["# while a link or node is disturbed"] if faults.spans else []
     line = ""
     for entry in (*legend, ". nothing"):
-        if len(line) + len(entry) + 3 > WIDTH:
+        if len(line) + len(entry) + 3 > width:
             yield line
             line = ""
         line += ("   " if line else "") + entry
     yield line
-    yield from _axis(timeline)
+    room = _room(width)
+    yield from _axis(timeline, room)
     if faults.marks or faults.spans:
-        glyphs = list(_glyphs(faults.marks, timeline))
+        glyphs = list(_glyphs(faults.marks, timeline, room))
         for span in faults.spans:
-            for at in range(_column(span.start, timeline), _column(span.stop, timeline) + 1):
+            for at in range(_column(span.start, timeline, room), _column(span.stop, timeline, room) + 1):
                 glyphs[at] = "#" if glyphs[at] == "." else glyphs[at]
         yield f"{'faults':{_NAME}}  {''.join(glyphs)}"
     for name, marks in rows:
-        yield f"{name:{_NAME}}  {_glyphs(marks, timeline)}"
+        yield f"{name:{_NAME}}  {_glyphs(marks, timeline, room)}"
 
 
-def _column(t: int, timeline: Timeline) -> int:
-    return max(0, min(_COLUMNS - 1, (t - timeline.start) * _COLUMNS // (timeline.stop - timeline.start)))
+def _room(width: int) -> int:
+    """Columns of the lanes."""
+    return width - _NAME - 2
 
 
-def _axis(timeline: Timeline) -> Iterator[str]:
-    names, line = [" "] * (_COLUMNS + 12), ["-"] * _COLUMNS
-    for t, text in ticks(timeline.start, timeline.stop, 7):
-        at = _column(t, timeline)
+def _column(t: int, timeline: Timeline, room: int) -> int:
+    return max(0, min(room - 1, (t - timeline.start) * room // (timeline.stop - timeline.start)))
+
+
+def _axis(timeline: Timeline, room: int) -> Iterator[str]:
+    names, line = [" "] * (room + 12), ["-"] * room
+    for t, text in ticks(timeline.start, timeline.stop, max(3, room // 14)):
+        at = _column(t, timeline, room)
         line[at] = "+"
-        if at + len(text) <= _COLUMNS:
+        if at + len(text) <= room:
             names[at : at + len(text)] = text
     yield " " * (_NAME + 2) + "".join(names).rstrip()
     yield " " * (_NAME + 2) + "".join(line)
 
 
-def _glyphs(marks: Iterable[Mark], timeline: Timeline) -> str:
+def _glyphs(marks: Iterable[Mark], timeline: Timeline, room: int) -> str:
     best: dict[int, str] = {}
     for mark in marks:
-        at = _column(mark.t, timeline)
+        at = _column(mark.t, timeline, room)
         if at not in best or _WEIGHT[mark.kind] < _WEIGHT[best[at]]:
             best[at] = mark.kind
-    return "".join(KINDS[best[at]].glyph if at in best else "." for at in range(_COLUMNS))
+    return "".join(KINDS[best[at]].glyph if at in best else "." for at in range(room))
 
 
-def _lane(lane: Lane, timeline: Timeline) -> Iterator[str]:
+def _lane(lane: Lane, timeline: Timeline, width: int) -> Iterator[str]:
     qpn = f" (QP {lane.qpn:#x})" if lane.qpn >= 0 else ""
     role = "" if not qpn else ", sends" if " -> " in lane.name else ", receives"
     states = [span for span in lane.spans if span.state in ("retrying", "rnr_wait", "gap")]
@@ -134,15 +145,15 @@ def _lane(lane: Lane, timeline: Timeline) -> Iterator[str]:
             if first - before > quiet:
                 yield f"{'':12}    ~ {show_time(first - before, span)} nothing ~"
             before = last
-            yield from _wrap(f"{show_time(first, span):>15} ", text)
+            yield from _wrap(f"{show_time(first, span):>15} ", text, width)
     if timeline.stop - before > quiet:
         yield f"{'':12}    ~ {show_time(timeline.stop - before, span)} nothing ~"
     if len(marks) < len(lane.marks):
         yield f"{'':12}    ({len(lane.marks) - len(marks)} ordinary steps: --from, --to around {_FEW} of them tells each)"
 
 
-def _wrap(head: str, text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * (len(head) + 2)) or [head]
+def _wrap(head: str, text: str, width: int) -> list[str]:
+    return fold(text, width, head, " " * (len(head) + 2))
 
 
 def _tell(marks: Sequence[Mark]) -> list[tuple[int, int, str]]:
@@ -169,7 +180,7 @@ def _sentence(line: Sequence[Sequence[Mark]]) -> str:
 
 
 def _group(marks: Sequence[Mark]) -> str:
-    times = f" {len(marks)}x" if len(marks) > 1 and marks[0].label not in _PLAIN else ""
+    times = f" {often(len(marks))}" if len(marks) > 1 and marks[0].label not in _PLAIN else ""
     details = list(dict.fromkeys(mark.detail for mark in marks if mark.detail))
     detail = ", ".join(details) if len(details) <= _MOST_DETAILS else f"{details[0]} .. {details[-1]}"
     return f"{marks[0].label}{times}{_numbers(marks)} {detail}".rstrip()
@@ -190,11 +201,11 @@ def _sums(marks: Sequence[Mark]) -> Iterator[str]:
     for mark in sorted(marks, key=lambda mark: _WEIGHT[mark.kind]):
         labels.setdefault(mark.label, []).append(mark)
     for label, found in labels.items():
-        times = "" if len(found) == 1 or label in _PLAIN else f"{len(found)}x "
+        times = "" if len(found) == 1 or label in _PLAIN else f"{often(len(found))} "
         yield f"{times}{label}{_numbers(found)}"
 
 
-def _messages(switch: str, fates: Sequence[MessageFate], timeline: Timeline) -> Iterator[str]:
+def _messages(switch: str, fates: Sequence[MessageFate], timeline: Timeline, width: int) -> Iterator[str]:
     span = timeline.stop - timeline.start
     begin = "first packet" if timeline.traced else "first posted"
     end = "reclaimed" if timeline.traced else "all received"
@@ -206,7 +217,9 @@ def _messages(switch: str, fates: Sequence[MessageFate], timeline: Timeline) -> 
         keep = {id(fate) for fate in worst[:_MOST_MESSAGES]}
         shown = [fate for fate in fates if id(fate) in keep]
     yield f"messages in {switch}"
-    yield f"{'message':>10} {begin:>15} {'sum':>15} {'took':>13} {end:>15}  troubles"
+    wide, less = (15, 13) if width >= _WIDTH else (12, 11)
+    first_column = 10 if width >= _WIDTH else 7
+    yield f"{'message':>{first_column}} {begin:>{wide}} {'sum':>{wide}} {'took':>{less}} {end:>{wide}}  troubles"
     for fate in shown:
         done = "never" if fate.complete is None else show_time(fate.complete, span)
         took = show_time((timeline.stop if fate.complete is None else fate.complete) - fate.first, span)
@@ -214,11 +227,12 @@ def _messages(switch: str, fates: Sequence[MessageFate], timeline: Timeline) -> 
         trouble = ", ".join(f"{count} {what}" for what, count in fate.counts.items())
         trouble = "; ".join(part for part in (fate.missing, trouble) if part)
         first = show_time(fate.first, span)
-        yield from _wrap(f"{fate.message:>10} {first:>15} {done:>15} {took:>13} {gone:>15}  ", trouble)
+        head = f"{fate.message:>{first_column}} {first:>{wide}} {done:>{wide}} {took:>{less}} {gone:>{wide}}  "
+        yield from _wrap(head, trouble, width)
     yield from _left_out(len(fates) - len(shown), "messages with less trouble", "--from TIME --to TIME")
 
 
-def _slots(timeline: Timeline) -> Iterator[str]:
+def _slots(timeline: Timeline, width: int) -> Iterator[str]:
     """The slots that were open longest."""
     if not timeline.slots:
         return
@@ -227,7 +241,7 @@ def _slots(timeline: Timeline) -> Iterator[str]:
         if any(lane is kept for kept in keep):
             opened = _open_ns(lane)
             yield ""
-            first, *rest = _lane(lane, timeline)
+            first, *rest = _lane(lane, timeline, width)
             yield f"{first}; open for {show_time(opened, opened)} in all"
             yield from rest
     yield from _left_out(len(timeline.slots) - len(keep), "slots that were open for less time", "--slot N")

@@ -80,7 +80,7 @@ def test_options_are_for_benches_that_have_them() -> None:
 def test_a_table_of_its_own_stands_above_the_rows_that_ask_for_something(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = Report([row(0.95), replace(row(0.5, target=None), what="for information")], ("the table",))
+    report = Report([row(0.95), replace(row(0.5, target=None), what="for information")], lambda width: ["the table"])
     fake = registry.Bench(lambda say, world, options: report, ("simulated",), ("quick",))
     monkeypatch.setitem(registry._BENCHES, "fake", fake)
     assert run_bench("fake", options=BenchOptions(quick=True)) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.checkers.exercised import faults_exercised
-from testbed.faults.model import Drop, Kill, Loss, Match, Pause, RateChange, Window
+from testbed.faults.model import Burst, Delay, Drop, Kill, Loss, Match, Pause, RateChange, Window
 from testbed.history.verdict import Verdict
 from tests.support.judged import changed, good_context
 
@@ -87,4 +87,35 @@ def test_netem_tells_no_strike():
     assert (result.verdict, result.detail) == (
         UNKNOWN,
         "loss-1: netem carries it out by dice of its own and tells no strike",
+    )
+
+
+SILENT = [
+    Loss("zero", links=("h1-s1",), rate=0.0),
+    Drop("zero", links=("h1-s1",), rate=0.0),
+    Burst("zero", links=("h1-s1",), rate=0.0),
+    Burst("zero", links=("h1-s1",), rate=0.1, loss_bad=0.0),
+    Delay("zero", links=("h1-s1",), rate=0.0, delay_ns=1),
+]
+
+
+@pytest.mark.parametrize("fault", SILENT)
+def test_a_rate_of_0_is_expected_not_to_strike(fault):
+    context = good_context(fault)
+    result = faults_exercised(context)
+    assert (result.verdict, result.detail) == (PASS, "zero: a rate of 0, expected not to strike")
+    result = faults_exercised(changed(context, [*context.history, struck("zero"), struck("zero")]))
+    assert (result.verdict, result.detail) == (Verdict.FAIL, "zero has a rate of 0 and struck 2x")
+
+
+def test_a_burst_that_loses_in_its_good_state_must_strike():
+    assert faults_exercised(good_context(Burst("b", links=("h1-s1",), rate=0.0, loss_good=0.1))).verdict is UNKNOWN
+
+
+def test_faults_that_strike_and_those_that_must_not_are_told_together():
+    context = good_context(Loss("loss-1", links=("h1-s1",), rate=0.01), SILENT[0])
+    result = faults_exercised(changed(context, [*context.history, struck("loss-1")]))
+    assert (result.verdict, result.detail) == (
+        PASS,
+        "every fault struck: loss-1 1x; zero: a rate of 0, expected not to strike",
     )

@@ -193,3 +193,27 @@ def test_who_waited_for_what(block: int, what: str) -> None:
     found = check("liveness", [*without("WorkerFinished"), resent])
     assert f"h2 sent block {block} " in found.evidence[-1]
     assert what in found.evidence[-1]
+
+
+def test_results_that_workers_refused_are_told_with_who_and_why() -> None:
+    """A switch whose results carry the wrong slot: they arrive, and nobody can take them."""
+    refused = [
+        {
+            "t": 10**6 * at,
+            "node": worker,
+            "event": "FrameRejected",
+            "reason": "bad_result",
+            "detail": f"block {at} in slot 7",
+        }
+        for at, worker in enumerate(("h1", "h2", "h2"), 3)
+    ]
+    resent = {"t": 5, "node": "h2", "event": "DatagramResent", "job": 1, "block": 0, "cause": "timeout", "attempt": 1}
+    history = [record for record in good() if (record["event"], record["node"]) != ("WorkerFinished", "h2")]
+    result = check("liveness", [*history, *refused, resent])
+    assert result.verdict is Verdict.FAIL
+    assert result.detail.startswith(
+        "1 of 2 workers did not finish; 3 results came and were refused as bad_result (h1 1x, h2 2x), the first by h1 at "
+        "0.003 s: block 3 in slot 7; h2 sent "
+    )
+    assert result.detail.endswith("the switch had summed it, h2 refused 2 results")
+    assert "did not arrive" not in result.detail

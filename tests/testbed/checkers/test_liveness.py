@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.checkers import CheckContext
 from testbed.checkers.liveness import liveness
 from testbed.faults.model import Pause, Window
 from testbed.history.verdict import Verdict
+from testbed.plan import make_plan
+from testbed.scenario import load_scenario
+from testbed.worlds.simulated import simulate
 from tests.support.judged import altered, changed, good_context, matches, without
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
@@ -128,3 +132,12 @@ def test_a_node_that_a_fault_paused_is_no_excuse():
     paused = good_context(Pause("p", node="h1", window=Window(0, 10**9)))
     assert gave_up(paused, 3 * PATIENCE, GAVE_UP_AT).verdict is FAIL
     assert gave_up(paused, 3 * PATIENCE, GAVE_UP_AT, node="h2").verdict is UNKNOWN
+
+
+def test_a_dead_link_is_named_and_each_failure_is_told_once():
+    plan = make_plan(load_scenario("dead-link", world="simulated"))
+    result = liveness(CheckContext(plan, simulate(plan)))
+    assert "with the link h2-s1 down since" in result.detail
+    failed = [text for text in result.evidence if "RETRY_EXC" in text]
+    assert len(failed) == 4, "one for each worker: that it gave up follows"
+    assert all("the queue pair" in text for text in failed)

@@ -95,7 +95,7 @@ def test_mistakes_of_the_command_line(
 def test_no_inventory_at_all(inventory: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "list"]) == 64
     assert capsys.readouterr().err == (
-        "tb: tb lab: --inventory: there is no inventory; allowed: a file; or $INA_LAB, or lab.yaml here, or an emulated "
+        "tb lab: --inventory: there is no inventory; allowed: a file; or $INA_LAB, or lab.yaml here, or an emulated "
         "lab: tb lab up --emulated\n"
     )
     assert main(["lab", "down"]) == 75

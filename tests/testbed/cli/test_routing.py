@@ -156,7 +156,7 @@ def test_a_server_that_is_not_reached_is_the_users(
 )
 def test_benches_of_plans_that_are_none(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *words]) == 64
-    assert capsys.readouterr().err.startswith(f"tb: {said}")
+    assert capsys.readouterr().err.startswith(said)
 
 
 @pytest.mark.parametrize("found", ["0", "101", "1.5"])

@@ -1,13 +1,11 @@
-import io
 import json
 import os
 import signal
 import time
 
 import pytest
-from rich.console import Console
 
-from testbed.doctor import Probe, as_json, as_table, probe_all, probes, require
+from testbed.doctor import Probe, as_json, as_lines, probe_all, probes, require
 from testbed.doctor.host_checks import check_mininet
 from testbed.doctor.isolation import run_check, run_isolated
 from testbed.doctor.model import ProbeFailed, ProbeSpec
@@ -65,9 +63,7 @@ def test_table_and_json_say_the_same() -> None:
         "instead": "other",
         "remedy": "get it",
     }
-    out = io.StringIO()
-    Console(file=out, width=120).print(as_table(rows))
-    lines = [line for line in out.getvalue().splitlines() if "thing" in line]
+    lines = [line for line in as_lines(rows, 120) if "thing" in line]
     assert "yes" in lines[0]
     assert "thing [a]" in lines[0]
     assert "get it" not in lines[0]

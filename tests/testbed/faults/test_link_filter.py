@@ -242,14 +242,16 @@ def test_link_down_flaps() -> None:
     assert down == [100, 105, 150, 155, 200, 205]
     told = events(filter_)
     assert sum(isinstance(event, FaultStruck) for event in told) == 6
-    assert told[-1] == FaultHealed("down", "h1-s1")
+    assert told[-1] == FaultHealed("down", "h1-s1", ((100, 110), (150, 160), (200, 210)))
 
 
 def test_a_window_is_half_open_and_its_end_is_told_once() -> None:
     filter_ = link_filter(Drop("drop-1", LINK, window=Window(10, 20)))
     fates = [bool(passed(filter_, request(now), now)) for now in (-5, 9, 10, 19, 20, 30)]
     assert fates == [True, True, False, False, True, True]
-    assert [event for event in events(filter_) if isinstance(event, FaultHealed)] == [FaultHealed("drop-1", "h1-s1")]
+    assert [event for event in events(filter_) if isinstance(event, FaultHealed)] == [
+        FaultHealed("drop-1", "h1-s1", ((10, 20),))
+    ]
 
 
 @pytest.mark.parametrize("native", [False, True])

@@ -10,6 +10,8 @@ from testbed.figures.metrics import bound_bps, fault_table, metrics
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import make_plan
 from testbed.plan.paths import data_flows
+from testbed.scenario import load_scenario
+from testbed.worlds.simulated import simulate
 from tests.support.judged import altered, good_context, without
 from topologies import Cable, LinkShape, assemble, format_ip, host, machines, spine_leaf, switch
 
@@ -107,7 +109,7 @@ def test_lost_and_recovered():
         struck(context, 0, 9, kind="delay"),
     ]
     values = metrics(CheckContext(context.plan, history))
-    assert values["lost"] == {"data": 4, "answers": 1, "other": 1}
+    assert values["lost"] == {"data": 4, "results": 0, "answers": 1, "other": 1}
     # 5 and 6 on the way to h2, which finished; that to h3, which did not, is not recovered
     assert values["recovered_packets"] == 2
 
@@ -148,10 +150,15 @@ def test_fault_table_lists_idle_faults_too():
     by_chance = {"t": 0, "node": "world", "event": "FaultByChance", "fault": "flap", "link": "h1-s1", "direction": "up"}
     (_, idle) = fault_table(CheckContext(context.plan, [*history, by_chance]))
     assert (idle["strikes"], idle["backend"]) == (0, "netem")
+    at = history[-1]["t"] / 1e9
+    always = {"rate": 1.0, "silent": False, "active_s": []}
     assert fault_table(CheckContext(context.plan, history)) == [
-        {"name": "loss-1", "kind": "loss", "strikes": 3, "backend": "user", "targets": {"h1-s1": 2, "h2-s1": 1}},
-        {"name": "flap", "kind": "link_down", "strikes": 0, "backend": "", "targets": {}},
-    ]
+        {
+            "name": "loss-1", "kind": "loss", "strikes": 3, "backend": "user", "targets": {"h1-s1": 2, "h2-s1": 1},
+            "struck_s": [at, at], **always,
+        },
+        {"name": "flap", "kind": "link_down", "strikes": 0, "backend": "", "targets": {}, "struck_s": None, **always},
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -173,3 +180,18 @@ def test_the_bound_of_phases_is_the_closed_form(collective, each, share):
     job = replace(plan.scenario.job, collective=collective)
     scenario = replace(plan.scenario, topology=machines(3, each, shape, uplink), job=job)
     assert bound_bps(CheckContext(make_plan(scenario), ())) == pytest.approx(share * 1e6 * 256 / 314)
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("switchml-lossy", {"data", "results"}), ("atp-lossy", {"data", "results"}),
+                                             ("esa-lossy", {"data", "results"}), ("grid-lossy", {"data", "results"}),
+                                             ("switchml-uc-lossy", {"data", "results"})])  # fmt: skip
+def test_lost_datagrams_are_counted_by_what_they_carried(name, kinds):
+    plan = make_plan(load_scenario(name, world="simulated"))
+    context = CheckContext(plan, simulate(plan))
+    lost = metrics(context)["lost"]
+    assert {kind for kind, count in lost.items() if count} - {"answers"} == kinds
+    gone = [r for r in context.events("FaultStruck") if r["kind"] in ("loss", "burst", "drop", "link_down", "corrupt")]
+    assert sum(lost.values()) == len(gone)
+    if name == "switchml-lossy":
+        up = sum(record["direction"] == "up" for record in gone)
+        assert (lost["data"], lost["results"]) == (up, len(gone) - up), "hosts send data, the switch sends results"

@@ -88,3 +88,24 @@ def test_an_iteration_is_complete_when_the_jobs_that_have_it_are_through():
         "   0.0 s  iteration 1 of 2 complete",
         "   0.0 s  iteration 2 of 2 complete",
     ]
+
+
+def told(*records):
+    stream = io.StringIO()
+    progress = Progress(small_plan(), stream)
+    for record in records:
+        progress({"t": 1_500_000_000, **record})
+    return [line for line in stream.getvalue().splitlines() if "iteration" not in line]
+
+
+def test_a_failure_is_told_once():
+    failed = {"node": "h2", "event": "QpFailed", "qpn": 7, "status": "RETRY_EXC", "psn": 1, "detail": ""}
+    gave_up = {"node": "h2", "event": "WorkerFailed", "reason": "RETRY_EXC", "detail": ""}
+    assert told(failed, gave_up) == ["   1.5 s  h2: queue pair 0x7 failed with RETRY_EXC"]
+    assert told(gave_up) == ["   1.5 s  h2 gave up: RETRY_EXC"]
+
+
+def test_the_first_refused_result_is_told():
+    refused = {"node": "h2", "event": "FrameRejected", "reason": "bad_result", "detail": "block 3 in slot 7"}
+    assert told(refused, refused) == ["   1.5 s  h2 is the first to refuse a result: block 3 in slot 7"]
+    assert told(refused | {"reason": "icrc"}) == []

@@ -88,3 +88,33 @@ def test_no_colour(monkeypatch, how):
         monkeypatch.setenv("TERM", "dumb")
     print_summary(result, stream, no_color=how == "flag")
     assert stream.getvalue() == plain_summary(result)
+
+
+def test_a_run_says_its_loss_rate_and_what_going_back_means(tmp_path):
+    from testbed.runs.run import run_scenario
+    from testbed.scenario import load_scenario
+
+    scenario = load_scenario("rack-lossy", ["job.size=400kB"], world="simulated")
+    document = run_scenario(scenario, tmp_path / "run").document
+    text = " ".join(plain_summary(document, 100).split())
+    again, lost = document["metrics"]["retransmissions"], sum(document["metrics"]["lost"].values())
+    assert "loss 1 % of packets: struck" in text
+    assert (
+        f"so {lost} lost packets had {again['packets'] / again['of_packets_sent']:.0%} of all packets sent again"
+        in text
+    )
+    assert f"{again['packets'] / lost:.1f} for each lost one" in text
+    assert "1 % of all packets are lost on every link, both ways. Contributions, results" in text
+    assert (
+        plain_summary(document, 100).splitlines()[1].endswith("both ways. Contributions, results, ACKs and NAKs alike.")
+    ), "what the file broke into lines is one paragraph"
+
+
+def test_a_silent_fault_is_no_trouble(tmp_path):
+    from testbed.runs.run import run_scenario
+    from testbed.scenario import load_scenario
+
+    scenario = load_scenario("rack-lossy", ["job.size=100kB", "faults.loss.rate=0"], world="simulated")
+    document = run_scenario(scenario, tmp_path / "run").document
+    assert document["verdict"] == "pass"
+    assert "  loss  never struck, as its rate of 0 says" in plain_summary(document).splitlines()

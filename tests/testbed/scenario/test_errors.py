@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.plan import make_plan
 from testbed.scenario import InvalidScenario, load_scenario, parse_scenario
+from testbed.worlds.simulated import simulate
 from workloads.errors import ScenarioError
 
 _FOLDER = Path(__file__).parent / "errors"
@@ -121,3 +123,17 @@ def test_a_file_without_permission(tmp_path, monkeypatch):
     (tmp_path / "secret.yaml").touch(mode=0)
     with pytest.raises(ScenarioError, match=r"^secret\.yaml: cannot be read: Permission denied$"):
         load_scenario("secret.yaml")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["kind: loss", "kind: burst", "kind: drop, match: {opcode: data}", "kind: corrupt", "kind: duplicate", "kind: reorder",
+     "kind: delay, delay: 1ms", "kind: ecn_mark", "kind: forge, what: foreign"],
+)  # fmt: skip
+def test_a_rate_of_0_is_a_value(fault):
+    text = _GOOD.replace("kind: loss, name: rain, rate: 1%", f"{fault}, name: rain, rate: 0%")
+    scenario = parse_scenario(text, "good.yaml")
+    assert scenario.faults[0].rate == 0
+    history = simulate(make_plan(parse_scenario(text + "job: {size: 20kB}\n", "good.yaml")))
+    assert not [record for record in history if record["event"] == "FaultStruck"]
+    assert history[-1]["t"] > 0

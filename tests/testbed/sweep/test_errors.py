@@ -38,7 +38,7 @@ def test_the_text_is_as_agreed(name, monkeypatch):
         (
             ["netreduce-scael"],
             (
-                "tb: tb sweep: no such sweep; found 'netreduce-scael'; allowed: a file (*.yaml), or a name from "
+                "tb sweep: no such sweep; found 'netreduce-scael'; allowed: a file (*.yaml), or a name from "
                 "`tb list sweeps`; did you mean 'netreduce-scale'?\n"
             ),
         ),

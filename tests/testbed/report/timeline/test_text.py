@@ -70,3 +70,23 @@ def test_what_is_left_out_is_said() -> None:
     assert f"left out: {len(timeline.slots) - 3} slots that were open for less time (--slot N shows them)" in text
     _, _, many = run(hosts=10)
     assert "left out: 4 queue pairs with less trouble (--host NAME shows them)" in timeline_text(many)
+
+
+def test_the_window_of_a_fault_is_told_apart_from_its_strikes() -> None:
+    """The link is down from 2 to 40 ms; the first packet after that comes when a timer has run out, much later."""
+    cut = LinkDown("cut", ("h2-s1",), (Direction.UP, Direction.DOWN), Window(2_000_000, 40_000_000))
+    _, history, timeline = run(cut)
+    healed = [record for record in history if record["event"] == "FaultHealed"]
+    assert min(record["t"] for record in healed) > 45_000_000
+    assert {(span.start, span.stop) for span in timeline.faults.spans} == {(2_000_000, 40_000_000)}
+    text = timeline_text(select(timeline, Selection()))
+    assert "40.000 ms healed: link_down 'cut' at h2-s1, since 2 ms" in text
+
+
+def test_each_flap_is_a_window_of_its_own() -> None:
+    flap = LinkDown("flap", ("h2-s1",), window=Window(1_000_000, 2_000_000), count=2, period_ns=3_000_000)
+    _, _, timeline = run(flap)
+    assert sorted({(span.start, span.stop) for span in timeline.faults.spans}) == [
+        (1_000_000, 2_000_000),
+        (4_000_000, 5_000_000),
+    ]

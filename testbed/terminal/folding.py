@@ -1,0 +1,61 @@
+"""Text folded between words. No word is ever cut: one that is longer than the line stands on a line of its own."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+
+__all__ = ["fold", "fold_laid_out", "fold_lines", "joined", "paragraphs"]
+
+_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+_COMMANDS = ("replay: ", "tb: run it again: ")
+"""what begins so is a command: a shell would run its first line"""
+_MOST_HANGING = 0.6
+"""of the width: text that begins further to the right would have no room under itself"""
+
+
+def fold(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """At least one line; the first begins with `first`, the others with `rest`. A command to be copied stays one line."""
+    if f"{first}{text}".lstrip().startswith(_COMMANDS):
+        return [f"{first}{text}"]
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    ) or [first.rstrip()]
+
+
+def joined(text: str) -> list[str]:
+    """The paragraphs of a text that its author broke into lines, each in one line: empty lines separate them, and lines that are
+    indented stay as they are."""
+    found: list[str] = []
+    open_ = False
+    for line in text.rstrip().splitlines():
+        own = not line.strip() or line[:1].isspace()
+        if open_ and not own:
+            found[-1] += f" {line.strip()}"
+        else:
+            found.append(line.rstrip())
+        open_ = not own
+    return found
+
+
+def fold_laid_out(line: str, width: int) -> list[str]:
+    """A line that has columns of its own (two or more blanks between them) goes on under its last column, else under its first
+    word, two to the right."""
+    if len(line) <= width:
+        return [line]
+    indent = len(line) - len(line.lstrip())
+    gaps = [gap.end() for gap in _GAP.finditer(line) if gap.end() <= width * _MOST_HANGING]
+    at = gaps[-1] if gaps else indent
+    hanging = " " * (at if gaps else indent + 2)
+    return fold(line[at:], width, line[:at], hanging)
+
+
+def fold_lines(lines: Iterable[str], width: int) -> Iterator[str]:
+    for line in lines:
+        yield from fold_laid_out(line, width)
+
+
+def paragraphs(text: str, width: int) -> Iterator[str]:
+    """A text that its author broke into lines, folded anew."""
+    return fold_lines(joined(text), width)

@@ -1,0 +1,84 @@
+"""Tables that fold words into more lines where they are too wide, and that are told in parts where even that does not do."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterator, Sequence
+
+__all__ = ["table_lines"]
+
+_BETWEEN = 2
+"""blanks between columns"""
+_HARD = "\ue000"
+"""stands for a blank at which a cell is not to be folded"""
+
+
+def table_lines(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    *,
+    text: Collection[int] = (0,),
+    keys: int = 1,
+    indent: int = 2,
+    group: bool = False,
+) -> Iterator[str]:
+    """Lines of at most `width` columns. Columns of numbers stand to the right, those of `text` to the left. Cells are folded between
+    words, but for those of numbers, which never are. Where the longest words alone are too wide, the columns come in several tables, each with the first `keys` columns.
+    `group`: an empty line wherever the first column changes."""
+    whole = [[cell if index in text else cell.replace(" ", _HARD) for index, cell in enumerate(row)] for row in rows]
+    for number, part in enumerate(_parts(head, whole, width - indent, keys)):
+        if number:
+            yield ""
+        shown = [[row[index] for index in part] for row in whole]
+        sides = ["left" if index in text else "right" for index in part]
+        yield from _render([head[index] for index in part], shown, sides, width, indent, group)
+
+
+def _parts(head: Sequence[str], rows: Sequence[Sequence[str]], room: int, keys: int) -> Iterator[list[int]]:
+    """Columns of each table."""
+    least = [_longest_word([head[index], *(row[index] for row in rows)]) for index in range(len(head))]
+    first = list(range(keys))
+    part = list(first)
+    for index in range(keys, len(head)):
+        if part != first and sum(least[at] + _BETWEEN for at in (*part, index)) - _BETWEEN > room:
+            yield part
+            part = list(first)
+        part.append(index)
+    yield part
+
+
+def _render(
+    head: list[str], rows: list[list[str]], sides: list[str], width: int, indent: int, group: bool
+) -> Iterator[str]:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0), show_edge=False)
+    for name, side, fits in zip(head, sides, _widths([head, *rows], width - indent), strict=True):
+        table.add_column(Text(name), justify=side, width=fits, overflow="fold")  # type: ignore[arg-type]
+    for number, row in enumerate(rows):
+        if group and number and row[0] != rows[number - 1][0]:
+            table.add_row()
+        table.add_row(*map(Text, row))
+    out = io.StringIO()
+    Console(file=out, width=10_000, color_system=None, force_terminal=False).print(table)
+    yield from (f"{' ' * indent}{line}".rstrip() for line in out.getvalue().replace(_HARD, " ").splitlines())
+
+
+def _widths(cells: Sequence[Sequence[str]], room: int) -> list[int]:
+    """The widest columns give way first, none below its longest word."""
+    columns = list(zip(*cells, strict=True))
+    least = [_longest_word(column) for column in columns]
+    widths = [max(map(len, column)) for column in columns]
+    while sum(widths) + _BETWEEN * (len(widths) - 1) > room:
+        spare = [index for index, width in enumerate(widths) if width > least[index]]
+        if not spare:
+            break
+        widths[max(spare, key=lambda index: widths[index])] -= 1
+    return widths
+
+
+def _longest_word(cells: Sequence[str]) -> int:
+    return max((len(word) for cell in cells for word in cell.split(" ")), default=0)
