@@ -11,6 +11,13 @@ from tests.support import aggregator_mutants as aggregators
 from tests.support import switchml_mutants as switchml
 from tests.support.aggregator_levels import LEVEL_MUTANTS
 from tests.support.aggregator_more_mutants import MORE_MUTANTS
+from tests.support.datagram_more_mutants import (
+    MORE_AGGREGATOR_WORKERS,
+    MORE_AGGREGATORS,
+    MORE_SERVERS,
+    MORE_SWITCHML,
+    MORE_SWITCHML_WORKERS,
+)
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
 from workloads.atp import AtpWorker
 from workloads.config import HostConfig
@@ -250,16 +257,22 @@ DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
     "switchml": {
         **{
             program.__name__: Machines(create=program)
-            for program in (*switchml.MUTANTS, AnswersOnce, FirstByCount)
+            for program in (*switchml.MUTANTS, AnswersOnce, FirstByCount, *MORE_SWITCHML)
             if program.__name__ not in DATAGRAM_NOT_HUNTED["switchml"]
         },
         **{
             change.__name__: _worker(change)
-            for change in (versions_begin_anew, takes_any_result, sends_again_once, runs_ahead)
+            for change in (versions_begin_anew, takes_any_result, sends_again_once, runs_ahead, *MORE_SWITCHML_WORKERS)
         },
     },
     **{
-        program: {**_with_server(program, names), keeps_no_sums.__name__: _worker(keeps_no_sums)}
+        program: {
+            **_with_server(program, names),
+            keeps_no_sums.__name__: _worker(keeps_no_sums),
+            **{mutant.__name__: _aggregator(mutant, program) for mutant in MORE_AGGREGATORS[program]},
+            **{name: _server(make) for name, make in MORE_SERVERS.items()},
+            **{change.__name__: _worker(change) for change in MORE_AGGREGATOR_WORKERS},
+        }
         for program, names in (("atp", (*_BOTH, *_OF_ATP)), ("esa", (*_BOTH, *_OF_ESA)))
     },
 }

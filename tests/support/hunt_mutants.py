@@ -13,7 +13,9 @@ from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support import netreduce_mutants as programs
+from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
+from tests.support.netreduce_more_mutants import MORE_MUTANTS
 from workloads.config import WorkerConfig
 from workloads.wire import PSN_MASK, psn_diff
 from workloads.worker import WorkerMachine
@@ -176,12 +178,14 @@ PLANTED: dict[str, Machines] = {
             PsnWithoutWrap,
             ClearedSlotReplayed,
             LostContribution,
+            *MORE_MUTANTS,
         )
     },
     **{
         change.__name__: _worker(change)
         for change in (
             credit_on_post, credit_on_ack, no_hello, requester_without_wrap, gaps_accepted, no_timer, stale_receive,
+            *(change for change in ENDPOINT_MUTANTS if change not in ENDPOINT_NOT_HUNTED),
         )
     },
 }  # fmt: skip
