@@ -13,7 +13,7 @@ import sys
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import Machines, judge_schedule
-from tests.support.datagram_planted import DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
+from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
 from tests.support.hunt_mutants import FABRIC_PLANTED, PLANTED
 
 
@@ -41,7 +41,7 @@ def main() -> int:
     kind, planted = (FABRIC, FABRIC_PLANTED) if args.fabric else (RACK, PLANTED)
     if args.program in DATAGRAM_PLANTED:
         kind = args.program
-        planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_UNTIMED.get(kind, {})}
+        planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_FURTHER[kind], **DATAGRAM_UNTIMED.get(kind, {})}
     missed = 0
     for seed in args.seeds if args.survive else ():
         found = _first(seed, args.survive, Machines(), kind)

@@ -24,7 +24,7 @@ from workloads.config import HostConfig
 from workloads.server import ServerConfig
 from workloads.switchml import SwitchMlWorker
 
-__all__ = ["DATAGRAM_BROKEN", "DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED", "DATAGRAM_UNTIMED"]
+__all__ = ["DATAGRAM_BROKEN", "DATAGRAM_FURTHER", "DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED", "DATAGRAM_UNTIMED"]
 
 
 class AnswersOnce(switchml.SwitchMlProgram):
@@ -257,26 +257,39 @@ DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
     "switchml": {
         **{
             program.__name__: Machines(create=program)
-            for program in (*switchml.MUTANTS, AnswersOnce, FirstByCount, *MORE_SWITCHML)
+            for program in (*switchml.MUTANTS, AnswersOnce, FirstByCount)
             if program.__name__ not in DATAGRAM_NOT_HUNTED["switchml"]
         },
         **{
             change.__name__: _worker(change)
-            for change in (versions_begin_anew, takes_any_result, sends_again_once, runs_ahead, *MORE_SWITCHML_WORKERS)
+            for change in (versions_begin_anew, takes_any_result, sends_again_once, runs_ahead)
         },
     },
     **{
         program: {
             **_with_server(program, names),
             keeps_no_sums.__name__: _worker(keeps_no_sums),
-            **{mutant.__name__: _aggregator(mutant, program) for mutant in MORE_AGGREGATORS[program]},
-            **{name: _server(make) for name, make in MORE_SERVERS.items()},
-            **{change.__name__: _worker(change) for change in MORE_AGGREGATOR_WORKERS},
         }
         for program, names in (("atp", (*_BOTH, *_OF_ATP)), ("esa", (*_BOTH, *_OF_ESA)))
     },
 }
 """by protocol: planted bug -> the Machines that hold it"""
+
+DATAGRAM_FURTHER: Mapping[str, Mapping[str, Machines]] = {
+    "switchml": {
+        **{program.__name__: Machines(create=program) for program in MORE_SWITCHML},
+        **{change.__name__: _worker(change) for change in MORE_SWITCHML_WORKERS},
+    },
+    **{
+        program: {
+            **{mutant.__name__: _aggregator(mutant, program) for mutant in MORE_AGGREGATORS[program]},
+            **{name: _server(make) for name, make in MORE_SERVERS.items()},
+            **{change.__name__: _worker(change) for change in MORE_AGGREGATOR_WORKERS},
+        }
+        for program in ("atp", "esa")
+    },
+}
+"""planted like those, and made for the hunt alone: no packet case feeds them"""
 
 DATAGRAM_UNTIMED: Mapping[str, Mapping[str, Machines]] = {
     program: _with_server(program, names) for program, names in _UNTIMED.items()

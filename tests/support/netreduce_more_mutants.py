@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from switch_nodes.config import RingConfig, SwitchConfig
+from switch_nodes.config import SwitchConfig
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import SlotEvent
 
-__all__ = ["MORE_MUTANTS", "ShortConnectionTable"]
+__all__ = ["MORE_MUTANTS"]
 
 
 class _OwnSums(NetReduceProgram):
@@ -223,23 +223,6 @@ class OlderMessagesNoted(NetReduceProgram):
     """An old message takes the place of the newer one in the connection table."""
 
     table_class = _NoOldPlace
-
-
-class _ShortTable(Ring):
-    """The connection table has room for 2N messages, not 2N + 1."""
-
-    def __init__(self, config: RingConfig, switch: SwitchConfig) -> None:
-        super().__init__(config, switch)
-        entries = 2 * self.window
-        self.entry_message = np.full((self.connections, entries), -1, np.int64)
-        self.entry_psn = np.zeros((self.connections, entries), np.int32)
-        self.entry_length = np.zeros((self.connections, entries), np.int32)
-
-
-class ShortConnectionTable(NetReduceProgram):
-    """2N entries instead of 2N + 1 in the table of each connection."""
-
-    ring_class = _ShortTable
 
 
 class WrapsInsteadOfClamping(NetReduceProgram):
