@@ -135,13 +135,14 @@ _AGGREGATORS = {mutant.__name__: mutant for mutant in (*aggregators.MUTANTS, *LE
 _BOTH = (
     "ResendAllocates", "ResendAddsTwice", "ResendKeepsTheSlot", "FreesOnEveryResult", "FreesForAnyJob", "NeverFrees",
     "CountsPackets", "FreesBeforeTheResult", "ReclaimsNothing", "OneSlotForAll", "LastExponents", "partial merged twice",
-    "overlapping partial added", "whole sum added", "results not kept", "blocks mixed",
+    "overlapping partial added", "whole sum added", "results not kept", "blocks mixed", "ReclaimsTheNewer",
+    "ReclaimsWithinTheWindow",
 )  # fmt: skip
 """names of broken programs, and of broken servers, of either protocol"""
 _OF_ATP = ("workers never asked", "no reminder")
 _OF_ESA = (
     "PreemptsOnATie", "EvictsToTheWrongServer", "EvictsAndCollides", "ReclaimAddsToTheGhost", "ReclaimEvicts",
-    "RemindsAndKeeps", "workers never asked",
+    "RemindsAndKeeps", "workers never asked", "EvictsInSilence", "PreemptsNobody", "AgesNot", "AgesAroundZero", "LastPriority",
 )  # fmt: skip
 
 
@@ -172,8 +173,6 @@ _MARKS = "costs time: marks make windows smaller, and no sum depends on them"
 _NOBODY = "nobody in a hunt sends that: datagrams are not forged"
 _NOT_REACHED = "ATP neither preempts, nor releases early, nor answers reminders: the broken part is never reached"
 _BOTH_NOT_HUNTED = {
-    "ReclaimsTheNewer": _FORGOTTEN,
-    "ReclaimsWithinTheWindow": _FORGOTTEN,
     "ReclaimsFromOthers": _FORGOTTEN,
     "ReclaimsWithoutModulus": "a drawn job does not send 2^31 packets",
     "CollisionUnmarked": "costs time: without the mark the server names no other index, and blocks collide again",
@@ -234,12 +233,7 @@ DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
     },
     "esa": {
         **_BOTH_NOT_HUNTED,
-        "EvictsInSilence": _FORGOTTEN,
-        "PreemptsNobody": _ORDER,
         "AlonePreempts": "costs a frame: one comes in and two go out, and both are right",
-        "AgesNot": _ORDER,
-        "AgesAroundZero": _ORDER,
-        "LastPriority": _ORDER,
     },
     "switchml": {
         "CountsWithoutModulus": "a drawn job does not send 2^32 packets",
