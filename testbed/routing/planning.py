@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from testbed.scenario.model import Scenario
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from topologies.routing.gradients import Plan, Problem
 
 __all__ = ["plan_scenario", "problem_of"]
+
+_KEPT = 16
+"""plans"""
+_SHOWN = 8
 
 
 def problem_of(scenario: Scenario, capacities: Mapping[str, float] | float | None = None) -> Problem:
@@ -56,9 +61,7 @@ def plan_scenario(
 
     Raises ScenarioError: an unknown planner, no routing, no plan (what binds is named). InternalError: a planner's result
     does not hold."""
-    import numpy as np
-
-    from topologies.routing.gradients import Infeasible, make_plan
+    from topologies.routing.gradients import Infeasible
 
     problem = problem_of(scenario, capacities)
     assert scenario.routing is not None
@@ -68,7 +71,7 @@ def plan_scenario(
             "unknown planner", file="--planner", found=f"'{name}'", allowed=", ".join(PLANNERS), hint=closest(name, PLANNERS)
         )  # fmt: skip
     try:
-        return make_plan(problem, name, np.random.default_rng(scenario.seed))
+        return _planned(problem, name, scenario.seed)
     except Infeasible as error:
         raise ScenarioError(
             f"no plan: {error.problem}", file=scenario.source or scenario.name, key="routing", found=_some(error.binds)
@@ -79,7 +82,14 @@ def plan_scenario(
         raise ScenarioError(str(error), file=scenario.source or scenario.name, key="routing.planner") from error
 
 
-_SHOWN = 8
+@lru_cache(maxsize=_KEPT)
+def _planned(problem: Problem, planner: str, seed: int) -> Plan:
+    """A plan follows from these three; whoever asks for one mostly asks again, with other faults or to run it."""
+    import numpy as np
+
+    from topologies.routing.gradients import make_plan
+
+    return make_plan(problem, planner, np.random.default_rng(seed))
 
 
 def _some(names: tuple[str, ...]) -> str:
