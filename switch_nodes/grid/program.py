@@ -125,7 +125,7 @@ class GridProgram(ForwardProgram):
         if self._next_sample is not None:
             self._sample()
         held = [slot for slot in self.slots if slot is not None]
-        ghosts = sum(self._tally.is_copy(slot.block, slot.bitmap) for slot in held)
+        ghosts = sum(self._tally.is_ghost(slot.block, slot.bitmap) for slot in held)
         self.count("ghosts_at_end", ghosts)
         size, tally = len(self.slots), self._tally
         left = len(held) - ghosts
@@ -302,6 +302,7 @@ class GridProgram(ForwardProgram):
         for index, slot in enumerate(self.slots):
             if slot is not None:
                 self.count("forgotten")
+                self._tally.leave(slot.block, slot.bitmap)
                 self._free(index)
         self._refused = Refused()
         self._tally.forget()

@@ -11,7 +11,7 @@ from testbed.hunt.draw_grid_faults import draw_grid_faults, with_limit
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.grid_recipes import GRID_RECIPES
 from testbed.hunt.protocols import GRID, PROTOCOLS
-from testbed.hunt.survival_grid import travel_ns
+from testbed.hunt.survival_datagrams import travel_ns
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
@@ -176,7 +176,7 @@ def _routing(draw: Random, topology: Topology, job: Job, shape: LinkShape) -> Ro
 def _with_times(draw: Random, scenario: Scenario) -> Scenario:
     """The timeout, from hasty, where every packet is sent several times, to patient; stragglers; how soon there is a new plan."""
     travel = travel_ns(scenario)
-    rto = max(_LEAST_RTO_NS, round(travel * draw.choice((0.03, 0.1, 0.3, 0.3, 0.7, 2))))
+    rto = max(_LEAST_RTO_NS, round(travel * draw.choice((0.1, 0.3, 0.3, 0.7, 1, 2, 4))))
     job, routing = scenario.job, scenario.routing
     assert routing is not None, "drawn with the rest"
     if draw.random() < 0.15:

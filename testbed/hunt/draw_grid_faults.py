@@ -10,7 +10,7 @@ from testbed.faults.model import Fault, Kill, LinkDown, Pause, Window
 from testbed.hunt.draw_datagram_faults import DatagramDice
 from testbed.hunt.draw_faults import is_sensible
 from testbed.hunt.survival_datagrams import LOSES, copies_of
-from testbed.hunt.survival_grid import excused_in, last_plan_ns, must_end_ns, travel_ns
+from testbed.hunt.survival_grid import excused_in, last_plan_ns, must_end_ns
 from testbed.scenario.model import Scenario
 
 __all__ = ["draw_grid_faults", "with_limit"]
@@ -76,7 +76,6 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
 class _GridDice(DatagramDice):
     def __init__(self, draw: Random, scenario: Scenario) -> None:
         super().__init__(draw, scenario)
-        self.travel = min(self.travel, max(1, travel_ns(scenario)))
         switches = {node.name for node in scenario.topology.switches}
         self.trunks = tuple(link.name for link in scenario.topology.links if {link.a, link.b} <= switches)
         """links between switches"""
@@ -101,7 +100,7 @@ class _GridDice(DatagramDice):
     def kill(self, name: str) -> Kill:
         """Mostly who may come back, or be gone around."""
         draw, scenario = self.draw, self.scenario
-        start = draw.randrange(8 * self.travel)
+        start = draw.randrange(draw.choice((1, 2, 4)) * self.travel)
         chance = draw.random()
         if chance < 0.5:
             node = draw.choice(scenario.topology.switches).name

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from testbed.faults.model import Drop, Duplicate, Fault, Kill, LinkDown, Match, Window
-from testbed.hunt.survival_grid import travel_ns
+from testbed.hunt.survival_datagrams import travel_ns
 from testbed.scenario.model import Scenario
 from topologies import Direction
 
@@ -26,7 +26,7 @@ def _worker_links(scenario: Scenario) -> tuple[str, ...]:
 
 def _soon(draw: Random, scenario: Scenario) -> int:
     """While the job runs."""
-    return draw.randrange(1, draw.choice((1, 2, 4)) * max(2, travel_ns(scenario) // 4))
+    return draw.randrange(1, draw.choice((1, 1, 2)) * max(2, travel_ns(scenario)))
 
 
 def _late_copies(draw: Random, scenario: Scenario) -> Fault:

@@ -103,6 +103,7 @@ def renamed(
     switches: Mapping[str, str],
 ) -> Scenario:
     """Over `topology`, with all nodes and links under their new names there; what has none is left out."""
+
     def moved(job: Job) -> Job:
         return replace(job, hosts=tuple(hosts[name] for name in job.hosts), server=hosts.get(job.server, ""))
 

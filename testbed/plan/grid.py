@@ -87,7 +87,7 @@ def _plans(
 ) -> tuple[tuple[RoutedFrom, ...], tuple[_Routes, ...], tuple[Unroutable, ...]]:
     """With the routes of each. The first one must exist. Where a change cannot be planned around, or not so that tables of addresses
     hold the plan, the one before it stays: the job waits, or fails."""
-    first = plan_scenario(scenario)
+    first = plan_scenario(scenario, kept=True)
     found, routes, without = [RoutedFrom(0, first)], [routes_of(first, nodes)], []
     for outage in outages(scenario):
         capacities = tuple((name, rate) for name, rate in routing.capacities if name not in outage.switches)
@@ -95,7 +95,7 @@ def _plans(
             scenario, topology=remaining(scenario.topology, outage), routing=replace(routing, capacities=capacities)
         )
         try:
-            plan = plan_scenario(left)
+            plan = plan_scenario(left, kept=True)
             routes.append(routes_of(plan, nodes))
         except ScenarioError as error:
             without.append(Unroutable(outage.at_ns, str(error)))

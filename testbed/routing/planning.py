@@ -55,9 +55,14 @@ def problem_of(scenario: Scenario, capacities: Mapping[str, float] | float | Non
 
 
 def plan_scenario(
-    scenario: Scenario, planner: str | None = None, capacities: Mapping[str, float] | float | None = None
+    scenario: Scenario,
+    planner: str | None = None,
+    capacities: Mapping[str, float] | float | None = None,
+    *,
+    kept: bool = False,
 ) -> Plan:
-    """`planner`, `capacities`: instead of the scenario's. Whatever is drawn is drawn from the scenario's seed.
+    """`planner`, `capacities`: instead of the scenario's. Whatever is drawn is drawn from the scenario's seed. `kept`: a plan that
+    this process made of the same problem will do.
 
     Raises ScenarioError: an unknown planner, no routing, no plan (what binds is named). InternalError: a planner's result
     does not hold."""
@@ -71,7 +76,7 @@ def plan_scenario(
             "unknown planner", file="--planner", found=f"'{name}'", allowed=", ".join(PLANNERS), hint=closest(name, PLANNERS)
         )  # fmt: skip
     try:
-        return _planned(problem, name, scenario.seed)
+        return (_kept if kept else _made)(problem, name, scenario.seed)
     except Infeasible as error:
         raise ScenarioError(
             f"no plan: {error.problem}", file=scenario.source or scenario.name, key="routing", found=_some(error.binds)
@@ -82,14 +87,16 @@ def plan_scenario(
         raise ScenarioError(str(error), file=scenario.source or scenario.name, key="routing.planner") from error
 
 
-@lru_cache(maxsize=_KEPT)
-def _planned(problem: Problem, planner: str, seed: int) -> Plan:
-    """A plan follows from these three; whoever asks for one mostly asks again, with other faults or to run it."""
+def _made(problem: Problem, planner: str, seed: int) -> Plan:
+    """A plan follows from these three."""
     import numpy as np
 
     from topologies.routing.gradients import make_plan
 
     return make_plan(problem, planner, np.random.default_rng(seed))
+
+
+_kept = lru_cache(maxsize=_KEPT)(_made)
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -269,6 +269,21 @@ def test_a_contribution_that_never_left_is_a_leftover_beside_a_copy() -> None:
     assert [memory.open for memory in bench.told(MemoryAtEnd)] == [1]
 
 
+def test_a_copy_from_before_a_new_plan_is_no_leftover_where_no_result_passes() -> None:
+    (first,) = GridBench().program.grid.orders
+    bench = GridBench(orders=(first, GridOrders(first.routes, first.lanes, 5_000, "later", 1e6)))
+    for rank in range(3):
+        bench.send(rank, 5)
+    bench.send(0, 6)
+    bench.program.handle_timer(5_000)
+    bench.send(0, 5)  # its sum left
+    bench.send(0, 6)  # was forgotten, and all workers sent it again another way
+    bench.send(1, 7)
+    bench.program.finish(10_000)
+    bench.hear()
+    assert [memory.open for memory in bench.told(MemoryAtEnd)] == [1]
+
+
 def test_everything_else_passes_as_through_a_plain_switch() -> None:
     bench = GridBench()
     frame = SERVER_MAC + bytes(6) + b"\x08\x06" + bytes(46)

@@ -73,6 +73,16 @@ def test_what_goes_around_a_switch_reaches_the_server_and_answers_reach_workers(
             assert walk(plan, server, topology.node(stream.worker).ip, switch)[-1] == stream.worker
 
 
+@pytest.mark.parametrize("planner", ["grid", "atp", "geryon", "switchml"])
+def test_a_worker_reaches_the_server_itself_from_everywhere(planner: str) -> None:
+    """With a sum that the server forgot when it started anew; also where the plan sends all that it has elsewhere."""
+    plan = make_plan(scenario(planner))
+    topology = plan.scenario.topology
+    for stream in plan.routing[0].plan.streams:
+        for switch in ("s1", "s2", "s3"):
+            assert walk(plan, topology.node(stream.worker).ip, topology.node("ps").ip, switch)[-1] == "ps"
+
+
 def test_results_reach_every_worker_once() -> None:
     plan = make_plan(scenario())
     reached, waiting = [], ["s3"]
