@@ -72,8 +72,11 @@ def broken_grid_rules(context: CheckContext) -> Broken:
 
 def _turned_away(context: CheckContext) -> Broken:
     times: Counter[tuple[str, int]] = Counter()
-    for record in context.events("DatagramResent"):
-        if record["cause"] != "rate":
+    for record in context.history:
+        if record["event"] == "NodeExited":  # a worker that starts anew sends all once more
+            times = Counter({packet: count for packet, count in times.items() if packet[0] != record["node"]})
+            continue
+        if record["event"] != "DatagramResent" or record["cause"] != "rate":
             continue
         packet = record["node"], record["block"]
         times[packet] += 1
