@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from testbed.hunt.shrink_hosts import renamed
+from testbed.plan import make_plan
 from testbed.scenario.model import Job, Routing, Scenario
 from topologies import rack, spine_leaf
 from topologies.assembly import Cable, assemble, host, switch
+from workloads.errors import ScenarioError
 
 __all__ = ["smaller_grid"]
 
@@ -22,8 +24,18 @@ def smaller_grid(scenario: Scenario) -> Iterator[Scenario]:
     """Fewer workers, switches, iterations and blocks; smaller windows and less memory; a plainer plan. Each with some other seeds as
     well: faults know datagrams by their bytes, so that a smaller job meets other dice."""
     for smaller in _smaller(scenario):
-        yield smaller
-        yield from (replace(smaller, seed=seed) for seed in _SEEDS if seed != scenario.seed)
+        for seed in (scenario.seed, *(seed for seed in _SEEDS if seed != scenario.seed)):
+            candidate = replace(smaller, seed=seed)
+            if _has_plan(candidate):
+                yield candidate
+
+
+def _has_plan(scenario: Scenario) -> bool:
+    try:
+        make_plan(scenario)
+    except ScenarioError:
+        return False
+    return True
 
 
 def _smaller(scenario: Scenario) -> Iterator[Scenario]:
@@ -88,7 +100,7 @@ def _without_host(scenario: Scenario, gone: str) -> Scenario | None:
         fewer = assemble("custom", [*map(host, range(1, len(hosts) + 1)), *map(switch, switches)], cables)
     else:
         return None
-    return _with_servers(renamed(scenario, fewer, moved, links, switches), moved[scenario.job.server])
+    return _of(scenario, renamed(scenario, fewer, moved, links, switches), moved)
 
 
 def _in_one_rack(scenario: Scenario) -> Scenario:
@@ -96,18 +108,20 @@ def _in_one_rack(scenario: Scenario) -> Scenario:
     topology = scenario.topology
     hosts = [node.name for node in topology.hosts]
     links = {link.name: f"{link.a}-s1" for link in topology.links if link.a in hosts}
-    switches = {node.name: "s1" for node in topology.switches}
-    smaller = renamed(scenario, rack(len(hosts), scenario.link), {name: name for name in hosts}, links, switches)
+    switches, same = {node.name: "s1" for node in topology.switches}, {name: name for name in hosts}
+    smaller = renamed(scenario, rack(len(hosts), scenario.link), same, links, switches)
     assert smaller.routing is not None, "GRID follows a plan"
     alone = replace(smaller, routing=replace(smaller.routing, capacities=()))
     plain = replace(alone, switch=replace(alone.switch, commodity="soft"))
-    return _with_servers(plain, scenario.job.server)
+    return _of(scenario, plain, same)
 
 
-def _with_servers(scenario: Scenario, server: str) -> Scenario:
-    assert scenario.routing is not None, "GRID follows a plan"
-    routing = replace(scenario.routing, servers=(server,))
-    return replace(scenario, job=replace(scenario.job, server=server), routing=routing)
+def _of(before: Scenario, smaller: Scenario, names: Mapping[str, str]) -> Scenario:
+    """`smaller`, with the job of the hosts that are left under these names."""
+    assert smaller.routing is not None, "GRID follows a plan"
+    server, hosts = names[before.job.server], tuple(names[node.name] for node in before.ranks)
+    routing = replace(smaller.routing, servers=(server,))
+    return replace(smaller, job=replace(before.job, hosts=hosts, server=server), routing=routing)
 
 
 def _smaller_job(job: Job, room: int) -> Iterator[Job]:

@@ -229,6 +229,30 @@ def test_steps_of_servers_are_told_beside_those_of_slots(tmp_path, capsys, progr
     assert {"servers", "levels", "AIMD", "reclaim"} <= set(document["coverage"]["drawn"])
 
 
+def test_steps_of_grid_are_told_with_its_plans(tmp_path, capsys):
+    assert hunt("--program", "grid", "--schedules", 60, "--out", tmp_path / "h", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    coverage = document["coverage"]
+    assert {name.split()[0] for name in coverage["transitions"]} == {"slot", "block"}
+    assert set(coverage["transitions"]) <= set(PROTOCOLS["grid"].steps)
+    assert not document["transitions"]["taken_though_impossible"]
+    assert {"planner", "mode", "network", "on collision"} <= set(coverage["drawn"])
+    assert set(coverage["drawn"]["network"]) == {"rack", "spine_leaf", "triangle"}
+
+
+def test_a_hunt_in_a_scenario_of_grid(tmp_path, capsys):
+    assert hunt("grid", "--set", "job.size=8kB", "--schedules", 4, "--out", tmp_path / "h", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["transitions"]["of"] == "grid"
+    assert document["coverage"]["drawn"]["planner"] == {"grid": 4}
+
+
+def test_grid_survives_two_hundred_schedules():
+    found = run_hunt(Prey(20, 200, program="grid", kind="grid"), 1, Store())
+    assert found.failure is None, (found.number, found.failure)
+    assert len(found.coverage.struck) == 10
+
+
 def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):
     assert hunt("switchml-two-jobs", "--set", "job.size=8kB", "--schedules", 10, "--out", tmp_path / "h", "--json") == 0
     document = json.loads(capsys.readouterr().out)
