@@ -12,7 +12,7 @@ from testbed.plan import Plan, make_plan
 from testbed.plan.grid_routes import GROUP_IP, aggregator_ip
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
-from topologies import Topology
+from topologies import LinkShape, Topology, spine_leaf
 from workloads.errors import ScenarioError
 from workloads.grid import GridConfig, LaneTable
 
@@ -139,6 +139,18 @@ def test_a_new_plan_avoids_what_is_gone() -> None:
 def test_without_a_way_around_the_old_plan_stays() -> None:
     plan = make_plan(replace(scenario(), faults=(Kill("dead", "s1", Window(100, None)),)))
     assert len(plan.routing) == 1
+
+
+def test_a_new_plan_that_no_table_holds_leaves_the_old_one() -> None:
+    """With one spine away the linear program sends what a leaf cannot sum over both others."""
+    shape = LinkShape(rate_bps=1_000_000_000)
+    base = scenario("grid-lp", servers=("h3",), capacity_bps=100_000_000, capacities=(("leaf1", 0),))
+    fabric = replace(base, topology=spine_leaf([2, 1], 3, shape), link=shape, job=replace(base.job, server="h3"))
+    plan = make_plan(replace(fabric, faults=(LinkDown("l", ("leaf1-spine1",), window=Window(1_000_000)),)))
+    assert [routed.because_ns for routed in plan.routing] == [None]
+    ((when, reason),) = [(each.because_ns, each.reason) for each in plan.unroutable]
+    assert when == 1_000_000
+    assert "splits what h2 sends over 2 ways" in reason
 
 
 def test_a_plan_with_several_ways_is_refused() -> None:
