@@ -196,7 +196,7 @@ def _switch(parts: _Parts, switch: SwitchConfig, routes: Sequence[Mapping[str, t
     members = tuple(JobMember(rank, host.mac, host.ip, ports[host.mac]) for rank, host in enumerate(job.hosts))
     return replace(
         switch,
-        program="grid",
+        program=scenario.switch.program,
         memory=scenario.switch.memory,
         jobs=(
             JobConfig(

@@ -105,7 +105,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
         (["--set", "switch.program=forward"], "a hunt needs a program that sums; found 'forward'; allowed: netreduce, or PATH.py:CLASS"),
         (["rack", "--fabric"], "--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a SCENARIO"),
         (["--fabric", "--program", "switchml"], "--fabric: draws fabrics for NetReduce; found --program switchml; allowed: without --program, or --program netreduce"),
-        (["--program", "forward"], "--program: nothing is drawn for that program; found 'forward'; allowed: netreduce, switchml, atp, esa"),
+        (["--program", "forward"], "--program: nothing is drawn for that program; found 'forward'; allowed: netreduce, switchml, atp, esa, grid"),
         (["switchml", "--program", "switchml"], "--program: a scenario has its program already; found switchml; allowed: --program, or a SCENARIO"),
         (["--program", "switchml", "--set", "switch.program=netreduce"], "a hunt needs a program that sums; found 'netreduce'; allowed: switchml, or PATH.py:CLASS"),
         (["--schedules", "0"], "argument --schedules: found '0'; allowed: a whole number from 1 to 1000000000"),

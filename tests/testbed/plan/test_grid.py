@@ -158,6 +158,13 @@ def test_a_plan_with_several_ways_is_refused() -> None:
         make_plan(scenario("grid-lp", capacity_bps=30_000_000))
 
 
+def test_a_program_of_ones_own_runs_on_every_switch_that_aggregates() -> None:
+    base = scenario(capacities=(("s3", 0),))
+    own = replace(base, switch=replace(base.switch, program="mine.py:Mine", commodity="openflow"))
+    programs = {name: config.program for name, config in switches(make_plan(own)).items()}
+    assert programs == {"s1": "mine.py:Mine", "s2": "mine.py:Mine", "s3": "steer"}
+
+
 def test_a_switch_that_can_aggregate_nothing_has_no_tokens() -> None:
     plan = make_plan(scenario(capacities=(("s3", 0),)))
     capacities = {name: config.grid.capacity_bps for name, config in switches(plan).items() if config.grid}
