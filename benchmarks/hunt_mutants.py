@@ -14,7 +14,7 @@ from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import Machines, judge_schedule
 from testbed.hunt.protocols import GRID, PROTOCOLS
-from tests.support.datagram_planted import DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
+from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
 from tests.support.grid_planted import GRID_NOT_HUNTED, GRID_PLANTED
 from tests.support.hunt_mutants import FABRIC_PLANTED, PLANTED
 
@@ -43,7 +43,7 @@ def main() -> int:
     kind, planted = (FABRIC, FABRIC_PLANTED) if args.fabric else (RACK, PLANTED)
     if args.program in DATAGRAM_PLANTED:
         kind = args.program
-        planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_UNTIMED.get(kind, {})}
+        planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_FURTHER[kind], **DATAGRAM_UNTIMED.get(kind, {})}
     if args.program == GRID:
         kind, planted = GRID, GRID_PLANTED
     left_out = {**DATAGRAM_NOT_HUNTED, GRID: GRID_NOT_HUNTED}.get(kind, {})

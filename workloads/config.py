@@ -166,7 +166,7 @@ class ComputeConfig:
 @dataclass(frozen=True, slots=True)
 class WorkloadConfig:
     kind: str
-    """synthetic, digits"""
+    """synthetic, extreme, special, digits"""
     seed: int
     elements: int
     iterations: int

@@ -102,6 +102,7 @@ def _values(scenario: Scenario) -> dict[str, object]:
     own = _values_of_connections(scenario) if protocol_of(scenario) is None else _values_of_datagrams(scenario)
     transport, link = scenario.transport, scenario.link
     return {
+        "gradients": scenario.all_jobs[0].workload,
         "hosts": len(scenario.topology.hosts),
         "path MTU": transport.path_mtu,
         **own,

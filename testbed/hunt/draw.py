@@ -42,6 +42,9 @@ _MOST_WAITS = 24
 """RNR timers in a row"""
 _LENGTHS = {RACK: {1: 18, 2: 25, 3: 22, 4: 15, 5: 10, 6: 10}, FABRIC: {1: 38, 2: 34, 3: 16, 4: 8, 5: 2, 6: 2}}
 """packets of a message: short ones where there are few, so that windows go round"""
+_WORKLOADS = {"synthetic": 50, "extreme": 10, "special": 40}
+_LATE = 0.12
+"""share of those whose receives may be posted late, so that senders meet RNR NAKs"""
 _MTUS = {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2}
 
 
@@ -129,6 +132,7 @@ def _job(draw: Random, packets: int, mtu: int, kind: str) -> Job:
     return Job(
         size_bytes=(messages - 1) * room + last,
         dtype=dtype,
+        workload=_weighted(draw, _WORKLOADS),
         op=_weighted(draw, {"sum": 84, "max": 8, "xor": 8}),
         iterations=iterations,
         message_packets=length,
@@ -140,7 +144,7 @@ def _job(draw: Random, packets: int, mtu: int, kind: str) -> Job:
 
 def _transport(draw: Random, mtu: int) -> Transport:
     near_wrap = PSN_MODULUS - draw.randrange(1, 40)
-    late = draw.random() < 0.07
+    late = draw.random() < _LATE
     return Transport(
         path_mtu=mtu,
         verb=draw.choice(("write", "send")),

@@ -21,6 +21,7 @@ _JOBS = {1: 44, 2: 32, 3: 12, 4: 12}
 _WORKERS = {1: 6, 2: 42, 3: 28, 4: 24}
 _WINDOWS = {1: 14, 2: 22, 3: 16, 4: 16, 6: 10, 8: 10, 12: 5, 16: 7}
 _ITERATIONS = {1: 58, 2: 30, 3: 12}
+_WORKLOADS = {"synthetic": 70, "extreme": 30}
 _SHARED_SERVER = 0.4
 _ALIKE = 0.5
 _EQUAL = 0.15
@@ -88,6 +89,7 @@ def _job(draw: Random, protocol: Protocol, base: Job, packets: int, mtu: int) ->
     """About `packets` packets per worker at most."""
     iterations = _weighted(draw, _ITERATIONS)
     dtype, window = _weighted(draw, protocol.dtypes), _weighted(draw, _WINDOWS)
+    workload = "extreme" if dtype == "int32sat" else _weighted(draw, _WORKLOADS)  # other sums would all leave int32
     room = max(1, packets // iterations)
     if dtype == "float32":  # exponents go ahead by a window
         window = max(1, min(window, room // 2))
@@ -95,5 +97,6 @@ def _job(draw: Random, protocol: Protocol, base: Job, packets: int, mtu: int) ->
     blocks = max(draw.randint(1, room), draw.randint(1, room))
     last = mtu if draw.random() < 0.3 else draw.randrange(4, mtu + 1, 4)
     return replace(
-        base, size_bytes=(blocks - 1) * mtu + last, dtype=dtype, iterations=iterations, window_packets=window
-    )
+        base, workload=workload, size_bytes=(blocks - 1) * mtu + last, dtype=dtype, iterations=iterations,
+        window_packets=window,
+    )  # fmt: skip

@@ -35,7 +35,7 @@ _FOLLOWS_RECIPE = 0.25
 _TWO_LEVELS = 0.3
 """share of those that may have them"""
 _LEAST_RTO_NS = 200_000
-_INDICES = {1: 14, 2: 18, 3: 14, 4: 16, 6: 12, 8: 12, 16: 14}
+_INDICES = {1: 18, 2: 24, 3: 16, 4: 14, 6: 10, 8: 9, 16: 9}
 """that a job gets, where the memory is large enough"""
 _MOST_MEMORY = 64
 _PATIENCE = 40

@@ -5,20 +5,29 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, replace
 
+from switch_nodes.aggregators.policies import atp_knobs
+from switch_nodes.config import SwitchConfig
 from switch_nodes.own_program import ProgramFailed
 from switch_nodes.registry import create_program
 from testbed.checkers import CheckContext, checkers, run_checks
 from testbed.history import Record, sort_history
+from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
 from testbed.hunt.coverage import Coverage
+from testbed.hunt.endpoint_rules import EndpointWatch
 from testbed.hunt.fate import excused, may_fail
+from testbed.hunt.protocols import protocol_of
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
+from testbed.hunt.watch import Tell, Watched
 from testbed.plan import Plan, make_plan
 from testbed.report.capture import MemoryTap
 from testbed.scenario.model import Scenario
 from testbed.verdict import CheckResult, Verdict
 from testbed.worlds.simulated import make_worker, simulate
+from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
+from workloads.config import NodeConfig, WorkerConfig
+from workloads.server import ServerConfig
 
 __all__ = ["CRASH", "SAME_TRACED", "Failure", "Machines", "judge_schedule", "run_and_judge"]
 
@@ -53,7 +62,9 @@ OURS = Machines()
 def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failure | None, list[Record]]:
     """The first check that a run of `scenario` breaks, and the history in order (empty after an exception)."""
     plan = make_plan(scenario)
-    taps = _taps(plan)
+    taps, broken = _taps(plan), list[Failure]()
+    if scenario.trace:
+        machines = _watched(scenario, machines, lambda rule, what: broken.append(Failure(rule, what)))
     try:
         history = sort_history(simulate(plan, taps, machines.create, machines.employ))
     except ProgramFailed as error:
@@ -69,8 +80,28 @@ def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failur
     bad.sort(key=lambda result: result.verdict is not Verdict.FAIL)  # what is unknown follows from what failed
     if bad:
         return Failure(bad[0].name, bad[0].detail), history
-    broken = next(broken_slot_rules(context), None)
-    return (None if broken is None else Failure(*broken)), history
+    broken += (Failure(*found) for found in broken_slot_rules(context))
+    return (broken[0] if broken else None), history
+
+
+def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
+    """The same Machines, with somebody who looks on where there are rules of the hunt's own."""
+    protocol = protocol_of(scenario)
+
+    def employ(config: NodeConfig, start_ns: int) -> FinishingMachine:
+        machine = machines.employ(config, start_ns)
+        if isinstance(config, WorkerConfig) and not config.phases and config.fallback is None:
+            return Watched(machine, EndpointWatch(config, tell))
+        return Watched(machine, ServerWatch(config.name, tell)) if isinstance(config, ServerConfig) else machine
+
+    def create(config: SwitchConfig) -> FinishingMachine:
+        program = machines.create(config)
+        if protocol is None or not protocol.server:
+            return program
+        knobs = config.knobs if protocol.knobs else atp_knobs(config.knobs.reclaim)
+        return Watched(program, AggregatorWatch(config, knobs, tell))
+
+    return Machines(create, employ)
 
 
 def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[Failure | None, Coverage]:

@@ -61,7 +61,7 @@ def _esa_pairs() -> Iterable[tuple[Enum, Enum]]:
 BLOCK_STEPS = frozenset((state.name.lower(), event.name.lower()) for state, event in BLOCK_TABLE)
 """(state, event) of the steps of parameter servers; no slot of a switch takes any of these"""
 _BLOCKS = _names("block", BLOCK_TABLE)
-_INTEGERS = {"float32": 42, "int32": 53, "int32sat": 5}
+_INTEGERS = {"float32": 41, "int32": 49, "int32sat": 10}
 
 _ONE_SIZE = "a block has one size at all of its workers, also when one starts anew: only forged packets differ"
 _OVERRUN = (

@@ -130,6 +130,8 @@ def _plainer(scenario: Scenario) -> Iterator[Scenario]:
         yield replace(scenario, trace=False)
     if job.straggle_rank is not None:
         yield replace(scenario, job=replace(job, straggle_rank=None, straggle_ns=0))
+    if job.workload != "synthetic":
+        yield replace(scenario, job=replace(job, workload="synthetic"))
     if job.dtype == "int32sat":
         yield replace(scenario, job=replace(job, dtype="int32"))
     common: dict[str, Any] = {"op": "sum", "credit": "both", "hello": True}

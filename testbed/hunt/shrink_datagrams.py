@@ -85,6 +85,8 @@ def _smaller_job(job: Job, scenario: Scenario, protocol: Protocol) -> Iterator[J
         yield replace(job, arrival_ns=0)
     if job.straggle_rank is not None:
         yield _on_time(job)
+    if job.workload != "synthetic":
+        yield replace(job, workload="synthetic")
     if job.dtype != "int32" and "int32" in protocol.dtypes:
         yield replace(job, dtype="int32")
     if job.priority != "equal" and protocol.knobs:

@@ -214,6 +214,13 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
     if job.size_bytes % 4:
         found = f"{job.size_bytes} bytes"
         problems.add((*path, "size"), "not a whole number of elements", found=found, allowed="a multiple of 4 bytes")
+    if job.workload == "special" and job.dtype == "float32" and job.collective in DATAGRAM_COLLECTIVES:
+        problems.add(
+            (*path, "workload"),
+            f"floats of {job.collective} travel as integers, and an infinity or a NaN is none",
+            found="'special'",
+            allowed="extreme, synthetic, digits; or special with int32",
+        )
     if job.workload == "digits":
         allowed = {"dtype": (job.dtype, "float32"), "op": (job.op, "sum")}
         for key, (found, only) in allowed.items():

@@ -66,7 +66,7 @@ class Geometry:
 
 def geometry_of(job: Job, transport: Transport) -> Geometry | None:
     """None where it does not follow from the scenario alone (the chunks of rings and phases, a model's size)."""
-    if job.collective not in ("netreduce", "shift") or job.workload != "synthetic":
+    if job.collective not in ("netreduce", "shift") or job.workload == "digits":
         return None
     room = job.message_packets * transport.path_mtu - INA_HEADER_BYTES
     count = -(-job.size_bytes // room)

@@ -111,7 +111,7 @@ class Job:
     collective: str = "netreduce"
     """netreduce, switchml, atp, esa, ring, shift (a NetReduce worker through a plain switch), parallel_netreduce, tencent"""
     workload: str = "synthetic"
-    """synthetic, digits"""
+    """synthetic, extreme, special, digits"""
     size_bytes: int = 1_000_000
     """of one gradient; digits: follows from the model"""
     dtype: str = "float32"

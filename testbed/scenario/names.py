@@ -63,6 +63,8 @@ DATAGRAM_COLLECTIVES = ("switchml", "atp", "esa", "grid")
 """those whose switch serves several jobs, and whose workers send what is computed layer by layer"""
 WORKLOADS = {
     "synthetic": "gradients drawn from the seed, of any size",
+    "extreme": "as synthetic, with values at the ends of the type among them; floats are finite and below 2^127",
+    "special": "as extreme, with infinities and NaNs among the floats (not where floats travel as integers)",
     "digits": "a real model trained on real data: its size follows from the model, float32, sum",
 }
 DTYPES = {

@@ -11,13 +11,20 @@ from tests.support import aggregator_mutants as aggregators
 from tests.support import switchml_mutants as switchml
 from tests.support.aggregator_levels import LEVEL_MUTANTS
 from tests.support.aggregator_more_mutants import MORE_MUTANTS
+from tests.support.datagram_more_mutants import (
+    MORE_AGGREGATOR_WORKERS,
+    MORE_AGGREGATORS,
+    MORE_SERVERS,
+    MORE_SWITCHML,
+    MORE_SWITCHML_WORKERS,
+)
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
 from workloads.atp import AtpWorker
 from workloads.config import HostConfig
 from workloads.server import ServerConfig
 from workloads.switchml import SwitchMlWorker
 
-__all__ = ["DATAGRAM_BROKEN", "DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED", "DATAGRAM_UNTIMED"]
+__all__ = ["DATAGRAM_BROKEN", "DATAGRAM_FURTHER", "DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED", "DATAGRAM_UNTIMED"]
 
 
 class AnswersOnce(switchml.SwitchMlProgram):
@@ -259,11 +266,30 @@ DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
         },
     },
     **{
-        program: {**_with_server(program, names), keeps_no_sums.__name__: _worker(keeps_no_sums)}
+        program: {
+            **_with_server(program, names),
+            keeps_no_sums.__name__: _worker(keeps_no_sums),
+        }
         for program, names in (("atp", (*_BOTH, *_OF_ATP)), ("esa", (*_BOTH, *_OF_ESA)))
     },
 }
 """by protocol: planted bug -> the Machines that hold it"""
+
+DATAGRAM_FURTHER: Mapping[str, Mapping[str, Machines]] = {
+    "switchml": {
+        **{program.__name__: Machines(create=program) for program in MORE_SWITCHML},
+        **{change.__name__: _worker(change) for change in MORE_SWITCHML_WORKERS},
+    },
+    **{
+        program: {
+            **{mutant.__name__: _aggregator(mutant, program) for mutant in MORE_AGGREGATORS[program]},
+            **{name: _server(make) for name, make in MORE_SERVERS.items()},
+            **{change.__name__: _worker(change) for change in MORE_AGGREGATOR_WORKERS},
+        }
+        for program in ("atp", "esa")
+    },
+}
+"""planted like those, and made for the hunt alone: no packet case feeds them"""
 
 DATAGRAM_UNTIMED: Mapping[str, Mapping[str, Machines]] = {
     program: _with_server(program, names) for program, names in _UNTIMED.items()

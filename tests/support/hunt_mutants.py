@@ -13,7 +13,9 @@ from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support import netreduce_mutants as programs
+from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
+from tests.support.netreduce_more_mutants import MORE_MUTANTS
 from workloads.config import WorkerConfig
 from workloads.wire import PSN_MASK, psn_diff
 from workloads.worker import WorkerMachine
@@ -30,6 +32,8 @@ NOT_HUNTED = {
     programs.NothingReleasedEarly: "costs time, not sums: the timeout of the loser ends what a NAK would have ended sooner",
     programs.NewHoleForgotten: "as the one before",
     programs.NothingBehindAHole: "costs time, not sums: a sender comes back to what was not taken",
+    programs.ShortConnectionTable: "equivalent for endpoints: a sender has the ACK of message m - 2N before it posts m, so that "
+    "nothing but a late copy names it; that one is dropped then instead of passed on",
     programs.StaleDropped: "costs time: the receiver's next ACK covers what a raw duplicate would have made it say again",
 }
 """broken programs that break no rule of a run, and why"""
@@ -176,12 +180,14 @@ PLANTED: dict[str, Machines] = {
             PsnWithoutWrap,
             ClearedSlotReplayed,
             LostContribution,
+            *MORE_MUTANTS,
         )
     },
     **{
         change.__name__: _worker(change)
         for change in (
             credit_on_post, credit_on_ack, no_hello, requester_without_wrap, gaps_accepted, no_timer, stale_receive,
+            *(change for change in ENDPOINT_MUTANTS if change not in ENDPOINT_NOT_HUNTED),
         )
     },
 }  # fmt: skip

@@ -190,6 +190,18 @@ def row_8_reclaimed_message(make: MakeProgram) -> None:
     assert bench.reasons() == ["stale_forwarded"]
 
 
+def row_8_message_two_windows_back(make: MakeProgram) -> None:
+    """The table knows 2N + 1 messages: a late copy of the message 2N before the newest is still known, and goes on raw. No
+    sender waits for that: it had the ACK of message m - 2N before it posted m (rule G)."""
+    job = Job(lengths=(1, 4, 4, 4, 4, 4))
+    bench = Bench(job, make)
+    bench.run_through(4)
+    bench.data(0, 5, 0)
+    raw = job.frame(0, 1, 2)
+    assert bench.feed(raw, job.port(0)) == [(job.port(1), raw)]
+    assert bench.reasons() == ["stale_forwarded"]
+
+
 def row_8_stale_before_the_message_is_complete(make: MakeProgram) -> None:
     """A slot that is cleared already, of a message whose delivery is not proven yet: dropped, and in no later sum."""
     job = Job(lengths=(1, 4, 4, 4, 4, 4))
@@ -283,6 +295,7 @@ CASES = {
         row_6_only_packet_of_the_last_message_lost,
         row_7_last_lost,
         row_8_reclaimed_message,
+        row_8_message_two_windows_back,
         row_8_stale_before_the_message_is_complete,
         row_9_duplicates_without_loss,
         row_10_corrupted,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from switch_nodes.config import SwitchConfig
+from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader
 from switch_nodes.netreduce.placement import Place, Placement
@@ -301,6 +301,23 @@ def replace_imm(packet: Packet) -> Packet:
     return Packet(packet.envelope, packet.bth, packet.payload, reth=packet.reth, imm=ImmDt(packet.imm.value + 1))
 
 
+class _ShortTable(Ring):
+    """The connection table has room for 2N messages, not 2N + 1."""
+
+    def __init__(self, config: RingConfig, switch: SwitchConfig) -> None:
+        super().__init__(config, switch)
+        entries = 2 * self.window
+        self.entry_message = np.full((self.connections, entries), -1, np.int64)
+        self.entry_psn = np.zeros((self.connections, entries), np.int32)
+        self.entry_length = np.zeros((self.connections, entries), np.int32)
+
+
+class ShortConnectionTable(NetReduceProgram):
+    """2N entries instead of 2N + 1 in the table of each connection."""
+
+    ring_class = _ShortTable
+
+
 MUTANTS: dict[type[NetReduceProgram], str] = {
     ClearedOnArrival: "result_lost_while_others_go_on",
     NSlots: "row_2_result_lost",
@@ -331,5 +348,6 @@ MUTANTS: dict[type[NetReduceProgram], str] = {
     CongestionForgotten: "congestion_mark_reaches_all",
     PlainMessageIgnored: "rule_i_plain_message_between",
     ImmediateChanged: "lossless",
+    ShortConnectionTable: "row_8_message_two_windows_back",
 }
 """broken program -> name of the case that must fail with it"""

@@ -12,6 +12,7 @@ from workloads.config import WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients.base import GradientSource, Vector
 from workloads.gradients.digits import DigitsSource, digits_elements
+from workloads.gradients.extreme import ExtremeSource
 from workloads.gradients.synthetic import SyntheticSource
 
 __all__ = ["GradientSource", "Vector", "create_source", "digits_elements", "element_dtype", "source_names"]
@@ -30,6 +31,8 @@ def _digits(config: WorkloadConfig, rank: int, size: int, dtype: str) -> Gradien
 
 _SOURCES: dict[str, Callable[[WorkloadConfig, int, int, str], GradientSource]] = {
     "synthetic": lambda config, rank, size, dtype: SyntheticSource(config, rank, element_dtype(dtype)),
+    "extreme": lambda config, rank, size, dtype: ExtremeSource(config, rank, element_dtype(dtype)),
+    "special": lambda config, rank, size, dtype: ExtremeSource(config, rank, element_dtype(dtype), special=True),
     "digits": _digits,
 }
 

@@ -4,26 +4,58 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.hunt.aggregator_rules import AGGREGATOR_RULES
 from testbed.hunt.judge import CRASH
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.slot_rules import SLOT_RULES
 from testbed.hunt.state import Store
 from tests.support.datagram_planted import (
     DATAGRAM_BROKEN,
+    DATAGRAM_FURTHER,
     DATAGRAM_NOT_HUNTED,
     DATAGRAM_PLANTED,
     DATAGRAM_UNTIMED,
 )
 from tests.support.switchml_mutants import MUTANTS
 
-SEED, SCHEDULES = 1, 1000
+SEED, SCHEDULES = 1, 2000
 QUICK = {
-    "switchml": ("NoShadowCopy", "NeverForgets", "FirstByCount", "versions_begin_anew", "takes_any_result"),
-    "atp": ("partial merged twice", "FreesBeforeTheResult", "FreesOnEveryResult", "ReclaimsNothing"),
-    "esa": ("PreemptsOnATie", "FreesForAnyJob", "ReclaimsNothing", "EvictsToTheWrongServer"),
+    "switchml": (
+        "NoShadowCopy",
+        "NeverForgets",
+        "FirstByCount",
+        "versions_begin_anew",
+        "takes_any_result",
+        "SaturatingPool",
+    ),
+    "atp": (
+        "partial merged twice",
+        "FreesBeforeTheResult",
+        "FreesOnEveryResult",
+        "ReclaimsNothing",
+        "EarlierOverflowForgotten",
+    ),
+    "esa": (
+        "PreemptsOnATie",
+        "FreesForAnyJob",
+        "ReclaimsNothing",
+        "EvictsToTheWrongServer",
+        "PriorityInverted",
+        "FlushesWithoutItsAsker",
+    ),
 }
 """found within a few schedules; the others are for long"""
-CHECKS = {"bit_exact", "exactly_once", "liveness", "credit_bound", "slots_private", CRASH, *SLOT_RULES}
+ALL = {program: {**planted, **DATAGRAM_FURTHER[program]} for program, planted in DATAGRAM_PLANTED.items()}
+CHECKS = {
+    "bit_exact",
+    "exactly_once",
+    "liveness",
+    "credit_bound",
+    "slots_private",
+    CRASH,
+    *SLOT_RULES,
+    *AGGREGATOR_RULES,
+}
 ASKED_FOR = {
     "switchml": {
         "version bit not continued across tensors": "versions_begin_anew",
@@ -36,20 +68,27 @@ ASKED_FOR = {
         "slot freed before the result is safe": "FreesBeforeTheResult",
         "ghost slot never drained": "ReclaimsNothing",
         "ACK that frees a foreign slot": "FreesOnEveryResult",
+        "overflow of an earlier addition forgotten": "EarlierOverflowForgotten",
     },
     "esa": {
         "partial merged twice at the server": "partial merged twice",
         "preemption on equal priority": "PreemptsOnATie",
         "ghost slot never drained": "ReclaimsNothing",
         "ACK that frees a foreign slot": "FreesForAnyJob",
+        "overflow of an earlier addition forgotten": "EarlierOverflowForgotten",
+        "priority inverted": "PriorityInverted",
+        "reclaim window off by one": "ReclaimsOneTooSoon",
+        "flush without its asker": "FlushesWithoutItsAsker",
+        "newer block from the server's cache": "newer block from the cache",
     },
 }
 
 
 @pytest.mark.parametrize("program", DATAGRAM_PLANTED)
 def test_what_was_asked_for_is_planted(program):
-    assert set(ASKED_FOR[program].values()) <= set(DATAGRAM_PLANTED[program])
-    assert set(QUICK[program]) <= set(DATAGRAM_PLANTED[program])
+    assert set(ASKED_FOR[program].values()) <= set(ALL[program])
+    assert set(QUICK[program]) <= set(ALL[program])
+    assert len(ALL[program]) == len(DATAGRAM_PLANTED[program]) + len(DATAGRAM_FURTHER[program])
 
 
 def test_every_broken_switchml_program_is_hunted_or_says_why_not():
@@ -70,12 +109,12 @@ def test_every_broken_switch_and_server_is_hunted_or_says_why_not(program):
     ("program", "name"),
     [
         pytest.param(program, name, marks=[] if name in QUICK[program] else [pytest.mark.slow])
-        for program, planted in DATAGRAM_PLANTED.items()
+        for program, planted in ALL.items()
         for name in planted
     ],
 )
 def test_a_planted_bug_is_found(program, name):
     prey = Prey(SEED, SCHEDULES, program=program, kind=program)
-    found = run_hunt(prey, 1, Store(), machines=DATAGRAM_PLANTED[program][name])
+    found = run_hunt(prey, 1, Store(), machines=ALL[program][name])
     assert found.failure is not None
     assert found.failure.check in CHECKS, found.failure

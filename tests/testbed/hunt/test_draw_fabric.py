@@ -17,7 +17,7 @@ from topologies.racks import racks_of
 
 MANY = [draw_schedule(5, number, kind=FABRIC).scenario for number in range(500)]
 SHAPE = LinkShape(rate_bps=1_000_000_000, delay_ns=1000)
-OLD = [480, 1364, 1876, 1092, 1552, 3552, 648, 7620, 856, 760, 1848, 1256]
+OLD = [480, 1364, 1876, 1092, 1552, 3552, 648, 7620, 720, 760, 1848, 1256]
 UPLINK = LinkShape(rate_bps=250_000_000)
 
 

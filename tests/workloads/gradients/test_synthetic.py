@@ -58,7 +58,9 @@ def test_int32_sums_wrap():
 def test_unknown_workload_is_named_with_the_known_ones():
     with pytest.raises(ScenarioError) as caught:
         create_source(WorkloadConfig("digit", 1, 1, 1), 0, 2)
-    assert str(caught.value) == ("scenario: job.workload: unknown workload; found digit; allowed: digits, synthetic")
+    assert str(caught.value) == (
+        "scenario: job.workload: unknown workload; found digit; allowed: digits, extreme, special, synthetic"
+    )
 
 
 def test_digits_wants_float32():
@@ -67,5 +69,5 @@ def test_digits_wants_float32():
 
 
 def test_names():
-    assert source_names() == ("synthetic", "digits")
+    assert source_names() == ("synthetic", "extreme", "special", "digits")
     assert 20_000 < digits_elements() < 60_000

@@ -1,0 +1,239 @@
+"""Rules of RC endpoints (protocol text, section 10), judged at the endpoint itself, frame by frame.
+
+A capture at a switch knows neither what a fault did behind it nor what a host knew when it answered. Here a second, much
+simpler queue pair lives beside each of a host's: it hears the same frames, and says what the first may believe and send.
+
+- `msn_counts_messages`: the MSN of every answer is the number of messages that end in front of what it covers.
+- `answers_are_earned`: an ACK covers what came in order, a NAK names the first missing PSN, once per gap, an RNR NAK a packet
+  that came and was refused; no answer takes another one back.
+- `answers_are_given`: AckReq, a duplicate, a gap and a refusal are answered before the host sends anything else.
+- `acks_are_believed`: the oldest unacknowledged PSN follows from the answers about PSNs that were sent, and from nothing else.
+- `rnr_is_waited_for`: nothing leaves a queue pair until the time that an RNR NAK told is over.
+- `requests_in_order`: a request is the next PSN or the oldest unacknowledged one, inside the window; a failed pair sends none.
+"""
+
+from __future__ import annotations
+
+from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
+from testbed.hunt.watch import Tell
+from workloads.config import QpConfig, WorkerConfig
+from workloads.events import QpFailed, QpStepped
+from workloads.machine import Event
+from workloads.wire import OPCODES, PSN_MASK, RNR_TIMER_NS, Nak, Opcode, is_ack, is_rnr, psn_add, psn_diff
+
+__all__ = ["ENDPOINT_RULES", "EndpointWatch"]
+
+ENDPOINT_RULES = (
+    "msn_counts_messages", "answers_are_earned", "answers_are_given", "acks_are_believed", "rnr_is_waited_for",
+    "requests_in_order",
+)  # fmt: skip
+_NOT_SERVED = frozenset((Opcode.READ_REQUEST, Opcode.CMP_SWAP, Opcode.FETCH_ADD))
+"""requests all the same: they have a PSN, and are refused"""
+_REFUSALS = (Nak.INVALID_REQUEST, Nak.REMOTE_ACCESS, Nak.REMOTE_OPERATIONAL)
+
+
+class EndpointWatch:
+    """A Watch over one life of a host."""
+
+    def __init__(self, config: WorkerConfig, tell: Tell) -> None:
+        def told(qp: QpConfig, rule: str, what: str) -> None:
+            tell(rule, f"{config.name}, QP {qp.qpn:#x}: {what}")
+
+        pairs = [_Pair(qp, told) for qp in config.queue_pairs]
+        self._by_number = {pair.config.qpn: pair for pair in pairs}
+        self._incoming = {(pair.peer, pair.own, pair.config.qpn): pair for pair in pairs}
+        self._outgoing = {(pair.own, pair.peer, pair.config.peer_qpn): pair for pair in pairs}
+
+    def came(self, frame: bytes, now: int) -> None:
+        found = _read(frame)
+        pair = self._incoming.get(found.connection) if found is not None else None
+        if found is None or pair is None or pair.failed:
+            return
+        if found.role is Role.ANSWER:
+            pair.sender.heard(found.psn, found.syndrome, now)
+        elif found.role is Role.DATA or found.opcode in _NOT_SERVED:
+            pair.receiver.asked(found)
+
+    def told(self, event: Event) -> None:
+        if isinstance(event, QpFailed):
+            self._by_number[event.qpn].failed = True
+        elif isinstance(event, QpStepped):
+            pair = self._by_number[event.qpn]
+            pair.failed |= event.next == "error"
+            if not pair.failed:
+                (pair.sender if event.side == "requester" else pair.receiver).stepped(event.psn)
+
+    def handled(self) -> None:
+        for pair in self._by_number.values():
+            pair.receiver.request = None
+
+    def left(self, frame: bytes, now: int) -> None:
+        found = _read(frame)
+        pair = self._outgoing.get(found.connection) if found is not None else None
+        if found is None or pair is None:
+            return
+        if found.role is Role.ANSWER:
+            pair.receiver.answered(found)
+        elif found.role is Role.DATA:
+            self.drained()
+            if pair.failed:
+                pair.tell("requests_in_order", f"sends PSN {found.psn} although it failed")
+            else:
+                pair.sender.sent(found.psn)
+
+    def drained(self) -> None:
+        for pair in self._by_number.values():
+            if not pair.failed:
+                pair.receiver.has_answered()
+
+    def woke(self, now: int) -> None:
+        for pair in self._by_number.values():
+            pair.sender.woke(now)
+
+
+def _read(frame: bytes) -> RoceFrame | None:
+    """None for what no queue pair looks at."""
+    try:
+        found = parse_frame(frame)
+    except MalformedFrame:
+        return None
+    return found if found is not None and found.icrc_valid else None
+
+
+class _Pair:
+    def __init__(self, config: QpConfig, tell: object) -> None:
+        self.config, self._tell = config, tell
+        self.own, self.peer = config.envelope.src_ip, config.envelope.dst_ip
+        self.failed = False
+        self.sender, self.receiver = _Sender(self), _Receiver(self)
+
+    def tell(self, rule: str, what: str) -> None:
+        self._tell(self.config, rule, what)  # type: ignore[operator]
+
+
+class _Sender:
+    """PSNs count on without wrapping."""
+
+    def __init__(self, pair: _Pair) -> None:
+        self._pair = pair
+        self._oldest = self._end = pair.config.first_psn
+        """oldest unacknowledged PSN; the first that never left"""
+        self._next = self._oldest
+        self._waits_until: int | None = None
+
+    def heard(self, psn: int, syndrome: int, now: int) -> None:
+        """An answer. What it says of PSNs that are acknowledged, or never left, says nothing."""
+        named = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
+        covers = named + 1 if is_ack(syndrome) else named
+        if not self._oldest <= named < self._end:
+            return
+        if not (is_ack(syndrome) or is_rnr(syndrome) or syndrome == Nak.PSN_SEQUENCE or syndrome in _REFUSALS):
+            return
+        self._oldest, self._next = covers, max(self._next, covers)
+        if covers == self._end:
+            self._waits_until = None
+        elif is_rnr(syndrome) and self._waits_until is None:
+            self._waits_until = now + RNR_TIMER_NS[syndrome & 0x1F]
+
+    def woke(self, now: int) -> None:
+        if self._waits_until is not None and self._waits_until <= now:
+            self._waits_until = None
+
+    def stepped(self, oldest: int) -> None:
+        if oldest != self._oldest & PSN_MASK:
+            mine = self._oldest & PSN_MASK
+            self._pair.tell(
+                "acks_are_believed", f"takes PSN {oldest} for the oldest unacknowledged one; it was told {mine}"
+            )
+            self._oldest += psn_diff(oldest, mine)
+
+    def sent(self, psn: int) -> None:
+        at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
+        if self._waits_until is not None:
+            self._pair.tell("rnr_is_waited_for", f"sends PSN {psn} before the time of an RNR NAK is over")
+        elif at not in (self._oldest, self._next) or at - self._oldest >= self._pair.config.window_packets:
+            oldest, following = self._oldest & PSN_MASK, self._next & PSN_MASK
+            self._pair.tell(
+                "requests_in_order", f"sends PSN {psn}; unacknowledged from {oldest} on, {following} is next"
+            )
+        self._next = at + 1
+        self._end = max(self._end, self._next)
+
+
+class _Receiver:
+    def __init__(self, pair: _Pair) -> None:
+        self._pair = pair
+        self._expected = pair.config.peer_first_psn & PSN_MASK
+        self._messages = 0
+        self._messages_to = {psn_add(self._expected, -1): 0}
+        """messages that had ended when a PSN was accepted"""
+        self._gap = False
+        self._sequence_naks: dict[int, int] = {}
+        self._rnr_naks: dict[int, int] = {}
+        """earned and not given, by the PSN that they name"""
+        self._covered = self._expected
+        self._owes: int | None = None
+        """an answer that covers what is in front of this PSN"""
+        self.request: RoceFrame | None = None
+        """under judgement"""
+
+    def asked(self, request: RoceFrame) -> None:
+        self.request = request
+        distance = psn_diff(request.psn, self._expected)
+        if distance < 0:
+            self._owes = self._expected
+        elif distance > 0 and not self._gap:
+            self._gap, self._owes = True, self._expected
+            _earn(self._sequence_naks, self._expected)
+
+    def stepped(self, expected: int) -> None:
+        """What the Machine made of the request."""
+        request, before = self.request, self._expected
+        is_next = request is not None and request.psn == before
+        if request is not None and is_next and expected == psn_add(before, 1):
+            self._messages += OPCODES[request.opcode].ends
+            self._messages_to[before] = self._messages & PSN_MASK
+            self._expected, self._gap = expected, False
+            if request.ack_req:
+                self._owes = expected
+        elif expected != before:
+            self._pair.tell("answers_are_earned", f"expects PSN {expected} after {before}, which did not come")
+            self._expected = expected
+        elif is_next:
+            self._gap, self._owes = False, before
+            _earn(self._rnr_naks, before)
+
+    def answered(self, answer: RoceFrame) -> None:
+        psn, syndrome = answer.psn, answer.syndrome
+        covers = psn_add(psn, 1) if is_ack(syndrome) else psn
+        messages = self._messages_to.get(psn_add(covers, -1))
+        if messages is None or psn_diff(covers, self._expected) > 0:
+            self._pair.tell("answers_are_earned", f"answers about PSN {psn}; it expects {self._expected}")
+        elif messages != answer.msn:
+            self._pair.tell(
+                "msn_counts_messages",
+                f"MSN {answer.msn} in an answer about PSN {psn}, by which {messages} messages ended",
+            )
+        elif psn_diff(covers, self._covered) < 0:
+            self._pair.tell("answers_are_earned", f"an answer about PSN {psn} takes back one about {self._covered}")
+        elif syndrome == Nak.PSN_SEQUENCE and not _spend(self._sequence_naks, psn):
+            self._pair.tell("answers_are_earned", f"a sequence NAK for PSN {psn} without a gap, or its second one")
+        elif is_rnr(syndrome) and not _spend(self._rnr_naks, psn):
+            self._pair.tell("answers_are_earned", f"an RNR NAK for PSN {psn}, which it did not refuse")
+        self._covered = covers
+        if self._owes is not None and psn_diff(covers, self._owes) >= 0:
+            self._owes = None
+
+    def has_answered(self) -> None:
+        if self._owes is not None:
+            self._pair.tell("answers_are_given", f"owes an answer up to PSN {self._owes}, and goes on without it")
+            self._owes = None
+
+
+def _earn(naks: dict[int, int], psn: int) -> None:
+    naks[psn] = naks.get(psn, 0) + 1
+
+
+def _spend(naks: dict[int, int], psn: int) -> bool:
+    naks[psn] = naks.get(psn, 0) - 1
+    return naks[psn] >= 0

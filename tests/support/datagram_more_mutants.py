@@ -1,0 +1,476 @@
+"""More programs, servers and workers of datagram protocols that are wrong in one way each, for the hunter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from switch_nodes.aggregators.core import AggregatorProgram
+from switch_nodes.aggregators.judge import SlotJudge
+from switch_nodes.aggregators.memory import Aggregator
+from switch_nodes.aggregators.packets import Arrival
+from switch_nodes.aggregators.tables import SlotEvent
+from switch_nodes.switchml.program import Contribution, SwitchMlProgram
+from switch_nodes.switchml.tables import SlotEvent as PoolEvent
+from switch_nodes.switchml.tables import SlotState as PoolState
+from tests.support.aggregator_mutants import Mutant
+from workloads.atp import AtpWorker
+from workloads.atp.results import KeptResults
+from workloads.server.block import Block
+from workloads.server.job import JobServer
+from workloads.server.tables import BlockEvent
+from workloads.switchml import SwitchMlWorker
+from workloads.wire.aggregation import DatagramFlag
+
+__all__ = [
+    "MORE_AGGREGATORS", "MORE_AGGREGATOR_WORKERS", "MORE_SERVERS", "MORE_SWITCHML", "MORE_SWITCHML_WORKERS",
+]  # fmt: skip
+
+
+# Aggregators.
+
+
+class EarlierOverflowForgotten(AggregatorProgram):
+    """Only the last addition says whether a sum saturated."""
+
+    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+        slot.overflow = False
+        super()._enter(slot, a)
+
+
+class PriorityInverted(SlotJudge):
+    """The less urgent packet takes the slot."""
+
+    def is_preferred(self, slot: Aggregator, a: Arrival) -> bool:
+        return a.found.header.priority < slot.priority
+
+
+class PriorityOfTheFirst(AggregatorProgram):
+    """A slot keeps the priority of who opened it."""
+
+    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+        before, opened = slot.priority, bool(slot.bitmap)
+        super()._enter(slot, a)
+        if opened:
+            slot.priority = before
+
+
+class AgesTheNewcomer(AggregatorProgram):
+    """A collision makes the occupant more urgent, not less."""
+
+    def collide(self, a: Arrival) -> None:
+        slot = self._occupant(a.found.header.slot)
+        before = slot.priority
+        super().collide(a)
+        slot.priority = min(255, before + (before - slot.priority))
+
+
+class CopiesLeaveThePriority(AggregatorProgram):
+    """A copy with a higher priority does not make its slot more urgent."""
+
+    def _note(self, a: Arrival) -> Aggregator:
+        slot = self._occupant(a.found.header.slot)
+        before = slot.priority
+        super()._note(a)
+        slot.priority = before
+        return slot
+
+
+class ReclaimsOneTooSoon(SlotJudge):
+    """A block that is a window less one later."""
+
+    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+        header = a.found.header
+        if header.tensor != slot.tensor:
+            return super().is_successor(slot, a)
+        return slot.served.config.window - 1 <= (header.sequence - slot.sequence) & 0xFFFFFFFF < 1 << 31
+
+
+class ReclaimsOneTooLate(SlotJudge):
+    """A block that is a window later does not count as later."""
+
+    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+        header = a.found.header
+        if header.tensor != slot.tensor:
+            return super().is_successor(slot, a)
+        return slot.served.config.window < (header.sequence - slot.sequence) & 0xFFFFFFFF < 1 << 31
+
+
+class ReclaimsInTheTensorOnly(SlotJudge):
+    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+        return a.found.header.tensor == slot.tensor and super().is_successor(slot, a)
+
+
+class FlushesWithoutItsAsker(AggregatorProgram):
+    """The part of the packet that asked is thrown away."""
+
+    def flush(self, a: Arrival) -> None:
+        index, bitmap = a.found.header.slot, a.found.header.bitmap0
+        slot = self._occupant(index)
+        if slot.bitmap & ~bitmap == 0 and slot.bitmap != bitmap:
+            self.pass_on(a)
+        else:
+            self.count("flushed")
+            self._send_slot(a, slot, "flushed")
+        self.memory.free(index, self._now)
+
+
+class FlushesTheAskerAlone(AggregatorProgram):
+    """What is in the slot is thrown away."""
+
+    def flush(self, a: Arrival) -> None:
+        self.pass_on(a)
+        self.memory.free(a.found.header.slot, self._now)
+
+
+class EvictsTheNewcomersPart(AggregatorProgram):
+    """The evicted sum says that it holds the newcomer's ranks."""
+
+    def evict(self, a: Arrival) -> None:
+        slot = self._occupant(a.found.header.slot)
+        slot.bitmap |= a.found.header.bitmap0
+        super().evict(a)
+
+
+class CompletesOneShort(SlotJudge):
+    """All but one are enough."""
+
+    def completes(self, slot: Aggregator, a: Arrival) -> bool:
+        inside = slot.bitmap | a.found.header.bitmap0
+        return (inside ^ slot.served.target).bit_count() <= 1 and inside.bit_count() > 1
+
+
+class RepeatsAreSummed(SlotJudge):
+    """A worker that is inside counts again unless the slot is complete."""
+
+    def of_contribution(self, a: Arrival) -> SlotEvent:
+        event = super().of_contribution(a)
+        slot = self.memory.slots[a.found.header.slot]
+        full = slot is not None and slot.bitmap == slot.served.target
+        return SlotEvent.NEW if event is SlotEvent.REPEAT and not full else event
+
+
+class SaturatesSymmetrically(AggregatorProgram):
+    """The least value is -(2^31 - 1), and nobody is told."""
+
+    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+        super()._enter(slot, a)
+        if a.found.header.op:
+            slot.values = np.maximum(slot.values, -(1 << 31) + 1).astype(np.int32)
+
+
+class TensorsAreAlike(AggregatorProgram):
+    """The owner of a slot is told by its job alone."""
+
+    judge_class = type(
+        "OneJobOneSlot",
+        (SlotJudge,),
+        {
+            "is_owner": lambda self, a: (
+                (slot := self.memory.slots[a.found.header.slot]) is not None and slot.served is a.served
+            )
+        },
+    )
+
+
+class FirstExponents(AggregatorProgram):
+    """Of the packet that opened the slot, not the largest."""
+
+    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+        before, opened = slot.exponents, bool(slot.bitmap)
+        super()._enter(slot, a)
+        if opened:
+            slot.exponents = before
+
+
+class RemindedAndCleared(AggregatorProgram):
+    """A reminder empties the slot and sends nothing."""
+
+    def send_reminded(self, a: Arrival) -> None:
+        self.memory.free(a.found.header.slot, self._now)
+
+
+MORE_AGGREGATORS: dict[str, tuple[Mutant, ...]] = {
+    "atp": (
+        EarlierOverflowForgotten, ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker,
+        CompletesOneShort, RepeatsAreSummed, SaturatesSymmetrically, TensorsAreAlike, FirstExponents,
+    ),
+    "esa": (
+        EarlierOverflowForgotten, PriorityInverted, PriorityOfTheFirst, AgesTheNewcomer, CopiesLeaveThePriority,
+        ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker, EvictsTheNewcomersPart,
+        CompletesOneShort, RepeatsAreSummed, TensorsAreAlike, FirstExponents,
+    ),
+}  # fmt: skip
+"""by protocol"""
+
+
+# Servers.
+
+
+class NewerFromTheCache(JobServer):
+    """Whoever asks for a block gets what lies in its place, be it a newer one."""
+
+    def _find(self, number: int) -> Block:
+        found = self._blocks[number % len(self._blocks)]
+        return found if found is not None and found.number > number >= 0 else super()._find(number)
+
+
+class OlderFromTheCache(JobServer):
+    """A block that has not begun is the one that lies in its place."""
+
+    def _find(self, number: int) -> Block:
+        found = self._blocks[number % len(self._blocks)]
+        return found if found is not None and found.number < number else super()._find(number)
+
+
+class FirstOverflowForgotten(JobServer):
+    """A part that saturated on its way, or here, is forgotten with the next part."""
+
+    def add(self, block: Block, header: Any, payload: memoryview, now: int) -> None:
+        block.overflow = False
+        super().add(block, header, payload, now)
+
+    def add_and_send(self, block: Block, header: Any, payload: memoryview, now: int) -> None:
+        block.overflow = False
+        super().add_and_send(block, header, payload, now)
+
+
+class TakesAnEarlierTensor(JobServer):
+    """Overlaps are told by whole bitmaps: a part with some new workers is added."""
+
+    def _classify(self, block: Block, number: int, header: Any) -> BlockEvent:
+        event = super()._classify(block, number, header)
+        if event is BlockEvent.OVERLAP and header.bitmap0 != block.bitmap:
+            whole = header.bitmap0 | block.bitmap == self._everybody
+            return BlockEvent.COMPLETING if whole else BlockEvent.NEW
+        return event
+
+
+class CompletesOneShortAtTheServer(JobServer):
+    def _classify(self, block: Block, number: int, header: Any) -> BlockEvent:
+        event = super()._classify(block, number, header)
+        inside = header.bitmap0 | block.bitmap
+        short = (inside ^ self._everybody).bit_count() == 1 and len(self._job.members) > 2
+        return BlockEvent.COMPLETING if event is BlockEvent.NEW and block.bitmap and short else event
+
+
+class RepliesWithTheNewest(JobServer):
+    """A repair has the payload of the last result."""
+
+    def _send(self, rank: int | None, block: Block) -> None:
+        if rank is not None and (last := getattr(self, "last", None)) is not None:
+            kept = block.payload
+            block.payload = last if len(last) == len(kept) else kept
+            super()._send(rank, block)
+            block.payload = kept
+        else:
+            self.last = block.payload
+            super()._send(rank, block)
+
+
+MORE_SERVERS: dict[str, type[JobServer]] = {
+    "newer block from the cache": NewerFromTheCache,
+    "older block from the cache": OlderFromTheCache,
+    "earlier overflow forgotten": FirstOverflowForgotten,
+    "overlap by equality": TakesAnEarlierTensor,
+    "complete one short": CompletesOneShortAtTheServer,
+    "repair of the newest": RepliesWithTheNewest,
+}
+
+
+# Workers of ATP and ESA.
+
+
+def keeps_one_window_of_sums(worker: AtpWorker) -> None:
+    """Who lags behind by two windows finds nobody that has the sum."""
+    window = worker._config.window
+    worker._kept = KeptResults(max(1, window // 2))
+
+
+def kept_sums_by_place(worker: AtpWorker) -> None:
+    """Whoever asks for a sum gets what lies in its place."""
+    kept: Any = worker._kept
+    kept.find = lambda packet: kept._kept[packet % len(kept._kept)]
+
+
+def nacks_unheard(worker: AtpWorker) -> None:
+    worker._answer_nack = lambda packet: None  # type: ignore[method-assign]
+
+
+def exponents_unchecked(worker: AtpWorker) -> None:
+    """A result of another tensor with the right size is taken."""
+    take = worker._take_result
+
+    def take_result(found: Any, packet: int, marked: bool, now: int) -> None:
+        header = found.header._replace(tensor=worker._training.iteration)
+        window = worker._window
+        if not window.is_outstanding(packet) and window.is_outstanding(packet + window.window):
+            packet += window.window
+        take(found._replace(header=header), packet, marked, now)
+
+    worker._take_result = take_result  # type: ignore[method-assign]
+
+
+def overflow_unheard(worker: AtpWorker) -> None:
+    """A result that says that it saturated is a result."""
+    take = worker._take_result
+
+    def take_result(found: Any, packet: int, marked: bool, now: int) -> None:
+        flags = found.header.flags & ~DatagramFlag.OVERFLOW
+        take(found._replace(header=found.header._replace(flags=flags)), packet, marked, now)
+
+    worker._take_result = take_result  # type: ignore[method-assign]
+
+
+def one_more_than_the_window(worker: AtpWorker) -> None:
+    """A packet leaves before the result of the one a window before is there."""
+    window: Any = worker._window
+    take = window.take
+
+    def taken(may_leave: Callable[[int], bool]) -> Any:
+        found = take(may_leave)
+        if (
+            found is None
+            and window.next == window.base + window.window
+            and window.next < window.end
+            and window.window > 1
+        ):
+            return (window.next, "") if may_leave(window.next) else None
+        return found
+
+    window.take = taken
+
+
+MORE_AGGREGATOR_WORKERS: tuple[Callable[[AtpWorker], None], ...] = (
+    kept_sums_by_place, exponents_unchecked, overflow_unheard, one_more_than_the_window,
+)  # fmt: skip
+
+
+# SwitchML.
+
+
+class NewestForgotten(SwitchMlProgram):
+    """An old copy is told by the version that its worker used last only."""
+
+    def is_older(self, block: int, newest: int) -> bool:
+        return newest >= 0 and newest - block == 1
+
+
+class OlderOrEqual(SwitchMlProgram):
+    """A repetition is taken for an old copy."""
+
+    def is_older(self, block: int, newest: int) -> bool:
+        return super().is_older(block, newest) or block == newest
+
+
+class MovesAllOn(SwitchMlProgram):
+    """The first worker that goes on frees the other version for all."""
+
+    def move_on(self, c: Contribution) -> None:
+        other = c.pool.seen[1 - c.version][c.cell]
+        super().move_on(c)
+        if other >> c.rank & 1 and c.pool.seen[1 - c.version][c.cell]:
+            c.pool.occupy(-1, self._now)
+            c.pool.seen[1 - c.version][c.cell] = 0
+
+
+class OverrunsAreAdded(SwitchMlProgram):
+    """A slot whose other version still fills takes the next block."""
+
+    def slot_event(self, c: Contribution) -> PoolEvent:
+        event = super().slot_event(c)
+        return (
+            PoolEvent.STALE
+            if event is PoolEvent.REPEAT and c.pool.state(c.version, c.cell) is PoolState.FILLING
+            else event
+        )
+
+
+class ReplaysTheOtherVersion(SwitchMlProgram):
+    def replay(self, c: Contribution) -> None:
+        other = c._replace(version=1 - c.version)
+        same = c.pool.length[0][c.cell] == c.pool.length[1][c.cell]
+        super().replay(other if same else c)
+
+
+class LengthOfTheFirst(SwitchMlProgram):
+    """A slot keeps the length of the first block that it served."""
+
+    def store(self, c: Contribution) -> None:
+        before = c.pool.length[c.version][c.cell]
+        super().store(c)
+        if before:
+            c.pool.length[c.version][c.cell] = before
+
+
+class ExponentsGrow(SwitchMlProgram):
+    """A slot keeps the largest exponents that it ever saw."""
+
+    def store(self, c: Contribution) -> None:
+        before = c.pool.exponents[c.version][c.cell]
+        super().store(c)
+        now = c.pool.exponents[c.version][c.cell]
+        c.pool.exponents[c.version][c.cell] = max(before[0], now[0]), max(before[1], now[1])
+
+
+class CompletesByCount(SwitchMlProgram):
+    """A version is complete when as many came as there are workers, whoever they were."""
+
+    def slot_event(self, c: Contribution) -> PoolEvent:
+        event, pool = super().slot_event(c), c.pool
+        inside = pool.inside[c.version][c.cell] if pool.seen[c.version][c.cell] else 0
+        if event is PoolEvent.REPEAT and pool.state(c.version, c.cell) is PoolState.FILLING:
+            return PoolEvent.COMPLETING if inside + 1 == pool.size else PoolEvent.NEW
+        return event
+
+
+class SaturatingPool(SwitchMlProgram):
+    """Elements stop at the ends of int32."""
+
+    def store(self, c: Contribution) -> None:
+        first = self.is_first(c)
+        length = c.datagram.header.nelem
+        before = c.pool.values[c.version, c.cell, :length].astype(np.int64)
+        super().store(c)
+        if not first:
+            exact = before + np.frombuffer(c.datagram.payload, ">i4")
+            c.pool.values[c.version, c.cell, :length] = np.clip(exact, -(1 << 31), (1 << 31) - 1)
+
+
+MORE_SWITCHML: tuple[type[SwitchMlProgram], ...] = (
+    NewestForgotten, OlderOrEqual, MovesAllOn, ReplaysTheOtherVersion, LengthOfTheFirst, ExponentsGrow, CompletesByCount,
+    SaturatingPool,
+)  # fmt: skip
+
+
+def window_one_larger(worker: SwitchMlWorker) -> None:
+    """The packet that follows a result is the one behind the next."""
+    window: Any = worker._window
+    place = window.place
+    window.place = lambda packet: (place(packet)[0], packet // (window.window + 1) % 2)
+
+
+def version_by_packet(worker: SwitchMlWorker) -> None:
+    """Versions take turns from packet to packet."""
+    window: Any = worker._window
+    place = window.place
+    window.place = lambda packet: (place(packet)[0], packet % 2)
+
+
+def never_sends_again(worker: SwitchMlWorker) -> None:
+    window: Any = worker._window
+    window.expire = lambda now: 0
+    window.get_timer = lambda: None
+
+
+def result_twice(worker: SwitchMlWorker) -> None:
+    """A second copy of a result lets one more packet go."""
+    window: Any = worker._window
+    window.is_outstanding, original = (lambda packet: original(packet) or packet == window.first), window.is_outstanding
+
+
+MORE_SWITCHML_WORKERS: tuple[Callable[[SwitchMlWorker], None], ...] = (
+    window_one_larger, version_by_packet, never_sends_again,
+)  # fmt: skip
