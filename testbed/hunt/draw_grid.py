@@ -30,6 +30,7 @@ _WORKERS = {2: 30, 3: 30, 4: 20, 5: 7, 6: 5, 7: 3, 8: 5}
 _WINDOWS = {1: 12, 2: 24, 3: 18, 4: 16, 6: 10, 8: 10, 16: 10}
 _ITERATIONS = {1: 62, 2: 28, 3: 10}
 
+_WORKLOADS = {"synthetic": 65, "extreme": 35}
 _MEMORY = {1: 20, 2: 22, 3: 14, 4: 14, 8: 14, 64: 16}
 _NETWORKS = {"rack": 46, "spine_leaf": 30, "triangle": 24}
 _PLANNERS = {
@@ -140,10 +141,12 @@ def _job(draw: Random, hosts: Sequence[str], server: str, mtu: int) -> Job:
         room = max(1, room - window)
     blocks = max(draw.randint(1, room), draw.randint(1, room))
     last = mtu if draw.random() < 0.3 else draw.randrange(4, mtu + 1, 4)
-    if dtype == "int32sat":
+    workload = _weighted(draw, _WORKLOADS)
+    if dtype == "int32sat" and workload == "synthetic":
         blocks, last = 1, 4 * draw.choice((1, 1, 1, 2, 4))
     return Job(
         collective="grid",
+        workload=workload,
         hosts=tuple(hosts),
         server=server,
         size_bytes=(blocks - 1) * mtu + last,

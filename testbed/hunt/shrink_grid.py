@@ -127,6 +127,8 @@ def _of(before: Scenario, smaller: Scenario, names: Mapping[str, str]) -> Scenar
 def _smaller_job(job: Job, room: int) -> Iterator[Job]:
     if job.straggle_rank is not None:
         yield replace(job, straggle_rank=None, straggle_ns=0)
+    if job.workload != "synthetic":
+        yield replace(job, workload="synthetic")
     if job.dtype != "int32":
         yield replace(job, dtype="int32")
     for iterations in sorted({1, job.iterations - 1}):
