@@ -85,6 +85,17 @@ def some_lag_behind_a_forgetful_server(draw: Random, scenario: Scenario) -> Scen
     return replace(scenario, faults=(kill, _losing_results(draw, scenario)))
 
 
+def late_copies_for_a_forgetful_server(draw: Random, scenario: Scenario) -> Scenario:
+    """It takes what is long over for what was just begun, and asks workers that have forgotten it as well."""
+    start = _soon(draw, scenario)
+    kill = Kill("kill-1", scenario.job.server, Window(start, start + draw.randint(1, 1000)))
+    later = draw.randint(1, draw.choice((2, 4, 8)) * max(1, travel_ns(scenario)))
+    last = _links_of(scenario, [scenario.job.server])
+    late = Duplicate("duplicate-2", last, rate=draw.choice((0.5, 1.0)), delay_ns=later)
+    narrow = replace(scenario.job, window_packets=draw.choice((1, 1, 2)))
+    return replace(scenario, job=narrow, faults=(kill, late))
+
+
 def copies_from_before_the_new_plan(draw: Random, scenario: Scenario) -> Scenario:
     """A link goes away for a moment, so that there are two plans more, while packets of the old ones are on their way."""
     start = _soon(draw, scenario)
@@ -100,5 +111,6 @@ GRID_RECIPES: tuple[Callable[[Random, Scenario], Scenario], ...] = (
     the_server_hears_little,
     late_copies_for_a_forgetful_switch,
     some_lag_behind_a_forgetful_server,
+    late_copies_for_a_forgetful_server,
     copies_from_before_the_new_plan,
 )

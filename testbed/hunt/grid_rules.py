@@ -96,6 +96,14 @@ class _SwitchModel:
         most = opened * len(self._job.members) * frame * _SECOND_BITS
         self._has_tokens = grid.capacity_bps > 0 and most < grid.capacity_bps * grid.depth_ns
         """the bucket is deep enough for all that was ever opened"""
+        self._owners: dict[int, int] = {}
+        """by slot, the block that it serves"""
+        self._inside: dict[int, int] = {}
+        """by slot, the ranks inside"""
+        self._around: dict[int, int] = {}
+        """by block of which some parts went around: which ranks'"""
+        self._asker: int | None = None
+        """rank whose packet made that slot leave which is told next"""
         self.start_anew()
 
     def start_anew(self) -> None:
@@ -216,13 +224,9 @@ class _SwitchModel:
         return self._grid.orders[min(self._plans, len(self._grid.orders) - 1)]
 
     def _forget(self) -> None:
-        self._owners: dict[int, int] = {}
-        """by slot, the block that it serves"""
-        self._inside: dict[int, int] = {}
-        """by slot, the ranks inside"""
-        self._around: dict[int, int] = {}
-        """by block of which some parts went around: which ranks'"""
-        self._asker: int | None = None
+        for known in (self._owners, self._inside, self._around):
+            known.clear()
+        self._asker = None
 
     def _title(self, record: Record) -> str:
         return f"slot {record['slot']} of {self._name}"

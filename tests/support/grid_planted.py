@@ -325,5 +325,12 @@ GRID_PLANTED: Mapping[str, Machines] = {
 }
 """planted bug -> the Machines that hold it"""
 
-GRID_NOT_HUNTED: Mapping[str, str] = {}
+GRID_NOT_HUNTED: Mapping[str, str] = {
+    "pace not kept": "costs time: queues drop what is too fast, and it is sent again",
+    "RATE does not halve the window": "costs time: more is turned away, and asks the server in the end",
+    "what was turned away leaves as RESEND": "costs time: more goes around than must",
+    "nothing is sent again under a new plan": "costs time: its timer sends it again, as a RESEND along the new routes",
+    "the server forgets nothing under a new plan": "costs time: sum and bitmap stay together, so that overlaps are refused and asked for",
+    "marks do not travel with sums": "no window of GRID's heeds marks",
+}
 """broken ones that break no rule of a run, and why. A packet case catches each of them."""
