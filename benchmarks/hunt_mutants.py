@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import Machines, judge_schedule
 from testbed.hunt.protocols import GRID, PROTOCOLS
+from tests.support.datagram_more_mutants import MORE_NOT_HUNTED
 from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
+from tests.support.endpoint_mutants import ENDPOINT_NOT_HUNTED
 from tests.support.grid_planted import GRID_NOT_HUNTED, GRID_PLANTED
-from tests.support.hunt_mutants import FABRIC_PLANTED, PLANTED
+from tests.support.hunt_mutants import FABRIC_PLANTED, NOT_HUNTED, PLANTED
+from tests.support.netreduce_more_mutants import MORE_NOT_HUNTED as NETREDUCE_NOT_HUNTED
 
 
 def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[int, str] | None:
@@ -27,6 +31,15 @@ def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[in
         if failure is not None:
             return number + 1, failure.check
     return None
+
+
+def _not_hunted(kind: str) -> dict[str, str]:
+    more: dict[Any, str] = {}
+    if kind == RACK:
+        more = NOT_HUNTED | ENDPOINT_NOT_HUNTED | NETREDUCE_NOT_HUNTED
+    elif kind == "esa":
+        more = dict(MORE_NOT_HUNTED)
+    return {**{broken.__name__: reason for broken, reason in more.items()}, **DATAGRAM_NOT_HUNTED.get(kind, {})}
 
 
 def main() -> int:
@@ -46,7 +59,6 @@ def main() -> int:
         planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_FURTHER[kind], **DATAGRAM_UNTIMED.get(kind, {})}
     if args.program == GRID:
         kind, planted = GRID, GRID_PLANTED
-    left_out = {**DATAGRAM_NOT_HUNTED, GRID: GRID_NOT_HUNTED}.get(kind, {})
     missed = 0
     for seed in args.seeds if args.survive else ():
         found = _first(seed, args.survive, Machines(), kind)
@@ -59,6 +71,7 @@ def main() -> int:
             missed += found is None
             texts.append(f"not in {args.schedules}" if found is None else f"{found[0]} ({found[1]})")
         print(f"{name:30} {', '.join(texts)}", flush=True)
+    left_out = GRID_NOT_HUNTED if kind == GRID else _not_hunted(kind)
     for name, reason in left_out.items() if not args.names else ():
         print(f"{name:30} not hunted: {reason}", flush=True)
     return 1 if missed else 0

@@ -60,11 +60,13 @@ class AggregatorWatch:
         self._slots: dict[int, _Slot] = {}
         self._packet: AggregationHeader | None = None
         self._cause = ""
-        self._before: _Slot | None = None
-        """what the slot of the packet held before the last step"""
+        self._before = 0
+        """bitmap of what the slot of the packet held before the last step"""
+        self._left: set[str] = set()
+        """why partial sums left because of the packet"""
 
     def came(self, frame: bytes, now: int) -> None:
-        self._packet, self._cause = _header(frame), ""
+        self._packet, self._cause, self._left = _header(frame), "", set()
 
     def told(self, event: Event) -> None:
         packet = self._packet
@@ -76,7 +78,19 @@ class AggregatorWatch:
             self._partial(event, packet)
 
     def handled(self) -> None:
-        self._packet = None
+        packet, self._packet = self._packet, None
+        if packet is None:
+            return
+        brings_more = self._before != packet.bitmap0 and not self._before & ~packet.bitmap0
+        if self._cause == "resend_own" and brings_more == ("flushed" in self._left):
+            self._say(
+                "flush_is_whole",
+                f"{_ranks(packet.bitmap0)} asked again, inside were {_ranks(self._before)}, and "
+                f"{'the less of both' if brings_more else 'nothing'} left slot {packet.slot}",
+            )
+        evicts = self._cause == "other_lower" and self._knobs.preempt
+        if (evicts and "evicted" not in self._left) or (self._cause == "reminder_own" and "reminded" not in self._left):
+            self._say("partial_is_whole", f"{_ranks(self._before)} had to leave slot {packet.slot}, and nothing left")
 
     def left(self, frame: bytes, now: int) -> None:
         pass
@@ -89,7 +103,7 @@ class AggregatorWatch:
 
     def _step(self, step: SlotChanged, packet: AggregationHeader) -> None:
         slot, cause = self._slots.get(packet.slot), step.cause
-        self._cause, self._before = cause, slot
+        self._cause, self._before = cause, 0 if slot is None else slot.bitmap
         if slot is not None and cause in _MET:
             self._judge_meeting(slot, step, packet)
         if cause in _CLEARED:
@@ -134,7 +148,8 @@ class AggregatorWatch:
         return self._windows[slot.job] <= (packet.sequence - slot.sequence) & _COUNT < _HALF
 
     def _partial(self, event: PartialSent, packet: AggregationHeader) -> None:
-        before = 0 if self._before is None else self._before.bitmap
+        before = self._before
+        self._left.add(event.reason)
         if event.reason == "flushed" and self._cause == "resend_own":
             whole = before | packet.bitmap0 if not before & packet.bitmap0 else before
             if event.bitmap != whole or sum(1 for count in event.contributions if count) != whole.bit_count():

@@ -14,6 +14,8 @@ simpler queue pair lives beside each of a host's: it hears the same frames, and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.hunt.watch import Tell
 from workloads.config import QpConfig, WorkerConfig
@@ -101,14 +103,14 @@ def _read(frame: bytes) -> RoceFrame | None:
 
 
 class _Pair:
-    def __init__(self, config: QpConfig, tell: object) -> None:
+    def __init__(self, config: QpConfig, tell: Callable[[QpConfig, str, str], None]) -> None:
         self.config, self._tell = config, tell
         self.own, self.peer = config.envelope.src_ip, config.envelope.dst_ip
         self.failed = False
         self.sender, self.receiver = _Sender(self), _Receiver(self)
 
     def tell(self, rule: str, what: str) -> None:
-        self._tell(self.config, rule, what)  # type: ignore[operator]
+        self._tell(self.config, rule, what)
 
 
 class _Sender:

@@ -17,7 +17,6 @@ from switch_nodes.switchml.tables import SlotEvent as PoolEvent
 from switch_nodes.switchml.tables import SlotState as PoolState
 from tests.support.aggregator_mutants import Mutant
 from workloads.atp import AtpWorker
-from workloads.atp.results import KeptResults
 from workloads.server.block import Block
 from workloads.server.job import JobServer
 from workloads.server.tables import BlockEvent
@@ -25,7 +24,12 @@ from workloads.switchml import SwitchMlWorker
 from workloads.wire.aggregation import DatagramFlag
 
 __all__ = [
-    "MORE_AGGREGATORS", "MORE_AGGREGATOR_WORKERS", "MORE_SERVERS", "MORE_SWITCHML", "MORE_SWITCHML_WORKERS",
+    "MORE_AGGREGATORS",
+    "MORE_AGGREGATOR_WORKERS",
+    "MORE_NOT_HUNTED",
+    "MORE_SERVERS",
+    "MORE_SWITCHML",
+    "MORE_SWITCHML_WORKERS",
 ]  # fmt: skip
 
 
@@ -194,12 +198,12 @@ class RemindedAndCleared(AggregatorProgram):
 
 MORE_AGGREGATORS: dict[str, tuple[Mutant, ...]] = {
     "atp": (
-        EarlierOverflowForgotten, ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker,
+        EarlierOverflowForgotten, ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker, FlushesTheAskerAlone,
         CompletesOneShort, RepeatsAreSummed, SaturatesSymmetrically, TensorsAreAlike, FirstExponents,
     ),
     "esa": (
-        EarlierOverflowForgotten, PriorityInverted, PriorityOfTheFirst, AgesTheNewcomer, CopiesLeaveThePriority,
-        ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker, EvictsTheNewcomersPart,
+        EarlierOverflowForgotten, PriorityInverted, PriorityOfTheFirst, AgesTheNewcomer,
+        ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker, FlushesTheAskerAlone, EvictsTheNewcomersPart, RemindedAndCleared,
         CompletesOneShort, RepeatsAreSummed, TensorsAreAlike, FirstExponents,
     ),
 }  # fmt: skip
@@ -283,22 +287,6 @@ MORE_SERVERS: dict[str, type[JobServer]] = {
 # Workers of ATP and ESA.
 
 
-def keeps_one_window_of_sums(worker: AtpWorker) -> None:
-    """Who lags behind by two windows finds nobody that has the sum."""
-    window = worker._config.window
-    worker._kept = KeptResults(max(1, window // 2))
-
-
-def kept_sums_by_place(worker: AtpWorker) -> None:
-    """Whoever asks for a sum gets what lies in its place."""
-    kept: Any = worker._kept
-    kept.find = lambda packet: kept._kept[packet % len(kept._kept)]
-
-
-def nacks_unheard(worker: AtpWorker) -> None:
-    worker._answer_nack = lambda packet: None  # type: ignore[method-assign]
-
-
 def exponents_unchecked(worker: AtpWorker) -> None:
     """A result of another tensor with the right size is taken."""
     take = worker._take_result
@@ -344,7 +332,7 @@ def one_more_than_the_window(worker: AtpWorker) -> None:
 
 
 MORE_AGGREGATOR_WORKERS: tuple[Callable[[AtpWorker], None], ...] = (
-    kept_sums_by_place, exponents_unchecked, overflow_unheard, one_more_than_the_window,
+    exponents_unchecked, overflow_unheard, one_more_than_the_window,
 )  # fmt: skip
 
 
@@ -374,18 +362,6 @@ class MovesAllOn(SwitchMlProgram):
         if other >> c.rank & 1 and c.pool.seen[1 - c.version][c.cell]:
             c.pool.occupy(-1, self._now)
             c.pool.seen[1 - c.version][c.cell] = 0
-
-
-class OverrunsAreAdded(SwitchMlProgram):
-    """A slot whose other version still fills takes the next block."""
-
-    def slot_event(self, c: Contribution) -> PoolEvent:
-        event = super().slot_event(c)
-        return (
-            PoolEvent.STALE
-            if event is PoolEvent.REPEAT and c.pool.state(c.version, c.cell) is PoolState.FILLING
-            else event
-        )
 
 
 class ReplaysTheOtherVersion(SwitchMlProgram):
@@ -465,12 +441,10 @@ def never_sends_again(worker: SwitchMlWorker) -> None:
     window.get_timer = lambda: None
 
 
-def result_twice(worker: SwitchMlWorker) -> None:
-    """A second copy of a result lets one more packet go."""
-    window: Any = worker._window
-    window.is_outstanding, original = (lambda packet: original(packet) or packet == window.first), window.is_outstanding
-
-
 MORE_SWITCHML_WORKERS: tuple[Callable[[SwitchMlWorker], None], ...] = (
     window_one_larger, version_by_packet, never_sends_again,
 )  # fmt: skip
+
+MORE_NOT_HUNTED: dict[Mutant, str] = {
+    CopiesLeaveThePriority: "equivalent: a worker gives all copies of a packet one priority (`Pressure` keeps it by iteration)",
+}

@@ -14,8 +14,9 @@ from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support import netreduce_mutants as programs
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
+from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
-from tests.support.netreduce_more_mutants import MORE_MUTANTS
+from tests.support.netreduce_more_mutants import MORE_MUTANTS, MORE_NOT_HUNTED
 from workloads.config import WorkerConfig
 from workloads.wire import PSN_MASK, psn_diff
 from workloads.worker import WorkerMachine
@@ -180,7 +181,7 @@ PLANTED: dict[str, Machines] = {
             PsnWithoutWrap,
             ClearedSlotReplayed,
             LostContribution,
-            *MORE_MUTANTS,
+            *(program for program in MORE_MUTANTS if program not in MORE_NOT_HUNTED),
         )
     },
     **{
@@ -194,6 +195,8 @@ PLANTED: dict[str, Machines] = {
 """planted bug -> the Machines that hold it"""
 
 FABRIC_PLANTED: dict[str, Machines] = {
-    program.__name__: Machines(create=program) for program in FABRIC_MUTANTS if program not in FABRIC_NOT_HUNTED
+    program.__name__: Machines(create=program)
+    for program in (*FABRIC_MUTANTS, *MORE_FABRIC_MUTANTS)
+    if program not in FABRIC_NOT_HUNTED
 }
 """those of leaves and spines, for hunts over fabrics"""

@@ -13,7 +13,7 @@ from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import SlotEvent
 
-__all__ = ["MORE_MUTANTS"]
+__all__ = ["MORE_MUTANTS", "MORE_NOT_HUNTED"]
 
 
 class _OwnSums(NetReduceProgram):
@@ -242,3 +242,6 @@ MORE_MUTANTS: tuple[type[NetReduceProgram], ...] = (
     KeepsReleased, KeepsTheLength, RawForTheOneBefore, ReplaysToTheNext, ChangedPayloadTaken,
     OfMembersInOtherOrder, ShortMessagesFull, OlderMessagesNoted, WrapsInsteadOfClamping,
 )  # fmt: skip
+MORE_NOT_HUNTED: dict[type[NetReduceProgram], str] = {
+    OlderMessagesNoted: "equivalent: only a message that its slot serves is noted, and none older than 2N before the newest is",
+}

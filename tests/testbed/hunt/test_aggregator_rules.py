@@ -50,7 +50,10 @@ class Bench:
     def meets(self, cause, **packet):
         """A packet that meets a slot, and what the switch calls it."""
         self.came(**packet)
+        inside = self.watch._slots[0].bitmap
         self.step(cause, job=packet.get("job", 1))
+        if cause == "other_lower":
+            self.sent("evicted", inside)
         self.watch.handled()
 
     def fills(self, **packet):
@@ -134,7 +137,39 @@ def test_what_is_flushed_has_its_asker_and_all_that_was_inside(bitmap, broken):
     bench.came(rank=1)
     bench.step("resend_own", after="empty")
     bench.sent("flushed", bitmap)
+    bench.watch.handled()
     assert bench.broken == broken
+
+
+@pytest.mark.parametrize(("cause", "rule"), [("resend_own", "flush_is_whole"), ("reminder_own", "partial_is_whole")])
+def test_what_is_asked_for_leaves(cause, rule):
+    bench = Bench()
+    bench.fills(rank=0)
+    bench.came(rank=1)
+    bench.step(cause, after="empty")
+    bench.watch.handled()
+    assert bench.broken == [rule]
+
+
+def test_who_brings_more_than_is_inside_goes_on_alone():
+    for told, broken in ((False, []), (True, ["flush_is_whole"])):
+        bench = Bench()
+        bench.fills(rank=0)
+        bench.came(bitmap=0b11)
+        bench.step("resend_own", after="empty")
+        if told:
+            bench.sent("flushed", 0b01)
+        bench.watch.handled()
+        assert bench.broken == broken
+
+
+def test_nobody_is_evicted_in_silence():
+    bench = Bench()
+    bench.fills(priority=1)
+    bench.came(priority=2, job=2)
+    bench.step("other_lower", job=2)
+    bench.watch.handled()
+    assert bench.broken == ["partial_is_whole"]
 
 
 @pytest.mark.parametrize(("bitmap", "broken"), [(0b01, []), (0b11, ["partial_is_whole"])])

@@ -46,6 +46,14 @@ def test_what_need_not_survive_says_why_and_the_rest_is_survivable():
         assert may_fail(scenario) or unsurvivable(scenario) is None
 
 
+def test_gradients_are_ordinary_extreme_or_special_and_senders_meet_receivers_that_are_late():
+    drawn = Counter(scenario.job.workload for scenario in MANY)
+    assert set(drawn) == {"synthetic", "extreme", "special"}
+    assert min(drawn["synthetic"], drawn["special"]) > 180
+    assert Counter((one.job.workload, one.job.dtype) for one in MANY)["special", "float32"] > 60
+    assert sum(scenario.transport.receive_late_ns > 0 for scenario in MANY) > 50
+
+
 def test_the_whole_vocabulary_is_drawn_and_no_damage_is_made_genuine():
     faults = [fault for scenario in MANY for fault in scenario.faults]
     assert {kind_of(fault) for fault in faults} == set(FAULT_KINDS)

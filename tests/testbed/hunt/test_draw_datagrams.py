@@ -52,6 +52,13 @@ def test_jobs_workers_windows_and_memories(kind):
 
 
 @EACH
+def test_some_gradients_are_extreme_and_all_that_saturate(kind):
+    drawn = {(job.dtype, job.workload) for _, job in jobs_of(kind)}
+    plain = {(dtype, workload) for dtype in ("float32", "int32") for workload in ("synthetic", "extreme")}
+    assert drawn == plain | ({("int32sat", "extreme")} if PROTOCOLS[kind].server else set())
+
+
+@EACH
 def test_the_window_is_the_one_of_the_plan(kind):
     for scenario in MANY[kind][:100]:
         plan = make_plan(scenario)

@@ -270,7 +270,7 @@ def test_datagram_protocols_survive_six_hundred_schedules(program):
 
 @pytest.mark.slow
 def test_two_levels_survive_two_thousand_schedules():
-    found = run_hunt(Prey(20, 2000, kind=FABRIC), min(2, os.cpu_count() or 1), Store())
+    found = run_hunt(Prey(21, 2000, kind=FABRIC), min(2, os.cpu_count() or 1), Store())
     assert found.failure is None, (found.number, found.failure)
     assert sum(step.startswith("leaf_slot ") for step in found.coverage.transitions) > 24
 

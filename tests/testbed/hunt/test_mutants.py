@@ -10,13 +10,17 @@ from testbed.hunt.judge import CRASH
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.state import Store
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
+from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
 from tests.support.hunt_mutants import FABRIC_PLANTED, NOT_HUNTED, PLANTED
 from tests.support.netreduce_more_mutants import MORE_MUTANTS
 from tests.support.netreduce_mutants import MUTANTS
 
 SEED, SCHEDULES = 1, 2000
-LATE = ("ValueTakenBeforeTheRack", "InferredAsTheNewest", "ClearedOnPartial")
+LATE = (
+    "ValueTakenBeforeTheRack", "InferredAsTheNewest", "ClearedOnPartial",
+    *(program.__name__ for program in MORE_FABRIC_MUTANTS),
+)  # fmt: skip
 """bugs that take more than a few schedules"""
 ASKED_FOR = {
     "slots cleared on arrival": "ClearedOnArrival",
@@ -46,7 +50,7 @@ CHECKS = {"bit_exact", "exactly_once", "liveness", "credit_bound", "slots_privat
 
 def test_every_two_level_bug_is_hunted_or_says_why_not():
     assert set(FABRIC_NOT_HUNTED) <= set(FABRIC_MUTANTS)
-    names = {program.__name__ for program in FABRIC_MUTANTS}
+    names = {program.__name__ for program in (*FABRIC_MUTANTS, *MORE_FABRIC_MUTANTS)}
     assert names == {*FABRIC_PLANTED, *(program.__name__ for program in FABRIC_NOT_HUNTED)}
     assert len(FABRIC_PLANTED) >= 18
 

@@ -49,6 +49,14 @@ def test_what_is_left_is_minimal_for_a_made_up_failure():
     assert not any(fails(candidate) and _may_stand(candidate, scenario) for candidate in simpler(shrunk.scenario))
 
 
+def test_gradients_become_ordinary():
+    scenario = next(
+        drawn for number in range(50) if (drawn := draw_schedule(4, number).scenario).job.workload == "special"
+    )
+    shrunk = shrink(scenario, lambda candidate: True)
+    assert shrunk.scenario.job.workload == "synthetic"
+
+
 def _may_stand(candidate, scenario):
     if may_fail(scenario) is None:
         return may_fail(candidate) is None and unsurvivable(candidate) is None
