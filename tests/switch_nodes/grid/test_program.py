@@ -144,6 +144,23 @@ def test_a_result_frees_what_a_late_copy_opened_and_goes_to_all() -> None:
     assert sum(slot is not None for slot in bench.program.slots) == 1
 
 
+def test_a_result_of_another_block_frees_nothing() -> None:
+    bench = GridBench(slots=1)
+    bench.send(0, 5)
+    bench.result(6)
+    bench.send(1, 5)
+    ((_, found),) = bench.send(2, 5)
+    assert elements(found) == bench.values((0, 1, 2), 5)
+
+
+def test_who_asked_for_a_flush_went_around_with_it() -> None:
+    bench = GridBench()
+    bench.send(0, 5)
+    assert [found.header.bitmap0 for _, found in bench.send(1, 5, flags=RESEND)] == [3]
+    assert [found.header.bitmap0 for _, found in bench.send(2, 5)] == [4]
+    assert bench.send(0, 5) == [], "all have gone around: a copy opens a slot like any first packet"
+
+
 def test_a_result_ends_the_detour_of_its_block() -> None:
     bench = GridBench()
     bench.send(0, 5, flags=RESEND)
