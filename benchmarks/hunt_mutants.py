@@ -14,9 +14,11 @@ from typing import Any
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import Machines, judge_schedule
+from testbed.hunt.protocols import GRID, PROTOCOLS
 from tests.support.datagram_more_mutants import MORE_NOT_HUNTED
 from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
 from tests.support.endpoint_mutants import ENDPOINT_NOT_HUNTED
+from tests.support.grid_planted import GRID_NOT_HUNTED, GRID_PLANTED
 from tests.support.hunt_mutants import FABRIC_PLANTED, NOT_HUNTED, PLANTED
 from tests.support.netreduce_more_mutants import MORE_NOT_HUNTED as NETREDUCE_NOT_HUNTED
 
@@ -24,7 +26,7 @@ from tests.support.netreduce_more_mutants import MORE_NOT_HUNTED as NETREDUCE_NO
 def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[int, str] | None:
     """(schedules run, check) of the first failure."""
     for number in range(schedules):
-        program = kind if kind in DATAGRAM_PLANTED else "netreduce"
+        program = kind if kind in PROTOCOLS else "netreduce"
         failure, _ = judge_schedule(draw_schedule(seed, number, None, program, kind), machines)
         if failure is not None:
             return number + 1, failure.check
@@ -46,7 +48,7 @@ def main() -> int:
         "names", nargs="*", metavar="NAME", help=f"of {', '.join([*PLANTED, *FABRIC_PLANTED])}; default: all"
     )
     parser.add_argument("--fabric", action="store_true")
-    parser.add_argument("--program", choices=("netreduce", *DATAGRAM_PLANTED), default="netreduce")
+    parser.add_argument("--program", choices=("netreduce", *PROTOCOLS), default="netreduce")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--schedules", type=int, default=2000)
     parser.add_argument("--survive", type=int, default=0, metavar="N")
@@ -55,6 +57,8 @@ def main() -> int:
     if args.program in DATAGRAM_PLANTED:
         kind = args.program
         planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_FURTHER[kind], **DATAGRAM_UNTIMED.get(kind, {})}
+    if args.program == GRID:
+        kind, planted = GRID, GRID_PLANTED
     missed = 0
     for seed in args.seeds if args.survive else ():
         found = _first(seed, args.survive, Machines(), kind)
@@ -67,7 +71,8 @@ def main() -> int:
             missed += found is None
             texts.append(f"not in {args.schedules}" if found is None else f"{found[0]} ({found[1]})")
         print(f"{name:30} {', '.join(texts)}", flush=True)
-    for name, reason in _not_hunted(kind).items() if not args.names else ():
+    left_out = GRID_NOT_HUNTED if kind == GRID else _not_hunted(kind)
+    for name, reason in left_out.items() if not args.names else ():
         print(f"{name:30} not hunted: {reason}", flush=True)
     return 1 if missed else 0
 

@@ -42,6 +42,7 @@ _HEADERS = 54
 """bytes up to the end of the sequence number"""
 _KIND_AT, _JOB_AT, _SEQUENCE_AT = 43, 46, 50
 _SUMMED = (DatagramKind.DATA, DatagramKind.EXPONENTS)
+_OF_RESULTS = (SlotAction.FREE, SlotAction.STAY)
 _RESEND, _ECN, _COLLISION = int(DatagramFlag.RESEND), int(DatagramFlag.ECN), int(DatagramFlag.COLLISION)
 _COUNTERS = (
     "data_in", "summed", "flushed", "forgotten", "bypassed", "refused", "passed", "turned_away", "collided", "reclaimed", "freed",
@@ -68,7 +69,7 @@ class GridProgram(ForwardProgram):
         self.bucket = TokenBucket(self.grid.capacity_bps, self.grid.depth_ns)
         self._table = slot_table(self.grid.on_collision)
         self._actions: dict[SlotAction, Callable[[Arrival, int], None]] = {
-            action: getattr(self, action.value) for action in SlotAction if action is not SlotAction.FREE
+            action: getattr(self, action.value) for action in SlotAction if action not in _OF_RESULTS
         }
         self._in, self._out = [0] * config.ports, [0] * config.ports
         self._added_bytes = 0
@@ -125,7 +126,7 @@ class GridProgram(ForwardProgram):
         if self._next_sample is not None:
             self._sample()
         held = [slot for slot in self.slots if slot is not None]
-        ghosts = sum(self._tally.is_copy(slot.block, slot.bitmap) for slot in held)
+        ghosts = sum(self._tally.is_ghost(slot.block, slot.bitmap) for slot in held)
         self.count("ghosts_at_end", ghosts)
         size, tally = len(self.slots), self._tally
         left = len(held) - ghosts
@@ -161,8 +162,9 @@ class GridProgram(ForwardProgram):
             self._tally.deliver((sequence - 1) & 0xFFFFFFFF)
         index = slot_index(job, sequence, len(self.slots))
         slot = self.slots[index]
-        if slot is not None and slot.owner == (job, sequence):
-            self._act(job, (sequence - 1) & 0xFFFFFFFF, -1, index, SlotEvent.RESULT_OWN)
+        own = slot is not None and slot.owner == (job, sequence)
+        event = SlotEvent.RESULT_OWN if own else SlotEvent.RESULT_OTHER
+        if self._act(job, (sequence - 1) & 0xFFFFFFFF, -1, index, event) is SlotAction.FREE:
             self.count("freed")
             self._free(index)
 
@@ -304,6 +306,7 @@ class GridProgram(ForwardProgram):
         for index, slot in enumerate(self.slots):
             if slot is not None:
                 self.count("forgotten")
+                self._tally.leave(slot.block, slot.bitmap)
                 self._free(index)
         self._refused = Refused()
         self._tally.forget()

@@ -36,10 +36,11 @@ class SlotEvent(Enum):
     RESEND_OWN = "sent again, to its own slot"
     RESEND_OTHER = "sent again; its slot is empty or serves another block"
     RESULT_OWN = "the server's result of the slot's block"
+    RESULT_OTHER = "the server's result of a block whose slot is empty or serves another block"
 
 
 class SlotAction(Enum):
-    """Values are the names of the program's methods; FREE has none, since a result goes on, whatever it frees."""
+    """Values are the names of the program's methods; FREE and STAY have none, since a result goes on, whatever it frees."""
 
     ADD = "add"
     SEND_SUM = "send_sum"
@@ -53,6 +54,7 @@ class SlotAction(Enum):
     FLUSH = "flush"
     PASS = "pass_on"
     FREE = "free"
+    STAY = "stay"
 
 
 Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
@@ -62,6 +64,7 @@ _COMMON: Table = {
     (_S.EMPTY, _E.COMPLETING): (_S.EMPTY, _A.SEND_SUM),  # a node with one worker
     (_S.EMPTY, _E.REFUSED): (_S.EMPTY, _A.BYPASS),
     (_S.EMPTY, _E.RESEND_OTHER): (_S.EMPTY, _A.PASS),  # never opens a slot
+    (_S.EMPTY, _E.RESULT_OTHER): (_S.EMPTY, _A.STAY),
     (_S.FILLING, _E.NEW): (_S.FILLING, _A.ADD),
     (_S.FILLING, _E.COMPLETING): (_S.EMPTY, _A.SEND_SUM),
     (_S.FILLING, _E.REPEAT): (_S.FILLING, _A.DROP_DUPLICATE),
@@ -71,6 +74,7 @@ _COMMON: Table = {
     (_S.FILLING, _E.RESEND_OWN): (_S.EMPTY, _A.FLUSH),
     (_S.FILLING, _E.RESEND_OTHER): (_S.FILLING, _A.PASS),
     (_S.FILLING, _E.RESULT_OWN): (_S.EMPTY, _A.FREE),
+    (_S.FILLING, _E.RESULT_OTHER): (_S.FILLING, _A.STAY),
 }
 _OTHER = {"drop": _A.TURN_AWAY, "to_ps": _A.COLLIDE}
 

@@ -10,7 +10,9 @@ class Tally:
 
     def __init__(self) -> None:
         self._left: dict[int, int] = {}
-        """by block, whose contributions have left, alone or in a sum"""
+        """by block, whose contributions have left, alone or in a sum, under the plan that holds"""
+        self._before: dict[int, int] = {}
+        """the same under plans before, with those that the switch forgot"""
         self._delivered: set[int] = set()
         """blocks whose results have passed"""
         self._occupied = self._since = self._all_ns = 0
@@ -38,8 +40,16 @@ class Tally:
         """Whether nobody needs these contributions: they have left before, or the sum is there."""
         return block in self._delivered or not bitmap & ~self._left.get(block, 0)
 
+    def is_ghost(self, block: int, bitmap: int) -> bool:
+        """Whether nobody needs these contributions when the run is over. A switch that no result passes cannot know which blocks had
+        theirs under a plan before; what is left of those is a copy, or the job's workers still wait, which they tell."""
+        left = self._left.get(block, 0) | self._before.get(block, 0)
+        return block in self._delivered or not bitmap & ~left
+
     def forget(self) -> None:
         """What has no result yet is sent again, and meant to be summed here once more."""
+        for block, bitmap in self._left.items():
+            self._before[block] = self._before.get(block, 0) | bitmap
         self._left.clear()
 
     def occupy(self, amount: int, now: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from testbed.faults.healing import kind_of
 from testbed.history import Record
 from testbed.hunt.fate import may_fail
-from testbed.hunt.protocols import protocol_of
+from testbed.hunt.protocols import GRID, protocol_of
 from testbed.hunt.survival_datagrams import blocks_of, window_of
 from testbed.hunt.transitions import step_of
 from testbed.scenario.model import Scenario
@@ -132,6 +132,8 @@ def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
         "memory": scenario.switch.memory,
         "arrivals": "one by one" if any(each.arrival_ns for each in jobs) else "at once",
     }
+    if protocol is not None and protocol.name == GRID:
+        return told | _values_of_plans(scenario)
     if protocol is not None and protocol.server:
         told |= {
             "servers": len({each.server for each in jobs}),
@@ -143,6 +145,22 @@ def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
         told |= {name: getattr(knobs, name) for name in ("preempt", "age", "free", "ps_copy", "reminder")}
         told["priority"] = job.priority
     return told
+
+
+def _values_of_plans(scenario: Scenario) -> dict[str, object]:
+    """Of GRID."""
+    routing, topology = scenario.routing, scenario.topology
+    assert routing is not None, "GRID follows a plan"
+    return {
+        "network": "triangle" if topology.kind == "custom" else topology.kind,
+        "planner": routing.planner,
+        "mode": routing.mode if routing.mode == "aimd" else f"paced at {routing.pace:g}",
+        "on collision": routing.on_collision,
+        "capacity (of a link's rate)": f"{routing.capacity_bps / scenario.link.rate_bps:g}",
+        "switches of other capacity": len(routing.capacities),
+        "bucket (us)": routing.bucket_ns // 1000,
+        "commodity switches": scenario.switch.commodity,
+    }
 
 
 def _values_of_connections(scenario: Scenario) -> dict[str, object]:

@@ -22,7 +22,7 @@ from testbed.hunt.fault_dice import FaultDice
 from testbed.hunt.survival_datagrams import LOSES, copies_of, must_end_ns, travel_ns
 from testbed.scenario.model import Scenario
 
-__all__ = ["draw_datagram_faults"]
+__all__ = ["DatagramDice", "draw_datagram_faults"]
 
 _COUNTS = {0: 4, 1: 28, 2: 32, 3: 21, 4: 10, 5: 5}
 _KINDS = {
@@ -44,7 +44,7 @@ def draw_datagram_faults(draw: Random, scenario: Scenario) -> Scenario:
         kind = draw.choices(list(_KINDS), list(_KINDS.values()))[0]
         if kind not in _ONCE or kind not in kinds:
             kinds.append(kind)
-    maker = _Maker(draw, scenario)
+    maker = DatagramDice(draw, scenario)
     for kind in kinds:
         fault = maker.make(kind, f"{kind.replace('_', '-')}-{len(scenario.faults) + 1}")
         changed = replace(scenario, faults=(*scenario.faults, fault))
@@ -63,7 +63,9 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
     return len(named) <= _MOST_ATTEMPTS
 
 
-class _Maker(FaultDice):
+class DatagramDice(FaultDice):
+    """Faults that can strike datagrams."""
+
     delay_share = 8
 
     def __init__(self, draw: Random, scenario: Scenario) -> None:

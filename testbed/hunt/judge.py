@@ -17,7 +17,7 @@ from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.endpoint_rules import EndpointWatch
 from testbed.hunt.fate import excused, may_fail
-from testbed.hunt.protocols import protocol_of
+from testbed.hunt.protocols import GRID, protocol_of
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.hunt.watch import Tell, Watched
@@ -109,7 +109,7 @@ def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
 
     def create(config: SwitchConfig) -> FinishingMachine:
         program = machines.create(config)
-        if protocol is None or not protocol.server:
+        if protocol is None or not protocol.server or protocol.name == GRID:  # which has `grid_rules`
             return program
         knobs = config.knobs if protocol.knobs else atp_knobs(config.knobs.reclaim)
         return Watched(program, AggregatorWatch(config, knobs, tell))

@@ -13,13 +13,18 @@ from itertools import product
 from switch_nodes.aggregators.checks import AGES, FREES
 from switch_nodes.aggregators.policies import atp_knobs
 from switch_nodes.aggregators.tables import aggregator_table
+from switch_nodes.grid.layout import COLLISIONS
+from switch_nodes.grid.tables import slot_table as grid_table
 from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.scenario.model import Scenario
 from workloads.server.tables import BLOCK_TABLE, BlockState
 
-__all__ = ["BLOCK_STEPS", "PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of"]
+__all__ = ["BLOCK_STEPS", "GRID", "PROTOCOLS", "Protocol", "kind_of_scenario", "protocol_of"]
+
+
+GRID = "grid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,16 @@ _OF_ATP = {
     **{f"block {state}/copy": _NO_EARLY_RESULT for state in _STATES},
     **{f"block {state}/nothing_there": _NO_REMINDER for state in _STATES},
 }
+_NO_COPY = "no switch of GRID makes a result, and a worker gives its own away as a sum of all"
+_OF_GRID = {
+    "slot filling/mismatch": _ONE_SIZE,
+    "block open/mismatch": _ONE_SIZE,
+    "block unknown/overrun": _OVERRUN,
+    **{f"block {state}/copy": _NO_COPY for state in _STATES},
+    **{f"block {state}/nothing_there": _NO_REMINDER for state in _STATES},
+}
 _OF_ESA = {**_SIZES, "block unknown/overrun": _NOT_STRICT}
-"""steps that no run of ATP, of ESA, takes without a bug, whatever befalls it, and why; the cases of switch and server feed them"""
+"""steps that no run of ATP, of GRID, of ESA, takes without a bug, whatever befalls it, and why; the cases of switch and server feed them"""
 
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
@@ -95,6 +108,14 @@ PROTOCOLS: Mapping[str, Protocol] = {
         ),
         Protocol(
             "esa", _INTEGERS, 1, (*_names("slot", _esa_pairs()), *_BLOCKS), server=True, knobs=True, impossible=_OF_ESA
+        ),
+        Protocol(
+            GRID,
+            {"float32": 34, "int32": 54, "int32sat": 12},
+            1,
+            (*_names("slot", (pair for how in COLLISIONS for pair in grid_table(how))), *_BLOCKS),
+            server=True,
+            impossible=_OF_GRID,
         ),
     )
 }

@@ -15,8 +15,9 @@ from typing import Any
 from testbed.faults.model import Fault, LinkDown, Match, PacketFault, RateChange, Window
 from testbed.hunt.draw_fabric import plain_fabric
 from testbed.hunt.fate import may_fail, unsurvivable
-from testbed.hunt.protocols import protocol_of
+from testbed.hunt.protocols import GRID, protocol_of
 from testbed.hunt.shrink_datagrams import smaller_datagrams
+from testbed.hunt.shrink_grid import smaller_grid
 from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.geometry import INA_HEADER_BYTES, geometry_of
@@ -73,7 +74,9 @@ def simpler(scenario: Scenario) -> Iterator[Scenario]:
         yield replace(scenario, faults=())
     for index in range(len(faults)):
         yield replace(scenario, faults=(*faults[:index], *faults[index + 1 :]))
-    if protocol is not None:
+    if protocol is not None and protocol.name == GRID:
+        yield from smaller_grid(scenario)
+    elif protocol is not None:
         yield from smaller_datagrams(scenario, protocol)
     else:
         yield from fewer_hosts(scenario)

@@ -10,7 +10,7 @@ from testbed.hunt.draw_fabric import smaller_fabrics
 from testbed.scenario.model import Job, Scenario
 from topologies import Topology, rack, spine_leaf
 
-__all__ = ["fewer_hosts", "in_one_rack", "moved_together", "on_hosts"]
+__all__ = ["fewer_hosts", "in_one_rack", "moved_together", "on_hosts", "renamed"]
 
 
 def fewer_hosts(scenario: Scenario) -> Iterator[Scenario]:
@@ -69,7 +69,7 @@ def on_hosts(scenario: Scenario, kept: Collection[str]) -> Scenario:
         links = {f"{name}-s1": f"{moved[name]}-s1" for name in hosts}
         shapes = {new: topology.link(old).shape for old, new in links.items()}
         fewer = rack(len(hosts), scenario.link, shapes)
-        return _renamed(scenario, fewer, moved, links, {"s1": "s1"})
+        return renamed(scenario, fewer, moved, links, {"s1": "s1"})
     if len({link.b for link in topology.links if link.a in moved}) < 2:
         return on_hosts(in_one_rack(scenario), kept)
     homes = {link.a: link.b for link in topology.links if link.a in moved}
@@ -80,7 +80,7 @@ def on_hosts(scenario: Scenario, kept: Collection[str]) -> Scenario:
     links |= {f"{old}-{spine}": f"{new}-{spine}" for old, new in leaves.items() for spine in spines}
     shapes = {new: topology.link(old).shape for old, new in links.items()}
     fewer = spine_leaf([count for count in counts if count], len(spines), scenario.link, None, shapes)
-    return _renamed(scenario, fewer, moved, links, {**leaves, **{spine: spine for spine in spines}})
+    return renamed(scenario, fewer, moved, links, {**leaves, **{spine: spine for spine in spines}})
 
 
 def in_one_rack(scenario: Scenario) -> Scenario:
@@ -88,20 +88,22 @@ def in_one_rack(scenario: Scenario) -> Scenario:
     hosts = [host.name for host in scenario.topology.hosts]
     links = {link.name: f"{link.a}-s1" for link in scenario.topology.links if link.a in hosts}
     switches = {node.name: "s1" for node in scenario.topology.nodes if node.part == "leaf"}
-    return _renamed(scenario, rack(len(hosts), scenario.link), {name: name for name in hosts}, links, switches)
+    return renamed(scenario, rack(len(hosts), scenario.link), {name: name for name in hosts}, links, switches)
 
 
 def _leaves(topology: Topology) -> int:
     return sum(node.part == "leaf" for node in topology.nodes)
 
 
-def _renamed(
+def renamed(
     scenario: Scenario,
     topology: Topology,
     hosts: Mapping[str, str],
     links: Mapping[str, str],
     switches: Mapping[str, str],
 ) -> Scenario:
+    """Over `topology`, with all nodes and links under their new names there; what has none is left out."""
+
     def moved(job: Job) -> Job:
         return replace(job, hosts=tuple(hosts[name] for name in job.hosts), server=hosts.get(job.server, ""))
 

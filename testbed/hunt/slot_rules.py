@@ -4,6 +4,8 @@
 - `equals_stay`: where all packets are equally urgent, or preemption is off, nobody is evicted.
 - `right_server`: no server gets what is another server's.
 - `ghosts_go`: with `reclaim`, a packet never meets an older block of its own job, a window or more before it, in its slot.
+
+GRID has rules of its own: `grid_rules`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.checkers import CheckContext
-from testbed.hunt.protocols import BLOCK_STEPS, protocol_of
+from testbed.hunt.grid_rules import broken_grid_rules
+from testbed.hunt.protocols import BLOCK_STEPS, GRID, protocol_of
 from testbed.hunt.survival_datagrams import window_of
 from testbed.plan.jobs import FIRST_JOB
 
@@ -25,7 +28,10 @@ _TAKEN = "other_lower"
 
 def broken_slot_rules(context: CheckContext) -> Iterator[tuple[str, str]]:
     """(rule, what broke it)."""
-    if protocol_of(context.plan.scenario) is not None:
+    protocol = protocol_of(context.plan.scenario)
+    if protocol is not None and protocol.name == GRID:
+        yield from broken_grid_rules(context)
+    elif protocol is not None:
         yield from _steps(context)
         yield from _evictions(context)
         yield from _ghosts(context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from testbed.reading.problems import closest
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from topologies.routing.gradients import Plan, Problem
 
 __all__ = ["plan_scenario", "problem_of"]
+
+_KEPT = 16
+"""plans"""
+_SHOWN = 8
 
 
 def problem_of(scenario: Scenario, capacities: Mapping[str, float] | float | None = None) -> Problem:
@@ -50,15 +55,18 @@ def problem_of(scenario: Scenario, capacities: Mapping[str, float] | float | Non
 
 
 def plan_scenario(
-    scenario: Scenario, planner: str | None = None, capacities: Mapping[str, float] | float | None = None
+    scenario: Scenario,
+    planner: str | None = None,
+    capacities: Mapping[str, float] | float | None = None,
+    *,
+    kept: bool = False,
 ) -> Plan:
-    """`planner`, `capacities`: instead of the scenario's. Whatever is drawn is drawn from the scenario's seed.
+    """`planner`, `capacities`: instead of the scenario's. Whatever is drawn is drawn from the scenario's seed. `kept`: a plan that
+    this process made of the same problem will do.
 
     Raises ScenarioError: an unknown planner, no routing, no plan (what binds is named). InternalError: a planner's result
     does not hold."""
-    import numpy as np
-
-    from topologies.routing.gradients import Infeasible, make_plan
+    from topologies.routing.gradients import Infeasible
 
     problem = problem_of(scenario, capacities)
     assert scenario.routing is not None
@@ -68,7 +76,7 @@ def plan_scenario(
             "unknown planner", file="--planner", found=f"'{name}'", allowed=", ".join(PLANNERS), hint=closest(name, PLANNERS)
         )  # fmt: skip
     try:
-        return make_plan(problem, name, np.random.default_rng(scenario.seed))
+        return (_kept if kept else _made)(problem, name, scenario.seed)
     except Infeasible as error:
         raise ScenarioError(
             f"no plan: {error.problem}", file=scenario.source or scenario.name, key="routing", found=_some(error.binds)
@@ -79,7 +87,16 @@ def plan_scenario(
         raise ScenarioError(str(error), file=scenario.source or scenario.name, key="routing.planner") from error
 
 
-_SHOWN = 8
+def _made(problem: Problem, planner: str, seed: int) -> Plan:
+    """A plan follows from these three."""
+    import numpy as np
+
+    from topologies.routing.gradients import make_plan
+
+    return make_plan(problem, planner, np.random.default_rng(seed))
+
+
+_kept = lru_cache(maxsize=_KEPT)(_made)
 
 
 def _some(names: tuple[str, ...]) -> str:

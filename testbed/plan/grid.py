@@ -55,14 +55,13 @@ def plan_grid(scenario: Scenario) -> Plan:
     if routing is None or job.server is None:
         raise InternalError("collective grid without routing or server was not refused")
     blocks = -(-job.workloads[0].elements // _elements(scenario))
+    nodes = {switch.name: number for number, switch in enumerate(scenario.topology.switches, 1)}
+    plans, routes, unroutable = _plans(scenario, routing, nodes)
     parts = _Parts(
-        scenario, routing, job, job.server, *_plans(scenario, routing),
-        {switch.name: number for number, switch in enumerate(scenario.topology.switches, 1)},
-        min(job.job.window_packets, blocks),
+        scenario, routing, job, job.server, plans, unroutable, nodes, min(job.job.window_packets, blocks)
     )  # fmt: skip
     plain = replace(scenario, switch=replace(scenario.switch, program="forward"))
     switches = plan_switches(plain, job.arithmetic)
-    routes = [routes_of(routed.plan, parts.nodes) for routed in parts.plans]
     return Plan(
         scenario, tuple(_workers(parts)), tuple(_switch(parts, switch, routes) for switch in switches), (),
         servers=(_server(parts),), routing=parts.plans, unroutable=parts.unroutable,
@@ -79,19 +78,30 @@ def lanes_of(plan: RoutingPlan, nodes: Mapping[str, int]) -> tuple[tuple[grid.La
     return tuple(found)
 
 
-def _plans(scenario: Scenario, routing: Routing) -> tuple[tuple[RoutedFrom, ...], tuple[Unroutable, ...]]:
-    """The first one must exist. Where a change cannot be planned around, the plan before it stays: the job waits, or fails."""
-    found, without = [RoutedFrom(0, plan_scenario(scenario))], []
+_Routes = Mapping[str, tuple[GridRoute, ...]]
+"""by switch"""
+
+
+def _plans(
+    scenario: Scenario, routing: Routing, nodes: Mapping[str, int]
+) -> tuple[tuple[RoutedFrom, ...], tuple[_Routes, ...], tuple[Unroutable, ...]]:
+    """With the routes of each. The first one must exist. Where a change cannot be planned around, or not so that tables of addresses
+    hold the plan, the one before it stays: the job waits, or fails."""
+    first = plan_scenario(scenario, kept=True)
+    found, routes, without = [RoutedFrom(0, first)], [routes_of(first, nodes)], []
     for outage in outages(scenario):
         capacities = tuple((name, rate) for name, rate in routing.capacities if name not in outage.switches)
         left = replace(
             scenario, topology=remaining(scenario.topology, outage), routing=replace(routing, capacities=capacities)
         )
         try:
-            found.append(RoutedFrom(outage.at_ns + routing.react_ns, plan_scenario(left), outage.at_ns))
+            plan = plan_scenario(left, kept=True)
+            routes.append(routes_of(plan, nodes))
         except ScenarioError as error:
             without.append(Unroutable(outage.at_ns, str(error)))
-    return tuple(found), tuple(without)
+        else:
+            found.append(RoutedFrom(outage.at_ns + routing.react_ns, plan, outage.at_ns))
+    return tuple(found), tuple(routes), tuple(without)
 
 
 def _elements(scenario: Scenario) -> int:
@@ -186,7 +196,7 @@ def _switch(parts: _Parts, switch: SwitchConfig, routes: Sequence[Mapping[str, t
     members = tuple(JobMember(rank, host.mac, host.ip, ports[host.mac]) for rank, host in enumerate(job.hosts))
     return replace(
         switch,
-        program="grid",
+        program=scenario.switch.program,
         memory=scenario.switch.memory,
         jobs=(
             JobConfig(

@@ -58,11 +58,13 @@ def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[GridRo
     for merge in plan.merges:
         _lay_merge(tables, topology, plan, merge, nodes, server)
     _lay_results(tables, topology, server, [topology.node(name) for name in plan.problem.workers])
+    # What no plan foresees goes by shortest ways: RATE packets and single results to a worker, and to the server the sums that
+    # workers give it when it started anew. At a switch with an entry of a worker's own that way goes on.
     ways = next_hops(topology)
-    for worker in map(topology.node, plan.problem.workers):
+    for end in (*map(topology.node, plan.problem.workers), server):
         for name, table in tables.items():
-            if ports := ways.get((name, worker.name)):
-                _put(table, GridRoute(f"to-{worker.name}", worker.ip, ports[:1]))
+            if ports := ways.get((name, end.name)):
+                _put(table, GridRoute(f"to-{end.name}", end.ip, ports[:1]))
     return {name: tuple(table.values()) for name, table in tables.items()}
 
 

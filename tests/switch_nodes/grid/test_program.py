@@ -144,6 +144,23 @@ def test_a_result_frees_what_a_late_copy_opened_and_goes_to_all() -> None:
     assert sum(slot is not None for slot in bench.program.slots) == 1
 
 
+def test_a_result_of_another_block_frees_nothing() -> None:
+    bench = GridBench(slots=1)
+    bench.send(0, 5)
+    bench.result(6)
+    bench.send(1, 5)
+    ((_, found),) = bench.send(2, 5)
+    assert elements(found) == bench.values((0, 1, 2), 5)
+
+
+def test_who_asked_for_a_flush_went_around_with_it() -> None:
+    bench = GridBench()
+    bench.send(0, 5)
+    assert [found.header.bitmap0 for _, found in bench.send(1, 5, flags=RESEND)] == [3]
+    assert [found.header.bitmap0 for _, found in bench.send(2, 5)] == [4]
+    assert bench.send(0, 5) == [], "all have gone around: a copy opens a slot like any first packet"
+
+
 def test_a_result_ends_the_detour_of_its_block() -> None:
     bench = GridBench()
     bench.send(0, 5, flags=RESEND)
@@ -265,6 +282,21 @@ def test_a_contribution_that_never_left_is_a_leftover_beside_a_copy() -> None:
     bench.send(0, 5)
     bench.send(0, 6)
     bench.program.finish(100)
+    bench.hear()
+    assert [memory.open for memory in bench.told(MemoryAtEnd)] == [1]
+
+
+def test_a_copy_from_before_a_new_plan_is_no_leftover_where_no_result_passes() -> None:
+    (first,) = GridBench().program.grid.orders
+    bench = GridBench(orders=(first, GridOrders(first.routes, first.lanes, 5_000, "later", 1e6)))
+    for rank in range(3):
+        bench.send(rank, 5)
+    bench.send(0, 6)
+    bench.program.handle_timer(5_000)
+    bench.send(0, 5)  # its sum left
+    bench.send(0, 6)  # was forgotten, and all workers sent it again another way
+    bench.send(1, 7)
+    bench.program.finish(10_000)
     bench.hear()
     assert [memory.open for memory in bench.told(MemoryAtEnd)] == [1]
 

@@ -36,3 +36,16 @@ def test_under_a_new_plan_only_what_has_a_result_is_a_copy() -> None:
     tally.forget()
     assert not tally.is_copy(4, 1)
     assert tally.is_copy(5, 4)
+
+
+def test_at_the_end_what_left_under_any_plan_is_a_copy() -> None:
+    tally = Tally()
+    tally.leave(4, 1)
+    tally.forget()
+    tally.leave(4, 2)
+    tally.forget()
+    assert tally.is_ghost(4, 3)
+    assert not tally.is_ghost(4, 4)
+    assert not tally.is_ghost(5, 1)
+    tally.deliver(5)
+    assert tally.is_ghost(5, 1)

@@ -18,7 +18,7 @@ from tests.support.datagram_planted import (
 )
 from tests.support.switchml_mutants import MUTANTS
 
-SEED, SCHEDULES = 1, 1000
+SEED, SCHEDULES = 1, 2000
 QUICK = {
     "switchml": (
         "NoShadowCopy",

@@ -171,7 +171,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
         (["--set", "switch.program=forward"], "a hunt needs a program that sums; found 'forward'; allowed: netreduce, or PATH.py:CLASS"),
         (["rack", "--fabric"], "--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a SCENARIO"),
         (["--fabric", "--program", "switchml"], "--fabric: draws fabrics for NetReduce; found --program switchml; allowed: without --program, or --program netreduce"),
-        (["--program", "forward"], "--program: nothing is drawn for that program; found 'forward'; allowed: netreduce, switchml, atp, esa"),
+        (["--program", "forward"], "--program: nothing is drawn for that program; found 'forward'; allowed: netreduce, switchml, atp, esa, grid"),
         (["switchml", "--program", "switchml"], "--program: a scenario has its program already; found switchml; allowed: --program, or a SCENARIO"),
         (["--program", "switchml", "--set", "switch.program=netreduce"], "a hunt needs a program that sums; found 'netreduce'; allowed: switchml, or PATH.py:CLASS"),
         (["--schedules", "0"], "argument --schedules: found '0'; allowed: a whole number from 1 to 1000000000"),
@@ -293,6 +293,30 @@ def test_steps_of_servers_are_told_beside_those_of_slots(tmp_path, capsys, progr
     assert taken == {"slot", "block"}
     assert set(document["coverage"]["transitions"]) <= set(PROTOCOLS[program].steps)
     assert {"servers", "levels", "AIMD", "reclaim"} <= set(document["coverage"]["drawn"])
+
+
+def test_steps_of_grid_are_told_with_its_plans(tmp_path, capsys):
+    assert hunt("--program", "grid", "--schedules", 60, "--out", tmp_path / "h", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    coverage = document["coverage"]
+    assert {name.split()[0] for name in coverage["transitions"]} == {"slot", "block"}
+    assert set(coverage["transitions"]) <= set(PROTOCOLS["grid"].steps)
+    assert not document["transitions"]["taken_though_impossible"]
+    assert {"planner", "mode", "network", "on collision"} <= set(coverage["drawn"])
+    assert set(coverage["drawn"]["network"]) == {"rack", "spine_leaf", "triangle"}
+
+
+def test_a_hunt_in_a_scenario_of_grid(tmp_path, capsys):
+    assert hunt("grid", "--set", "job.size=8kB", "--schedules", 4, "--out", tmp_path / "h", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["transitions"]["of"] == "grid"
+    assert document["coverage"]["drawn"]["planner"] == {"grid": 4}
+
+
+def test_grid_survives_two_hundred_schedules():
+    found = run_hunt(Prey(20, 200, program="grid", kind="grid"), 1, Store())
+    assert found.failure is None, (found.number, found.failure)
+    assert len(found.coverage.struck) == 10
 
 
 def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):

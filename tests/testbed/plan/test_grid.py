@@ -12,7 +12,7 @@ from testbed.plan import Plan, make_plan
 from testbed.plan.grid_routes import GROUP_IP, aggregator_ip
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
-from topologies import Topology
+from topologies import LinkShape, Topology, spine_leaf
 from workloads.errors import ScenarioError
 from workloads.grid import GridConfig, LaneTable
 
@@ -73,6 +73,16 @@ def test_what_goes_around_a_switch_reaches_the_server_and_answers_reach_workers(
             assert walk(plan, server, topology.node(stream.worker).ip, switch)[-1] == stream.worker
 
 
+@pytest.mark.parametrize("planner", ["grid", "atp", "geryon", "switchml"])
+def test_a_worker_reaches_the_server_itself_from_everywhere(planner: str) -> None:
+    """With a sum that the server forgot when it started anew; also where the plan sends all that it has elsewhere."""
+    plan = make_plan(scenario(planner))
+    topology = plan.scenario.topology
+    for stream in plan.routing[0].plan.streams:
+        for switch in ("s1", "s2", "s3"):
+            assert walk(plan, topology.node(stream.worker).ip, topology.node("ps").ip, switch)[-1] == "ps"
+
+
 def test_results_reach_every_worker_once() -> None:
     plan = make_plan(scenario())
     reached, waiting = [], ["s3"]
@@ -131,9 +141,28 @@ def test_without_a_way_around_the_old_plan_stays() -> None:
     assert len(plan.routing) == 1
 
 
+def test_a_new_plan_that_no_table_holds_leaves_the_old_one() -> None:
+    """With one spine away the linear program sends what a leaf cannot sum over both others."""
+    shape = LinkShape(rate_bps=1_000_000_000)
+    base = scenario("grid-lp", servers=("h3",), capacity_bps=100_000_000, capacities=(("leaf1", 0),))
+    fabric = replace(base, topology=spine_leaf([2, 1], 3, shape), link=shape, job=replace(base.job, server="h3"))
+    plan = make_plan(replace(fabric, faults=(LinkDown("l", ("leaf1-spine1",), window=Window(1_000_000)),)))
+    assert [routed.because_ns for routed in plan.routing] == [None]
+    ((when, reason),) = [(each.because_ns, each.reason) for each in plan.unroutable]
+    assert when == 1_000_000
+    assert "splits what h2 sends over 2 ways" in reason
+
+
 def test_a_plan_with_several_ways_is_refused() -> None:
     with pytest.raises(ScenarioError, match="ways, which no table"):
         make_plan(scenario("grid-lp", capacity_bps=30_000_000))
+
+
+def test_a_program_of_ones_own_runs_on_every_switch_that_aggregates() -> None:
+    base = scenario(capacities=(("s3", 0),))
+    own = replace(base, switch=replace(base.switch, program="mine.py:Mine", commodity="openflow"))
+    programs = {name: config.program for name, config in switches(make_plan(own)).items()}
+    assert programs == {"s1": "mine.py:Mine", "s2": "mine.py:Mine", "s3": "steer"}
 
 
 def test_a_switch_that_can_aggregate_nothing_has_no_tokens() -> None:

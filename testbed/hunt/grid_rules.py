@@ -1,0 +1,280 @@
+"""Rules of GRID's slots and detours, which breaking costs time and no sum: a model of every switch, made of the steps that traced
+runs tell, and what workers and switches tell in any run.
+
+- `slots_follow_table`: a slot is where its last step left it; a result frees the slot of its own block and no other, and so do
+  sums and flushes; a sum leaves complete when all are inside that the plan sends there, no sooner and no later.
+- `ghosts_go`: no packet meets a block of a window or more before it in its slot, nor frees a younger one.
+- `flush_names_asker`: what is flushed has the part of the worker that asked inside.
+- `rest_goes_around`: once a part of a block went around a switch, or was flushed, the other parts that the plan sends there go
+  around too, until all have or its sum passes; and nothing else goes around while there are tokens.
+- `right_node`: under one plan no switch gets what the plan sends elsewhere.
+- `asks_the_server_in_the_end`: what was turned away is sent as at first three times at most.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.grid.layout import GridOrders, GridSwitch
+from testbed.checkers import CheckContext
+from testbed.history import Record
+from workloads.grid.lanes import LaneTable
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = ["GRID_RULES", "broken_grid_rules"]
+
+GRID_RULES = (
+    "slots_follow_table", "ghosts_go", "flush_names_asker", "rest_goes_around", "right_node", "asks_the_server_in_the_end",
+)  # fmt: skip
+_TURNED_AWAY_AT_MOST = 3
+"""times in a row that a packet leaves as at first"""
+_OPENS = ("new", "completing", "refused")
+"""steps of an empty slot that may have asked for tokens"""
+_ELEMENT_BYTES, _SECOND_BITS = 4, 8 * 10**9
+
+Broken = Iterator[tuple[str, str]]
+
+
+def broken_grid_rules(context: CheckContext) -> Broken:
+    """(rule, what broke it)."""
+    yield from _turned_away(context)
+    if not context.plan.scenario.trace:
+        return
+    opened = Counter(
+        record["node"]
+        for record in context.events("SlotChanged")
+        if record["state"] == "empty" and record["cause"] in _OPENS
+    )
+    models = {
+        switch.name: _SwitchModel(switch, switch.grid, opened[switch.name])
+        for switch in context.plan.switches
+        if switch.grid is not None
+    }
+    for record in context.history:
+        event = record["event"]
+        if event == "NodeExited":
+            model = models.get(record["node"])
+            if model is not None:
+                model.start_anew()
+            continue
+        model = models.get(record["node"])
+        if model is None:
+            continue
+        if event == "PlanInstalled":
+            model.obey()
+        elif event == "SlotChanged":
+            yield from model.step(record)
+        elif event == "PartialSent":
+            yield from model.sent(record)
+
+
+def _turned_away(context: CheckContext) -> Broken:
+    times: Counter[tuple[str, int]] = Counter()
+    for record in context.history:
+        if record["event"] == "NodeExited":  # a worker that starts anew sends all once more
+            times = Counter({packet: count for packet, count in times.items() if packet[0] != record["node"]})
+            continue
+        if record["event"] != "DatagramResent" or record["cause"] != "rate":
+            continue
+        packet = record["node"], record["block"]
+        times[packet] += 1
+        if times[packet] == _TURNED_AWAY_AT_MOST + 1:
+            yield (
+                "asks_the_server_in_the_end",
+                f"{packet[0]} sent block {packet[1]} as at first when it had been turned away {times[packet]} times",
+            )
+
+
+class _SwitchModel:
+    """What a switch must know, by what it told. `opened`: how often it may have asked for tokens."""
+
+    def __init__(self, config: SwitchConfig, grid: GridSwitch, opened: int) -> None:
+        self._name, self._grid, (self._job,) = config.name, grid, config.jobs
+        frame = AGGREGATION_OVERHEAD_BYTES + _ELEMENT_BYTES * self._job.elements
+        most = opened * len(self._job.members) * frame * _SECOND_BITS
+        self._has_tokens = grid.capacity_bps > 0 and most < grid.capacity_bps * grid.depth_ns
+        """the bucket is deep enough for all that was ever opened"""
+        self._owners: dict[int, int] = {}
+        """by slot, the block that it serves"""
+        self._inside: dict[int, int] = {}
+        """by slot, the ranks inside"""
+        self._around: dict[int, int] = {}
+        """by block of which some parts went around: which ranks'"""
+        self._asker: int | None = None
+        """rank whose packet made that slot leave which is told next"""
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        self._plans = -1
+        self._forget()
+
+    def obey(self) -> None:
+        """The next plan holds, and what is not complete is forgotten."""
+        self._plans += 1
+        self._lanes = LaneTable(self._orders.lanes)
+        self._forget()
+
+    def step(self, record: Record) -> Broken:
+        slot, state = record["slot"], record["state"]
+        owner = self._owners.get(slot)
+        if (owner is None) != (state == "empty"):
+            was = "empty" if owner is None else f"with block {owner}"
+            yield "slots_follow_table", f"{self._title(record)} was left {was}, and {state} at the next step"
+            self._set(slot, None if state == "empty" else record["block"])
+            owner = self._owners.get(slot)
+        yield from _STEPS[record["cause"]](self, record, owner)
+        if (slot in self._owners) != (record["next"] == "filling"):
+            yield "slots_follow_table", f"{self._title(record)} became {record['next']} by {record['cause']}"
+
+    def sent(self, record: Record) -> Broken:
+        """A sum left, whole or flushed."""
+        asker, self._asker = self._asker, None
+        if record["reason"] == "flushed" and asker is not None and not record["bitmap"] >> asker & 1:
+            yield "flush_names_asker", f"{self._name} flushed block {record['block']} without rank {asker}, which asked"
+
+    # One for each cause: what must be, and what is from then on.
+
+    def new(self, record: Record, owner: int | None) -> Broken:
+        yield from self._may_enter(record, owner)
+        self._enter(record)
+        inside = self._inside[record["slot"]]
+        if inside == self._expected(record):
+            yield "slots_follow_table", f"{self._title(record)} has all parts of block {record['block']}, and waits"
+
+    def completing(self, record: Record, owner: int | None) -> Broken:
+        yield from self._may_enter(record, owner)
+        self._enter(record)
+        inside, wanted = self._inside[record["slot"]], self._expected(record)
+        if inside != wanted:
+            yield (
+                "slots_follow_table",
+                f"{self._title(record)} sent block {record['block']} as complete with {inside:#x} of {wanted:#x} inside",
+            )
+        self._set(record["slot"], None)
+
+    def own(self, record: Record, owner: int | None) -> Broken:
+        if owner != record["block"]:
+            yield (
+                "slots_follow_table",
+                f"{self._title(record)} serves block {owner}, and took {record['cause']} for that of block {record['block']}",
+            )
+
+    def successor(self, record: Record, owner: int | None) -> Broken:
+        assert owner is not None, "an empty slot was told above"
+        if record["block"] - owner < self._job.window:
+            yield "ghosts_go", f"{self._title(record)} gave up block {owner} for {record['block']}: it may not be over"
+        self._set(record["slot"], None)
+
+    def other(self, record: Record, owner: int | None) -> Broken:
+        assert owner is not None, "an empty slot was told above"
+        if owner == record["block"]:
+            yield "slots_follow_table", f"{self._title(record)} serves block {owner}, and turned a part of it away"
+        elif record["block"] - owner >= self._job.window:
+            yield "ghosts_go", f"{self._title(record)} kept block {owner}, which is over, when {record['block']} came"
+        if self._grid.on_collision == "to_ps":
+            self._went_around(record, 1 << record["rank"])
+
+    def refused(self, record: Record, owner: int | None) -> Broken:
+        block, rank, wanted = record["block"], record["rank"], self._expected(record)
+        if not wanted >> rank & 1:
+            if len(self._grid.orders) == 1:
+                yield "right_node", f"{self._name} got block {block} of rank {rank}, which the plan sends elsewhere"
+            return
+        if block not in self._around:
+            if self._has_tokens or owner is not None:
+                yield (
+                    "rest_goes_around",
+                    f"block {block} of rank {rank} went around {self._name}, though no other part had, or all had",
+                )
+            self._around[block] = 0
+        self._went_around(record, 1 << rank)
+
+    def resend_own(self, record: Record, owner: int | None) -> Broken:
+        yield from self.own(record, owner)
+        self._asker = record["rank"]
+        self._went_around(record, self._inside[record["slot"]] | 1 << record["rank"])
+        self._set(record["slot"], None)
+
+    def resend_other(self, record: Record, owner: int | None) -> Broken:
+        if owner == record["block"]:
+            yield (
+                "slots_follow_table",
+                f"{self._title(record)} serves block {owner}, and a part that was sent again did not take it along",
+            )
+        self._went_around(record, 1 << record["rank"])
+        yield from ()
+
+    def result_own(self, record: Record, owner: int | None) -> Broken:
+        yield from self.own(record, owner)
+        self._set(record["slot"], None)
+        self._around.pop(record["block"], None)
+
+    def result_other(self, record: Record, owner: int | None) -> Broken:
+        if owner == record["block"]:
+            yield (
+                "slots_follow_table",
+                f"the result of block {owner} did not free {self._title(record)}, which serves it",
+            )
+        self._around.pop(record["block"], None)
+
+    @property
+    def _orders(self) -> GridOrders:
+        return self._grid.orders[min(self._plans, len(self._grid.orders) - 1)]
+
+    def _forget(self) -> None:
+        for known in (self._owners, self._inside, self._around):
+            known.clear()
+        self._asker = None
+
+    def _title(self, record: Record) -> str:
+        return f"slot {record['slot']} of {self._name}"
+
+    def _expected(self, record: Record) -> int:
+        return self._lanes.expected(self._grid.node, record["block"])
+
+    def _set(self, slot: int, owner: int | None) -> None:
+        self._owners.pop(slot, None)
+        self._inside[slot] = 0
+        if owner is not None:
+            self._owners[slot] = owner
+
+    def _may_enter(self, record: Record, owner: int | None) -> Broken:
+        if owner is not None:
+            yield from self.own(record, owner)
+        elif record["block"] in self._around:
+            yield (
+                "rest_goes_around",
+                f"block {record['block']} of rank {record['rank']} opened {self._title(record)}, though other parts went around",
+            )
+
+    def _enter(self, record: Record) -> None:
+        slot = record["slot"]
+        inside = self._inside.get(slot, 0) | 1 << record["rank"]
+        self._set(slot, record["block"])
+        self._inside[slot] = inside
+
+    def _went_around(self, record: Record, ranks: int) -> None:
+        block, wanted = record["block"], self._expected(record)
+        gone = self._around.get(block, 0) | ranks
+        if gone & wanted == wanted:
+            self._around.pop(block, None)
+        else:
+            self._around[block] = gone
+
+
+_STEPS = {
+    "new": _SwitchModel.new,
+    "completing": _SwitchModel.completing,
+    "repeat": _SwitchModel.own,
+    "mismatch": _SwitchModel.own,
+    "successor": _SwitchModel.successor,
+    "other": _SwitchModel.other,
+    "refused": _SwitchModel.refused,
+    "resend_own": _SwitchModel.resend_own,
+    "resend_other": _SwitchModel.resend_other,
+    "result_own": _SwitchModel.result_own,
+    "result_other": _SwitchModel.result_other,
+}
+"""by cause"""

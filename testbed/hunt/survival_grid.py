@@ -1,0 +1,197 @@
+"""Until when a schedule of GRID must have ended well, by construction: the argument of `survival_datagrams`, for routes that a
+plan chose, switches that turn packets away, workers that keep a pace, and plans that are replaced.
+
+Let all trouble be over: windows of faults have ended, nobody straggles, and the last plan holds. Look at the lowest block p whose
+sum some worker lacks. The server sends sums to all, and no worker sends p + W before p is over, so those that lack p have it
+outstanding, and the server still has it where it is done.
+
+The server is done with p: each that lacks it asks within w, and is answered alone. One wait.
+
+It is not: then nobody has the sum, and all have p outstanding. What leaves as at first, so that it may open a slot, comes to
+an end: the first packet of each worker has left; what a switch turns away leaves as at first three times at most, each time when its
+RATE packet comes, and as a RESEND from then on; a new plan lets each packet leave so once, and there is none any more. That is over
+within 4 T. From then on only RESENDs of p are on their way, which open no slot and are turned away nowhere. Within w each worker
+sends one: its slot, if some switch has one, is flushed, and stays empty. What was flushed may be refused by the server, since it holds
+some of it; w later the same workers' RESENDs pass alone, each at most once inside. Two waits, and two more where the server started
+anew, since it then asks the workers for what it lost (`survival_datagrams`).
+
+So p ends within c w + 4 T. What is beside it adds as there: blocks in one window go on together, K of them one by one where windows
+shrink; a fault that names attempts takes one packet of each kind away; short queues take more rounds. w is 256 RTO. T is the longest
+way, through every switch to the one that sums, through every switch to the server, and back; every worker's window on each
+link of it, once more for each time that a packet may be turned away; and with a pace, what a window takes at the slowest pace.
+
+A plan that is replaced ends trouble when it holds, not when the fault strikes: a link or a switch may then stay away for ever. Where
+no plan goes around what stays away, nothing must end, and all are excused. A switch that starts anew knows nothing, as the others after
+a new plan. A worker that is killed is gone, and its job with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from testbed.faults.healing import heals_at
+from testbed.faults.model import Fault, Kill, LinkDown, Match, PacketFault, Pause, RateChange
+from testbed.hunt.fault_reach import hold_ns, tiers
+from testbed.hunt.survival_datagrams import LOSES, blocks_of, copies_of, window_of
+from testbed.plan import Plan, make_plan
+from testbed.plan.outages import outages
+from testbed.scenario.model import Scenario
+from workloads.datagrams.training import longest_digest_delay_ns
+from workloads.grid import GridConfig
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = [
+    "excused", "excused_in", "last_plan_ns", "may_fail", "must_end_ns", "travel_ns", "trouble_ns", "unsurvivable",
+]  # fmt: skip
+
+_BACKOFF = 16 * 16
+"""RTO: the longest wait of a worker whose repetitions all go to one server"""
+_TIMES_AS_AT_FIRST = 4
+"""that a packet leaves before it goes around whatever turns it away"""
+_KINDS_OF_FRAMES = 5
+"""that carry a block, or news of it: its packet, the same sent again, a sum of several, a result alone, RATE"""
+_SECOND = 1_000_000_000
+
+
+def may_fail(scenario: Scenario) -> str | None:
+    """Why the job need not end well; None: it must."""
+    if any(isinstance(fault, Kill) for fault in scenario.faults):
+        return "a node is killed"
+    if scenario.job.dtype == "int32sat":
+        return "a sum may leave int32, which is told"
+    return None if _is_reached(scenario) else "no plan goes around what stays away"
+
+
+def excused(plan: Plan) -> frozenset[str]:
+    """Workers that need not finish: all or none."""
+    return excused_in(plan.scenario)
+
+
+def excused_in(scenario: Scenario) -> frozenset[str]:
+    """As `excused`."""
+    workers = frozenset(node.name for node in scenario.ranks)
+    dead = {fault.node for fault in scenario.faults if isinstance(fault, Kill) and heals_at(fault) is None}
+    killed = {fault.node for fault in scenario.faults if isinstance(fault, Kill)}
+    if killed & workers or scenario.job.server in dead or scenario.job.dtype == "int32sat":
+        return workers
+    return frozenset() if _is_reached(scenario) else workers
+
+
+def _is_reached(scenario: Scenario) -> bool:
+    """Whether the last plan knows all that is away at last."""
+    away = outages(scenario)
+    if not away or not (away[-1].links or away[-1].switches):
+        return True
+    return make_plan(scenario).routing[-1].because_ns == away[-1].at_ns
+
+
+def last_plan_ns(scenario: Scenario) -> int:
+    """From when on it holds."""
+    return make_plan(scenario).routing[-1].from_ns if outages(scenario) else 0
+
+
+def trouble_ns(scenario: Scenario) -> int | None:
+    """When it has ended; None: never."""
+    if not _is_reached(scenario):
+        return None
+    trouble = last_plan_ns(scenario)
+    switches = {node.name for node in scenario.topology.switches}
+    for fault in scenario.faults:
+        if not _takes_away(fault):
+            continue
+        end = heals_at(fault)
+        if end is None and not _is_planned_around(fault, switches):
+            return None
+        trouble = max(trouble, end or 0)
+    return trouble
+
+
+def _takes_away(fault: Fault) -> bool:
+    """Until it ends. Those that name attempts take a packet away whenever it comes."""
+    named = isinstance(fault, PacketFault) and fault.match.attempt is not None
+    return isinstance(fault, (*LOSES, Pause, RateChange, Kill)) and not named
+
+
+def _is_planned_around(fault: Fault, switches: Iterable[str]) -> bool:
+    if isinstance(fault, LinkDown):
+        return fault.rate == 1 and fault.match == Match()
+    return isinstance(fault, Kill) and fault.node in switches
+
+
+def must_end_ns(scenario: Scenario) -> int | None:
+    """When the job has ended unless it may fail; None: some trouble has no end."""
+    trouble = trouble_ns(scenario)
+    if trouble is None:
+        return None
+    job = scenario.job
+    queue = min(link.shape.queue_packets for link in scenario.topology.links)
+    turns = (1 + _attempts(scenario)) * -(-_outstanding(scenario) // (queue + 1))
+    anew = any(isinstance(fault, Kill) for fault in scenario.faults)
+    waits, travel = 4 if anew else 2, travel_ns(scenario)
+    calm = _rounds(scenario) * turns * (waits * _BACKOFF * scenario.transport.rto_ns + _TIMES_AS_AT_FIRST * travel)
+    digest = longest_digest_delay_ns(len(scenario.ranks))
+    return trouble + (job.iterations + 1) * job.straggle_ns + calm + travel + digest + job.arrival_ns
+
+
+def unsurvivable(scenario: Scenario) -> str | None:
+    """Why the argument above does not hold for a scenario; None: it does."""
+    end = must_end_ns(scenario)
+    if end is None:
+        return "a fault that takes packets away has no end"
+    if end > scenario.time_limit_ns:
+        return f"it may take {end} ns; its time limit is {scenario.time_limit_ns} ns"
+    return None
+
+
+def travel_ns(scenario: Scenario) -> int:
+    """T."""
+    topology, faults = scenario.topology, scenario.faults
+    hops = 3 * len(topology.switches) + 1
+    frame = _frame_ns(scenario)
+    serial = round(hops * _TIMES_AS_AT_FIRST * _outstanding(scenario) * frame * copies_of(scenario))
+    line = hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
+    return serial + line + hops * sum(map(hold_ns, faults)) + _pace_ns(scenario)
+
+
+def _pace_ns(scenario: Scenario) -> int:
+    """That a window takes to leave."""
+    if scenario.routing is None or scenario.routing.mode != "paced":
+        return 0
+    workers = [worker for worker in make_plan(scenario).workers if isinstance(worker, GridConfig)]
+    paces = [orders.rate_bps for worker in workers for orders in worker.orders if orders.rate_bps]
+    bits = (window_of(scenario, scenario.job) + 1) * _frame_bits(scenario)
+    return round(bits * _SECOND / min(paces)) if paces else 0
+
+
+def _rounds(scenario: Scenario) -> int:
+    """Over all iterations. Windows without a pace may shrink to one packet; exponents of floats go ahead by a window."""
+    job, window, packets = scenario.job, window_of(scenario, scenario.job), blocks_of(scenario, scenario.job)
+    if job.dtype == "float32":
+        packets = max(packets, window) + window
+    paced = scenario.routing is not None and scenario.routing.mode == "paced"
+    return job.iterations * (-(-packets // window) if paced else packets)
+
+
+def _outstanding(scenario: Scenario) -> int:
+    """Packets of all workers."""
+    return window_of(scenario, scenario.job) * (len(scenario.job.hosts) or len(scenario.ranks))
+
+
+def _frame_bits(scenario: Scenario) -> int:
+    return (scenario.transport.path_mtu + AGGREGATION_OVERHEAD_BYTES) * 8
+
+
+def _frame_ns(scenario: Scenario) -> int:
+    """A full one on the slowest link, rounded up."""
+    rates = [link.shape.rate_bps for link in scenario.topology.links]
+    rates += [fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange)]
+    return -(-_frame_bits(scenario) * _SECOND // min(rates))
+
+
+def _attempts(scenario: Scenario) -> int:
+    """Rounds that each round may take more."""
+    return _KINDS_OF_FRAMES * sum(
+        len(fault.directions) * tiers(scenario, fault)
+        for fault in scenario.faults
+        if isinstance(fault, PacketFault) and isinstance(fault, LOSES) and fault.match.attempt is not None
+    )

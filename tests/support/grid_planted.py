@@ -1,0 +1,336 @@
+"""Planted bugs of GRID for the hunter: switches, workers and servers that are wrong in one way each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.grid.memory import GridSlot
+from switch_nodes.grid.program import GridProgram
+from switch_nodes.grid.tables import SlotEvent
+from switch_nodes.registry import create_program
+from testbed.hunt.judge import Machines
+from testbed.worlds.simulated import make_worker
+from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
+from workloads.grid import GridWorker
+from workloads.server import ServerConfig
+from workloads.server.job import JobServer
+from workloads.wire.aggregation import DatagramFlag, DatagramKind
+
+__all__ = ["GRID_NOT_HUNTED", "GRID_PLANTED"]
+
+
+class AnyResultFrees(GridProgram):
+    """Any block's result frees the slot that it hashes to."""
+
+    def _hear_result(self, frame):  # type: ignore[no-untyped-def]
+        slots = self.slots
+        from switch_nodes.grid.memory import slot_index
+
+        job, sequence = int.from_bytes(frame[46:48], "big"), int.from_bytes(frame[50:54], "big")
+        index = slot_index(job, sequence, len(slots))
+        slot = slots[index]
+        if slot is None or frame[43] != DatagramKind.RESULT or slot.owner == (job, sequence):
+            super()._hear_result(frame)
+            return
+        self._refused.forget((job, sequence))
+        self._tally.deliver(sequence - 1)
+        self._act(job, sequence - 1, -1, index, SlotEvent.RESULT_OWN)
+        self.count("freed")
+        self._free(index)
+
+
+class ResultsFreeNothing(GridProgram):
+    """What late copies opened stays when the sum passes."""
+
+    def _free(self, index):  # type: ignore[no-untyped-def]
+        if not getattr(self, "_hearing", False):
+            super()._free(index)
+
+    def _hear_result(self, frame):  # type: ignore[no-untyped-def]
+        self._hearing = True
+        super()._hear_result(frame)
+        self._hearing = False
+
+
+class AskerIsNotGone(GridProgram):
+    """The packet that asked for a flush is not told as gone around."""
+
+    def _go_around(self, a, bitmap):  # type: ignore[no-untyped-def]
+        slot = self.slots[self._index(a)]
+        flushed = slot is None and bitmap != a.found.header.bitmap0
+        super()._go_around(a, bitmap & ~a.found.header.bitmap0 if flushed else bitmap)
+
+
+class FlushWithoutAsker(GridProgram):
+    """What is flushed lacks what the worker that asked brought."""
+
+    def flush(self, a, index):  # type: ignore[no-untyped-def]
+        slot = self.slots[index]
+        bitmap = slot.bitmap
+        self.count("flushed")
+        self._send_slot(index, slot, "flushed", int(DatagramFlag.RESEND))
+        self._go_around(a, bitmap | a.found.header.bitmap0)
+
+
+class FlushKeepsTheSlot(GridProgram):
+    """A copy is flushed, and the sum stays."""
+
+    def flush(self, a, index):  # type: ignore[no-untyped-def]
+        slot = self.slots[index]
+        super().flush(a, index)
+        self.slots[index] = slot
+        self._tally.occupy(1, self._now)
+
+
+class FlushEndsNothing(GridProgram):
+    """After a flush the rest of the block is summed here, and waits for what has left."""
+
+    def _go_around(self, a, bitmap):  # type: ignore[no-untyped-def]
+        self._tally.leave(a.block, bitmap)
+        self._refused.pass_by(a.key, bitmap, a.expected)
+
+
+class ResendOpens(GridProgram):
+    """A packet that is sent again opens a slot like any other."""
+
+    def _judge(self, a):  # type: ignore[no-untyped-def]
+        found = a.found
+        event = super()._judge(a)
+        if event is SlotEvent.RESEND_OTHER and self.slots[self._index(a)] is None:
+            plain = found._replace(header=found.header._replace(flags=found.header.flags & ~int(DatagramFlag.RESEND)))
+            return super()._judge(a._replace(found=plain))
+        return event
+
+
+class CopiesAreAdded(GridProgram):
+    """What is inside already is added once more."""
+
+    def _judge(self, a):  # type: ignore[no-untyped-def]
+        event = super()._judge(a)
+        return SlotEvent.NEW if event is SlotEvent.REPEAT else event
+
+
+class CountsPackets(GridProgram):
+    """A sum is complete after as many packets as workers."""
+
+    def _judge(self, a):  # type: ignore[no-untyped-def]
+        event, slot = super()._judge(a), self.slots[self._index(a)]
+        if event is SlotEvent.REPEAT and slot is not None:
+            full = sum(slot.entered) + 1 >= a.expected.bit_count()
+            return SlotEvent.COMPLETING if full else SlotEvent.NEW
+        return event
+
+
+class AddsToAnyOwner(GridProgram):
+    """A slot that serves another block takes the packet."""
+
+    def _judge(self, a):  # type: ignore[no-untyped-def]
+        event = super()._judge(a)
+        return SlotEvent.NEW if event is SlotEvent.OTHER else event
+
+
+class ReclaimKeepsTheGhost(GridProgram):
+    """A block a window later is added to what a late copy left."""
+
+    def reclaim(self, a, index):  # type: ignore[no-untyped-def]
+        self.add(a, index)
+
+
+class ReclaimsNothing(GridProgram):
+    """A block a window later is turned away by what a late copy left."""
+
+    def _judge(self, a):  # type: ignore[no-untyped-def]
+        event = super()._judge(a)
+        return SlotEvent.OTHER if event is SlotEvent.SUCCESSOR else event
+
+
+class ReclaimsWithinTheWindow(GridProgram):
+    """Any younger block takes the slot."""
+
+    def _judge(self, a):  # type: ignore[no-untyped-def]
+        event, slot = super()._judge(a), self.slots[self._index(a)]
+        if event is SlotEvent.OTHER and slot is not None and a.block > slot.block:
+            return SlotEvent.SUCCESSOR
+        return event
+
+
+class TokensForEachPacket(GridProgram):
+    """A block that found no tokens is summed from the packet on that finds some: it waits for those that went around."""
+
+    def _judge(self, a):  # type: ignore[no-untyped-def]
+        self._refused.forget(a.key)
+        return super()._judge(a)
+
+
+class DetoursDoNotEnd(GridProgram):
+    """A block that goes around does so for ever, also when all parts and the sum have passed."""
+
+    def __init__(self, config):  # type: ignore[no-untyped-def]
+        super().__init__(config)
+        self._refused.forget = lambda block: None  # type: ignore[method-assign]
+        self._refused.pass_by = lambda block, bitmap, expected: None  # type: ignore[method-assign]
+
+
+class WaitsForAll(GridProgram):
+    """A switch waits for all workers, also for those whose packets go elsewhere."""
+
+    def _admit(self, port, frame, found):  # type: ignore[no-untyped-def]
+        arrival = super()._admit(port, frame, found)
+        return arrival and arrival._replace(expected=(1 << len(self._ranks)) - 1)
+
+
+class KeepsWhatWasBegun(GridProgram):
+    """A new plan leaves slots as they are."""
+
+    def _forget(self):  # type: ignore[no-untyped-def]
+        self._tally.forget()
+
+
+class LastOverflow(GridProgram):
+    """Whether the last addition left int32 counts, and not whether an earlier one did."""
+
+    def add(self, a, index):  # type: ignore[no-untyped-def]
+        slot = self.slots[index]
+        if slot is not None:
+            slot.overflow = False
+        super().add(a, index)
+
+
+class LastExponents(GridProgram):
+    """A sum names the exponents of its last part, and not the largest."""
+
+    def add(self, a, index):  # type: ignore[no-untyped-def]
+        super().add(a, index)
+        header, slot = a.found.header, self.slots[index]
+        assert isinstance(slot, GridSlot)
+        slot.exponents = header.exponent0, header.exponent1
+
+
+class RoutesTheOldWay(GridProgram):
+    """A new plan leaves its routes as they are."""
+
+    def _obey(self, orders):  # type: ignore[no-untyped-def]
+        before = getattr(self, "_routes", None)
+        super()._obey(orders)
+        self._routes = before or self._routes
+
+
+def _switch(program: type[GridProgram]) -> Machines:
+    def create(config: SwitchConfig) -> Any:
+        return program(config) if config.program == "grid" else create_program(config)
+
+    return Machines(create=create)
+
+
+def _worker(change: Callable[[Any], None]) -> Machines:
+    def employ(config: Any, start_ns: int) -> Any:
+        machine = make_worker(config, start_ns)
+        if isinstance(machine, GridWorker):
+            change(machine)
+        return machine
+
+    return Machines(employ=employ)
+
+
+def asks_as_at_first(worker: GridWorker) -> None:
+    """What timed out is sent as if for the first time."""
+    encode = worker._encode
+    worker._encode = lambda packet, cause: encode(packet, "rate" if cause else "")  # type: ignore[method-assign]
+
+
+def takes_no_refusal(worker: GridWorker) -> None:
+    """What is turned away is sent the same way for ever."""
+    window: Any = worker._window
+    refuse = window.refuse
+
+    def refused(packet: int) -> None:
+        window._refusals.clear()
+        refuse(packet)
+
+    window.refuse = refused
+
+
+def follows_another_lane(worker: GridWorker) -> None:
+    """Its packets go to the nodes of the worker before it."""
+    node_of = worker._lanes.node_of
+    worker._lanes.node_of = lambda rank, packet: node_of(rank - 1, packet)  # type: ignore[method-assign]
+
+
+def keeps_no_sums(worker: GridWorker) -> None:
+    """Whoever asks it for a sum that it has is told that it has none."""
+    worker._kept.keep = lambda result: None  # type: ignore[method-assign]
+
+
+def takes_results_of_any_packet(worker: GridWorker) -> None:
+    """A result counts as that of the oldest packet without one."""
+    take = worker._take_result
+    worker._take_result = (  # type: ignore[method-assign]
+        lambda found, packet, marked, now: take(found, worker._window.base, marked, now)
+    )
+
+
+class ForgetsWhatIsComplete(JobServer):
+    """A new plan makes the server forget the sums that are complete as well."""
+
+    def reset(self, because):  # type: ignore[no-untyped-def]
+        super().reset(because)
+        self._blocks = [None] * len(self._blocks)
+
+
+class ForgetsValuesOnly(JobServer):
+    """A new plan makes the server forget sums and not who is inside."""
+
+    def reset(self, because):  # type: ignore[no-untyped-def]
+        self._broken_at = because
+        for block in self._open.values():
+            block._sum = block._sum * 0
+
+
+def _server(make: Callable[..., Any]) -> Machines:
+    """A parameter server whose job is served by what `make` makes."""
+
+    def employ(config: Any, start_ns: int) -> Any:
+        machine: Any = make_worker(config, start_ns)
+        if isinstance(config, ServerConfig):
+            machine._jobs = {
+                job.job: make(job, config.envelope.src_ip, asks_again=config.lives > 0, trace=config.trace)
+                for job in config.jobs
+            }
+        return machine
+
+    return Machines(employ=employ)
+
+
+_SWITCHES = (
+    AnyResultFrees, ResultsFreeNothing, AskerIsNotGone, FlushWithoutAsker, FlushKeepsTheSlot, FlushEndsNothing,
+    ResendOpens, CopiesAreAdded, CountsPackets, AddsToAnyOwner, ReclaimKeepsTheGhost, ReclaimsNothing,
+    ReclaimsWithinTheWindow, TokensForEachPacket, DetoursDoNotEnd, WaitsForAll, KeepsWhatWasBegun, LastOverflow,
+    LastExponents, RoutesTheOldWay,
+)  # fmt: skip
+_WORKERS = (asks_as_at_first, takes_no_refusal, follows_another_lane, keeps_no_sums, takes_results_of_any_packet)
+_SERVERS = (ForgetsWhatIsComplete, ForgetsValuesOnly)
+_OF_ATP = (
+    "partial merged twice", "overlapping partial added", "whole sum added", "results not kept", "blocks mixed",
+    "workers never asked",
+)  # fmt: skip
+"""names of broken servers"""
+
+GRID_PLANTED: Mapping[str, Machines] = {
+    **{program.__name__: _switch(program) for program in _SWITCHES},
+    **{change.__name__: _worker(change) for change in _WORKERS},
+    **{server.__name__: _server(server) for server in _SERVERS},
+    **{name: _server(SERVER_MUTANTS[name].make) for name in _OF_ATP},
+}
+"""planted bug -> the Machines that hold it"""
+
+GRID_NOT_HUNTED: Mapping[str, str] = {
+    "pace not kept": "costs time: queues drop what is too fast, and it is sent again",
+    "RATE does not halve the window": "costs time: more is turned away, and asks the server in the end",
+    "what was turned away leaves as RESEND": "costs time: more goes around than must",
+    "nothing is sent again under a new plan": "costs time: its timer sends it again, as a RESEND along the new routes",
+    "the server forgets nothing under a new plan": "costs time: sum and bitmap stay together, so that overlaps are refused and asked for",
+    "marks do not travel with sums": "no window of GRID's heeds marks",
+}
+"""broken ones that break no rule of a run, and why. A packet case catches each of them."""
