@@ -27,7 +27,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     top = tmp_path_factory.mktemp("tree")
     for folder in (*_COPIED, *(["build/native"] if (_TOP / "build/native").is_dir() else [])):
         shutil.copytree(_TOP / folder, top / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.cfg", "tests/conftest.py"):
+    for name in ("setup.cfg", "tests/conftest.py", "tests/watchdog.py", "tests/bareroot/starts.py"):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(_TOP / name, top / name)
     with (top / "workloads" / "rc" / "fast.c").open("a", encoding="utf-8") as file:
         file.write("\nint broken(void) { return never_declared; }\n")

@@ -14,7 +14,7 @@ from workloads.native.build import LIBRARIES, native_status
 
 __all__ = ["code_version", "model_version", "program_version"]
 
-_TOP = Path(__file__).parent.parent
+_TOP = Path(__file__).parents[2]
 _PACKAGES = ("switch_nodes", "testbed", "topologies", "workloads")
 _SOURCES = frozenset((".py", ".c", ".h"))
 _NATIVE = "workloads.native.build"

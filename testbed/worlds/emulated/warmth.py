@@ -16,7 +16,7 @@ _PARTS = (
     "numpy.random",
     "switch_nodes.dataplane",
     "switch_nodes.registry",
-    "testbed.faults.link_filter",
+    "testbed.worlds.filters",
     "testbed.captures.capture",
     "workloads.gradients",
     "workloads.worker",

@@ -22,6 +22,7 @@ INSTANTS: Mapping[type[Event], tuple[str, ...]] = {
     GradientComputed: ("forward_ns", "backward_ns", "ready_ns"),
     FlowReceived: ("first_ns", "last_ns"),
     LoadSampled: ("at_ns",),
+    PlaneStatistics: ("stood_until_ns",),
 }
 """Fields of a Machine's events that say when something was, by its clock; durations are no such fields."""
 

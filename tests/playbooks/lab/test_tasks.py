@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from invoke import Collection, Context
 
-from playbooks.lab import plays, tasks
+from playbooks.lab import tasks
+from testbed.lab import plays
 from workloads.errors import LabError
 
 _WANTED = {

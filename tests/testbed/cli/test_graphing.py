@@ -57,7 +57,10 @@ def test_a_bad_scenario_is_not_drawn(capsys: pytest.CaptureFixture[str]) -> None
     )
 
 
-def test_topologies_are_listed_with_their_keys(capsys: pytest.CaptureFixture[str]) -> None:
+def test_topologies_are_listed_with_their_keys(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
     assert main(["list", "topologies"]) == 0
     rows = {line.split()[0]: line.rsplit("keys: ")[1] for line in capsys.readouterr().out.splitlines()}
     assert rows == {
