@@ -65,7 +65,18 @@ def _find_planted() -> int:
 
 
 def _run_tests() -> int:
-    command = [*_PYTHON, "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", *DIFFERENTIAL]
+    command = [
+        *_PYTHON,
+        "pytest",
+        "-q",
+        "-x",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tests.sanitized.watched",
+        *DIFFERENTIAL,
+    ]
     code = subprocess.run(command, env=sanitized_environment(), check=False).returncode
     if code == EXIT_CODE:
         print("sanitized: a sanitizer found something in the tests of the C core", file=sys.stderr)

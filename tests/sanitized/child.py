@@ -41,6 +41,7 @@ def _fuzz(seed: int, frames: int, path: str | None, chunk: int | None) -> None:
     """Chunks of each path in turn until there were so many mutants; or one chunk."""
     done, paths = 0, [path] if path else list(PATHS)
     number = 0 if chunk is None else chunk
+    fresh = set(paths)
     while done < frames:
         for name in paths:
             if name.startswith("loop") and number % _SELDOM and chunk is None and path is None:
@@ -49,7 +50,8 @@ def _fuzz(seed: int, frames: int, path: str | None, chunk: int | None) -> None:
             counts: Counter[str] = run_chunk(name, seed, number)
             _say(ended=name, chunk=number, counts=counts)
             done += counts["frames"]
-            if done >= frames and number:
+            fresh.discard(name)
+            if done >= frames and not fresh:
                 break
         if chunk is not None:
             return

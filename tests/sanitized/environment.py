@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from workloads.native.build import LIBRARIES, load_library
@@ -67,17 +68,20 @@ def check_sanitized() -> None:
 
 def poison(address: int, size: int) -> None:
     """Whoever touches these bytes is told on; up to 7 bytes at either end may stay free."""
-    _runtime().__asan_poison_memory_region(ctypes.c_void_p(address), ctypes.c_size_t(size))
+    _runtime().__asan_poison_memory_region(address, size)
 
 
 def unpoison(address: int, size: int) -> None:
-    _runtime().__asan_unpoison_memory_region(ctypes.c_void_p(address), ctypes.c_size_t(size))
+    _runtime().__asan_unpoison_memory_region(address, size)
 
 
+@cache
 def _runtime() -> ctypes.CDLL:
+    library = ctypes.CDLL(None)
     try:
-        library = ctypes.CDLL(None)
         library.__asan_address_is_poisoned.argtypes = [ctypes.c_void_p]
+        for function in (library.__asan_poison_memory_region, library.__asan_unpoison_memory_region):
+            function.argtypes, function.restype = [ctypes.c_void_p, ctypes.c_size_t], None
     except AttributeError:
         raise NotSanitized("this process was started without AddressSanitizer") from None
     return library

@@ -32,8 +32,10 @@ __all__ = ["PATHS", "Path", "run_chunk"]
 _ROWS = 256
 _STRIDES = ((0.4, 0), (0.4, 17), (0.1, 3000), (0.05, 9001), (0.05, LONGEST))
 """(share, bytes of a row); small ones: beyond the longest frame of the stream"""
-_BATCHES = 16
+_BATCHES = 48
 """of one chunk"""
+_INJECTED = 2000
+"""mutants of one run of the event loop, and some more"""
 _VALID = (0.0, 0.02, 0.3, 0.8)
 """shares of changed packets with a good iCRC, one for each chunk"""
 _ASKS = 16
@@ -254,7 +256,7 @@ def _loop(scenario: str) -> Path:
     def run(rng: np.random.Generator, counts: Counter[str]) -> None:
         told: Counter[str] = Counter()
         simulation = Simulation(plan_of(scenario), lambda record: told.update([record["event"]]))
-        agenda, streams, budget = simulation.agenda, streams_of(scenario), [_ROWS * _BATCHES // 2]
+        agenda, streams, budget = simulation.agenda, streams_of(scenario), [_INJECTED]
         assert isinstance(agenda, NativeAgenda)
         valid = float(rng.choice(_VALID))
         wires: list[tuple[NativeWire, Mutator]] = []
