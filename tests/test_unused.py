@@ -16,7 +16,6 @@ FOR_OTHERS = {
     # the forms of a rule that documents and tests are held against
     "DIAGRAMS", "block_diagram", "connection_diagram", "leaf_slot_diagram", "slot_diagram", "draw_many",
     "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "result_schema", "SLOT_RULES", "AGGREGATOR_RULES", "ENDPOINT_RULES", "GRID_RULES",
-    "PLAN_BYTES",
     # a card for whoever has none (docs/bring-your-own-fpga.md)
     "FakeCard",
 }  # fmt: skip

@@ -14,6 +14,7 @@ from switch_nodes.dataplane.packet_io import IoCounters, Rows
 from switch_nodes.dataplane.sockets import PortSocket, frame_cost, row_stride, socket_drops
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
+from workloads.native.layout import check_structure
 
 __all__ = ["NativeIo", "native_library"]
 
@@ -40,7 +41,6 @@ def native_library() -> ctypes.CDLL | None:
         return None
     pointer, i32, i64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
     signatures: dict[str, tuple[list[type[ctypes._SimpleCData[int]] | type[ctypes.c_void_p]], object]] = {
-        "packet_io_size": ([], ctypes.c_size_t),
         "packet_io_new": ([pointer, pointer, i32, i32, i32, i32], pointer),
         "packet_io_free": ([pointer], None),
         "packet_rows_new": ([pointer, pointer, pointer, pointer, i32, i32], pointer),
@@ -53,6 +53,7 @@ def native_library() -> ctypes.CDLL | None:
     for name, (arguments, result) in signatures.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, result
+    check_structure(library, "packet_io", _Header)
     return library
 
 

@@ -2,9 +2,7 @@
 #include <stddef.h>
 
 #include "frame_queue.h"
-
-size_t frame_queue_size(void) { return sizeof(struct frame_queue); }
-size_t mac_table_size(void) { return sizeof(struct mac_table); }
+#include "layout.h"
 
 /* Rows row .. count-1 of a batch, as far as Python is not needed. Returns the row to go on with; *asked is 1 when Python
  * must take that row, 0 when it must make room (or all rows are done). */
@@ -43,3 +41,16 @@ int32_t queue_fill(
         queue->first = queue->last = queue->used = 0;
     return row;
 }
+
+const struct ina_field frame_queue_layout[] = {
+    INA_FIELD(frame_queue, data), INA_FIELD(frame_queue, start), INA_FIELD(frame_queue, length),
+    INA_FIELD(frame_queue, port), INA_FIELD(frame_queue, capacity), INA_FIELD(frame_queue, rows),
+    INA_FIELD(frame_queue, first), INA_FIELD(frame_queue, last), INA_FIELD(frame_queue, used),
+    INA_END(sizeof(struct frame_queue))
+};
+
+const struct ina_field mac_table_layout[] = {
+    INA_FIELD(mac_table, mac), INA_FIELD(mac_table, port), INA_FIELD(mac_table, group_start),
+    INA_FIELD(mac_table, group_port), INA_FIELD(mac_table, salt), INA_FIELD(mac_table, bits),
+    INA_FIELD(mac_table, unused), INA_END(sizeof(struct mac_table))
+};

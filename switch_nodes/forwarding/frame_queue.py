@@ -11,20 +11,16 @@ import numpy as np
 
 from workloads.machine import Buffer, FrameBatch
 from workloads.native.build import load_library
+from workloads.native.layout import check_structure
 
 __all__ = ["FrameQueue", "QueuedFrames", "StaticMacs", "switch_library"]
 
 _POINTER, _I32, _I64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
 _FIRST_GROUP = -2
 _SIGNATURES: dict[str, tuple[list[object], object]] = {
-    "frame_queue_size": ([], ctypes.c_size_t),
-    "mac_table_size": ([], ctypes.c_size_t),
     "forward_rows": ([_POINTER, _POINTER, _POINTER, _I64, _POINTER, _POINTER, _I32, _I32, _POINTER], _I32),
-    "steer_table_size": ([], ctypes.c_size_t),
     "steer_rows": ([*[_POINTER] * 4, _I64, _POINTER, _POINTER, _I32, _I32, _POINTER], _I32),
     "queue_fill": ([_POINTER, _POINTER, _I64, _POINTER, _POINTER, _I32, _I32], _I32),
-    "netreduce_switch_size": ([], ctypes.c_size_t),
-    "netreduce_ring_size": ([], ctypes.c_size_t),
     "netreduce_absorb": ([_POINTER, _POINTER, _I64, _POINTER, _POINTER, _I32, _I32], _I32),
 }
 
@@ -40,6 +36,8 @@ def _signed(library: ctypes.CDLL) -> ctypes.CDLL:
     for name, (arguments, result) in _SIGNATURES.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, result
+    check_structure(library, "frame_queue", QueueStruct)
+    check_structure(library, "mac_table", MacStruct)
     return library
 
 

@@ -17,9 +17,6 @@ enum { /* ina_header.INA_LAYOUT */
 enum { LOG_DUPLICATE, LOG_REPLAYED, LOG_AGGREGATED, LOG_FIELDS = 5 };          /* fast._Log */
 enum { WHY_DONE, WHY_PYTHON, WHY_ROOM, WHY_LOG };                               /* fast._Why */
 
-size_t netreduce_switch_size(void) { return sizeof(struct netreduce_switch); }
-size_t netreduce_ring_size(void) { return sizeof(struct netreduce_ring); }
-
 /* program.py: reclaim and clear */
 static void reclaim(struct netreduce_ring *ring, int64_t message, int64_t offset)
 {

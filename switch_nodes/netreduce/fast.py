@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import DROP_REASONS, SlotAction
 from workloads.machine import FrameBatch
+from workloads.native.layout import check_structure
 
 __all__ = ["FastNetReduceProgram"]
 
@@ -73,11 +75,18 @@ class SwitchStruct(ctypes.Structure):
     why: int
 
 
+@cache
+def _check(library: ctypes.CDLL) -> None:
+    check_structure(library, "netreduce_ring", RingStruct)
+    check_structure(library, "netreduce_switch", SwitchStruct)
+
+
 class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
     """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn` all frames take the reference."""
 
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)
+        _check(library)
         self._queue = FrameQueue(library)
         self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt)
         self._absorb = library.netreduce_absorb

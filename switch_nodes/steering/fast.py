@@ -4,6 +4,7 @@ takes the others."""
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding.frame_queue import FrameQueue, QueuedFrames, StaticMacs, switch_library
 from switch_nodes.steering.program import SteerProgram
 from workloads.machine import FrameBatch
+from workloads.native.layout import check_layout, check_structure
 
 __all__ = ["FastSteerProgram", "create_steer"]
 
@@ -72,8 +74,17 @@ class FastSteerProgram(QueuedFrames, SteerProgram):
         self._tallies.fill(0)
 
 
+@cache
+def _check(library: ctypes.CDLL) -> None:
+    check_structure(library, "steer_table", SteerStruct)
+    edge = {name: int(place[1]) for name, place in (_EDGE.fields or {}).items()}
+    check_layout(library, "steer_edge", edge, _EDGE.itemsize)
+
+
 def create_steer(config: SwitchConfig) -> SteerProgram:
     """With the fast path where it can be built, and there are no routes of a plan, which it does not know."""
     library = switch_library()
     plain = library is None or (config.steering is not None and config.steering.routes)
+    if library is not None:
+        _check(library)
     return SteerProgram(config) if plain or library is None else FastSteerProgram(config, library)

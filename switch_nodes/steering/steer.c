@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "../forwarding/frame_queue.h"
+#include "layout.h"
 
 struct steer_edge {
     uint64_t addresses; /* source and destination, as one big-endian number */
@@ -16,8 +17,6 @@ struct steer_table {
     int32_t count;
     int32_t dscp;
 };
-
-size_t steer_table_size(void) { return sizeof(struct steer_table); }
 
 enum { STEERED, WITHHELD, PASSED };
 enum matched { NO_MATCH, MATCH, MATCH_ASK };
@@ -76,3 +75,13 @@ int32_t steer_rows(
     }
     return row;
 }
+
+const struct ina_field steer_table_layout[] = {
+    INA_FIELD(steer_table, edges), INA_FIELD(steer_table, counters), INA_FIELD(steer_table, count),
+    INA_FIELD(steer_table, dscp), INA_END(sizeof(struct steer_table))
+};
+
+const struct ina_field steer_edge_layout[] = {
+    INA_FIELD(steer_edge, addresses), INA_FIELD(steer_edge, in_port), INA_FIELD(steer_edge, out),
+    INA_END(sizeof(struct steer_edge))
+};

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "link.h"
+#include "layout.h"
 #include "rules.h"
 
 struct entry {
@@ -75,11 +76,6 @@ static const struct ina_connection *connection_of(const struct filter *filter, _
         if (filter->flows[at].key == key)
             return &filter->flows[at].connection;
     return NULL;
-}
-
-__u32 ina_sizeof_rule(void)
-{
-    return sizeof(struct ina_rule);
 }
 
 void ina_filter_free(struct filter *filter)
@@ -261,3 +257,23 @@ __u32 ina_burst_state(__u64 stream, __u64 flow, __u32 psn, __u32 occurrence, __u
         ;
     return ina_burst_end(&walk, enter, recover);
 }
+
+const struct ina_field ina_rule_layout[] = {
+    INA_FIELD(ina_rule, stream), INA_FIELD(ina_rule, chance), INA_FIELD(ina_rule, recover),
+    INA_FIELD(ina_rule, loss_bad), INA_FIELD(ina_rule, loss_good), INA_FIELD(ina_rule, opcodes),
+    INA_FIELD(ina_rule, start_ns), INA_FIELD(ina_rule, stop_ns), INA_FIELD(ina_rule, period_ns),
+    INA_FIELD(ina_rule, kind), INA_FIELD(ina_rule, conditions), INA_FIELD(ina_rule, flaps),
+    INA_FIELD(ina_rule, attempt), INA_FIELD(ina_rule, psn_offset), INA_FIELD(ina_rule, syndrome),
+    INA_FIELD(ina_rule, source_rank), INA_FIELD(ina_rule, bit), INA_FIELD(ina_rule, copy_bit),
+    INA_FIELD(ina_rule, reserved), INA_END(sizeof(struct ina_rule))
+};
+
+const struct ina_field ina_link_layout[] = {
+    INA_FIELD(ina_link, filter), INA_FIELD(ina_link, stream), INA_FIELD(ina_link, delay_ns),
+    INA_FIELD(ina_link, jitter_ns), INA_FIELD(ina_link, horizon), INA_FIELD(ina_link, heals_at),
+    INA_END(sizeof(struct ina_link))
+};
+
+const struct ina_field ina_connection_layout[] = {
+    INA_FIELD(ina_connection, rank), INA_FIELD(ina_connection, first_psn), INA_END(sizeof(struct ina_connection))
+};

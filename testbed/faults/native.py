@@ -28,9 +28,9 @@ from testbed.faults.model import (
     Reorder,
 )
 from topologies import Direction
-from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
+from workloads.native.layout import check_structure
 
 __all__ = ["FOREVER", "CLink", "CRule", "NativeScreen", "c_rules", "load_filter"]
 
@@ -145,7 +145,6 @@ def load_filter() -> ctypes.CDLL | None:
 def _signed(lib: ctypes.CDLL) -> ctypes.CDLL:
     pointer, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     signatures: dict[str, tuple[Any, tuple[Any, ...]]] = {
-        "ina_sizeof_rule": (u32, ()),
         "ina_filter_new": (pointer, (pointer, u32, pointer, pointer, u32)),
         "ina_filter_free": (None, (pointer,)),
         "ina_filter_count": (u32, (pointer, u64)),
@@ -156,8 +155,9 @@ def _signed(lib: ctypes.CDLL) -> ctypes.CDLL:
     for name, (result, arguments) in signatures.items():
         function = getattr(lib, name)
         function.restype, function.argtypes = result, arguments
-    if lib.ina_sizeof_rule() != ctypes.sizeof(CRule):
-        raise InternalError("struct ina_rule and its mirror in native.py differ")
+    check_structure(lib, "ina_rule", CRule)
+    check_structure(lib, "ina_link", CLink)
+    check_structure(lib, "ina_connection", _CConnection)
     return lib
 
 

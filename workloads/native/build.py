@@ -4,14 +4,15 @@ To add a fast path in C:
 
 1. Write `yours.c` beside the Python reference it speeds up; `#include "roce.h"` gives offsets, loads, iCRC, parsing.
    Functions with C linkage, pointers and integers only; a struct that crosses the border is mirrored as a
-   `ctypes.Structure`, and an exported `sizeof` lets a test compare the two.
+   `ctypes.Structure`, and a table of its fields (`layout.h`) is compared with that as soon as the library is loaded (`layout.py`).
 2. Add one line to `LIBRARIES` (so that set-up builds it ahead of time).
 3. Beside it: `lib = load_library("yours")`; when that is None take the Python path (`native_status()` says why, and a run
    tells it: `workloads.native.account`), else set `lib.function.argtypes` and `restype` once. Pass NumPy arrays as `array.ctypes.data` (an int) for `c_void_p`; look
    such addresses up once, not per call, since the lookup costs more than the call. The GIL is released during a call.
 4. A differential test runs both paths on the same input.
 
-`INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler.
+`INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler; the words of
+`INA_NATIVE_FLAGS` are further flags of every compilation, for instance those of sanitizers.
 `python -m workloads.native.build` builds everything in `LIBRARIES`, and fails where a compiler is there and fails.
 """
 
@@ -46,6 +47,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         "switch_nodes/forwarding/forward.c",
         "switch_nodes/steering/steer.c",
         "switch_nodes/netreduce/absorb.c",
+        "switch_nodes/netreduce/mirrored.c",
     ),
     "fault_filter": ("testbed/faults/filter.c",),
     "simulator": (
@@ -106,11 +108,12 @@ def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Seq
     if os.environ.get("INA_NATIVE") == "0":
         _status[name] = NativeStatus(False, "switched off by INA_NATIVE=0")
         return None
-    key = (name, None if sources is None else tuple(map(str, sources)), tuple(flags))
+    flags = (*flags, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")))
+    key = (name, None if sources is None else tuple(map(str, sources)), flags)
     if key not in _loaded:
         paths = [_ROOT / path for path in LIBRARIES[name]] if sources is None else [Path(path) for path in sources]
         try:
-            path, library = _build(name, paths, tuple(flags))
+            path, library = _build(name, paths, flags)
         except _Unavailable as error:
             _loaded[key], _status[name] = None, NativeStatus(False, str(error), error.failed, error.output)
         else:

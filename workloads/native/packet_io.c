@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
+#include "layout.h"
 
 enum fate { WAITING = 0, SENT = 1, QUEUE_FULL = 2, LINK_DOWN = 3, MISFIT = 4 };
 
@@ -56,8 +57,6 @@ struct packet_io {
     uint8_t *states;
     struct pollfd *polls; /* ports, then the control descriptor (-1: none) */
 };
-
-size_t packet_io_size(void) { return offsetof(struct packet_io, ports); }
 
 void packet_io_free(struct packet_io *io)
 {
@@ -314,3 +313,10 @@ int32_t packet_io_send(struct packet_io *io, struct rows *rows, int32_t count, i
     }
     return waiting;
 }
+
+const struct ina_field packet_io_layout[] = {
+    INA_FIELD(packet_io, frames_in), INA_FIELD(packet_io, bytes_in), INA_FIELD(packet_io, frames_out),
+    INA_FIELD(packet_io, bytes_out), INA_FIELD(packet_io, queue_drops), INA_FIELD(packet_io, link_drops),
+    INA_FIELD(packet_io, misfits), INA_FIELD(packet_io, control_ready), INA_FIELD(packet_io, refused),
+    INA_END(offsetof(struct packet_io, ports))
+};

@@ -4,6 +4,7 @@
 
 #include "lane.h"
 #include "crc.h"
+#include "layout.h"
 #include "roce.h"
 
 enum {
@@ -18,8 +19,6 @@ enum {
     AETH_BYTES = 4,
     WORD_BYTES = 4 /* AckReq and PSN */
 };
-
-size_t rc_lane_bytes(void) { return sizeof(struct rc_lane); }
 
 /* Whether the WRITE may begin: it goes on behind its first packet, and its range is registered. */
 static int find_room(struct rc_lane *lane, const uint8_t *reth, const struct rc_region *regions, int count)
@@ -173,7 +172,15 @@ static void seal(uint8_t *frame, const struct rc_head *head, size_t body_bytes, 
     *port = 0;
 }
 
-size_t rc_plan_bytes(void) { return sizeof(struct rc_plan); }
+/* Of the frame that packet `index` makes. */
+uint64_t rc_packet_bytes(const struct rc_plan *plan, uint32_t index)
+{
+    int ends = index + 1 == plan->packets;
+    uint64_t start = (uint64_t)index * plan->payload_bytes, left = plan->length - start;
+    uint64_t payload = left < plan->payload_bytes ? left : plan->payload_bytes;
+    return plan->heads[ends ? 2 : index ? 1 : 0].bytes + WORD_BYTES + (index ? 0 : plan->reth_bytes)
+           + (ends ? plan->imm_bytes : 0) + ((payload + 3) & ~(uint64_t)3) + ICRC_BYTES;
+}
 
 /* Write packets `index` .. `index + count - 1` of a message into rows from `row` on, PSNs from `psn` on. `since` packets left
  * after the last one with AckReq: `ack_every` says how many may; the end of the message asks too, and the last packet here
@@ -231,3 +238,20 @@ void rc_answer(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports,
 }
 
 uint32_t rc_crc32(uint32_t crc, const uint8_t *p, size_t size) { return ina_crc32(crc, p, size); }
+
+const struct ina_field rc_region_layout[] = {
+    INA_FIELD(rc_region, va), INA_FIELD(rc_region, bytes), INA_FIELD(rc_region, memory), INA_FIELD(rc_region, rkey),
+    INA_END(sizeof(struct rc_region))
+};
+
+const struct ina_field rc_lane_layout[] = {
+    INA_FIELD(rc_lane, destination), INA_FIELD(rc_lane, psn), INA_FIELD(rc_lane, unacknowledged),
+    INA_FIELD(rc_lane, src_ip), INA_FIELD(rc_lane, una), INA_FIELD(rc_lane, acks), INA_FIELD(rc_lane, placed),
+    INA_FIELD(rc_lane, answers), INA_END(sizeof(struct rc_lane))
+};
+
+const struct ina_field rc_plan_layout[] = {
+    INA_FIELD(rc_plan, length), INA_FIELD(rc_plan, packets), INA_FIELD(rc_plan, payload_bytes),
+    INA_FIELD(rc_plan, reth_bytes), INA_FIELD(rc_plan, imm_bytes), INA_FIELD(rc_plan, reth), INA_FIELD(rc_plan, imm),
+    INA_FIELD(rc_plan, heads), INA_FIELD(rc_plan, segments), INA_END(sizeof(struct rc_plan))
+};

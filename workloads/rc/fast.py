@@ -15,11 +15,12 @@ from typing import Any
 
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
+from workloads.native.layout import check_layout
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
-from workloads.rc.send_plan import address_of, make_plan
+from workloads.rc.send_plan import PLAN_BYTES, PLAN_PARTS, address_of, make_plan
 from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode
 
 __all__ = ["LANE_BYTES", "FastPath", "load_fast_path"]
@@ -61,6 +62,13 @@ def load_fast_path() -> FastPath | None:
 @cache
 def _functions(library: ctypes.CDLL) -> tuple[Any, Any, Any]:
     """rc_accept, rc_emit, rc_answer."""
+    lane = {
+        "destination": 0, "psn": _EXPECTED_AT, "unacknowledged": _EXPECTED_AT + 4, "src_ip": _CONNECTION_AT, "una": _SENT_AT,
+        "acks": _CAME_AT, "placed": _PLACED_AT, "answers": _ANSWERS_AT,
+    }  # fmt: skip
+    check_layout(library, "rc_lane", lane, LANE_BYTES)
+    check_layout(library, "rc_region", {"va": 0, "bytes": 8, "memory": 16, "rkey": 24}, _REGION.size)
+    check_layout(library, "rc_plan", PLAN_PARTS, PLAN_BYTES)
     pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
     word = ctypes.c_uint32
     rows = (pointer, size, pointer, pointer, number, number)

@@ -1,10 +1,8 @@
 /* See held.h. The reference is requester.py, responder.py and endpoint.py. */
 #include "held.h"
+#include "layout.h"
 
 #include "roce.h"
-
-size_t rc_held_bytes(void) { return sizeof(struct rc_held); }
-size_t rc_held_qp_bytes(void) { return sizeof(struct rc_held_qp); }
 
 /* requester.py: on_answer, for an ACK about something that was sent. */
 static enum rc_held_fate hear(struct rc_held *held, int32_t index, int32_t distance, int64_t now)
@@ -105,6 +103,8 @@ enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room
         if (!qp->waiting)
             continue;
         uint8_t words[8];
+        if (qp->octets_bytes + sizeof words + ICRC_BYTES > room)
+            return RC_HELD_NO_ROOM;
         put32(words, qp->answers[qp->first].psn);
         put32(words + 4, qp->answers[qp->first].aeth);
         rc_answer(frame, room, length, &port, 0, 1, qp->octets, qp->octets_bytes, qp->state, words);
@@ -117,6 +117,8 @@ enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room
         return RC_HELD_NONE;
     if (!held->plan || held->nxt >= held->end)
         return RC_HELD_PYTHON;
+    if (rc_packet_bytes(held->plan, (uint32_t)(held->nxt - held->first)) > room)
+        return RC_HELD_NO_ROOM;
     if (held->turn != held->sender || held->turn_packets >= held->turn_limit) {
         held->turn = held->sender;
         held->turn_packets = 0;
@@ -133,3 +135,23 @@ enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room
         held->deadline = now + held->rto;
     return RC_HELD_DONE;
 }
+
+const struct ina_field rc_held_qp_layout[] = {
+    INA_FIELD(rc_held_qp, octets), INA_FIELD(rc_held_qp, octets_bytes), INA_FIELD(rc_held_qp, state),
+    INA_FIELD(rc_held_qp, aeth), INA_FIELD(rc_held_qp, order), INA_FIELD(rc_held_qp, acks),
+    INA_FIELD(rc_held_qp, taken), INA_FIELD(rc_held_qp, flags), INA_FIELD(rc_held_qp, made),
+    INA_FIELD(rc_held_qp, first), INA_FIELD(rc_held_qp, waiting), INA_FIELD(rc_held_qp, left),
+    INA_FIELD(rc_held_qp, duplicates), INA_FIELD(rc_held_qp, placed), INA_FIELD(rc_held_qp, answers),
+    INA_END(sizeof(struct rc_held_qp))
+};
+
+const struct ina_field rc_held_layout[] = {
+    INA_FIELD(rc_held, lanes), INA_FIELD(rc_held, qps), INA_FIELD(rc_held, regions), INA_FIELD(rc_held, qp_count),
+    INA_FIELD(rc_held, region_count), INA_FIELD(rc_held, plan), INA_FIELD(rc_held, una), INA_FIELD(rc_held, nxt),
+    INA_FIELD(rc_held, max_nxt), INA_FIELD(rc_held, posted_end), INA_FIELD(rc_held, oldest_end),
+    INA_FIELD(rc_held, first), INA_FIELD(rc_held, end), INA_FIELD(rc_held, window), INA_FIELD(rc_held, rto),
+    INA_FIELD(rc_held, deadline), INA_FIELD(rc_held, sent), INA_FIELD(rc_held, others), INA_FIELD(rc_held, since),
+    INA_FIELD(rc_held, ack_every), INA_FIELD(rc_held, sends), INA_FIELD(rc_held, sender), INA_FIELD(rc_held, turn),
+    INA_FIELD(rc_held, turn_packets), INA_FIELD(rc_held, turn_limit), INA_FIELD(rc_held, news),
+    INA_FIELD(rc_held, news_qp), INA_FIELD(rc_held, news_distance), INA_END(sizeof(struct rc_held))
+};

@@ -11,7 +11,8 @@ enum rc_held_fate {
     RC_HELD_DONE = 0,
     RC_HELD_NONE = 1,   /* nothing to send */
     RC_HELD_PYTHON = 2, /* not the plain case; nothing has changed */
-    RC_HELD_NEWS = 3    /* something completes: see `news` */
+    RC_HELD_NEWS = 3,   /* something completes: see `news` */
+    RC_HELD_NO_ROOM = 4 /* the frame is longer than `room`; nothing has changed */
 };
 
 /* Of a responder, as responder_table.py has it. */

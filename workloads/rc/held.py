@@ -6,17 +6,20 @@ to where the per-frame verbs would have brought them: a differential test of the
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Protocol
 
+from workloads.native.layout import check_layout
 from workloads.rc.fast import FastPath
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
 from workloads.rc.send_plan import address_of
 from workloads.wire import ACK_UNLIMITED, Aeth, Opcode
 
-__all__ = ["HELD_BYTES", "HELD_QP_BYTES", "HeldEndpoint"]
+__all__ = ["HELD_BYTES", "HELD_QP_BYTES", "HeldEndpoint", "check_held"]
 
 _ANSWERS = 256
 _MOST_ANSWERS = _ANSWERS // 2
@@ -38,9 +41,28 @@ _NEWS = struct.Struct("=3i")
 _SENDER_AT = _PARTS.size
 _NEWS_AT = _SENDER_AT + _SENDER.size
 HELD_BYTES = _NEWS_AT + _NEWS.size
+_HELD_WORDS = (
+    "lanes", "qps", "regions", "qp_count", "region_count", "plan", "una", "nxt", "max_nxt", "posted_end", "oldest_end",
+    "first", "end", "window", "rto", "deadline", "sent", "others", "since", "ack_every", "sends", "sender", "turn",
+    "turn_packets", "turn_limit", "news", "news_qp", "news_distance", "",
+)  # fmt: skip
+_HELD_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 10)
+_QP_WORDS = (
+    "octets", "octets_bytes", "state", "aeth", "order", "acks", "taken", "flags", "made", "first", "waiting", "left",
+    "duplicates", "placed", "answers",
+)  # fmt: skip
+_QP_WIDTHS = (8, *(4,) * 12, 8)
 _NO_PLAN = 0, 0, 0
 _NO_SENDER = 0, 0, 0, 0, 0, 0, 0, -1
 _NEWS_ACK = 1
+
+
+def check_held(library: ctypes.CDLL) -> None:
+    """Raises InternalError when the structs of `held.h` are others in C than here."""
+    starts = zip(_HELD_WORDS, accumulate(_HELD_WIDTHS, initial=0), strict=True)
+    check_layout(library, "rc_held", {name: start for name, start in starts if name}, HELD_BYTES)
+    starts = zip(_QP_WORDS, accumulate(_QP_WIDTHS, initial=0), strict=True)
+    check_layout(library, "rc_held_qp", {name: start for name, start in starts if name}, HELD_QP_BYTES)
 
 
 class TurnTaker(Protocol):

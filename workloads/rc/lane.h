@@ -82,6 +82,7 @@ struct rc_plan {
 
 int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int row, int rows, struct rc_lane *lanes,
               int lane_count, const struct rc_region *regions, int region_count);
+uint64_t rc_packet_bytes(const struct rc_plan *plan, uint32_t index);
 int rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
             const struct rc_plan *plan, uint32_t index, uint32_t psn, int since, int ack_every, int closes);
 void rc_answer(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,

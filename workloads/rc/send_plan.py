@@ -10,13 +10,18 @@ from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.outbound import FrameWriter
 from workloads.wire import ICRC_BYTES
 
-__all__ = ["PLAN_BYTES", "address_of", "make_plan"]
+__all__ = ["PLAN_BYTES", "PLAN_PARTS", "address_of", "make_plan"]
 
 _PLAN = struct.Struct("=QIIII8x16s4s4x" + "II72s" * 3)
 _SEGMENT = struct.Struct("=QQ")
 _WORD = 4
 """AckReq and PSN"""
 PLAN_BYTES = _PLAN.size
+PLAN_PARTS = {
+    "length": 0, "packets": 8, "payload_bytes": 12, "reth_bytes": 16, "imm_bytes": 20, "reth": 32, "imm": 48, "heads": 56,
+    "segments": PLAN_BYTES,
+}  # fmt: skip
+"""where they lie in it"""
 
 
 def make_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from switch_nodes.events import LoadSampled
+from switch_nodes.events import LoadSampled, PlaneStatistics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.worlds.simulated.nodes import FinishingMachine
 from workloads.events import CollectiveCompleted, FlowReceived, GradientComputed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 
 import pytest
@@ -15,6 +14,7 @@ from switch_nodes.dataplane.sockets import frame_cost, open_port, open_ports, qu
 from tests.support.namespace import Namespace
 from tests.support.native import require_native
 from tests.support.wired import frame
+from workloads.native.layout import check_structure
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs uid 0")
 
@@ -60,7 +60,7 @@ def test_the_mirrored_struct_has_the_size_that_c_gives_it() -> None:
     require_native("packet_io")
     library = native_library()
     assert library is not None
-    assert library.packet_io_size() == ctypes.sizeof(native_io._Header)
+    check_structure(library, "packet_io", native_io._Header)
 
 
 @pytest.mark.root

@@ -21,6 +21,7 @@ from tests.support.netreduce_cases import CASES
 from tests.support.netreduce_harness import Bench, Job, Network, scramble
 from workloads.config import ArithmeticSpec
 from workloads.machine import BatchMachine, Event, FrameBatch
+from workloads.native.layout import check_structure
 from workloads.wire import Bth, Opcode, Packet, decode_packet, encode_packet, icrc_of
 
 LIBRARY = switch_library()
@@ -281,14 +282,14 @@ def test_a_frame_longer_than_a_row() -> None:
 
 def test_structures_are_those_of_the_library() -> None:
     assert LIBRARY is not None
-    pairs = {
-        "frame_queue_size": QueueStruct,
-        "mac_table_size": MacStruct,
-        "netreduce_ring_size": RingStruct,
-        "netreduce_switch_size": SwitchStruct,
+    pairs: dict[str, type[ctypes.Structure]] = {
+        "frame_queue": QueueStruct,
+        "mac_table": MacStruct,
+        "netreduce_ring": RingStruct,
+        "netreduce_switch": SwitchStruct,
     }
-    for name, struct in pairs.items():
-        assert getattr(LIBRARY, name)() == ctypes.sizeof(struct)
+    for name, mirror in pairs.items():
+        check_structure(LIBRARY, name, mirror)
 
 
 def test_which_program_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

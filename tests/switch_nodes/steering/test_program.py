@@ -19,6 +19,7 @@ from tests.support.native import needs_native
 from topologies import host_ip, host_mac
 from workloads.errors import ScenarioError
 from workloads.machine import FrameBatch
+from workloads.native.layout import check_structure
 from workloads.wire import Bth, Envelope, Opcode, Packet, encode_packet
 
 LIBRARY = switch_library()
@@ -182,10 +183,8 @@ def test_compiled_and_reference_agree_on_random_frames(down: frozenset[int]) -> 
 
 @needs_library
 def test_the_jobs_data_takes_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ctypes
-
     assert LIBRARY is not None
-    assert LIBRARY.steer_table_size() == ctypes.sizeof(SteerStruct)
+    check_structure(LIBRARY, "steer_table", SteerStruct)
     fast = FastSteerProgram(config_of(), LIBRARY)
     monkeypatch.setattr(fast, "receive_frame", None)
     batch = FrameBatch.of(64, 300)

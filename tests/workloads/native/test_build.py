@@ -26,6 +26,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("INA_NATIVE", raising=False)
     monkeypatch.delenv("CC", raising=False)
+    monkeypatch.delenv("INA_NATIVE_FLAGS", raising=False)
     monkeypatch.setattr(build, "_loaded", {})
     monkeypatch.setattr(build, "_status", {})
     if not any(build.shutil.which(name) for name in ("gcc", "cc", "clang")):
@@ -96,6 +97,16 @@ def test_the_user_cache_serves_when_the_checkout_cannot_be_written(source: Path,
     (tmp_path / "build").write_text("a file where the folder should be")
     _load(source)
     assert len(_builds(tmp_path)) == 1
+
+
+def test_flags_of_the_environment_make_another_build(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.write_text("int answer(void) { return ANSWER; }\n")
+    for answer in (5, 6):
+        monkeypatch.setenv("INA_NATIVE_FLAGS", f"-DANSWER={answer} '-DNAME=a b'")
+        assert _load(source).answer() == answer
+    assert len(_builds(tmp_path)) == 2
 
 
 def test_switched_off(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.support.native import needs_native
 from tests.support.rc_pair import START_PSNS, ipv6, pair_configs, pattern
 from workloads.config import QpConfig
+from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.rc import RcEndpoint, ReceiveRequest, SendCompleted, SendRequest, fast
-from workloads.rc.send_plan import PLAN_BYTES
 from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, encode_packet, psn_add
 
 MTU = 256
@@ -365,11 +365,17 @@ def test_rows_that_are_too_small_are_refused() -> None:
 
 
 @needs_c
-def test_structs_are_those_of_the_c_part() -> None:
+def test_structs_are_those_of_the_c_part(monkeypatch: pytest.MonkeyPatch) -> None:
     library = load_library("rc_fast")
     assert library is not None
-    assert library.rc_lane_bytes() == fast.LANE_BYTES
-    assert library.rc_plan_bytes() == PLAN_BYTES
+    fast._functions.cache_clear()
+    fast._functions(library)
+    monkeypatch.setattr(fast, "LANE_BYTES", fast.LANE_BYTES + 8)
+    fast._functions.cache_clear()
+    with pytest.raises(
+        InternalError, match=r"struct rc_lane and its mirror in Python differ: size in bytes: 368 in C, 376"
+    ):
+        fast._functions(library)
 
 
 @needs_c

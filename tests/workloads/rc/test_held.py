@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
+from typing import Any
 
+import pytest
+
+from testbed.worlds.simulated.native.library import load_core
 from tests.support.native import needs_native
 from tests.support.rc_pair import ipv6, pair_configs, pattern
 from workloads.rc import RcEndpoint, SendRequest
 from workloads.rc.responder import Answer
 
 needs_c = needs_native("rc_fast")
+DONE, NO_ROOM = 0, 4
+"""`enum rc_held_fate`"""
 
 
 def endpoint() -> RcEndpoint:
@@ -65,3 +72,29 @@ def test_ipv6_stays_with_the_reference() -> None:
     end = RcEndpoint()
     end.add_qp(ipv6(pair_configs()[0]))
     assert end.hold() is None
+
+
+@needs_native("simulator")
+@pytest.mark.parametrize("answers", [0, 1])
+@pytest.mark.parametrize("size", [1, 1021, 1024, 1025, 4096])
+def test_no_frame_is_written_past_its_room(size: int, answers: int) -> None:
+    library = load_core()
+    assert library is not None
+    pull: Any = library.rc_held_pull
+    pull.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int64]
+    first, reference = endpoint(), endpoint()
+    for end in (first, reference):
+        qp = end.queue_pairs[0]
+        end.post_send(qp.config.qpn, SendRequest(1, (pattern(size, 1),), 7), 0)
+        qp.responder.answers.extend([Answer(5, 0x1F, 3)] * answers)
+    expected = [bytes(frame) for _, frame in reference.frames_to_send(0)]
+    held = first.hold()
+    assert held is not None
+    assert held.offer(None)
+    for frame in expected:
+        octets, length = ctypes.create_string_buffer(8192), ctypes.c_int32(0)
+        arguments = held.address, octets, len(frame) - 1, ctypes.byref(length), 0
+        assert pull(*arguments) == NO_ROOM
+        assert octets.raw == bytes(8192)
+        assert pull(held.address, octets, len(frame), ctypes.byref(length), 0) == DONE
+        assert octets.raw[: length.value] == frame

@@ -1,5 +1,6 @@
 /* Appointments in the order of agenda.py, and the memory of frames. */
 #include "core.h"
+#include "layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,12 +81,6 @@ int32_t sim_frame_new(struct sim_core *core)
     return frame;
 }
 
-size_t sim_wire_bytes(void) { return sizeof(struct sim_wire); }
-size_t sim_node_bytes(void) { return sizeof(struct sim_node); }
-
-/* The part that Python knows. */
-size_t sim_core_bytes(void) { return offsetof(struct sim_core, heap); }
-
 struct sim_core *sim_new(int64_t stride, uint64_t salt)
 {
     struct sim_core *core = calloc(1, sizeof *core);
@@ -120,7 +115,7 @@ int64_t sim_next_time(const struct sim_core *core) { return core->events ? core-
 /* NO_FRAME when it is too long for a frame or there is no memory. */
 static int32_t copy_in(struct sim_core *core, const uint8_t *octets, int64_t length)
 {
-    int32_t frame = length <= core->stride ? sim_frame_new(core) : NO_FRAME;
+    int32_t frame = length >= 0 && length <= core->stride ? sim_frame_new(core) : NO_FRAME;
     if (frame != NO_FRAME) {
         memcpy(sim_frame_at(core, frame), octets, (size_t)length);
         core->lengths[frame] = (int32_t)length;
@@ -159,3 +154,31 @@ int sim_wire_send(struct sim_core *core, struct sim_wire *wire, const uint8_t *o
     int32_t frame = copy_in(core, octets, length);
     return frame == NO_FRAME ? -1 : (int)sim_send(core, wire, frame);
 }
+
+const struct ina_field sim_wire_layout[] = {
+    INA_FIELD(sim_wire, rate_bps), INA_FIELD(sim_wire, limit), INA_FIELD(sim_wire, longest),
+    INA_FIELD(sim_wire, marks_from), INA_FIELD(sim_wire, remainder), INA_FIELD(sim_wire, frames),
+    INA_FIELD(sim_wire, bytes), INA_FIELD(sim_wire, drops), INA_FIELD(sim_wire, marks), INA_FIELD(sim_wire, first_at),
+    INA_FIELD(sim_wire, last_at), INA_FIELD(sim_wire, actor), INA_FIELD(sim_wire, waiting), INA_FIELD(sim_wire, head),
+    INA_FIELD(sim_wire, tail), INA_FIELD(sim_wire, busy), INA_FIELD(sim_wire, number), INA_FIELD(sim_wire, source),
+    INA_FIELD(sim_wire, to_node), INA_FIELD(sim_wire, to_port), INA_FIELD(sim_wire, unused),
+    INA_END(sizeof(struct sim_wire))
+};
+
+const struct ina_field sim_node_layout[] = {
+    INA_FIELD(sim_node, actor), INA_FIELD(sim_node, armed), INA_FIELD(sim_node, frames_in),
+    INA_FIELD(sim_node, bytes_in), INA_FIELD(sim_node, forwarded), INA_FIELD(sim_node, wires),
+    INA_FIELD(sim_node, ingress), INA_FIELD(sim_node, egress), INA_FIELD(sim_node, appointed),
+    INA_FIELD(sim_node, held), INA_FIELD(sim_node, program), INA_FIELD(sim_node, queue), INA_FIELD(sim_node, macs),
+    INA_FIELD(sim_node, machine), INA_FIELD(sim_node, alive), INA_FIELD(sim_node, paused),
+    INA_FIELD(sim_node, is_held), INA_FIELD(sim_node, is_tapped), INA_FIELD(sim_node, unused),
+    INA_END(sizeof(struct sim_node))
+};
+
+/* The part that Python knows. */
+const struct ina_field sim_core_layout[] = {
+    INA_FIELD(sim_core, now), INA_FIELD(sim_core, salt), INA_FIELD(sim_core, wires), INA_FIELD(sim_core, nodes),
+    INA_FIELD(sim_core, data), INA_FIELD(sim_core, length), INA_FIELD(sim_core, number), INA_FIELD(sim_core, stride),
+    INA_FIELD(sim_core, stage), INA_FIELD(sim_core, node), INA_FIELD(sim_core, port), INA_FIELD(sim_core, wire),
+    INA_FIELD(sim_core, refused), INA_FIELD(sim_core, broken), INA_END(offsetof(struct sim_core, heap))
+};

@@ -47,6 +47,7 @@ class NativeAgenda(Agenda):
             Why.ADMIT_OUT: self._admit_out, Why.ARRIVE: self._arrive, Why.SETTLE: self._settle, Why.NEWS: self._news,
             Why.TELL: self._tell, Why.WAKE: self._wake, Why.ROOM: self._room,
             Why.RECORD_IN: self._record_in, Why.RECORD_OUT: self._record_out, Why.DROPPED: self._dropped,
+            Why.TOO_LONG: self._too_long,
         }  # fmt: skip
 
     def at(self, time: int, actor: int, action: Callable[[Any], None], argument: Any = None) -> None:
@@ -172,6 +173,14 @@ class NativeAgenda(Agenda):
 
     def _dropped(self) -> None:
         self._switch().dropped(self.core.port, self._frame(), self.core.number)
+
+    def _too_long(self) -> None:
+        """Raises InternalError: rows of frames are as long as the plan's links and queue pairs need."""
+        size = f" of {self.core.length} bytes" if self.core.length else ""
+        place = self._nodes[self.core.node]
+        raise InternalError(
+            f"a frame{size} that {place.name} sends does not fit the {self.core.stride} bytes of the event loop"
+        )
 
     def check(self, fate: int) -> int:
         """What a function that keeps a frame returned. Raises InternalError when it could not."""

@@ -107,6 +107,11 @@ static int pull(struct sim_core *core, struct sim_node *node, struct sim_wire *w
         sim_frame_free(core, frame);
         wire->busy = 0;
         return 1;
+    case RC_HELD_NO_ROOM:
+        sim_frame_free(core, frame);
+        core->length = 0;
+        *why = WHY_TOO_LONG;
+        return 0;
     default: /* the next message: Python prepares it */
         sim_frame_free(core, frame);
         *why = WHY_OFFER;
@@ -212,7 +217,13 @@ static int drain(struct sim_core *core, struct sim_node *node, enum why *why)
         return node->machine != NETREDUCE || !node->program->log_used;
     }
     int64_t row = queue->first;
-    int32_t length = queue->length[row], frame = sim_frame_new(core);
+    int32_t length = queue->length[row], frame;
+    if (length < 0 || length > core->stride) {
+        core->length = length;
+        *why = WHY_TOO_LONG;
+        return 0;
+    }
+    frame = sim_frame_new(core);
     if (frame == NO_FRAME)
         return 1; /* the loop sees that it is broken */
     memcpy(sim_frame_at(core, frame), queue->data + queue->start[row], (size_t)length);

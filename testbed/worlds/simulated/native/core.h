@@ -34,7 +34,8 @@ enum why {
     WHY_NO_MEMORY,
     WHY_RECORD_IN, /* the tap of the switch is to see the frame */
     WHY_RECORD_OUT,
-    WHY_DROPPED /* the tap is to hear that the wire did not take it, `number` says why (enum sent) */
+    WHY_DROPPED, /* the tap is to hear that the wire did not take it, `number` says why (enum sent) */
+    WHY_TOO_LONG /* a frame of `length` bytes, or of unknown length if that is 0, is longer than `stride` */
 };
 
 enum machine { BY_VERBS, HOST, NETREDUCE, FORWARD };

@@ -6,9 +6,9 @@ import ctypes
 from enum import IntEnum
 from functools import cache
 
-from workloads.errors import InternalError
 from workloads.native.build import load_library
-from workloads.rc.held import HELD_BYTES, HELD_QP_BYTES
+from workloads.native.layout import check_structure
+from workloads.rc.held import check_held
 
 __all__ = ["CoreStruct", "MachineKind", "NodeStruct", "Stage", "Why", "WireStruct", "load_core"]
 
@@ -25,7 +25,7 @@ class Why(IntEnum):
     """`enum why`"""
 
     DRY, CALL, OFFER, PULL, ADMIT_IN, ADMIT_OUT, ARRIVE, SETTLE, NEWS, TELL, WAKE, ROOM, NO_MEMORY = range(13)
-    RECORD_IN, RECORD_OUT, DROPPED = range(13, 16)
+    RECORD_IN, RECORD_OUT, DROPPED, TOO_LONG = range(13, 17)
 
 
 class MachineKind(IntEnum):
@@ -136,16 +136,8 @@ def _signed(library: ctypes.CDLL) -> ctypes.CDLL:
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
-    sizes = {
-        "sim_core_bytes": ctypes.sizeof(CoreStruct),
-        "sim_wire_bytes": ctypes.sizeof(WireStruct),
-        "sim_node_bytes": ctypes.sizeof(NodeStruct),
-        "rc_held_bytes": HELD_BYTES,
-        "rc_held_qp_bytes": HELD_QP_BYTES,
-    }
-    for name, size in sizes.items():
-        function = getattr(library, name)
-        function.restype = ctypes.c_size_t
-        if function() != size:
-            raise InternalError(f"{name}: {function()} bytes in C, {size} in Python")
+    check_structure(library, "sim_core", CoreStruct)
+    check_structure(library, "sim_wire", WireStruct)
+    check_structure(library, "sim_node", NodeStruct)
+    check_held(library)
     return library

@@ -14,6 +14,8 @@ class TableMaker(Protocol):
 
 
 class NodeRole(Protocol):
+    name: str
+
     def pulled_as(self, number: int) -> int:
         """The number under which the loop asks this node for frames; -1: it is not asked."""
         ...

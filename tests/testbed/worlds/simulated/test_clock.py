@@ -20,7 +20,17 @@ from workloads.machine import Event
 MS = 1_000_000
 OFF = Clocks(offset_ns=500 * MS, drift_ppb=10_000_000)
 """1 %: a hundred times what a bad quartz does"""
-DURATIONS = {"busy_ns", "useful_ns", "cpu_ns", "wall_ns", "lag_p99_ns", "lag_max_ns", "waited_ns", "took_ns", "stood_ns"}
+DURATIONS = {
+    "busy_ns",
+    "useful_ns",
+    "cpu_ns",
+    "wall_ns",
+    "lag_p99_ns",
+    "lag_max_ns",
+    "waited_ns",
+    "took_ns",
+    "stood_ns",
+}
 
 clocks = st.builds(NodeClock, st.integers(-(10**12), 10**12), st.integers(-(10**8), 10**8))
 

@@ -14,7 +14,7 @@ import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
-from switch_nodes.netreduce import NetReduceProgram
+from switch_nodes.netreduce import FastNetReduceProgram, NetReduceProgram
 from switch_nodes.registry import create_program
 from testbed.faults.model import Delay, Duplicate, Loss
 from testbed.plan import Plan, make_plan
@@ -378,3 +378,24 @@ def test_a_frame_that_no_part_of_the_plan_allows_is_told() -> None:
     wire = NativeWire(agenda, 3, LinkShape(mtu=9000))
     with pytest.raises(InternalError, match="longer than any link"):
         wire.send(np.zeros(300, np.uint8).tobytes())
+
+
+@needs_c
+def test_a_host_writes_no_frame_past_the_room_of_one() -> None:
+    simulation = Simulation(rack_plan(4), lambda record: None)
+    assert isinstance(simulation.agenda, NativeAgenda)
+    simulation.agenda.core.stride = 256
+    with pytest.raises(InternalError, match=r"^a frame that h\d sends does not fit the 256 bytes of the event loop$"):
+        simulation.run()
+
+
+@needs_c
+def test_no_frame_of_a_switch_is_copied_past_the_room_of_one() -> None:
+    simulation = Simulation(rack_plan(4), lambda record: None)
+    agenda, program = simulation.agenda, simulation.nodes["s1"].machine
+    assert isinstance(agenda, NativeAgenda)
+    assert isinstance(program, FastNetReduceProgram)
+    agenda.at(40_000, 0, lambda _: program.emit(0, bytes(agenda.core.stride + 1)))
+    told = f"a frame of {agenda.core.stride + 1} bytes that s1 sends does not fit the {agenda.core.stride} bytes"
+    with pytest.raises(InternalError, match=told):
+        simulation.run()

@@ -1,0 +1,87 @@
+"""The C core under AddressSanitizer and UBSan: python -m tests.sanitized [--frames N]
+
+First what is wrong on purpose must be found; then all tests of the C core, and mutated frames on every compiled path, must
+find nothing. Any finding ends the stage with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+
+from tests.sanitized.environment import EXIT_CODE, NotSanitized, sanitized_environment
+from tests.sanitized.fuzz import fuzz
+
+__all__ = ["DIFFERENTIAL", "main"]
+
+DIFFERENTIAL = (
+    "tests/workloads/native/test_crc.py",
+    "tests/workloads/native/test_crc_folding.py",
+    "tests/workloads/native/test_layout.py",
+    "tests/workloads/native/test_roce_header.py",
+    "tests/workloads/rc/test_fast.py",
+    "tests/workloads/rc/test_held.py",
+    "tests/switch_nodes/dataplane/test_packet_io.py",
+    "tests/switch_nodes/dataplane/test_sockets.py",
+    "tests/switch_nodes/forwarding/test_fast.py",
+    "tests/switch_nodes/netreduce/test_fast.py",
+    "tests/switch_nodes/netreduce/test_fast_fabric.py",
+    "tests/switch_nodes/netreduce/test_install.py",
+    "tests/switch_nodes/steering/test_program.py",
+    "tests/testbed/faults/test_decide.py",
+    "tests/testbed/faults/test_screen.py",
+    "tests/testbed/worlds/simulated/native/test_loop.py",
+)
+"""tests that hold the C core and the Python reference to the same bytes"""
+_PLANTED = {"overrun": "heap-buffer-overflow", "overflow": "signed integer overflow"}
+_PYTHON = (sys.executable, "-P", "-m")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.sanitized", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--frames", type=int, default=200_000, help="mutated frames (default: %(default)s)")
+    args = parser.parse_args(arguments)
+    began = time.monotonic()
+    try:
+        code = _find_planted() or _run_tests() or fuzz(args.frames, seed=1)
+    except NotSanitized as error:
+        print(f"sanitized: {error}", file=sys.stderr)
+        return 1
+    print(f"== sanitized: {'failed' if code else 'passed'} after {time.monotonic() - began:.0f} s", flush=True)
+    return code
+
+
+def _find_planted() -> int:
+    """What is wrong on purpose is found, in a process whose libraries are the sanitized ones (child.py looks)."""
+    for what, told in _PLANTED.items():
+        command = [*_PYTHON, "tests.sanitized.child", what]
+        done = subprocess.run(command, env=sanitized_environment(), capture_output=True, text=True, check=False)
+        if done.returncode != EXIT_CODE or told not in done.stderr:
+            print(f"sanitized: the {what} of overrun.c was not found\n{done.stderr}", file=sys.stderr)
+            return 1
+    return 0
+
+
+def _run_tests() -> int:
+    command = [
+        *_PYTHON,
+        "pytest",
+        "-q",
+        "-x",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tests.sanitized.watched",
+        *DIFFERENTIAL,
+    ]
+    code = subprocess.run(command, env=sanitized_environment(), check=False).returncode
+    if code == EXIT_CODE:
+        print("sanitized: a sanitizer found something in the tests of the C core", file=sys.stderr)
+    return int(code != 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
