@@ -8,10 +8,10 @@ in memory, too: how many records a byte of gradient makes depends on the protoco
 
 from __future__ import annotations
 
-import resource
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.kernel.room import address_space
 from testbed.plan import Plan
 from testbed.plan.paths import ELEMENT_BYTES
 from testbed.report.lines import byte_size
@@ -67,8 +67,8 @@ def memory_need(plan: Plan) -> MemoryNeed:
 def available_bytes() -> int:
     """What processes of ours may still take: of the machine, of its control groups, of this process's limit."""
     rooms = [_of_machine(), *_of_groups()]
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY:
+    limit = address_space()
+    if limit is not None:
         rooms.append(limit)
     return max(0, min(rooms))
 

@@ -271,6 +271,7 @@ const struct ina_field ina_rule_layout[] = {
 const struct ina_field ina_link_layout[] = {
     INA_FIELD(ina_link, filter), INA_FIELD(ina_link, stream), INA_FIELD(ina_link, delay_ns),
     INA_FIELD(ina_link, jitter_ns), INA_FIELD(ina_link, horizon), INA_FIELD(ina_link, heals_at),
+    INA_FIELD(ina_link, overtaken_at),
     INA_END(sizeof(struct ina_link))
 };
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workloads.errors import HostCapabilityError
 
-__all__ = ["lack_of", "needs_room", "require_memory"]
+__all__ = ["address_space", "lack_of", "needs_room", "require_memory"]
 
 _LEAST_BYTES = 400 << 20
 _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
@@ -29,7 +29,7 @@ def lack_of(error: BaseException, folder: Path, what: str = "this run") -> HostC
 def require_memory(what: str) -> None:
     """Raises HostCapabilityError where a limit leaves less than the libraries take that we load: some of them end the process
     when they get none."""
-    limit = _limit()
+    limit = address_space()
     if limit is not None and limit < _LEAST_BYTES:
         raise HostCapabilityError(
             f"enough memory for {what} (limited to {limit:,} bytes by ulimit -v)",
@@ -49,7 +49,7 @@ def _is_of_memory(error: BaseException | None) -> bool:
 def _no_memory(error: BaseException, what: str) -> HostCapabilityError:
     """With the limit of the process, where it has one."""
     told = error.strerror if isinstance(error, OSError) and error.strerror else "" if _is_import(error) else str(error)
-    limit = _limit()
+    limit = address_space()
     limited = "" if limit is None else f"limited to {limit:,} bytes by ulimit -v"
     more = "; ".join(filter(None, [told, limited]))
     return HostCapabilityError(
@@ -63,8 +63,8 @@ def _is_import(error: BaseException) -> bool:
     return isinstance(error, ImportError)
 
 
-def _limit() -> int | None:
-    """Of this process's address space, in bytes."""
+def address_space() -> int | None:
+    """Most bytes that this process may address (ulimit -v); None: no limit."""
     try:
         import resource
     except ImportError:  # other systems have no such limits
