@@ -17,8 +17,10 @@ import yaml
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
+from testbed.checkers import checkers
 from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import make_parser
+from testbed.hunt import draw_grid
 from testbed.reading.validate import key_names
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
@@ -193,6 +195,38 @@ def test_the_examples_of_scenario_files_load():
     assert len(texts) >= 4
     for text in texts:
         parse_scenario(text, "example.yaml")
+
+
+def test_scenarios_of_one_world_are_named():
+    text = _page("built-in-scenarios").split("\n| ")[0]
+    of_one = {name: worlds for name in builtin_names() if len(worlds := load_scenario(name).worlds) == 1}
+    told = {
+        name: (world,)
+        for world in names.WORLDS
+        for part in re.findall(rf"((?:`[\w-]+`(?:,| and)? )+)(?:is|are) {world} only", text)
+        for name in re.findall(r"`([\w-]+)`", part)
+    }
+    assert told == of_one
+
+
+def test_every_check_and_figure_is_explained():
+    text = _page("verdicts")
+    schema = json.loads((_TOP / "testbed" / "report" / "result.schema.json").read_text(encoding="utf-8"))
+    top, metrics = schema["properties"], schema["properties"]["metrics"]["properties"]
+    known = set(re.findall(r"`(?:metrics\.)?(\w+)`", text)) | {"metrics"}
+    assert [name for name in (*(each.name for each in checkers()), *top, *metrics) if name not in known] == []
+
+
+def test_the_planners_that_are_not_hunted_are_named():
+    left_out = set(names.PLANNERS) - set(draw_grid._PLANNERS)
+    told = re.search(r"all planners but (.*?) \(", _page("hunting")).group(1)
+    assert set(re.findall(r"`([\w-]+)`", told)) == left_out
+
+
+def test_the_architecture_names_every_module_beside_packages():
+    text = _page("architecture")
+    files = [file for folder in ("workloads", "switch_nodes") for file in (_TOP / folder).glob("[a-z]*.py")]
+    assert [file.name for file in files if f"{file.name}`" not in text] == []
 
 
 def test_every_command_is_explained():
