@@ -21,6 +21,7 @@ from testbed.checkers import checkers
 from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import make_parser
 from testbed.hunt import draw_grid
+from testbed.plan.nodeconfig import parse_node_config
 from testbed.reading.validate import key_names
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
@@ -42,7 +43,9 @@ from testbed.scenario.schema import (
 )
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from tests.support import server_mutants, switchml_mutants
+from workloads.atp import AtpConfig
 from workloads.datagrams import blocks
+from workloads.server import ServerConfig
 
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")
@@ -258,6 +261,28 @@ def test_the_output_in_the_readme_is_what_the_run_prints(tmp_path):
     for part in sample.split("...\n"):
         assert part in printed
         printed = printed.split(part, 1)[1]
+
+
+def test_the_timeline_that_the_page_shows_is_one_that_is_drawn():
+    """A golden text holds what `tb timeline` draws of that run."""
+    sample = re.findall(r"```\n(.*?)```", _page("timeline"), re.DOTALL)[-1]
+    drawn = _TOP / "tests" / "testbed" / "report" / "timeline" / "one-lost-packet.txt"
+    assert len(sample.splitlines()) > 5
+    assert sample in drawn.read_text(encoding="utf-8")
+
+
+def test_the_files_of_nodes_are_read():
+    """Up to the interfaces, which are not there."""
+    files = re.findall(r"```yaml\n(.*?)```", _page("switch-node"), re.DOTALL)
+    assert len(files) == 4
+    rings, worker, server, jobs = files
+    assert [ring.ring_id for ring in _node(rings, SwitchConfig, {"program": "netreduce", "ports": 2}).rings] == [1]
+    assert _node(worker, AtpConfig, {}).window == _node(server, ServerConfig, {}).jobs[0].window
+    assert _node(jobs, SwitchConfig, {"program": "atp", "ports": 3}).jobs[0].server.port == 2
+
+
+def _node(text: str, kind: Any, preset: dict[str, Any]) -> Any:
+    return parse_node_config(text, "example.yaml", kind, preset)
 
 
 @pytest.mark.parametrize("path", _PAGES, ids=lambda path: path.name)
