@@ -42,6 +42,7 @@ from testbed.scenario.schema import (
     TransportKeys,
 )
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
+from testbed.worlds.simulated.clock import INSTANTS
 from tests.support import server_mutants, switchml_mutants
 from workloads.atp import AtpConfig
 from workloads.datagrams import blocks
@@ -269,6 +270,11 @@ def test_the_timeline_that_the_page_shows_is_one_that_is_drawn():
     drawn = _TOP / "tests" / "testbed" / "report" / "timeline" / "one-lost-packet.txt"
     assert len(sample.splitlines()) > 5
     assert sample in drawn.read_text(encoding="utf-8")
+
+
+def test_the_times_that_clocks_change_are_named():
+    told = re.search(r"Times that a Machine writes\ninto its events \(fields of (.*?)\)", _page("simulation")).group(1)
+    assert set(re.findall(r"`(\w+)`", told)) == {kind.__name__ for kind in INSTANTS}
 
 
 def test_the_files_of_nodes_are_read():
