@@ -148,6 +148,13 @@ def test_every_word_is_explained(heading, words):
     assert [word for word in words if f"`{word}`" not in rows] == []
 
 
+@pytest.mark.parametrize("key", ["rto", "window_packets", "model", "layers", "compute", "arrival"])
+def test_keys_of_datagrams_name_every_collective_that_takes_them(key):
+    """All are refused with other collectives, and taken with these."""
+    row = re.search(rf"^\| `{key}` \|.*$", _SCENARIO, re.MULTILINE).group()
+    assert [word for word in names.DATAGRAM_COLLECTIVES if f"`{word}`" not in row] == []
+
+
 def test_every_event_of_switches_and_servers_is_explained():
     text = "".join(page.read_text(encoding="utf-8") for page in _PAGES)
     assert [name for name in blocks.__all__ if f"`{name}`" not in text] == []
