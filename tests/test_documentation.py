@@ -17,8 +17,11 @@ import yaml
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
+from testbed.checkers import checkers
 from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import make_parser
+from testbed.hunt import draw_grid
+from testbed.plan.nodeconfig import parse_node_config
 from testbed.reading.validate import key_names
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
@@ -39,8 +42,11 @@ from testbed.scenario.schema import (
     TransportKeys,
 )
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
+from testbed.worlds.simulated.clock import INSTANTS
 from tests.support import server_mutants, switchml_mutants
+from workloads.atp import AtpConfig
 from workloads.datagrams import blocks
+from workloads.server import ServerConfig
 
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")
@@ -142,6 +148,13 @@ def test_every_word_is_explained(heading, words):
     assert [word for word in words if f"`{word}`" not in rows] == []
 
 
+@pytest.mark.parametrize("key", ["rto", "window_packets", "model", "layers", "compute", "arrival"])
+def test_keys_of_datagrams_name_every_collective_that_takes_them(key):
+    """All are refused with other collectives, and taken with these."""
+    row = re.search(rf"^\| `{key}` \|.*$", _SCENARIO, re.MULTILINE).group()
+    assert [word for word in names.DATAGRAM_COLLECTIVES if f"`{word}`" not in row] == []
+
+
 def test_every_event_of_switches_and_servers_is_explained():
     text = "".join(page.read_text(encoding="utf-8") for page in _PAGES)
     assert [name for name in blocks.__all__ if f"`{name}`" not in text] == []
@@ -195,6 +208,38 @@ def test_the_examples_of_scenario_files_load():
         parse_scenario(text, "example.yaml")
 
 
+def test_scenarios_of_one_world_are_named():
+    text = _page("built-in-scenarios").split("\n| ")[0]
+    of_one = {name: worlds for name in builtin_names() if len(worlds := load_scenario(name).worlds) == 1}
+    told = {
+        name: (world,)
+        for world in names.WORLDS
+        for part in re.findall(rf"((?:`[\w-]+`(?:,| and)? )+)(?:is|are) {world} only", text)
+        for name in re.findall(r"`([\w-]+)`", part)
+    }
+    assert told == of_one
+
+
+def test_every_check_and_figure_is_explained():
+    text = _page("verdicts")
+    schema = json.loads((_TOP / "testbed" / "report" / "result.schema.json").read_text(encoding="utf-8"))
+    top, metrics = schema["properties"], schema["properties"]["metrics"]["properties"]
+    known = set(re.findall(r"`(?:metrics\.)?(\w+)`", text)) | {"metrics"}
+    assert [name for name in (*(each.name for each in checkers()), *top, *metrics) if name not in known] == []
+
+
+def test_the_planners_that_are_not_hunted_are_named():
+    left_out = set(names.PLANNERS) - set(draw_grid._PLANNERS)
+    told = re.search(r"all planners but (.*?) \(", _page("hunting")).group(1)
+    assert set(re.findall(r"`([\w-]+)`", told)) == left_out
+
+
+def test_the_architecture_names_every_module_beside_packages():
+    text = _page("architecture")
+    files = [file for folder in ("workloads", "switch_nodes") for file in (_TOP / folder).glob("[a-z]*.py")]
+    assert [file.name for file in files if f"{file.name}`" not in text] == []
+
+
 def test_every_command_is_explained():
     assert [name for name in COMMANDS if f"`tb {name}" not in _page("commands")] == []
 
@@ -224,6 +269,33 @@ def test_the_output_in_the_readme_is_what_the_run_prints(tmp_path):
     for part in sample.split("...\n"):
         assert part in printed
         printed = printed.split(part, 1)[1]
+
+
+def test_the_timeline_that_the_page_shows_is_one_that_is_drawn():
+    """A golden text holds what `tb timeline` draws of that run."""
+    sample = re.findall(r"```\n(.*?)```", _page("timeline"), re.DOTALL)[-1]
+    drawn = _TOP / "tests" / "testbed" / "report" / "timeline" / "one-lost-packet.txt"
+    assert len(sample.splitlines()) > 5
+    assert sample in drawn.read_text(encoding="utf-8")
+
+
+def test_the_times_that_clocks_change_are_named():
+    told = re.search(r"Times that a Machine writes\ninto its events \(fields of (.*?)\)", _page("simulation")).group(1)
+    assert set(re.findall(r"`(\w+)`", told)) == {kind.__name__ for kind in INSTANTS}
+
+
+def test_the_files_of_nodes_are_read():
+    """Up to the interfaces, which are not there."""
+    files = re.findall(r"```yaml\n(.*?)```", _page("switch-node"), re.DOTALL)
+    assert len(files) == 4
+    rings, worker, server, jobs = files
+    assert [ring.ring_id for ring in _node(rings, SwitchConfig, {"program": "netreduce", "ports": 2}).rings] == [1]
+    assert _node(worker, AtpConfig, {}).window == _node(server, ServerConfig, {}).jobs[0].window
+    assert _node(jobs, SwitchConfig, {"program": "atp", "ports": 3}).jobs[0].server.port == 2
+
+
+def _node(text: str, kind: Any, preset: dict[str, Any]) -> Any:
+    return parse_node_config(text, "example.yaml", kind, preset)
 
 
 @pytest.mark.parametrize("path", _PAGES, ids=lambda path: path.name)
