@@ -63,7 +63,7 @@ def test_the_files_that_a_page_names_are_there(name):
         ("atp", aggregators.DROP_REASONS),
         ("atp", server.DROP_REASONS),
         ("esa", {}),
-        ("routing", {}),
+        ("routing", grid.DROP_REASONS),
     ],
 )
 def test_every_reason_to_drop_a_packet_is_named(name, reasons):
