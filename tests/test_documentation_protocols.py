@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from switch_nodes.aggregators import tables as aggregators
+from switch_nodes.fpga.datagrams import MAX_BYTES
 from switch_nodes.fpga.faults import fault_words
+from switch_nodes.fpga.regmap import CONFIGURATION, MAX_MACS, MAX_PORTS, MAX_RINGS
 from switch_nodes.grid import tables as grid
 from switch_nodes.netreduce import tables as netreduce
 from switch_nodes.steering.steer import steering_rules
@@ -25,10 +27,15 @@ from testbed.sweep.model import MAX_TASKS
 from testbed.sweep.parameters import algorithms_of
 from testbed.worlds.lab.placing import PROGRAMS
 from topologies import MAX_HOSTS
+from topologies.routing.gradients import goat
+from topologies.routing.gradients.pathwise import MOST_ARC_FLOWS
 from topologies.routing.gradients.planners import PLANNERS, make_plan
 from workloads.atp.priority import PRIORITIES
 from workloads.automaton import UNFORESEEN
+from workloads.collectives.ina_header import MAX_GROUP, MIN_GROUP
+from workloads.datagrams.mistakes import MAX_INDICES, MAX_WORKERS
 from workloads.server import tables as server
+from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
 _TOP = Path(__file__).resolve().parents[1]
 _PAGES = (
@@ -189,3 +196,26 @@ def test_the_controls_of_interop_are_told():
 
 def test_every_rule_of_priority_is_in_the_table():
     assert [row[0].strip("`") for row in _rows("esa", "| rule | x:")] == list(PRIORITIES)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("switchml", f"{MAX_WORKERS} workers (the bitmap), {MAX_ELEMENTS} elements per packet"),
+        ("switchml", f"up to {MAX_ELEMENTS} elements ([GRID](routing.md#in-the-network): {MAX_GRID_ELEMENTS})"),
+        ("atp", f"{MAX_WORKERS} workers of a job, {MAX_INDICES} slots, {MAX_ELEMENTS} elements per packet"),
+        ("routing", f"up to {MAX_GRID_ELEMENTS} elements"),
+        ("routing", f"Up to {goat._EXACT_CHOICES:,} choices"),
+        ("routing", f"up to {goat._MOST_CHOICES:,}"),
+        ("routing", f"above {MOST_ARC_FLOWS} of them"),
+        ("netreduce", f"P, {MIN_GROUP} .. {MAX_GROUP}"),
+        ("bring-your-own-fpga", f"at most {MAX_BYTES} "),
+        ("bring-your-own-fpga", f"{CONFIGURATION.stop:#x} bytes at least"),
+        (
+            "bring-your-own-fpga",
+            f"{MAX_PORTS} ports, {MAX_RINGS} rings, {MAX_GROUP} members each, {MAX_MACS} static entries",
+        ),
+    ],
+)
+def test_limits_are_told(name, told):
+    assert told in " ".join(_page(name).split())
