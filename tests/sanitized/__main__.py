@@ -31,6 +31,7 @@ DIFFERENTIAL = (
     "tests/switch_nodes/netreduce/test_install.py",
     "tests/switch_nodes/steering/test_program.py",
     "tests/testbed/faults/test_decide.py",
+    "tests/testbed/faults/test_late.py",
     "tests/testbed/faults/test_screen.py",
     "tests/testbed/worlds/simulated/native/test_loop.py",
 )

@@ -18,7 +18,6 @@ from switch_nodes.tap import Tap
 from testbed.captures.capture import PcapngTap
 from testbed.history import Record
 from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
-from testbed.kernel.apart import Ended, run_apart
 from testbed.plan import Plan, udp_ends
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
@@ -228,7 +227,10 @@ class SimulatedWorld:
             )
         program = plan.scenario.switch.program
         if is_own_program(program):
-            # Whatever the user's code does to its process, we are there to tell it; as in the emulated world.
+            # Whatever the user's code does to its process, we are there to tell it; as in the emulated world. Imported here: a
+            # simulation of ours needs nothing of Linux.
+            from testbed.kernel.apart import Ended, run_apart
+
             try:
                 return run_apart(lambda tell: self._simulate(plan, run_dir, tell), on_record)
             except Ended as end:
