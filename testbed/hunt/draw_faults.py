@@ -27,6 +27,7 @@ from testbed.hunt.fault_dice import FaultDice
 from testbed.hunt.survival import LOSES, allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
 from testbed.reading.problems import Problems
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
+from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.geometry import Geometry, geometry_of
 from testbed.scenario.model import Scenario
@@ -103,12 +104,14 @@ def _stands_alone(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> 
 def is_sensible(scenario: Scenario) -> bool:
     """As a scenario file must be: no fault contradicts another, each can strike."""
     problems, topology, job, transport = Problems("drawn", {}), scenario.topology, scenario.job, scenario.transport
-    check_conflicts(problems, [((), kind_of(item), item) for item in scenario.faults], topology)
+    placed = [((), kind_of(item), item) for item in scenario.faults]
+    check_conflicts(problems, placed, topology)
+    check_effects(problems, placed, topology, busy_hosts(topology, scenario.jobs or [job], scenario.background))
     sizes = geometry_of(job, transport)
     for fault in scenario.faults:
         check_window(problems, (), fault, scenario.time_limit_ns)
         if isinstance(fault, PacketFault):
-            check_match(problems, (), fault.match, len(topology.hosts), job, transport, sizes)
+            check_match(problems, (), fault.match, len(scenario.ranks), job, transport, sizes)
     return not problems
 
 
@@ -118,7 +121,7 @@ class _Maker(FaultDice):
     def __init__(self, draw: Random, scenario: Scenario) -> None:
         super().__init__(draw, scenario, rto_ns(scenario.transport.timeout_code) or 0, travel_ns(scenario))
         hosts = {node.name for node in scenario.topology.hosts}
-        self.hosts = len(hosts)
+        self.hosts = len(scenario.ranks)
         self.host_links = tuple(link.name for link in scenario.topology.links if link.a in hosts)
         self.room = max(0, allowance_ns(scenario) - (disturbance_ns(scenario) or 0))
         """ns that windows may span together"""

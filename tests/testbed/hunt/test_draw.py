@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from testbed.faults.healing import kind_of
-from testbed.faults.model import Corrupt, Forge, Loss
+from testbed.faults.model import Corrupt, Forge, Kill, Loss, Pause
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
 from testbed.hunt.draw_faults import _fits
 from testbed.hunt.survival import may_fail, unsurvivable
@@ -36,6 +36,19 @@ def test_a_schedule_is_a_function_of_seed_and_number_in_any_process():
 def test_every_drawn_schedule_is_a_scenario_file():
     for scenario in MANY[:250]:
         assert parse_scenario(dump_scenario(scenario), "drawn") == scenario
+
+
+def test_so_it_is_where_some_hosts_have_nothing_to_do():
+    """Nothing may be killed that nobody would miss."""
+    base = parse_scenario(
+        "name: two\ntopology: {kind: rack, hosts: 6}\njob: {hosts: [h1, h2], size: 4kB}\n", "two.yaml"
+    )
+    nodes = set()
+    for number in range(120):
+        drawn = draw_schedule(5, number, base).scenario
+        assert parse_scenario(dump_scenario(drawn), "drawn") == drawn
+        nodes |= {fault.node for fault in drawn.faults if isinstance(fault, Kill | Pause)}
+    assert {"h1", "h2", "s1"} >= nodes > set()
 
 
 def test_what_need_not_survive_says_why_and_the_rest_is_survivable():
