@@ -148,7 +148,7 @@ _BY_CHANCE = (
     ),
     Case("chance/duplicates", transport=_SOON, faults=(_fault("duplicate", "all", "both", rate=0.05),)),
     Case(
-        "chance/late-duplicates", transport=_SOON, faults=(_fault("duplicate", "all", "both", rate=0.1, delay="300ms"),)
+        "chance/late-duplicates", transport=_SOON, faults=(_fault("duplicate", "all", "both", rate=0.1, delay="40ms"),)
     ),
     Case(
         "chance/reorder",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -35,9 +36,9 @@ def check(screen: Screen, status: int) -> None:
 
 
 def assert_no_word_is_cut(screens: Iterable[Screen]) -> None:
-    """Of screens that differ in nothing but their width."""
+    """Of screens that differ in nothing but their width, and in what is free on the machine meanwhile."""
     narrow, *_, wide = screens
-    assert narrow.words - wide.words == set()
+    assert {word for word in narrow.words - wide.words if not re.fullmatch(r"\d+\.\d+", word)} == set()
 
 
 @pytest.fixture
