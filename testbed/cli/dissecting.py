@@ -11,6 +11,7 @@ from pathlib import Path
 
 from testbed.doctor.programs import package_of
 from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = ["configure_dissector", "run_dissector"]
 
@@ -37,6 +38,7 @@ def run_dissector(args: argparse.Namespace) -> int:
     if out is None:
         sys.stdout.write(dissector())
         return 0
+    require_trusted(out.parent, file="tb dissector", key="--install" if args.install else "--out")
     try:
         if args.install:
             out.parent.mkdir(parents=True, exist_ok=True)

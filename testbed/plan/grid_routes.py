@@ -41,7 +41,7 @@ def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[GridRo
             sender = part.worker if isinstance(part, Stream) else part.switch
             raise ScenarioError(
                 f"planner {plan.planner} splits what {sender} sends over {len(part.routes)} ways, which no table of addresses can",
-                key="routing.planner", allowed="geryon, shortest, switchml, atp, atp-unmerged, atp-whole, grid, grid-exact, grid-rounded",
+                key="routing.planner", allowed="geryon, shortest, switchml, atp, atp-unmerged, atp-whole, grid, grid-exact, grid-rounded, grid-eq1, goat, inart",
             )  # fmt: skip
     for stream in sorted(plan.streams, key=lambda stream: stream.node != stream.server):
         target = server.ip if stream.node == stream.server else aggregator_ip(nodes[stream.node])

@@ -13,6 +13,7 @@ from testbed.runs.kepthistory import KeptHistory, load_history
 from testbed.runs.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import Scenario, load_scenario
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words
+from testbed.terminal.words import amount
 from testbed.worlds.base import World
 from topologies import Direction, Topology, format_ip
 from workloads.atp.priority import TIMELESS
@@ -106,7 +107,7 @@ def compare(verdict: str, history: list[Record], result: RunResult, world: str, 
     differences += [f"struck now, not before: {item}" for item in sorted(fresh_struck - struck)]
     compared = [
         f"{len(digests.keys() & fresh_digests.keys())} results",
-        f"no strikes, since {reason}" if reason else f"{len(struck)} strikes on first transmissions of data",
+        f"no strikes, since {reason}" if reason else f"{amount(len(struck), 'strike')} on first transmissions of data",
     ]
     if world == "simulated":
         compared.append(f"{len(history)} records of history")

@@ -6,6 +6,8 @@ import jsonschema
 import pytest
 
 from testbed.report.document import judge, result_schema, to_json
+from testbed.runs.run import run_scenario
+from testbed.scenario import load_scenario
 from testbed.worlds.base import RunFacts
 from tests.support.judged import good_context
 from tests.support.results import REPLAY, failing_context, lossy_context, result_of
@@ -98,3 +100,9 @@ def test_schema_refuses_what_it_does_not_know(tmp_path, monkeypatch):
     for change in ({"verdict": "maybe"}, {"schema": 2}, {"extra": 1}):
         with pytest.raises(jsonschema.ValidationError):
             VALIDATOR.validate({**result, **change})
+
+
+def test_a_run_that_is_routed_anew_follows_the_schema(tmp_path):
+    result = run_scenario(load_scenario("grid-link-down", [], 1, "simulated"), tmp_path / "run").document
+    assert result["metrics"]["routing"]["replans"]
+    VALIDATOR.validate(result)
