@@ -95,7 +95,7 @@ class NativeStatus:
     """the end of what a failed compiler said"""
 
 
-_loaded: dict[tuple[str, tuple[str, ...] | None, tuple[str, ...]], ctypes.CDLL | None] = {}
+_loaded: dict[tuple[str, tuple[str, ...] | None, tuple[str, ...]], tuple[ctypes.CDLL | None, NativeStatus]] = {}
 _status: dict[str, NativeStatus] = {}
 
 
@@ -115,10 +115,11 @@ def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Seq
         try:
             path, library = _build(name, paths, flags)
         except _Unavailable as error:
-            _loaded[key], _status[name] = None, NativeStatus(False, str(error), error.failed, error.output)
+            _loaded[key] = None, NativeStatus(False, str(error), error.failed, error.output)
         else:
-            _loaded[key], _status[name] = library, NativeStatus(True, str(path))
-    return _loaded[key]
+            _loaded[key] = library, NativeStatus(True, str(path))
+    found, _status[name] = _loaded[key]
+    return found
 
 
 def library_status(name: str) -> NativeStatus:

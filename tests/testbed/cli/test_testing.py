@@ -25,7 +25,7 @@ def test_the_marks_are_those_that_tests_have():
     setup = configparser.ConfigParser()
     setup.read(TOP / "setup.cfg")
     known = {line.partition(":")[0] for line in setup["tool:pytest"]["markers"].strip().splitlines()}
-    assert set(alone[alone.index("-m") + 1].split(" or ")) == known - {"slow", "programs"}
+    assert set(alone[alone.index("-m") + 1].split(" or ")) == known - {"slow", "programs", "minutes"}
 
 
 def test_arguments_go_to_one_pytest_as_they_are():

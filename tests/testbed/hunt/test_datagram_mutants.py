@@ -108,7 +108,7 @@ def test_every_broken_switch_and_server_is_hunted_or_says_why_not(program):
 @pytest.mark.parametrize(
     ("program", "name"),
     [
-        pytest.param(program, name, marks=[] if name in QUICK[program] else [pytest.mark.slow])
+        pytest.param(program, name, marks=[] if name in QUICK[program] else [pytest.mark.minutes])
         for program, planted in ALL.items()
         for name in planted
     ],

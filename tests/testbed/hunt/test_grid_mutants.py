@@ -34,7 +34,7 @@ def test_what_was_asked_for_is_planted():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in GRID_PLANTED]
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.minutes]) for name in GRID_PLANTED]
 )
 def test_a_planted_bug_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES, program=GRID, kind=GRID), 1, Store(), machines=GRID_PLANTED[name])

@@ -56,7 +56,7 @@ def test_every_two_level_bug_is_hunted_or_says_why_not():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LATE else []) for name in FABRIC_PLANTED]
+    "name", [pytest.param(name, marks=[pytest.mark.minutes] if name in LATE else []) for name in FABRIC_PLANTED]
 )
 def test_a_planted_two_level_bug_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES, kind=FABRIC), 1, Store(), machines=FABRIC_PLANTED[name])
@@ -80,7 +80,7 @@ def test_every_broken_endpoint_is_hunted_or_says_why_not():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in FURTHER else []) for name in PLANTED]
+    "name", [pytest.param(name, marks=[pytest.mark.minutes] if name in FURTHER else []) for name in PLANTED]
 )
 def test_a_planted_bug_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES), 1, Store(), machines=PLANTED[name])

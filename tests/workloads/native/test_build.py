@@ -199,3 +199,11 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def test_a_library_that_was_switched_off_for_a_while_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = build.native_status()["packet_io"]
+    monkeypatch.setenv("INA_NATIVE", "0")
+    assert not build.native_status()["packet_io"].available
+    monkeypatch.delenv("INA_NATIVE")
+    assert build.native_status()["packet_io"] == before
