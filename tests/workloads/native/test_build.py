@@ -201,9 +201,14 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_a_library_that_was_switched_off_for_a_while_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = build.native_status()["packet_io"]
+def test_a_library_that_was_switched_off_for_a_while_is_told_as_it_is(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_library("sample", [source]) is not None
+    before = native_status()["sample"]
     monkeypatch.setenv("INA_NATIVE", "0")
-    assert not build.native_status()["packet_io"].available
+    assert load_library("sample", [source]) is None
+    assert not native_status()["sample"].available
     monkeypatch.delenv("INA_NATIVE")
-    assert build.native_status()["packet_io"] == before
+    assert load_library("sample", [source]) is not None
+    assert native_status()["sample"] == before
