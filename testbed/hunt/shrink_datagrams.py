@@ -9,6 +9,7 @@ from typing import Any
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.hunt.protocols import Protocol
 from testbed.hunt.shrink_hosts import in_one_rack, moved_together
+from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.scenario.model import Job, Scenario
 
 __all__ = ["smaller_datagrams"]
@@ -91,20 +92,7 @@ def _smaller_job(job: Job, scenario: Scenario, protocol: Protocol) -> Iterator[J
         yield replace(job, dtype="int32")
     if job.priority != "equal" and protocol.knobs:
         yield replace(job, priority="equal")
-    for iterations in sorted({1, job.iterations - 1}):
-        if 1 <= iterations < job.iterations:
-            yield replace(job, iterations=iterations)
-    room = scenario.transport.path_mtu
-    blocks = -(-job.size_bytes // room)
-    last = job.size_bytes - (blocks - 1) * room
-    for fewer in sorted({1, blocks // 2, blocks - 1}):
-        if 1 <= fewer < blocks:
-            yield replace(job, size_bytes=(fewer - 1) * room + last)
-    if last > 4:
-        yield replace(job, size_bytes=(blocks - 1) * room + 4)
-    for window in sorted({1, job.window_packets // 2, job.window_packets - 1}):
-        if 1 <= window < job.window_packets:
-            yield replace(job, window_packets=window)
+    yield from with_less_to_send(job, scenario.transport.path_mtu)
 
 
 def _narrower(scenario: Scenario) -> Iterator[Scenario]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from testbed.hunt.shrink_hosts import renamed
+from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Routing, Scenario
 from topologies import rack, spine_leaf
@@ -131,19 +132,7 @@ def _smaller_job(job: Job, room: int) -> Iterator[Job]:
         yield replace(job, workload="synthetic")
     if job.dtype != "int32":
         yield replace(job, dtype="int32")
-    for iterations in sorted({1, job.iterations - 1}):
-        if 1 <= iterations < job.iterations:
-            yield replace(job, iterations=iterations)
-    blocks = -(-job.size_bytes // room)
-    last = job.size_bytes - (blocks - 1) * room
-    for fewer in sorted({1, blocks // 2, blocks - 1}):
-        if 1 <= fewer < blocks:
-            yield replace(job, size_bytes=(fewer - 1) * room + last)
-    if last > 4:
-        yield replace(job, size_bytes=(blocks - 1) * room + 4)
-    for window in sorted({1, job.window_packets // 2, job.window_packets - 1}):
-        if 1 <= window < job.window_packets:
-            yield replace(job, window_packets=window)
+    yield from with_less_to_send(job, room)
 
 
 def _narrower(scenario: Scenario) -> Scenario:

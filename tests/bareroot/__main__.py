@@ -60,9 +60,9 @@ def _stage(*, whole: bool, keep: bool) -> None:
         root = fresh_root(cache, kept_root(cache, mirror_of(source_texts())))
         try:
             binds = {str(folder): str(folder) for folder in bring(root)}
-            for name, place in (("packages", "/var/cache/apt/archives"), ("pip", "/root/.cache/pip")):
-                (cache / name).mkdir(exist_ok=True)
-                binds[str(cache / name)] = place
+            packages = cache / "packages"
+            packages.mkdir(exist_ok=True)
+            binds[str(packages)] = "/var/cache/apt/archives"
             _clone(root)
             _step(root, binds, ["./tb", "demo"], {})
             if whole:
