@@ -7,11 +7,12 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from testbed.cli.running import require_root
 from testbed.terminal.stream import complain
@@ -26,7 +27,7 @@ _MININET_OUTPUT = 25
 """mininet.log.OUTPUT: what its CLI prints"""
 _UNKNOWN_COMMAND = 127
 _FAILED = 1
-_AGAIN_S = 0.25
+_LOOK_EVERY_S = 0.25
 
 
 class _Over(BaseException):
@@ -97,20 +98,23 @@ def _ending_after(limit_s: float) -> Iterator[None]:
     """Ctrl-C belongs to what runs in the shell; time, SIGTERM and SIGHUP end it."""
 
     reason = ""
+    end_s = time.monotonic() + limit_s
 
-    def end(number: int, frame: FrameType | None) -> NoReturn:
+    def end(number: int, frame: FrameType | None) -> None:
         nonlocal reason
-        reason = reason or (
-            "the time is over" if number == signal.SIGALRM else f"ended by {signal.Signals(number).name}"
-        )
-        # What is raised inside a logging handler, say, is dropped there: again, until it gets through.
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
-        raise _Over(reason)
+        if number != signal.SIGALRM:
+            reason = reason or f"ended by {signal.Signals(number).name}"
+        elif time.monotonic() >= end_s:
+            reason = reason or "the time is over"
+        if reason:
+            raise _Over(reason)
 
     numbers = (signal.SIGALRM, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, end) for number in numbers}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    # What is raised inside a logging handler, say, is dropped there, and a signal that comes just before readline waits for
+    # a key does not wake it: the timer makes both good.
+    signal.setitimer(signal.ITIMER_REAL, min(limit_s, _LOOK_EVERY_S), _LOOK_EVERY_S)
     try:
         yield
     finally:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pty
 import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -143,3 +145,20 @@ def test_an_end_that_somebody_swallows_comes_again() -> None:
         deaf()
     assert told == ["the time is over"]
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_signal_that_wakes_nobody_is_seen_all_the_same() -> None:
+    """As one that comes between readline's look at the signals and its wait for a key."""
+    waiting = ctypes.CDLL(None)
+
+    def strike() -> None:
+        time.sleep(0.1)
+        ctypes.pythonapi.PyErr_SetInterruptEx(int(signal.SIGTERM))
+
+    thread = threading.Thread(target=strike)
+    began_s = time.monotonic()
+    with pytest.raises(shell._Over, match="ended by SIGTERM"), shell._ending_after(60):
+        thread.start()
+        waiting.poll(None, 0, 20_000)
+    thread.join()
+    assert time.monotonic() - began_s < 10
