@@ -157,8 +157,13 @@ def test_a_signal_that_wakes_nobody_is_seen_all_the_same() -> None:
 
     thread = threading.Thread(target=strike)
     began_s = time.monotonic()
-    with pytest.raises(shell._Over, match="ended by SIGTERM"), shell._ending_after(60):
-        thread.start()
-        waiting.poll(None, 0, 20_000)
+
+    def wait() -> None:
+        with shell._ending_after(60):
+            thread.start()
+            waiting.poll(None, 0, 20_000)
+
+    with pytest.raises(shell._Over, match="ended by SIGTERM"):
+        wait()
     thread.join()
     assert time.monotonic() - began_s < 10
