@@ -21,6 +21,7 @@ FOR_OTHERS = {
 }  # fmt: skip
 """offered, and used by no other line of ours"""
 STARTED = {
+    "playbooks.training.mlp",
     "playbooks.lab.tasks", "testbed.interop.guest.runner", "testbed.lab.agent.install", "testbed.lab.emulated.power",
 }  # fmt: skip
 """modules that are run, not imported"""

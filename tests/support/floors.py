@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("hunt", "bench", "sweep"),
+    ("hunt", "bench", "sweep", "train"),
     ("scale",),
     ("runs",),
     ("estimate",),
