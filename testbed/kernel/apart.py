@@ -137,7 +137,9 @@ def _read(answers: BinaryIO, hear: Callable[[Any], None]) -> tuple[int | None, A
         hear(value)
 
 
-def _answer(work: Callable[[Callable[[Any], None]], Any], parent: int, sink: int, mask: set[signal.Signals]) -> None:
+def _answer(
+    work: Callable[[Callable[[Any], None]], Any], parent: int, sink: int, mask: set[int | signal.Signals]
+) -> None:
     """Never returns. `mask`: signals that stay blocked."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
