@@ -9,8 +9,8 @@ from importlib import import_module
 import pytest
 
 from switch_nodes.config import RingConfig, SwitchConfig
-from switch_nodes.kinds import program_kinds, sums, unused_keys, uses
 from switch_nodes.jobs import AggregatorKnobs
+from switch_nodes.kinds import program_kinds, sums, unused_keys, uses
 from switch_nodes.registry import program_names
 from tests.support.aggregator_bench import job_config
 
