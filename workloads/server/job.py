@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from workloads.atp.config import POLICIES
+from workloads.atp.config import KINDS
 from workloads.atp.slots import SlotTable
 from workloads.automaton import UNFORESEEN
 from workloads.datagrams.blocks import (
@@ -48,7 +48,7 @@ class JobServer:
         self._job, self._trace = job, trace
         self._everybody = (1 << len(job.members)) - 1
         self._asks = job.remind or asks_again
-        self._strict = job.kind in ("atp", "grid") and not asks_again
+        self._strict = KINDS[job.kind].server_completes and not asks_again
         """it has seen every block from its beginning, so that it knows who goes ahead of the results"""
         self._blocks: list[Block | None] = [None] * (job.cached_windows * job.window)
         self._open: dict[int, Block] = {}
@@ -56,7 +56,7 @@ class JobServer:
         """(deadline, block)"""
         self._slots = SlotTable(job.job, job.window, job.memory, job.salt)
         self._header = AggregationHeader(
-            POLICIES[job.kind], DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
+            KINDS[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
             op=int(job.arithmetic.dtype == "int32sat"), server=int.from_bytes(server, "big"),
         )  # fmt: skip
         self._broken_at: int | None = None
