@@ -99,5 +99,9 @@ def test_every_module_is_reached() -> None:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 imported.add(node.value.partition(":")[0])
     modules = {file.removesuffix(".py").replace("/", ".") for file in trees() if not file.endswith("__init__.py")}
-    lonely = {name for name in modules - imported if not name.endswith(("__main__", ".diagrams", ".diagram", ".fake", ".kind"))}
+    lonely = {
+        name
+        for name in modules - imported
+        if not name.endswith(("__main__", ".diagrams", ".diagram", ".fake", ".kind"))
+    }
     assert lonely == STARTED

@@ -122,8 +122,8 @@ class Codec:
 
     def encode_fields(self, value: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
         """Of a dataclass; tuples of what JSON knows stay tuples."""
-        told = {}
-        for name, default, plain in _writers(type(value)):
+        told, kind = {}, cast(type, type(value))
+        for name, default, plain in _writers(kind):
             item = getattr(value, name)
             if default is _ALWAYS or item != default:
                 told[name] = item if plain else self.encode(item)
