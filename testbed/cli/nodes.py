@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.heeded import unheeded
+from switch_nodes.kinds import unused_keys
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.cli.driving import drive, noted, tell
@@ -119,12 +119,12 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
         return parse_node_config("name: switch", "--config", SwitchConfig, preset)
     config = read_node_config(args.config, SwitchConfig, preset)
     problem = f"program {config.program} does not heed it"
-    in_vain = [
-        ScenarioError(problem, key=key, allowed=f"leave it out; it heeds {heeded}" if heeded else "leave it out")
-        for key, heeded in unheeded(config)
+    unused = [
+        ScenarioError(problem, key=key, allowed=f"leave it out; it heeds {used}" if used else "leave it out")
+        for key, used in unused_keys(config)
     ]
-    if in_vain:
-        raise place_errors(args.config, *in_vain)
+    if unused:
+        raise place_errors(args.config, *unused)
     _check_ports(config, args.config)
     return config
 

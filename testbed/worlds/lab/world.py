@@ -24,7 +24,7 @@ from testbed.lab.client import ConnectionEnded
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
 from testbed.plan import Plan, make_plan
-from testbed.plan.nodefile import dump_node_config
+from testbed.plan.nodeconfig import dump_node_config
 from testbed.worlds.base import NODE_LIBRARIES, RunFacts
 from testbed.worlds.lab.cardside import configure_card, tell_card
 from testbed.worlds.lab.gathering import by_host, clock_of, read_lines, worker_records
