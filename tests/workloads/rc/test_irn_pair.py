@@ -265,9 +265,9 @@ def test_a_selective_answer_about_what_was_never_sent_is_rejected() -> None:
 
 def test_a_connection_that_moves_on_never_gives_up() -> None:
     """A loss in each round trip, for many times as long as it would wait without progress."""
-    pair = irn_pair(irn=IrnConfig(4 * RTT, 12 * RTT, 2), timeout_code=8, retry_count=2)
+    pair = irn_pair(irn=IrnConfig(4 * RTT, 12 * RTT, 8), timeout_code=8, retry_count=2)
     pair.fate = lambda sent: () if sent.side == "a" and sent.index % 3 == 0 else (0,)
-    check(pair, transfer(pair, *[4 * MTU] * 24))
+    check(pair, transfer(pair, *[8 * MTU] * 32))
     patience = 3 * (4096 << 8)
     assert pair.now > 4 * patience
 
