@@ -23,10 +23,11 @@ def moderation_ns(ahead_ns: int) -> int:
 
 
 class Pacer:
-    """`now` is the time of the data plane, in ns. `burst_bytes`: of the qdisc below."""
+    """`now` is the time of the data plane, in ns. `burst_bytes`: of the qdisc below. Without anything ahead frames leave one by
+    one, at the rate of the link; else a little slower."""
 
     def __init__(self, rate_bps: int, burst_bytes: int, ahead_ns: int = AHEAD_NS) -> None:
-        self._rate_bps = rate_bps * (100 - _HEADROOM_PERCENT) // 100
+        self._rate_bps = rate_bps * (100 - _HEADROOM_PERCENT) // 100 if ahead_ns else rate_bps
         self._burst_ns = burst_bytes * _SECOND_BITS // rate_bps
         self._ahead_ns = ahead_ns
         self._idle_at = 0  # when the link will have carried all that left

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
+from switch_nodes.dataplane.arrivals import ArrivingFrames, Wire
 from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.filtering import PortFilters
 from switch_nodes.dataplane.lag import LagHistogram
@@ -63,8 +64,8 @@ class DataPlane:
     is that of a NIC's link in emulated time and bounds its queue in the kernel (`queue_frames_for`). `spin_ns`: the end of
     each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time. `pacer` holds a NIC
     to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one wake-up to the next, as a NIC
-    moderates its interrupts; deadlines are met all the same. `marking`: ports that mark by the length of their queues. `io`
-    replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they say otherwise.
+    moderates its interrupts; deadlines are met all the same. `marking`: ports that mark by the length of their queues.
+    `wires`: of ports whose frames arrive when their last bit does. `io` replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they say otherwise.
 
     `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
     OSError when an interface does not exist here.
@@ -88,6 +89,7 @@ class DataPlane:
         pacer: Pacer | None = None,
         moderation_ns: int = 0,
         marking: EgressMarking | None = None,
+        wires: Mapping[int, Wire] | None = None,
         io: PacketIo | None = None,
         clock: EmulatedClock | None = None,
     ) -> None:
@@ -98,7 +100,7 @@ class DataPlane:
         self._tick_ns = self._clock.emulated(_TICK_NS)
         self._check_event = check_event
         self._backpressure, self._pacer, self._moderation_ns = backpressure, pacer, moderation_ns
-        self._marking = marking
+        self._marking, self._arriving = marking, ArrivingFrames(wires or {})
         self._typical_bytes = _FIRST_GUESS_BYTES
         self._go_on_at: int | None = None  # when the pace lets more out, if there may be more
         self._io = io or open_io(
@@ -148,6 +150,12 @@ class DataPlane:
                 self._handled = count
                 if self._filtered and len(self._ingress.delayed):
                     self._take_late(now)
+                if count and self._arriving:
+                    self._arriving.take(self._received.batch, now)
+                    count = 0
+                while len(self._arriving) and (due := self._arriving.next_due) is not None and due <= now:
+                    self._arriving.pop_due(now, self._received.batch, _ROWS, self._lag)
+                    self._take(self._received.batch.count, now)
                 if count:
                     self._take(count, now)
                 if self._io.control_ready and self._on_control is not None:
@@ -324,6 +332,9 @@ class DataPlane:
                     continue
                 if due is None or head < due:
                     due = head
+        arriving = self._arriving.next_due
+        if arriving is not None and (due is None or arriving < due):
+            due = arriving
         if self._go_on_at is not None and (due is None or self._go_on_at < due):
             due = self._go_on_at
         if polled and (due is None or due > now + _UNTIL_POLL_NS):

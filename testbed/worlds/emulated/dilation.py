@@ -16,11 +16,14 @@ __all__ = [
     "LEAST_RATE_BPS",
     "KernelShape",
     "clock_of",
+    "is_exact",
     "kernel_shape",
     "not_dilated",
     "refuse_dilation",
 ]
 
+_EXACT_NS = 1_000_000
+"""real time that a frame must take for each node of the run"""
 LEAST_RATE_BPS = 8_000
 """of a link in real time: the kernel keeps whole bytes per second, which is 0.1 % of that"""
 _BURST_NS = 4_000_000
@@ -59,6 +62,16 @@ def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int) -> KernelShape:
     burst = burst_bytes(real_bps, mtu, _BURST_NS)
     ahead_ns = min(AHEAD_NS, clock.emulated(_AHEAD_NS))
     return KernelShape(real_bps, _BURST_NS, burst, clock.real(real_bps), ahead_ns)
+
+
+def is_exact(plan: Plan) -> bool:
+    """Whether frames take so long in real time that every port can keep the account of its wires frame by frame: each node is
+    woken for each of its frames then."""
+    topology = plan.scenario.topology
+    frame_bytes = min(worker.framing.frame_bytes for worker in plan.workers)
+    fastest_bps = max(link.shape.rate_bps for link in topology.links)
+    frame_ns = frame_bytes * 8 * 10**9 // fastest_bps
+    return clock_of(plan.scenario).real(frame_ns) >= _EXACT_NS * len(topology.nodes)
 
 
 def refuse_dilation(plan: Plan) -> None:

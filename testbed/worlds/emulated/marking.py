@@ -1,15 +1,15 @@
-"""Which ports of an emulated switch mark, and what is known about the queues below them."""
+"""What the ports of nodes know about the kernel's queues and links: those that mark, and the wires that frames come in by."""
 
 from __future__ import annotations
 
-from switch_nodes.dataplane import EgressMarking, ModelledQueue
+from switch_nodes.dataplane import EgressMarking, ModelledQueue, Wire
 from testbed.faults.model import RateChange
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.dilation import clock_of, kernel_shape
 from testbed.worlds.emulated.schedule import effective_rate
-from topologies import Direction, Link
+from topologies import Direction, Link, Role
 
-__all__ = ["make_marking"]
+__all__ = ["make_marking", "make_wires"]
 
 
 def make_marking(scenario: Scenario, switch: str) -> EgressMarking | None:
@@ -22,6 +22,17 @@ def make_marking(scenario: Scenario, switch: str) -> EgressMarking | None:
             rates = _rates(scenario, link, leaving)
             queues[port] = ModelledQueue(rates, threshold, link.shape.queue_packets)
     return EgressMarking(queues) if queues else None
+
+
+def make_wires(scenario: Scenario, node: str) -> dict[int, Wire]:
+    """What comes in by the ports of a node, by port."""
+    return {
+        port: Wire(
+            [(at, rate_bps) for at, rate_bps, _ in _rates(scenario, link, entering)],
+            paced=scenario.topology.node(link.a if entering is Direction.UP else link.b).role is Role.HOST,
+        )
+        for port, link, entering in scenario.topology.ports(node)
+    }
 
 
 def _rates(scenario: Scenario, link: Link, direction: Direction) -> list[tuple[int, int, int]]:

@@ -14,7 +14,7 @@ from testbed.scenario.model import Scenario
 from testbed.worlds.base import NODE_LIBRARIES
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.devices import build_device_host, device_of
-from testbed.worlds.emulated.dilation import KernelShape, clock_of, kernel_shape
+from testbed.worlds.emulated.dilation import KernelShape, clock_of, is_exact, kernel_shape
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from topologies import Link, Role
 from workloads.machine import Event, Machine
@@ -87,6 +87,7 @@ def build_node(task: NodeTask, channel: NodeChannel) -> NodeLoop:
 
 def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.dataplane import DataPlane, Pacer, moderation_ns
+    from testbed.worlds.emulated.marking import make_wires
     from workloads.background import with_flows
     from workloads.hosts import create_host
 
@@ -99,7 +100,8 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, patience_ns=patience_ns))
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
-    shape = kernel_shape(clock, fastest_bps, link.shape.mtu)
+    shape, exact = kernel_shape(clock, fastest_bps, link.shape.mtu), is_exact(task.plan)
+    ahead_ns = 0 if exact else shape.ahead_ns
     plane = DataPlane(
         machine,
         task.interfaces,
@@ -108,8 +110,9 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
         control=channel.socket,
         on_control=channel.on_control,
         rate_bps=fastest_bps,
-        pacer=Pacer(shape.emulated_bps, shape.burst_bytes, shape.ahead_ns),
-        moderation_ns=moderation_ns(shape.ahead_ns),
+        pacer=Pacer(shape.emulated_bps, shape.burst_bytes, ahead_ns),
+        moderation_ns=moderation_ns(ahead_ns),
+        wires=make_wires(task.plan.scenario, task.node.name) if exact else None,
         clock=clock,
     )
     return _Loop(machine, plane, None, clock)
@@ -135,7 +138,7 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.own_program import check_told
     from switch_nodes.registry import create_program
     from testbed.captures.capture import PcapngTap
-    from testbed.worlds.emulated.marking import make_marking
+    from testbed.worlds.emulated.marking import make_marking, make_wires
     from testbed.worlds.filters import make_filters
 
     scenario, name = task.plan.scenario, task.node.name
@@ -146,7 +149,7 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         tap = PcapngTap(capture_path(task.run_dir, name), [link.name for _, link, _ in ports])
     machine = create_program(config)
     check_event = partial(check_told, machine)
-    clock = clock_of(scenario)
+    clock, exact = clock_of(scenario), is_exact(task.plan)
     shapes = [kernel_shape(clock, link.shape.rate_bps, link.shape.mtu) for _, link, _ in ports]
     plane = DataPlane(
         machine,
@@ -159,7 +162,8 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         check_event=check_event,
         control=channel.socket,
         on_control=channel.on_control,
-        moderation_ns=min(_switch_moderation_ns(shape) for shape in shapes),
+        moderation_ns=0 if exact else min(_switch_moderation_ns(shape) for shape in shapes),
+        wires=make_wires(scenario, name) if exact else None,
         marking=make_marking(scenario, name),
         clock=clock,
     )

@@ -79,7 +79,7 @@ def test_a_link_of_which_nothing_may_be_ahead_gets_frame_by_frame() -> None:
         now = pacer.go_on_at
         assert pacer.frames(now, FRAME) == 1
         pacer.spend(now, FRAME, more=True)
-    assert now == 10 * MS + 20 * (FRAME * 8 * 10**9 // (RATE_BPS * 99 // 100))
+    assert now == 10 * MS + 20 * (FRAME * 8 * 10**9 // RATE_BPS)
 
 
 def test_who_comes_when_told_leaves_no_gap() -> None:
