@@ -16,8 +16,10 @@ __all__ = [
     "LEAST_RATE_BPS",
     "KernelShape",
     "clock_of",
+    "exact_dilation",
     "is_exact",
     "kernel_shape",
+    "most_dilation",
     "not_dilated",
     "refuse_dilation",
 ]
@@ -64,14 +66,23 @@ def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int) -> KernelShape:
     return KernelShape(real_bps, _BURST_NS, burst, clock.real(real_bps), ahead_ns)
 
 
-def is_exact(plan: Plan) -> bool:
-    """Whether frames take so long in real time that every port can keep the account of its wires frame by frame: each node is
-    woken for each of its frames then."""
+def exact_dilation(plan: Plan) -> int:
+    """The smallest factor at which frames take so long in real time that every port can keep the account of its wires frame by
+    frame: each node is woken for each of its frames then."""
     topology = plan.scenario.topology
     frame_bytes = min(worker.framing.frame_bytes for worker in plan.workers)
     fastest_bps = max(link.shape.rate_bps for link in topology.links)
     frame_ns = frame_bytes * 8 * 10**9 // fastest_bps
-    return clock_of(plan.scenario).real(frame_ns) >= _EXACT_NS * len(topology.nodes)
+    return -(-_EXACT_NS * len(topology.nodes) // max(1, frame_ns))
+
+
+def is_exact(plan: Plan) -> bool:
+    return clock_of(plan.scenario).dilation >= exact_dilation(plan)
+
+
+def most_dilation(plan: Plan) -> int:
+    """The largest factor at which the kernel keeps the rates of a plan exactly."""
+    return max(1, min(map(_rate_bps, plan.scenario.topology.links)) // LEAST_RATE_BPS)
 
 
 def refuse_dilation(plan: Plan) -> None:
@@ -87,11 +98,10 @@ def refuse_dilation(plan: Plan) -> None:
         )  # fmt: skip
     slow = min(scenario.topology.links, key=_rate_bps)
     if clock.real_bps(_rate_bps(slow)) < LEAST_RATE_BPS:
-        most = _rate_bps(slow) // LEAST_RATE_BPS
         raise ScenarioError(
             f"link {slow.name} would have {clock.real_bps(_rate_bps(slow)):,} bit/s in real time; the kernel keeps "
             f"{LEAST_RATE_BPS:,} or more exactly",
-            key="dilation", found=str(clock.dilation), allowed=f"at most {max(1, most)} with this link",
+            key="dilation", found=str(clock.dilation), allowed=f"at most {most_dilation(plan)} with this link",
         )  # fmt: skip
 
 
