@@ -203,6 +203,7 @@ class _Build:
             time_limit_ns=top.time_limit,
             capture=top.capture,
             trace=top.trace,
+            dilation=top.dilation,
             expect=top.expect,
             source=source,
         )
