@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.config import WorkloadConfig
+from workloads.config import HostConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients.base import AwaitedSource, GradientSource, Vector
 from workloads.gradients.digits import DigitsSource, digits_elements
@@ -16,7 +16,15 @@ from workloads.gradients.external import attached_source
 from workloads.gradients.extreme import ExtremeSource
 from workloads.gradients.synthetic import SyntheticSource
 
-__all__ = ["AwaitedSource", "GradientSource", "Vector", "create_source", "digits_elements", "element_dtype"]
+__all__ = [
+    "AwaitedSource",
+    "GradientSource",
+    "Vector",
+    "create_source",
+    "digits_elements",
+    "element_dtype",
+    "source_of",
+]
 
 
 def element_dtype(dtype: str) -> np.dtype[Any]:
@@ -49,3 +57,9 @@ def create_source(config: WorkloadConfig, rank: int, size: int, dtype: str = "fl
         allowed = ", ".join(dict.fromkeys(names))
         raise ScenarioError("unknown workload", key="job.workload", found=config.kind, allowed=allowed)
     return factory(config, rank, size, dtype)
+
+
+def source_of(config: HostConfig) -> GradientSource:
+    """The gradients of one worker. Raises as `create_source`."""
+    share = config.collective
+    return create_source(config.workload, share.rank, share.size, share.arithmetic.dtype)
