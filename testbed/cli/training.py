@@ -50,11 +50,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_train(args: argparse.Namespace) -> int:
-    from testbed.cli.running import _show
+    from testbed.cli.running import _show, require_root
     from testbed.runs.run import run_scenario
     from testbed.train.planning import TrainingSource
     from testbed.train.voice import PrintedVoice
-    from testbed.train.world import SimulatedTraining, TrainingOptions
+    from testbed.train.world import TrainingOptions, create_training
 
     command = list(args.rank_command)
     if not command:
@@ -73,7 +73,10 @@ def run_train(args: argparse.Namespace) -> int:
     )
     console = Console.of(args)
     voice = PrintedVoice(console.stream, quiet=console.verbosity < 0)
-    result = run_scenario(scenario, args.out, args.pcap, world=SimulatedTraining(options, voice))
+    world = create_training(scenario.world, options, voice)
+    if scenario.world == "emulated":
+        require_root(f"train {args.scenario}", simulated_helps=True)
+    result = run_scenario(scenario, args.out, args.pcap, world=world)
     _show(result, console, args.json)
     return result.exit_code
 

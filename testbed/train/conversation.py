@@ -66,6 +66,17 @@ class Conversation:
         if self._end_at is not None and time.monotonic() >= self._end_at:
             self._processes.end()
 
+        if not self._command and self._server.session.is_over and not self._server.connected:
+            self._voice.say("the training is over; the network waits for the next one")
+            self._server.renew()
+            self._end_at = None
+
+    @property
+    def turn_s(self) -> float:
+        """In how many seconds the next turn is due at the latest."""
+        due = self._server.turn_s
+        return due if self._end_at is None else min(due, max(0.0, self._end_at - time.monotonic()))
+
     @property
     def is_over(self) -> bool:
         if self._command:

@@ -9,8 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Arrived", "Gradient", "Network", "cut"]
+__all__ = ["IDLE_TURN_S", "Arrived", "Gradient", "Network", "cut"]
 
+IDLE_TURN_S = 60.0
 Gradient = NDArray[np.float32]
 """one rank's, shape (elements,), in memory that it shares with the rank"""
 
@@ -33,8 +34,13 @@ class Network(Protocol):
         ...
 
     @property
-    def is_busy(self) -> bool:
-        """It has all-reduces that did not arrive."""
+    def iterations(self) -> int:
+        """Pieces that it was given so far."""
+        ...
+
+    @property
+    def turn_s(self) -> float:
+        """In how many seconds `work` wants to be called at the latest."""
         ...
 
     def carry(self, number: int, gradients: Sequence[Gradient]) -> None:

@@ -8,6 +8,7 @@ import os
 import selectors
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 from testbed.history.training_events import RankJoined, RankLeft, RankStepped, TrainingFailed
 from testbed.train.network import Gradient, Network
 from testbed.train.session import Answer, Carry, Fail, Session
+from workloads.errors import InternalError
 from workloads.machine import Event
 from workloads.ranks.wire import (
     VERSION,
@@ -37,6 +39,7 @@ from workloads.ranks.wire import (
 __all__ = ["RankServer", "ServerOptions"]
 
 _READ = 1 << 16
+_NEVER_S = 60.0
 _PATIENCE_S = 5.0
 """with a rank that does not read what it is told"""
 
@@ -79,22 +82,56 @@ class RankServer:
         """by rank: how often its optimizer stepped"""
         self.collectives = [0] * size
         """by rank: posted so far"""
-        self.network_ns = self.bytes = 0
-        """of all sums so far; bytes of one rank's gradients"""
+        self.network_ns = self.summed = 0
+        """of all sums so far, and how many"""
+        self._base = 0
+        """collectives of the trainings before this one"""
+        self._over_store_before: Counter[str] = Counter()
         self._memories = [os.memfd_create(f"ina rank {rank}", os.MFD_CLOEXEC) for rank in range(size)]
         for memory in self._memories:
             os.truncate(memory, options.memory_bytes)
-        self._gradients = [np.frombuffer(mmap.mmap(memory, options.memory_bytes), "<f4") for memory in self._memories]
+        self.memories: list[Gradient] = [
+            np.frombuffer(mmap.mmap(memory, options.memory_bytes), "<f4") for memory in self._memories
+        ]
         self._ranks: dict[int, _Connection] = {}
         self._connections: set[_Connection] = set()
-        self._selector = selectors.DefaultSelector()
+        self._selector = selectors.EpollSelector()
         self._server = _listen(path)
         self._selector.register(self._server, selectors.EVENT_READ, self._accept)
+
+    @property
+    def over_store(self) -> Counter[str]:
+        """Collectives that were not for the network, by what they were."""
+        return self._over_store_before + self.session.over_store
+
+    def renew(self) -> None:
+        """The training is over and all its ranks are gone: the next one may join. Raises InternalError before that."""
+        if not self.session.is_over or self._ranks:
+            raise InternalError("a training is not over")
+        self._over_store_before += self.session.over_store
+        self._base += max(self.collectives, default=0)
+        self.session = Session(self._size, round(self._options.timeout_s * 1e9))
+        self.steps, self.collectives = [0] * self._size, [0] * self._size
 
     @property
     def connected(self) -> int:
         """Ranks that are there."""
         return len(self._ranks)
+
+    @property
+    def turn_s(self) -> float:
+        """In how many seconds `poll` wants to be called at the latest."""
+        due = self.session.get_timer()
+        waits = _NEVER_S if due is None else max(0.0, (due - time.monotonic_ns()) / 1e9)
+        return waits if self.network is None else min(waits, self.network.turn_s)
+
+    def fileno(self) -> int:
+        """Readable when `poll` has something to hear."""
+        return self._selector.fileno()
+
+    def make_network(self, first_bytes: int) -> None:
+        """Before any rank asks for it."""
+        self.network = self._make_network(first_bytes)
 
     def watch(self, handle: int, call: Callable[[], None]) -> None:
         """Have `call` called by `poll` when the handle is readable."""
@@ -105,11 +142,7 @@ class RankServer:
 
     def poll(self, timeout_s: float) -> None:
         """Hear whoever speaks within that time, sum what is to be summed, answer."""
-        busy = self.network is not None and self.network.is_busy
-        due = self.session.get_timer()
-        if due is not None:
-            timeout_s = min(timeout_s, max(0.0, (due - time.monotonic_ns()) / 1e9))
-        for key, _ in self._selector.select(0 if busy else max(0.0, timeout_s)):
+        for key, _ in self._selector.select(min(timeout_s, self.turn_s)):
             key.data()
         self._act()
         self._work()
@@ -247,7 +280,8 @@ class RankServer:
             return
         for arrived in network.work():
             self.network_ns += arrived.network_ns
-            self.session.done(arrived.number, arrived.network_ns, time.monotonic_ns())
+            self.summed += 1
+            self.session.done(arrived.number - self._base, arrived.network_ns, time.monotonic_ns())
         if network.problem is not None:
             self.session.fail(network.problem)
 
@@ -265,13 +299,13 @@ class RankServer:
     def _carry(self, posts: tuple[Post, ...]) -> None:
         size = 4 * posts[0].elements
         if self.network is None:
-            self.network = self._make_network(size)
+            self.make_network(size)
+            assert self.network is not None
         gradients: list[Gradient] = [
             memory[post.offset // 4 : post.offset // 4 + post.elements]
-            for memory, post in zip(self._gradients, posts, strict=True)
+            for memory, post in zip(self.memories, posts, strict=True)
         ]
-        self.bytes += size
-        self.network.carry(posts[0].number, gradients)
+        self.network.carry(self._base + posts[0].number, gradients)
 
     def _say_all(self, message: Message) -> None:
         for connection in list(self._ranks.values()):

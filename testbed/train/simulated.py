@@ -13,7 +13,7 @@ from testbed.history.codec import make_record
 from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
 from testbed.plan import Plan
 from testbed.train.expected import RunningReference
-from testbed.train.network import Arrived, Gradient, cut
+from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
 from testbed.worlds.simulated.world import Simulation
 from workloads.gradients.external import ExternalSource, PostedPieces, attach_sources
 from workloads.machine import Event
@@ -43,8 +43,8 @@ class SimulatedNetwork:
         self._simulation.start()
 
     @property
-    def is_busy(self) -> bool:
-        return bool(self._waiting)
+    def turn_s(self) -> float:
+        return 0.0 if self._waiting and self.problem is None else IDLE_TURN_S
 
     @property
     def now(self) -> int:
