@@ -92,7 +92,10 @@ class EmulatedNetwork:
         """What the world tells: a worker that is gone sums nothing any more."""
         if self.problem is not None:
             return
-        if record["event"] == "WorkerFailed":
+        if record["event"] == "TrafficStarted":
+            for posted in self._under_way:  # what waited for the network was not in it
+                posted.posted_at = time.monotonic_ns()
+        elif record["event"] == "WorkerFailed":
             self._fail(record, f"{record['node']} gave up with {record['reason']}: {record['detail']}")
         elif record["event"] == "NodeExited" and record["node"] in {worker.name for worker in self._plan.workers}:
             self._fail(record, f"{record['node']} died: no rank can go on without its worker")

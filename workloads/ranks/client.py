@@ -40,7 +40,7 @@ class NetworkFailed(RuntimeError):
 
 def default_socket() -> str:
     """Where `tb up` listens, of this user, unless it is told otherwise."""
-    return f"/tmp/ina-{os.getuid()}/ranks.sock"
+    return f"/tmp/ina-{os.environ.get('SUDO_UID') or os.getuid()}/ranks.sock"
 
 
 @dataclass(slots=True)
