@@ -40,6 +40,8 @@ __all__ = ["RankServer", "ServerOptions"]
 
 _READ = 1 << 16
 _NEVER_S = 60.0
+_WITHOUT_A_WORD = "its process ended without a word"
+_NEVER_JOINED = 'its program ended without joining: does it call init_process_group("ina")?'
 _PATIENCE_S = 5.0
 """with a rank that does not read what it is told"""
 
@@ -52,6 +54,8 @@ class ServerOptions:
     """that one waits for another, or for the network"""
     network: str
     """for a person"""
+    tells_ends: bool = False
+    """whoever made this calls `rank_ended` for every rank: why one is gone need not be guessed"""
 
 
 @dataclass(slots=True, eq=False)
@@ -252,8 +256,8 @@ class RankServer:
         return "" if inside and post.offset % 4 == 0 else f"a gradient outside of its memory of {size} bytes"
 
     def _lose(self, connection: _Connection) -> None:
-        if connection.rank is not None:
-            self._leave(connection.rank, "its process ended without a word")
+        if connection.rank is not None and not self._options.tells_ends:
+            self._leave(connection.rank, _WITHOUT_A_WORD)
         self._forget(connection)
 
     def _leave(self, rank: int, error: str) -> None:

@@ -126,8 +126,7 @@ class RankClient:
             while self._pending and not error and self.failure is None:
                 self._changed.wait()
             self._left = True
-            if self.failure is None:
-                self._send(Leave(error))
+            self._send(Leave(error))
         with contextlib.suppress(OSError):  # the network went first
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

@@ -109,6 +109,15 @@ def fail(what):
             dist.recv(torch.ones(3))
 
 
+def train_in_parallel():
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(100, 100))
+    try:
+        for _ in range(100):
+            model(torch.ones(1, 100)).sum().backward()
+    except Exception as error:
+        print(f"{type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
+
+
 def main():
     global RANK, SIZE
     dist.init_process_group("ina", timeout=timedelta(seconds=60))
@@ -121,6 +130,8 @@ def main():
                 fail(what)
             except Exception as error:
                 print(f"{type(error).__name__}: {error}", flush=True)
+        elif name == "ddp":
+            train_in_parallel()
         else:
             {"sums": check_sums, "store": check_store, "groups": check_groups}[name]()
             print(f"{name} right", flush=True)

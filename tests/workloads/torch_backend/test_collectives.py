@@ -15,12 +15,12 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = Path(__file__).with_name("collectives_program.py")
 
 
-def run(folder, *words):
-    """(exit code, lines of both ranks, checks)"""
+def run(folder, *words, options=()):
+    """(exit code, lines of both ranks, checks, what they wrote to stderr)"""
     process = subprocess.run(
         [
             sys.executable, "-P", "-m", "testbed", "train", "rack", "--world", "simulated", "--set", "topology.hosts=2",
-            "--out", str(folder / "run"), "--timeout", "30s", "--", str(PROGRAM), *words,
+            "--out", str(folder / "run"), "--timeout", "30s", *options, "--", str(PROGRAM), *words,
         ],
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "400"}, capture_output=True, text=True, timeout=200,
         check=False,
@@ -72,3 +72,16 @@ def test_what_cannot_be_done_is_named(tmp_path, what, told):
     _, lines, _, errors = run(tmp_path, f"fail:{what}")
     assert len(lines) == 2, errors
     assert all(told in line for line in lines), lines
+
+
+def test_a_dead_link_is_an_exception_in_the_backward_pass_of_data_parallel(tmp_path):
+    """Not a hang, and not a process that dies without a traceback."""
+    cut = "faults=[{kind: link_down, name: cut, links: [h2-s1], from: 1ms}]"
+    options = ("--set", cut, "--set", "transport.timeout=10", "--set", "transport.retry_count=3")
+    code, lines, checks, errors = run(tmp_path, "ddp", options=options)
+    assert code == 1
+    verdict, detail = checks["training"]
+    assert verdict == "fail"
+    assert "gave up with RETRY_EXC" in detail
+    assert len(lines) == 2, errors
+    assert all(line.startswith("RuntimeError: ") and f"NetworkFailed: {detail}" in line for line in lines), lines
