@@ -18,10 +18,11 @@ from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.dilation import clock_of, refuse_dilation
 from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.ledgers import open_ledger
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.programs import build_node
 from testbed.worlds.emulated.warmth import warm
-from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, open_ledger, refuse
+from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, refuse
 from topologies import Role
 from workloads.errors import InternalError
 

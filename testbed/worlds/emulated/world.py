@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -15,10 +14,17 @@ from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
 from testbed.history import Record
 from testbed.history.codec import make_record
-from testbed.history.events import FaultByChance, LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.history.events import (
+    FaultByChance,
+    LeftoversFound,
+    ShapingMeasured,
+    TimeLimitReached,
+    TrafficStarted,
+)
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
-from testbed.kernel.ledger import Ledger, state_dir
+from testbed.kernel.ledger import Ledger
+from testbed.kernel.load import read_machine
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
@@ -37,6 +43,8 @@ from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilat
 from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
+from testbed.worlds.emulated.ledgers import open_ledger
+from testbed.worlds.emulated.machine import machine_load
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
@@ -44,10 +52,10 @@ from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_s
 from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
 from topologies import DIRECTIONS, Direction, Role
-from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.errors import ScenarioError
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "open_ledger", "refuse"]
+__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "refuse"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
@@ -57,8 +65,6 @@ START_LEAD_NS = 20_000_000
 _GRACE_NS = 5_000_000_000
 """real time: what a node needs to tell that it failed"""
 _NEVER = 1 << 62
-_NAME_PART = 100
-"""of a run directory's name, so that the folder of the state stays below 255 bytes"""
 
 
 class EmulatedWorld:
@@ -188,6 +194,7 @@ class _Run:
                 self._launch(node.name)
         self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
         self._origin_ns = self._clock.read() + START_LEAD_NS
+        self._machine_before = read_machine()
         self._kernel_faults.start(self._origin_ns)
         self._fleet.start(self._origin_ns)
         self._tell(TrafficStarted(len(self._topology.nodes)))
@@ -310,6 +317,8 @@ class _Run:
 
     def _measure(self) -> None:
         elapsed = self._now()
+        if (load := machine_load(self._machine_before)) is not None:
+            self._tell(load)
         for link in self._topology.links:
             for direction in DIRECTIONS:
                 reading = self._network.read_shaping(link, direction)
@@ -390,13 +399,3 @@ def refuse(plan: Plan) -> None:
     """What no machine can give this world."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
-
-
-def open_ledger(run_dir: Path) -> Ledger:
-    run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
-    try:
-        return Ledger.create(run, run_dir)
-    except OSError as error:
-        raise HostCapabilityError(
-            f"a folder for run state ({state_dir()}: {error.strerror})", "set INA_STATE_DIR to one that can be written"
-        ) from error
