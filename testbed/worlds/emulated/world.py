@@ -82,7 +82,6 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         refuse(plan)
-        refuse_dilation(plan)
         # Probes fork, and what is raised while Python forks gets lost: a signal is only noted from here on.
         with Interruption() as interruption:
             require_devices(plan.scenario.nics)
@@ -368,12 +367,11 @@ class _Run:
         return max(self._clock.emulated(_GRACE_NS), 2 * rto_ns * (transport.retry_count + 1))
 
     def _strike(self, action: Action, kind: str, backend: str) -> None:
-        direction = "" if action.direction is None else str(action.direction)
-        self._tell(FaultStruck(action.fault, kind, backend, action.target, direction, "", -1, -1, 1))
+        self._tell(FaultStruck(action.fault, kind, backend, action.target, str(action.direction or ""), "", -1, -1, 1))
 
     def _captures(self) -> tuple[Path, ...]:
-        paths = (capture_path(self._run_dir, switch.name) for switch in self._topology.switches)
-        return tuple(path for path in paths if path.exists())
+        names = (switch.name for switch in self._topology.switches)
+        return tuple(path for name in names if (path := capture_path(self._run_dir, name)).exists())
 
     def _environment(self) -> dict[str, str]:
         import numpy
@@ -396,6 +394,7 @@ class _Run:
 
 
 def refuse(plan: Plan) -> None:
-    """What no machine can give this world."""
+    """What no machine can give this world. Raises ScenarioError."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
+    refuse_dilation(plan)
