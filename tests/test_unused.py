@@ -18,12 +18,14 @@ FOR_OTHERS = {
     # the forms of a rule that documents and tests are held against
     "DIAGRAMS", "block_diagram", "connection_diagram", "leaf_slot_diagram", "slot_diagram", "draw_many",
     "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "result_schema", "SLOT_RULES", "AGGREGATOR_RULES", "ENDPOINT_RULES", "GRID_RULES",
+    # a fixture for others' tests (docs/python.md)
+    "ina_run",
     # a card for whoever has none (docs/bring-your-own-fpga.md)
     "FakeCard",
 }  # fmt: skip
 """offered, and used by no other line of ours"""
 STARTED = {
-    "playbooks.lab.tasks", "testbed.interop.guest.runner", "testbed.lab.agent.install", "testbed.lab.emulated.power",
+    "playbooks.lab.tasks", "testbed.api.plugin", "testbed.interop.guest.runner", "testbed.lab.agent.install", "testbed.lab.emulated.power",
 }  # fmt: skip
 """modules that are run, not imported"""
 

@@ -84,6 +84,8 @@ class QpConfig:
     """tell every step of the two tables (QpStepped)"""
     dcqcn: DcqcnConfig | None = None
     """None: no congestion control, and no CNPs"""
+    recovery: str = "gbn"
+    """how losses are repaired, the same at both ends: a name in `workloads.rc.recoveries`"""
 
     def reborn(self, lives: int) -> QpConfig:
         """The queue pair of a process that was started anew so many times: it has another number and another first PSN, as

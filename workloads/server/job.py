@@ -102,11 +102,12 @@ class JobServer:
             self._step(block, BlockEvent.DUE, self._header, memoryview(b""), now)
 
     def reset(self, because: int) -> None:
-        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once. `because`: when
-        that happened which makes it necessary, in ns."""
+        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once. An empty block
+        keeps its place: late copies of the one that had it before are still two windows old. `because`: when that happened
+        which makes it necessary, in ns."""
         self._broken_at = because
         for block in self._open.values():
-            self._blocks[block.number % len(self._blocks)] = None
+            self._blocks[block.number % len(self._blocks)] = self._empty(block.number)
         self._open.clear()
 
     def statistics(self) -> ServerStatistics:
@@ -120,10 +121,13 @@ class JobServer:
         found = self._blocks[number % len(self._blocks)]
         if found is not None and found.number == number:
             return found
-        fresh = Block(number, len(self._job.members), saturating=self._job.arithmetic.dtype == "int32sat")
+        fresh = self._empty(number)
         if number < 0 or (found is not None and found.number > number):
             fresh.state = BlockState.GONE
         return fresh
+
+    def _empty(self, number: int) -> Block:
+        return Block(number, len(self._job.members), saturating=self._job.arithmetic.dtype == "int32sat")
 
     def _state_of(self, number: int) -> BlockState:
         return self._find(number).state
