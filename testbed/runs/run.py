@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shlex
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ __all__ = [
     "Observer",
     "RunResult",
     "create_world",
+    "judge_scenario",
     "run_scenario",
     "world_names",
 ]
@@ -111,6 +113,18 @@ def run_scenario(
     run_dir = _make_run_dir(scenario, out)
     with needs_room(run_dir):
         return _run_in(run_dir, scenario, plan, world, pcap, observer)
+
+
+def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
+    """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command that repeats it.
+    Raises as `run_scenario`."""
+    world, plan = create_world(scenario.world), make_plan(scenario)
+    require_memory(plan)
+    records: list[Record] = []
+    with tempfile.TemporaryDirectory(prefix="ina-point-") as folder:
+        facts = world.run(plan, Path(folder), records.append)
+        context = CheckContext(facts.plan or plan, sort_history(records), facts.captures)
+        return judge(context, facts, world=scenario.world, replay=replay)
 
 
 def _run_in(
