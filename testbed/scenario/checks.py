@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 
-from switch_nodes.heeded import KNOBS_OF
 from switch_nodes.jobs import AggregatorKnobs
+from switch_nodes.kinds import program_kinds
 from switch_nodes.program_files import look_for_program
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_size
@@ -139,7 +140,8 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
     any."""
     if ":" in switch.program:
         return
-    heeded = KNOBS_OF.get(switch.program, ())
+    kind = program_kinds().get(switch.program)
+    heeded = kind.knobs if kind is not None else ()
     if switch.program == "forward" and job.collective == "esa":
         heeded = ("reminder",)  # the server's
     for knob in fields(AggregatorKnobs):
@@ -180,10 +182,15 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
         )
 
 
-def check_machines(problems: Problems, topology: Topology, job: Job) -> None:
-    """Collectives of phases need machines, and an element at least for each worker of a machine."""
+def check_machines(problems: Problems, topology: Topology, job: Job, nics: Sequence[tuple[str, str]] = ()) -> None:
+    """Collectives of phases need machines, an element at least for each worker of a machine, and endpoints of our own."""
     if job.collective not in ("parallel_netreduce", "tencent"):
         return
+    for host, device in nics:
+        problems.add(
+            ("nics", host), f"{job.collective} has rings in phases, and a worker on an RDMA device has one ring alone",
+            found=f"verbs:{device}", allowed="soft",
+        )  # fmt: skip
     if topology.kind != "machines":
         problems.add(
             ("job", "collective"),
@@ -221,6 +228,14 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
             found="'special'",
             allowed="extreme, synthetic, digits; or special with int32",
         )
+    if job.collective in DATAGRAM_COLLECTIVES:
+        ring_keys = {"credit": (job.credit, "both"), "pipelined": (job.pipelined, True)}
+        for key, (value, default) in ring_keys.items():
+            if value != default:
+                problems.add(
+                    (*path, key), f"collective {job.collective} has no ring whose messages this could hold back", found=show(value),
+                    allowed="leave the key out",
+                )  # fmt: skip
     if job.workload == "digits":
         allowed = {"dtype": (job.dtype, "float32"), "op": (job.op, "sum")}
         for key, (found, only) in allowed.items():

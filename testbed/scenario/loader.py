@@ -148,7 +148,7 @@ class _Build:
             check_rack(self.problems, topology[0], job, top.world if top else None)
         if topology and job:
             check_fabric(self.problems, topology[0], job)
-            check_machines(self.problems, topology[0], job)
+            check_machines(self.problems, topology[0], job, nics)
         if switch and job:
             check_program(self.problems, switch, job)
             check_knobs(self.problems, switch, job)
@@ -203,6 +203,7 @@ class _Build:
             time_limit_ns=top.time_limit,
             capture=top.capture,
             trace=top.trace,
+            dilation=top.dilation,
             expect=top.expect,
             source=source,
         )
