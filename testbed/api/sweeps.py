@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.api.frames import make_frame
 from testbed.runs.changes import Changes, as_overrides
-from testbed.sweeps import ScenarioSweep, load_any_sweep
+from testbed.sweeps import ScenarioSweep, load_sweep
 from testbed.sweeps.figure import write_plots
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.matrix import matrix_page
@@ -104,7 +104,7 @@ def sweep(
         list((axes or {}).items()), list(protocols), chosen, [worlds] if isinstance(worlds, str) else list(worlds),
         as_overrides(set), list(figures), variants or {},
     )  # fmt: skip
-    asked = load_any_sweep(targets, words)
+    asked = load_sweep(targets, words)
     if not isinstance(asked, ScenarioSweep):
         raise ScenarioError(
             "is a sweep of models, not of scenarios", file=asked.source, allowed="`tb sweep` computes it"

@@ -83,12 +83,12 @@ examples:
 
 
 def run_sweep(args: argparse.Namespace) -> int:
-    from testbed.sweeps import load_any_sweep
+    from testbed.sweeps import load_sweep
     from testbed.sweeps.scenario_loader import SweepWords
     from testbed.sweeps.scenario_model import ScenarioSweep
 
     words = SweepWords(args.axes, args.protocols, args.seeds, args.worlds, args.overrides, args.figures)
-    sweep = load_any_sweep(args.targets, words, args.model)
+    sweep = load_sweep(args.targets, words, args.model)
     folder = args.out or Path("runs") / "sweeps" / sweep.name
     if isinstance(sweep, ScenarioSweep):
         return _sweep_scenarios(sweep, folder, args)

@@ -144,11 +144,12 @@ def run_scenario(
 def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
     """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command that repeats it.
     Raises as `run_scenario`."""
-    world, plan = create_world(scenario.world), make_plan(scenario)
-    require_memory(plan)
-    records: list[Record] = []
     with tempfile.TemporaryDirectory(prefix="ina-point-") as folder:
-        facts = world.run(plan, Path(folder), records.append)
+        if scenario.world != "simulated":
+            return run_scenario(scenario, Path(folder) / "run").document | {"replay": replay}
+        plan, records = make_plan(with_dilation(scenario, scenario.dilation or 1)), list[Record]()
+        require_memory(plan)
+        facts = create_world(scenario.world).run(plan, Path(folder), records.append)
         context = CheckContext(facts.plan or plan, sort_history(records), facts.captures)
         return judge(context, facts, world=scenario.world, replay=replay)
 

@@ -20,11 +20,12 @@ from testbed.sweeps.scenario_loader import SweepWords, read_scenario_sweep, with
 from testbed.sweeps.scenario_model import ScenarioSweep
 from workloads.errors import ScenarioError
 
-__all__ = ["SWEEP_KEYS", "builtin_sweeps", "describe_sweep", "load_any_sweep", "load_sweep", "parse_sweep"]
+__all__ = ["SWEEP_KEYS", "builtin_sweeps", "describe_sweep", "load_sweep"]
 
 SWEEP_KEYS = ("name", "description", "model", "algorithms", "parameters")
 
 _TOP = Path(str(files("playbooks"))).parent
+_NO_WORDS = SweepWords()
 _FOLDER = Path("playbooks") / "sweeps"
 
 
@@ -33,21 +34,12 @@ def builtin_sweeps() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (_TOP / _FOLDER).glob("*.yaml")))
 
 
-def load_sweep(name_or_path: str, model: str | None = None) -> Sweep:
-    """A built-in by name, or a file; `model` overrides the file's. Raises ScenarioError: all problems, in file order."""
-    if name_or_path in builtin_sweeps():
-        relative = _FOLDER / f"{name_or_path}.yaml"
-        return parse_sweep(read_text(_TOP / relative, relative.as_posix()), relative.as_posix(), model)
-    if "/" not in name_or_path and not name_or_path.endswith((".yaml", ".yml")) and not Path(name_or_path).exists():
-        raise ScenarioError(
-            "no such sweep", file="tb sweep", found=show(name_or_path),
-            allowed="a file (*.yaml), or a name from `tb list sweeps`", hint=closest(name_or_path, builtin_sweeps()),
-        )  # fmt: skip
-    return parse_sweep(read_text(Path(name_or_path), name_or_path), name_or_path, model)
-
-
-def load_any_sweep(targets: Sequence[str], words: SweepWords, model: str | None = None) -> Sweep | ScenarioSweep:
-    """What `tb sweep TARGET ...` means: one sweep (a built-in's name or a file), or scenarios. Raises ScenarioError: all problems, in file order."""
+def load_sweep(
+    targets: str | Sequence[str], words: SweepWords = _NO_WORDS, model: str | None = None
+) -> Sweep | ScenarioSweep:
+    """What `tb sweep TARGET ...` means: one sweep (a built-in's name or a file), or scenarios. `model` overrides that of a sweep of models. Raises
+    ScenarioError: all problems, in file order."""
+    targets = [targets] if isinstance(targets, str) else targets
     if len(targets) == 1:
         path, shown = _sweep_file(targets[0])
         if path is not None:
@@ -66,7 +58,7 @@ def load_any_sweep(targets: Sequence[str], words: SweepWords, model: str | None 
 
 def describe_sweep(name: str) -> str:
     """The description of a built-in."""
-    return load_any_sweep([name], SweepWords()).description
+    return load_sweep(name).description
 
 
 def _sweep_file(target: str) -> tuple[Path | None, str]:
@@ -127,11 +119,6 @@ def _parse(data: Any, places: dict[KeyPath, Place], source: str, model: str | No
         problem = "the file is empty" if data is None else "the file is not a mapping"
         found = None if data is None else show(data)
         raise ScenarioError(problem, file=source, found=found, allowed=f"keys: {', '.join(SWEEP_KEYS)}")
-    if "parameters" not in data and {"topology", "job"} & set(data):
-        raise ScenarioError(
-            "a scenario, not a sweep", file=source, found=", ".join(data), allowed=f"keys: {', '.join(SWEEP_KEYS)}",
-            hint=f"`tb run {source}` runs it",
-        )  # fmt: skip
     problems = Problems(source, places)
     if model is not None:
         data["model"], places["model",] = model, Place("--model")

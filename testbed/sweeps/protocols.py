@@ -8,7 +8,7 @@ from typing import Any
 from testbed.reading.problems import closest, show
 from workloads.errors import ScenarioError
 
-__all__ = ["PROTOCOL_NAMES", "require_protocol", "under_protocol"]
+__all__ = ["require_protocol", "under_protocol"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,6 @@ _KINDS = {
     "atp": _Kind("atp", "datagrams", has_server=True),
     "esa": _Kind("esa", "datagrams", has_server=True),
 }
-PROTOCOL_NAMES = tuple(_KINDS)
 _OWN_KEYS: dict[str, dict[str, set[str]]] = {
     "roce": {
         "job": {"message_packets", "window_messages", "credit", "hello", "fallback", "pipelined"},

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from testbed.sweeps import ScenarioSweep, load_any_sweep
+from testbed.sweeps import ScenarioSweep, load_sweep
 from testbed.sweeps import dask as ours
 from testbed.sweeps.engine import run_sweep
 from testbed.sweeps.scenario_engine import run_scenario_sweep
@@ -31,7 +31,7 @@ def lossy(*worlds: str) -> ScenarioSweep:
     words = SweepWords(
         ["faults.loss.rate=0,5%,300%"], seeds=2, worlds=worlds, overrides=["job.size=8kB", "transport.timeout=10"]
     )
-    asked = load_any_sweep(["rack-lossy"], words)
+    asked = load_sweep(["rack-lossy"], words)
     assert isinstance(asked, ScenarioSweep)
     return asked
 
@@ -52,9 +52,7 @@ def test_workers_elsewhere_find_what_processes_here_do(cluster: Any, tmp_path: P
 
 
 def test_models_go_there_too(cluster: Any, tmp_path: Path) -> None:
-    sweep = load_any_sweep(
-        ["netreduce-scale"], SweepWords(["gpus=32", "alpha=1us,10us", "size=1MB", "intra_rate=126Gbps"])
-    )
+    sweep = load_sweep(["netreduce-scale"], SweepWords(["gpus=32", "alpha=1us,10us", "size=1MB", "intra_rate=126Gbps"]))
     assert not isinstance(sweep, ScenarioSweep)
     there = run_sweep(sweep, tmp_path / "there", 2, silent, computing_models(cluster.scheduler_address))
     here = run_sweep(sweep, tmp_path / "here", 1, silent)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from testbed.cli import main
-from testbed.sweeps import ScenarioSweep, load_any_sweep, scenario_engine
+from testbed.sweeps import ScenarioSweep, load_sweep, scenario_engine
 from testbed.sweeps.compute import compute_point
 from testbed.sweeps.figure import write_plots
 from testbed.sweeps.groups import groups_of
@@ -33,7 +33,7 @@ SMALL = ("job.size=8kB", "transport.timeout=10")
 
 def sweep_of(*scenarios: str, **words: Any) -> ScenarioSweep:
     words = {"overrides": SMALL, "worlds": ["simulated"]} | words
-    asked = load_any_sweep(scenarios or ["rack-lossy"], SweepWords(**words))
+    asked = load_sweep(scenarios or ["rack-lossy"], SweepWords(**words))
     assert isinstance(asked, ScenarioSweep)
     return asked
 
@@ -310,7 +310,7 @@ def test_an_axis_of_the_command_line_takes_the_place_of_the_files(tmp_path: Path
     (tmp_path / "near.yaml").write_text(
         "name: near\ntopology: {kind: rack, hosts: 3}\nworld: simulated\n", encoding="utf-8"
     )
-    sweep = load_any_sweep([str(file)], SweepWords(axes=["topology.hosts=4"]))
+    sweep = load_sweep([str(file)], SweepWords(axes=["topology.hosts=4"]))
     assert isinstance(sweep, ScenarioSweep)
     assert dict(sweep.axes) == {"topology.hosts": (4,), "transport.verb": ("send", "write")}
     assert sweep.scenarios == (str(tmp_path / "near.yaml"), "rack")
@@ -327,15 +327,15 @@ def test_a_file_names_no_code_to_run(tmp_path: Path) -> None:
     file.write_text(
         "name: mine\nscenarios: [rack]\naxes: {switch.program: [netreduce, 'mine.py:Mine']}\n", encoding="utf-8"
     )
-    points = make_points(load_any_sweep([str(file)], SweepWords(worlds=["simulated"])))  # type: ignore[arg-type]
+    points = make_points(load_sweep([str(file)], SweepWords(worlds=["simulated"])))  # type: ignore[arg-type]
     assert points[1].problem.startswith("switch.program: a scenario file cannot name code to run")
     file.write_text("name: mine\nscenarios: [rack]\nset: {switch.program: 'mine.py:Mine'}\n", encoding="utf-8")
     with pytest.raises(ScenarioError, match="a scenario file cannot name code to run"):
-        make_points(load_any_sweep([str(file)], SweepWords(seeds=2, overrides=["job.size=8kB"])))  # type: ignore[arg-type]
+        make_points(load_sweep([str(file)], SweepWords(seeds=2, overrides=["job.size=8kB"])))  # type: ignore[arg-type]
 
 
 def test_a_parameter_of_models_is_an_axis_too(tmp_path: Path) -> None:
-    sweep = load_any_sweep(["netreduce-scale"], SweepWords(axes=["gpus={from: 32, to: 64, factor: 2}", "alpha=1us"]))
+    sweep = load_sweep(["netreduce-scale"], SweepWords(axes=["gpus={from: 32, to: 64, factor: 2}", "alpha=1us"]))
     assert not isinstance(sweep, ScenarioSweep)
     assert dict(sweep.axes)["gpus"] == (32, 64)
     assert dict(sweep.axes)["alpha"] == (1000,)
