@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shlex
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ __all__ = [
     "Observer",
     "RunResult",
     "create_world",
+    "judge_scenario",
     "run_scenario",
     "world_names",
 ]
@@ -139,6 +141,19 @@ def run_scenario(
         plan = make_plan(scenario)
 
 
+def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
+    """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command that repeats it.
+    Raises as `run_scenario`."""
+    with tempfile.TemporaryDirectory(prefix="ina-point-") as folder:
+        if scenario.world != "simulated":
+            return run_scenario(scenario, Path(folder) / "run").document | {"replay": replay}
+        plan, records = make_plan(with_dilation(scenario, scenario.dilation or 1)), list[Record]()
+        require_memory(plan)
+        facts = create_world(scenario.world).run(plan, Path(folder), records.append)
+        context = CheckContext(facts.plan or plan, sort_history(records), facts.captures)
+        return judge(context, facts, world=scenario.world, replay=replay)
+
+
 def _run_in(
     run_dir: Path,
     scenario: Scenario,
@@ -167,7 +182,8 @@ def _run_in(
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    verb = getattr(world, "replay_verb", "run")  # likewise
+    words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
     beside = make_twin(plan, took_s, facts, say) if twin and is_emulated(world) else None
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
     write_file(run_dir / "result.json", to_json(document))
