@@ -28,7 +28,7 @@ from testbed.worlds.simulated.world import make_worker, simulate
 from workloads.config import NodeConfig
 from workloads.errors import TestbedError
 
-__all__ = ["is_emulated", "make_twin", "run_twins", "why_no_judge"]
+__all__ = ["has_twin", "make_twin", "run_twins", "why_no_judge"]
 
 LEAST_BUDGET_S = 2.0
 _SILENT_S, _TELL_EVERY_S = 1.0, 5.0
@@ -76,9 +76,9 @@ def _figures(plan: Plan, dice: random.Random | None) -> Figures:
     return figures_of(metrics(CheckContext(plan, history)))
 
 
-def is_emulated(world: World) -> bool:
-    """Whether all of the run is on this machine: a card of a lab is no part of it."""
-    return world.name == "emulated" and not getattr(world, "replay_options", "")
+def has_twin(world: World) -> bool:
+    """Whether all of the run follows from its plan: a card of a lab, or the ranks of a training, do not."""
+    return bool(getattr(world, "has_twin", False))
 
 
 def make_twin(plan: Plan, budget_s: float, facts: RunFacts, say: Callable[[str], None] = lambda text: None) -> Twin:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -29,11 +27,10 @@ from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
-from testbed.worlds.base import NODE_LIBRARIES, RunFacts, code_that_ran
+from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.backends import (
     Assignment,
     choose_backends,
-    describe,
     probe_fault_capabilities,
     spliced_links,
 )
@@ -41,6 +38,7 @@ from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilation
 from testbed.worlds.emulated.effects import Effects
+from testbed.worlds.emulated.environment import environment
 from testbed.worlds.emulated.fleet import Companion, Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.ledgers import open_ledger
@@ -72,6 +70,7 @@ class EmulatedWorld:
     gets its turns in the loop that drives the nodes."""
 
     name = "emulated"
+    has_twin = True
 
     def __init__(self, build: NodeBuilder = build_node, companion: Companion | None = None) -> None:
         self._build, self._companion = build, companion
@@ -139,7 +138,7 @@ class _Run:
             remove_run(ledger.folder, ledger.owner, entries)
         return RunFacts(
             self._captures(),
-            self._environment(),
+            environment(self._backends, self._assignments, self._clock.dilation),
             plan=self._plan,
             not_dilated=not_dilated(self._plan, openflow_switches(self._plan)),
         )
@@ -376,25 +375,6 @@ class _Run:
     def _captures(self) -> tuple[Path, ...]:
         names = (switch.name for switch in self._topology.switches)
         return tuple(path for name in names if (path := capture_path(self._run_dir, name)).exists())
-
-    def _environment(self) -> dict[str, str]:
-        import numpy
-
-        from testbed.kernel.mininet_api import MININET_VERSION
-
-        return {
-            "kernel": os.uname().release,
-            "machine": os.uname().machine,
-            "cpus": str(len(os.sched_getaffinity(0))),
-            "python": platform.python_version(),
-            "numpy": numpy.__version__,
-            "mininet": MININET_VERSION,
-            "data_plane": ", ".join(sorted(self._backends)),
-            **code_that_ran(*NODE_LIBRARIES),
-            "shaping": "htb",
-            "dilation": str(self._clock.dilation),
-            "faults": "; ".join(describe(self._assignments)) or "none",
-        }
 
 
 def refuse(plan: Plan) -> None:

@@ -26,7 +26,7 @@ COSTS = {"256": 8000.0, "1024": 8000.0, "4096": 14000.0}
 class SlowUntil:
     """An emulated world that keeps up from a dilation on: virtual time, told as real."""
 
-    name = "emulated"
+    name, has_twin = "emulated", True
 
     def __init__(self, enough: int) -> None:
         self.enough, self.at = enough, list[int]()
