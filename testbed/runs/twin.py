@@ -3,6 +3,7 @@ the run itself took."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import random
@@ -18,7 +19,7 @@ from testbed.checkers import CheckContext
 from testbed.checkers.twins import TWINS, Figures, Twin, is_by_identity, needs_several
 from testbed.figures.metrics import figures_of, metrics
 from testbed.history import sort_history
-from testbed.kernel.processes import die_with_parent
+from testbed.kernel.processes import HOST_NICE, die_with_parent, take_precedence
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.own_program import is_own_program
@@ -148,6 +149,10 @@ def _answer(plan: Plan, parent: int, source: int, sink: int) -> None:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         die_with_parent(parent)
+        with contextlib.suppress(OSError):
+            # Its time is short, and other processes of the machine are not part of the run.
+            os.setsid()
+            take_precedence(HOST_NICE)
 
         def tell(found: Figures) -> None:
             data = pickle.dumps(Figures(dict(found.seconds), found.resent))
