@@ -29,8 +29,12 @@ class Command:
 COMMANDS = {
     "demo": Command("testbed.cli.running", "train a real model over a lossy rack, and judge every sum bit for bit"),
     "run": Command("testbed.cli.running", "run a scenario and say pass, fail or unknown"),
-    "train": Command("testbed.cli.training", "training processes (torch.distributed) over a scenario's network, judged"),
-    "up": Command("testbed.cli.training", "a scenario's network that stays up, for training processes that come by themselves"),
+    "train": Command(
+        "testbed.cli.training", "training processes (torch.distributed) over a scenario's network, judged"
+    ),
+    "up": Command(
+        "testbed.cli.training", "a scenario's network that stays up, for training processes that come by themselves"
+    ),
     "down": Command("testbed.cli.training", "end the network of `tb up`, which then says its verdict"),
     "hunt": Command("testbed.cli.hunting", "search thousands of drawn fault schedules for one that breaks a rule"),
     "list": Command(
