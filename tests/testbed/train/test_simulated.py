@@ -24,6 +24,7 @@ NETWORKS = {
     "grid": ("grid", ("job.dtype=float32",)),
     "spine-leaf": ("spine-leaf-lossy", ()),
     "parallel_netreduce": ("hierarchical", ()),
+    "demo": ("demo", ("faults.flap.from=1ms", "faults.flap.until=3ms")),  # whose own workload has a size that cannot be changed
     "tencent": ("hierarchical-tencent", ()),
 }
 
@@ -110,7 +111,7 @@ def test_datagrams_that_nobody_answers_end_with_the_time_limit():
 @pytest.mark.parametrize(
     ("name", "overrides", "told"),
     [
-        ("shift", (), "job.collective: a training cannot use this; found shift; allowed: atp, esa, "),
+        ("shift", (), "job.collective: a training cannot use this; found shift; allowed: netreduce, switchml, atp, esa, grid, ring, parallel_netreduce, tencent"),
         ("rack-int32", (), "job.dtype: a training cannot use this; found int32; allowed: float32"),
         ("rack", ("job.op=max",), "job.op: a training cannot use this; found max; allowed: sum"),
         (
