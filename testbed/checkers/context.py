@@ -14,7 +14,7 @@ from testbed.history import Record
 from testbed.plan import Plan
 from testbed.plan.rings import PlannedRing, planned_rings
 
-__all__ = ["Capture", "CheckContext"]
+__all__ = ["Capture", "CheckContext", "is_training"]
 
 
 class Capture(Protocol):
@@ -110,3 +110,8 @@ class CheckContext:
     @property
     def all_finished(self) -> bool:
         return self.finished >= set(self.workers)
+
+
+def is_training(context: CheckContext) -> bool:
+    """Whether the gradients came from processes beside the workers: their sizes are told, not planned."""
+    return context.plan.workers[0].workload.kind == "external"

@@ -40,7 +40,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--piece", type=_size, metavar="SIZE",
-        help="what the network sums at once, as 1MB (default: the first all-reduce, at most 4MB)",
+        help="what the network sums at once, at most (default: 4MB; hierarchical: the first all-reduce)",
     )  # fmt: skip
     parser.add_argument(
         "--memory", type=_size, default=256 << 20, metavar="SIZE",

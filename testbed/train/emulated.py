@@ -14,6 +14,7 @@ from testbed.history.training_events import AllReduceCarried, AllReducePosted, P
 from testbed.plan import Plan
 from testbed.train.expected import RunningReference
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from testbed.train.planning import has_one_size
 from workloads.gradients.external import ExternalSource, attach_sources
 from workloads.gradients.shared import SharedPieces
 from workloads.machine import Event
@@ -46,7 +47,7 @@ class EmulatedNetwork:
         self._mailboxes = [SharedPieces(memory) for memory in memories]
         attach_sources(
             {
-                rank: ExternalSource(mailbox, self._elements, poll_ns=POLL_NS)
+                rank: ExternalSource(mailbox, self._elements, poll_ns=POLL_NS, fill_up=has_one_size(plan))
                 for rank, mailbox in enumerate(self._mailboxes)
             }
         )

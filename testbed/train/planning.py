@@ -15,7 +15,7 @@ from testbed.scenario.protocol import Traits
 from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
-__all__ = ["TrainingSource", "judged_plan", "round_piece", "training_plan"]
+__all__ = ["TrainingSource", "has_one_size", "judged_plan", "round_piece", "training_plan"]
 
 LEAST_PIECE_BYTES = 4096
 
@@ -84,6 +84,11 @@ def _external(worker: Any) -> Any:
     if getattr(worker, "fallback", None) is not None:
         changes["fallback"] = None
     return replace(worker, **changes)
+
+
+def has_one_size(plan: Plan) -> bool:
+    """Whether all gradients of a job must be equally long: phases work on parts of them that the plan has cut."""
+    return any(worker.phases for worker in plan.ring_workers)
 
 
 def round_piece(size_bytes: int) -> int:

@@ -14,6 +14,7 @@ from testbed.history.training_events import AllReduceCarried, AllReducePosted, P
 from testbed.plan import Plan
 from testbed.train.expected import RunningReference
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from testbed.train.planning import has_one_size
 from testbed.worlds.simulated.world import Simulation
 from workloads.gradients.external import ExternalSource, PostedPieces, attach_sources
 from workloads.machine import Event
@@ -30,7 +31,12 @@ class SimulatedNetwork:
         self._plan, self._on_record, self._taps = plan, on_record, taps or {}
         self._elements = plan.workers[0].workload.elements
         self._mailboxes = [PostedPieces() for _ in plan.workers]
-        attach_sources({rank: ExternalSource(mailbox, self._elements) for rank, mailbox in enumerate(self._mailboxes)})
+        attach_sources(
+            {
+                rank: ExternalSource(mailbox, self._elements, fill_up=has_one_size(plan))
+                for rank, mailbox in enumerate(self._mailboxes)
+            }
+        )
         self._failed: list[str] = []
         self._workers = {worker.name for worker in plan.workers}
         self._simulation = Simulation(plan, self._hear, taps)

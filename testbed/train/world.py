@@ -20,7 +20,7 @@ from testbed.train.conversation import Conversation, Voice
 from testbed.train.emulated import EmulatedNetwork
 from testbed.train.network import Network
 from testbed.train.place import SOCKET_NAME, give_to_caller, make_place
-from testbed.train.planning import TrainingSource, judged_plan, round_piece, training_plan
+from testbed.train.planning import TrainingSource, has_one_size, judged_plan, round_piece, training_plan
 from testbed.train.server import RankServer, ServerOptions
 from testbed.train.simulated import SimulatedNetwork
 from testbed.train.site import remove_site
@@ -31,7 +31,7 @@ from workloads.machine import Event
 
 __all__ = ["TrainingOptions", "create_training"]
 
-_MOST_PIECE_BYTES = 4_000_000
+_PIECE_BYTES = 4_000_000
 _NO_LIMIT_NS = 7 * 24 * 3600 * 1_000_000_000
 """a training lasts as long as its ranks do; each sum has a limit of its own"""
 
@@ -44,7 +44,7 @@ class TrainingOptions:
     place: Path | None = None
     """folder where ranks from elsewhere find the network; None: one of the system's temporary folders"""
     piece_bytes: int | None = None
-    """None: as long as the first all-reduce; where no rank is there yet, the size of the scenario's job"""
+    """at most; None: 4 MB, or where all gradients must be equally long the size of the first all-reduce"""
     memory_bytes: int = 256 << 20
     timeout_s: float = 60.0
 
@@ -111,8 +111,14 @@ class _Training(ABC):
 
     def _make_network(self, first_bytes: int) -> Network:
         given = self._options.piece_bytes
-        self._piece_bytes = round_piece(min(first_bytes, _MOST_PIECE_BYTES) if given is None else given)
-        return self._network_of(training_plan(self._options.source.sized(self._piece_bytes)))
+        plan = self._plan_of(round_piece(_PIECE_BYTES if given is None else given))
+        if given is None and has_one_size(plan):
+            plan = self._plan_of(round_piece(min(first_bytes, _PIECE_BYTES)))
+        return self._network_of(plan)
+
+    def _plan_of(self, piece_bytes: int) -> Plan:
+        self._piece_bytes = piece_bytes
+        return training_plan(self._options.source.sized(piece_bytes))
 
     def _tell(self, event: Event) -> None:
         self._on_record(make_record(self._now(), "world", event))

@@ -25,8 +25,16 @@ def test_a_source_is_found_by_rank(mailbox):
         create_source(CONFIG, 0, 2)
 
 
-def test_a_short_piece_is_filled_up_with_zeros_and_its_sum_is_as_short(mailbox):
+def test_a_short_piece_goes_as_it_is(mailbox):
     source, piece = ExternalSource(mailbox, 4), np.array([1, 2], np.float32)
+    mailbox.post(piece)
+    assert source.gradient(0) is piece
+    source.apply(0, np.array([5, 6], np.float32))
+    assert piece.tolist() == [5, 6]
+
+
+def test_where_all_have_one_size_a_short_piece_ends_in_zeros_and_its_sum_is_as_short(mailbox):
+    source, piece = ExternalSource(mailbox, 4, fill_up=True), np.array([1, 2], np.float32)
     mailbox.post(np.full(4, 9, np.float32))
     mailbox.post(piece)
     source.apply(0, source.gradient(0))
