@@ -12,6 +12,7 @@ from workloads.errors import ScenarioError
 
 __all__ = ["configure_down", "configure_train", "configure_up", "run_down", "run_train", "run_up"]
 
+_LEAST_MEMORY_BYTES = 4096
 _DOWN_S = 120.0
 """that a network may take to go"""
 
@@ -43,7 +44,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="what the network sums at once, at most (default: 4MB; hierarchical: the first all-reduce)",
     )  # fmt: skip
     parser.add_argument(
-        "--memory", type=_size, default=256 << 20, metavar="SIZE",
+        "--memory", type=_memory, default=256 << 20, metavar="SIZE",
         help="of each rank, for gradients on their way (default: 256 MiB)",
     )  # fmt: skip
     parser.add_argument(
@@ -135,6 +136,13 @@ def _size(text: str) -> int:
         return parse_size(text)
     except UnitError as error:
         raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None
+
+
+def _memory(text: str) -> int:
+    size = _size(text)
+    if size < _LEAST_MEMORY_BYTES:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: at least {_LEAST_MEMORY_BYTES:,} bytes")
+    return size - size % _LEAST_MEMORY_BYTES
 
 
 def _seconds(text: str) -> float:

@@ -93,9 +93,10 @@ class RankServer:
         self._over_store_before: Counter[str] = Counter()
         self._memories = [os.memfd_create(f"ina rank {rank}", os.MFD_CLOEXEC) for rank in range(size)]
         for memory in self._memories:
-            os.truncate(memory, options.memory_bytes)
+            os.truncate(memory, 2 * options.memory_bytes)
+        # Of each rank: its gradients, and behind them as much room for their sums.
         self.memories: list[Gradient] = [
-            np.frombuffer(mmap.mmap(memory, options.memory_bytes), "<f4") for memory in self._memories
+            np.frombuffer(mmap.mmap(memory, 2 * options.memory_bytes), "<f4") for memory in self._memories
         ]
         self._ranks: dict[int, _Connection] = {}
         self._connections: set[_Connection] = set()
@@ -305,11 +306,14 @@ class RankServer:
         if self.network is None:
             self.make_network(size)
             assert self.network is not None
-        gradients: list[Gradient] = [
-            memory[post.offset // 4 : post.offset // 4 + post.elements]
-            for memory, post in zip(self.memories, posts, strict=True)
-        ]
-        self.network.carry(self._base + posts[0].number, gradients)
+        gradients, totals = (
+            [
+                memory[start + post.offset // 4 :][: post.elements]
+                for memory, post in zip(self.memories, posts, strict=True)
+            ]
+            for start in (0, self._options.memory_bytes // 4)
+        )
+        self.network.carry(self._base + posts[0].number, gradients, totals)
 
     def _say_all(self, message: Message) -> None:
         for connection in list(self._ranks.values()):

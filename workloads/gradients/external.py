@@ -83,22 +83,24 @@ class ExternalSource:
 
 
 class PostedPieces:
-    """A Mailbox in the memory of one process: a sum takes the place of its piece."""
+    """A Mailbox in the memory of one process."""
 
     def __init__(self) -> None:
         self.posted = self.delivered = 0
         self.closed = False
-        self._pieces: dict[int, Vector] = {}
+        self._pieces: dict[int, tuple[Vector, Vector]] = {}
 
-    def post(self, piece: Vector) -> None:
-        self._pieces[self.posted] = piece
+    def post(self, piece: Vector, total: Vector) -> None:
+        """`total`: where its sum is to be left, as long as it, perhaps itself."""
+        self._pieces[self.posted] = piece, total
         self.posted += 1
 
     def take(self, piece: int) -> Vector:
-        return self._pieces[piece]
+        return self._pieces[piece][0]
 
     def leave(self, piece: int, total: Vector) -> None:
-        self._pieces.pop(piece)[:] = total
+        _, target = self._pieces.pop(piece)
+        target[:] = total
         self.delivered = piece + 1
 
 

@@ -73,7 +73,7 @@ class RankClient:
             self._socket.close()
             raise
         self._socket.settimeout(None)
-        self._memory = memoryview(mmap.mmap(memory, self.welcome.memory_bytes))
+        self._memory = memoryview(mmap.mmap(memory, 2 * self.welcome.memory_bytes))
         os.close(memory)
         self._room = Room(self.welcome.memory_bytes)
         self._changed = threading.Condition()
@@ -205,7 +205,8 @@ class RankClient:
                 self._fail(message.reason)
         elif isinstance(message, Done):
             pending = self._pending[message.number]
-            pending.take(self._memory[pending.offset : pending.offset + pending.bytes], message.network_ns)
+            start = self.welcome.memory_bytes + pending.offset
+            pending.take(self._memory[start : start + pending.bytes], message.network_ns)
             with self._changed:
                 del self._pending[message.number]
                 self._room.give_back(pending.offset)

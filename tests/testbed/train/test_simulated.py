@@ -45,7 +45,7 @@ class Trained:
         self.after = [[gradient.copy() for gradient in gradients] for gradients in self.before]
         self.arrived = []
         for number, gradients in enumerate(self.after):
-            self.network.carry(number, gradients)
+            self.network.carry(number, gradients, gradients)
             self.arrived += self.network.work()
         self.network.close()
         self.plan = judged_plan(self.source, PIECE, self.network.iterations)
