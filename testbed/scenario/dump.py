@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from typing import Any
 
 import yaml
@@ -25,15 +24,13 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
-from testbed.reading.units import format_drift, format_duration, format_probability, format_rate
-from testbed.scenario.background import dump_background
-from testbed.scenario.congestion import dump_dcqcn
+from testbed.reading.sections import write_section
+from testbed.reading.units import format_duration, format_probability, format_rate
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.job_dump import dump_entry, dump_job
-from testbed.scenario.model import DcqcnOptions, Scenario, Transport
+from testbed.scenario.model import Scenario
 from testbed.scenario.nics import dump_nics
-from testbed.scenario.routing import dump_routing
-from testbed.scenario.topology_kinds import dump_topology
+from testbed.scenario.topology_kinds import TOPOLOGY, topology_section
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.wire import opcode_name
 
@@ -47,26 +44,16 @@ def dump_scenario(scenario: Scenario) -> str:
         "description": scenario.description,
         "seed": scenario.seed,
         "world": scenario.world,
-        "topology": dump_topology(scenario.topology, scenario.link),
-        "switch": {
-            "program": scenario.switch.program,
-            "release": scenario.switch.release,
-            "gate": scenario.switch.gate,
-            "commodity": scenario.switch.commodity,
-            "memory": scenario.switch.memory,
-            "knobs": asdict(scenario.switch.knobs),
-        },
-        "transport": _dump_transport(scenario.transport),
+        "topology": TOPOLOGY.write(topology_section(scenario.topology, scenario.link)),
+        "switch": write_section(scenario.switch),
+        "transport": write_section(scenario.transport),
         "job": dump_job(scenario.job),
         **({"jobs": [dump_entry(job) for job in scenario.jobs]} if scenario.jobs else {}),
-        **({} if scenario.routing is None else {"routing": dump_routing(scenario.routing)}),
-        "clocks": {
-            "offset": format_duration(scenario.clocks.offset_ns),
-            "drift": format_drift(scenario.clocks.drift_ppb),
-        },
+        **({} if scenario.routing is None else {"routing": write_section(scenario.routing)}),
+        "clocks": write_section(scenario.clocks),
         "nics": dump_nics(scenario.nics),
         "faults": [_dump_fault(fault, scenario.topology) for fault in scenario.faults],
-        **({"background": [dump_background(flow) for flow in scenario.background]} if scenario.background else {}),
+        **({"background": [write_section(flow) for flow in scenario.background]} if scenario.background else {}),
         "time_limit": format_duration(scenario.time_limit_ns),
         "capture": scenario.capture,
         "trace": scenario.trace,
@@ -97,30 +84,6 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _represent_text)
-
-
-def _dump_transport(transport: Transport) -> dict[str, Any]:
-    return {
-        "path_mtu": transport.path_mtu,
-        "verb": transport.verb,
-        "timeout": transport.timeout_code,
-        "retry_count": transport.retry_count,
-        "rnr_retry": transport.rnr_retry,
-        "rnr_timer": transport.rnr_timer_code,
-        "ack_every": transport.ack_every,
-        "start_psn": "random" if transport.start_psn is None else transport.start_psn,
-        "receive_late": format_duration(transport.receive_late_ns),
-        "rto": format_duration(transport.rto_ns),
-        "framing": transport.framing,
-        "uc_packets": transport.uc_packets,
-        "aimd": transport.aimd,
-        "congestion_control": transport.congestion_control,
-        **(
-            {"dcqcn": dump_dcqcn(transport.dcqcn)}
-            if transport.congestion_control == "dcqcn" or transport.dcqcn != DcqcnOptions()
-            else {}
-        ),
-    }
 
 
 def _dump_fault(fault: Fault, topology: Topology) -> dict[str, Any]:

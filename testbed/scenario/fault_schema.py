@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, PlainValidator
+from pydantic import Field
 
 from testbed.faults.forge import FORGERIES
 from testbed.faults.model import (
@@ -43,6 +43,7 @@ from testbed.reading.fields import (
     whole,
     whole_or,
 )
+from testbed.reading.keytypes import Plain
 from testbed.reading.problems import closest
 from topologies import DIRECTIONS, MAX_RANKS, Direction
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, Opcode
@@ -78,7 +79,7 @@ def _opcodes(value: object) -> tuple[frozenset[int], int | None]:
 
 
 class MatchKeys(Section):
-    opcode: Annotated[tuple[frozenset[int], int | None], PlainValidator(_opcodes)] = (frozenset(), None)
+    opcode: Annotated[tuple[frozenset[int], int | None], Plain(_opcodes)] = (frozenset(), None)
     syndrome: Annotated[int, whole(0, 255)] | None = None
     psn_offset: Annotated[int, whole(0, PSN_MASK)] | None = None
     message: Annotated[int, whole(0, (1 << 31) - 1)] | None = None
@@ -110,7 +111,7 @@ class _FaultKeys(Section):
 
 
 class _LinkFaultKeys(_FaultKeys):
-    links: LinksKey = None
+    links: LinksKey | None = None
     direction: DirectionsKey = DIRECTIONS
 
 

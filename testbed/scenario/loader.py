@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from switch_nodes.jobs import AggregatorKnobs
 from testbed.faults.model import PacketFault
+from testbed.reading.keytypes import At
 from testbed.reading.problems import KeyPath, Place, Problems, show
+from testbed.reading.sections import as_far_as_known, read_section
 from testbed.reading.validate import key_names, validate_section
 from testbed.reading.yamlfile import parse_yaml, read_text
-from testbed.scenario.background import load_background
+from testbed.scenario.background import BackgroundFlow, check_background, check_payloads, load_background
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
@@ -39,22 +40,23 @@ from testbed.scenario.checks_datagrams import check_datagram_fault
 from testbed.scenario.checks_grid import check_grid
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
-from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
-from testbed.scenario.congestion import load_dcqcn
+from testbed.scenario.clocks import Clocks
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
 from testbed.scenario.job_loader import load_job, load_jobs, with_size
-from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.model import CONTROLLER, Job, Routing, Scenario, SwitchOptions, Transport
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
-from testbed.scenario.routing import load_routing
-from testbed.scenario.schema import ClockKeys, KnobKeys, ScenarioKeys, SwitchKeys, TransportKeys
-from testbed.scenario.topology_kinds import load_topology
+from testbed.scenario.routing import check_routing
+from testbed.scenario.schema import ScenarioKeys
+from testbed.scenario.topology_kinds import Network, load_topology
 from workloads.errors import ScenarioError
 
 __all__ = ["load_scenario", "parse_scenario"]
+
+_S = TypeVar("_S")
 
 
 def load_scenario(
@@ -96,98 +98,43 @@ def parse_scenario(
 
 
 class _Build:
-    """Sections first, each for itself; then what must hold between those that are good."""
+    """Sections first, each for itself; then what must hold between them, as far as it is known."""
 
     def __init__(self, problems: Problems, data: dict[str, Any], folder: Path) -> None:
         self.problems, self.data, self.folder = problems, data, folder
+        self.at = At(problems)
 
     def scenario(self, source: str) -> Scenario | None:
         top = validate_section(self.problems, (), self.data, ScenarioKeys, "the file")
-        topology = (
-            load_topology(self.problems, self.data["topology"]) if self.data.get("topology") is not None else None
-        )
-        switch, transport = self._switch(), self._transport()
+        given = self.data.get("topology")
+        network = None if given is None else load_topology(self.at / "topology", given)
+        topology = None if network is None else network.topology
+        whole = network if network and network.shapes_known else None
+        switch = self._section("switch", SwitchOptions)
+        transport = self._section("transport", Transport)
+        clocks = self._section("clocks", Clocks)
         job = load_job(self.problems, self.data.get("job"), self.folder)
-        job = job and with_server(self.problems, topology[0] if topology else None, job)
-        jobs = load_jobs(self.problems, self.data.get("jobs"), job, topology[0] if topology else None, self.folder)
+        job = job and with_server(self.problems, topology, job)
+        jobs = load_jobs(self.problems, self.data.get("jobs"), job, topology, self.folder)
         if job and transport:
-            job = with_size(job, transport)
-            jobs = jobs and tuple(with_size(each, transport) for each in jobs)
+            with as_far_as_known():
+                job = with_size(job, transport)
+                jobs = jobs and tuple(with_size(each, transport) for each in jobs)
         entries: list[tuple[KeyPath, Job]] = [(("jobs", index), each) for index, each in enumerate(jobs or ())]
-        clocks = self._clocks()
-        controlled = (
-            switch is not None and switch.commodity == "openflow" and top is not None and top.world == "emulated"
-        )
-        more_nodes = (CONTROLLER,) if controlled else ()
-        faults = load_faults(self.problems, self.data.get("faults"), topology[0] if topology else None, more_nodes)
-        nics = load_nics(self.problems, self.data.get("nics"), topology[0] if topology else None)
-        hosts = len(topology[0].hosts) - bool(job and job.server) if topology else None
-        if job and job.hosts:
-            hosts = len(job.hosts)
-            if topology:
-                check_job_hosts(self.problems, topology[0], job)
-        routing = load_routing(self.problems, self.data.get("routing"), topology[0] if topology else None, job)
-        background = load_background(self.problems, self.data.get("background"), top.world if top else None, topology)
-        if topology and transport and job:
-            check_mtu(self.problems, *topology, job, transport)
-        if job and transport:
-            check_aimd(self.problems, transport, job)
-            check_path_mtu(self.problems, job, transport)
-        if job:
-            given = set(self.data.get("job") or ())
-            check_layered(self.problems, job, given)
-            check_layers(self.problems, entries or [(("job",), job)])
-            held = {path: set(self.data["jobs"][path[1]]) for path, _ in entries}
-            check_atp_keys(self.problems, job, {("job",): given, **held}, entries)
-            check_job(self.problems, hosts, job, given)
-            for path, each in entries:
-                check_job(self.problems, len(each.hosts), each, set(self.data["jobs"][path[1]]), path)
-            if top and top.time_limit:
-                check_arrivals(self.problems, entries or [(("job",), job)], top.time_limit)
-        if topology and job:
-            check_rack(self.problems, topology[0], job, top.world if top else None)
-        if topology and job:
-            check_fabric(self.problems, topology[0], job)
-            check_machines(self.problems, topology[0], job)
-        if switch and job:
-            check_program(self.problems, switch, job)
-            check_knobs(self.problems, switch, job)
-        if switch and topology:
-            check_commodity(self.problems, switch, topology[0])
-            check_card(self.problems, topology[0], switch, bool(top and top.trace))
-        if topology and switch and transport and job:
-            check_switchml(self.problems, *topology, switch, transport, job, entries)
-            check_atp(self.problems, *topology, switch, transport, job, entries)
-        if job and topology and switch:
-            check_grid(self.problems, topology[0], switch, routing, job, entries)
-        if switch and transport and job:
-            check_switch_memory(self.problems, hosts, switch, transport, job)
-        ranks = hosts // job.copies if hosts is not None and job else hosts
-        if entries:
-            ranks = max(len(each.hosts) for _, each in entries)
-        self._check_faults(faults, ranks, job, transport, top.time_limit if top else None)
-        if topology:
-            check_conflicts(self.problems, faults, topology[0])
-        if topology and job:
-            busy = busy_hosts(topology[0], [each for _, each in entries] or [job], background)
-            check_effects(self.problems, faults, topology[0], busy)
-        if top:
-            check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
-        if job and nics:
-            check_switchml_nics(self.problems, job, nics)
-            check_atp_nics(self.problems, job, nics)
-        if top and clocks:
-            check_clocks(self.problems, top.world, clocks)
-        if top is not None and top.time_limit == 0:
-            self.problems.add(("time_limit",), "out of range", found="0", allowed="more than 0, at most 60min")
-        if top is None or topology is None or switch is None or transport is None or job is None:
+        faults = load_faults(self.problems, self.data.get("faults"), topology, self._more_nodes(switch, top))
+        nics = load_nics(self.problems, self.data.get("nics"), topology)
+        routing = None if self.data.get("routing") is None else self._section("routing", Routing)
+        background = load_background(self.at / "background", self.data.get("background"))
+        self._check(top, network, whole, switch, transport, clocks, job, entries, faults, nics, routing, background)
+        if self.problems or top is None or network is None or job is None or jobs is None:
             return None
-        if clocks is None or jobs is None:
-            return None
+        assert switch is not None
+        assert transport is not None
+        assert clocks is not None
         return Scenario(
             name=top.name,
-            topology=topology[0],
-            link=topology[1],
+            topology=network.topology,
+            link=network.link,
             description=top.description.strip(),
             seed=top.seed,
             world=top.world,
@@ -207,66 +154,114 @@ class _Build:
             source=source,
         )
 
-    def _switch(self) -> SwitchOptions | None:
-        value = self.data.get("switch")
-        if value is None:
-            return SwitchOptions()
-        keys = validate_section(self.problems, ("switch",), value, SwitchKeys, "switch")
-        if keys is None:
-            return None
-        given = value.get("knobs") if isinstance(value, dict) else None
-        knobs = validate_section(self.problems, ("switch", "knobs"), {} if given is None else given, KnobKeys, "knobs")
-        if knobs is None:
-            return None
-        return SwitchOptions(
-            keys.program, keys.release, keys.gate, keys.commodity, keys.memory, AggregatorKnobs(**knobs.model_dump())
-        )
+    def _section(self, key: str, section: type[_S]) -> _S | None:
+        value = self.data.get(key)
+        return section() if value is None else read_section(self.at / key, value, section, key)
 
-    def _transport(self) -> Transport | None:
-        value = self.data.get("transport")
-        if value is None:
-            return Transport()
-        keys = validate_section(self.problems, ("transport",), value, TransportKeys, "transport")
-        given = value.get("dcqcn") if isinstance(value, dict) else None
-        dcqcn = load_dcqcn(self.problems, ("transport", "dcqcn"), given)
-        if keys is None or dcqcn is None:
-            return None
-        return Transport(
-            path_mtu=keys.path_mtu,
-            verb=keys.verb,
-            timeout_code=keys.timeout,
-            retry_count=keys.retry_count,
-            rnr_retry=keys.rnr_retry,
-            rnr_timer_code=keys.rnr_timer,
-            ack_every=keys.ack_every,
-            start_psn=keys.start_psn,
-            receive_late_ns=keys.receive_late,
-            rto_ns=keys.rto,
-            framing=keys.framing,
-            uc_packets=keys.uc_packets,
-            aimd=keys.aimd,
-            congestion_control=keys.congestion_control,
-            dcqcn=dcqcn,
-        )
+    def _more_nodes(self, switch: SwitchOptions | None, top: ScenarioKeys | None) -> tuple[str, ...]:
+        with as_far_as_known():
+            if switch is not None and switch.commodity == "openflow" and top is not None and top.world == "emulated":
+                return (CONTROLLER,)
+        return ()
 
-    def _clocks(self) -> Clocks | None:
-        value = self.data.get("clocks")
-        if value is None:
-            return TRUE_CLOCKS
-        keys = validate_section(self.problems, ("clocks",), value, ClockKeys, "clocks")
-        return None if keys is None else Clocks(keys.offset, keys.drift)
-
-    def _check_faults(
-        self, faults: list[Placed], ranks: int | None, job: Job | None, transport: Transport | None, limit: int | None
+    def _check(
+        self,
+        top: ScenarioKeys | None,
+        network: Network | None,
+        whole: Network | None,
+        switch: SwitchOptions | None,
+        transport: Transport | None,
+        clocks: Clocks | None,
+        job: Job | None,
+        entries: list[tuple[KeyPath, Job]],
+        faults: list[Placed],
+        nics: Sequence[tuple[str, str]],
+        routing: Routing | None,
+        background: Sequence[BackgroundFlow],
     ) -> None:
-        for placed in faults:
-            path, _, fault = placed
+        """`whole`: the network where the shapes of all links are known."""
+        problems, topology = self.problems, None if network is None else network.topology
+        shapes = None if whole is None else (whole.topology, whole.link)
+        world, limit = (top.world, top.time_limit) if top else (None, None)
+        hosts = len(topology.hosts) - bool(job and job.server) if topology else None
+        if job and job.hosts:
+            hosts = len(job.hosts)
+            self._run(check_job_hosts, topology, job)
+        if routing is not None and topology is not None:
+            check_routing(self.at / "routing", routing, topology, job)
+        check_background(self.at / "background", background, world, topology)
+        if shapes:
+            self._run(check_mtu, *shapes, job, transport)
+            check_payloads(self.at / "background", background, shapes[0])
+        self._run(check_aimd, transport, job)
+        self._run(check_path_mtu, job, transport)
+        if job:
+            given = set(self.data.get("job") or ())
+            self._run(check_layered, job, given)
+            self._run(check_layers, entries or [(("job",), job)])
+            held = {path: set(self.data["jobs"][path[1]]) for path, _ in entries}
+            self._run(check_atp_keys, job, {("job",): given, **held}, entries)
+            with as_far_as_known():
+                check_job(problems, hosts, job, given)
+            for path, each in entries:
+                with as_far_as_known():
+                    check_job(problems, len(each.hosts), each, set(self.data["jobs"][path[1]]), path)
             if limit:
-                check_window(self.problems, path, fault, limit)
-            if job and job.collective == "switchml":
-                check_switchml_fault(self.problems, placed, transport, ranks)
-            elif job and job.collective in WITH_SERVER:
-                check_datagram_fault(self.problems, placed, job.collective)
-            elif job and transport and isinstance(fault, PacketFault):
-                sizes = geometry_of(job, transport)
-                check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)
+                self._run(check_arrivals, entries or [(("job",), job)], limit)
+        if topology and job:
+            with as_far_as_known():
+                check_rack(problems, topology, job, world)
+        self._run(check_fabric, topology, job)
+        self._run(check_machines, topology, job)
+        self._run(check_program, switch, job)
+        self._run(check_knobs, switch, job)
+        self._run(check_commodity, switch, topology)
+        self._run(check_card, topology, switch, bool(top and top.trace))
+        if topology and network:
+            self._run(check_switchml, topology, network.link, switch, transport, job, entries)
+            self._run(check_atp, topology, network.link, switch, transport, job, entries)
+        if job and topology and switch:
+            with as_far_as_known():
+                check_grid(problems, topology, switch, routing, job, entries)
+        if switch and transport and job:
+            with as_far_as_known():
+                check_switch_memory(problems, hosts, switch, transport, job)
+        ranks = hosts // job.copies if hosts is not None and job else hosts
+        if entries:
+            ranks = max(len(each.hosts) for _, each in entries)
+        for placed in faults:
+            with as_far_as_known():
+                self._check_fault(placed, ranks, job, transport, limit)
+        if topology:
+            check_conflicts(problems, faults, topology)
+        if topology and job:
+            busy = busy_hosts(topology, [each for _, each in entries] or [job], background)
+            check_effects(problems, faults, topology, busy)
+        if world is not None:
+            check_nics(problems, world, nics, [fault for _, _, fault in faults])
+            self._run(check_clocks, world, clocks)
+        if job and nics:
+            check_switchml_nics(problems, job, nics)
+            check_atp_nics(problems, job, nics)
+        if limit == 0:
+            problems.add(("time_limit",), "out of range", found="0", allowed="more than 0, at most 60min")
+
+    def _run(self, check: Callable[..., None], *needed: Any) -> None:
+        """Where all is there that the check needs."""
+        if all(item is not None for item in needed):
+            with as_far_as_known():
+                check(self.problems, *needed)
+
+    def _check_fault(
+        self, placed: Placed, ranks: int | None, job: Job | None, transport: Transport | None, limit: int | None
+    ) -> None:
+        path, _, fault = placed
+        if limit:
+            check_window(self.problems, path, fault, limit)
+        if job and job.collective == "switchml":
+            check_switchml_fault(self.problems, placed, transport, ranks)
+        elif job and job.collective in WITH_SERVER:
+            check_datagram_fault(self.problems, placed, job.collective)
+        elif job and transport and isinstance(fault, PacketFault):
+            sizes = geometry_of(job, transport)
+            check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)
