@@ -23,8 +23,8 @@ from testbed.lab.agent.protocol import MAX_LINE
 from testbed.plan import make_plan as plan_of
 from testbed.plan.gradient_routes import problem_of
 from testbed.scenario import builtin_names, load_scenario
-from testbed.sweep.model import MAX_TASKS
-from testbed.sweep.parameters import algorithms_of
+from testbed.sweeps.model import MAX_TASKS
+from testbed.sweeps.parameters import algorithms_of
 from testbed.worlds.lab.placing import PROGRAMS
 from topologies import MAX_HOSTS
 from topologies.routing.gradients import goat

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from workloads.wire import PSN_MODULUS, Envelope
 
@@ -84,6 +84,8 @@ class QpConfig:
     """tell every step of the two tables (QpStepped)"""
     dcqcn: DcqcnConfig | None = None
     """None: no congestion control, and no CNPs"""
+    recovery: str = "gbn"
+    """how losses are repaired, the same at both ends: a name in `workloads.rc.recoveries`"""
 
     def reborn(self, lives: int) -> QpConfig:
         """The queue pair of a process that was started anew so many times: it has another number and another first PSN, as
@@ -222,6 +224,9 @@ class NodeConfig(Protocol):
     """What worlds ask of a host's configuration, worker or parameter server. The Machine to it is what
     `workloads.hosts.create_host` makes; how it talks is its own business."""
 
+    runs: ClassVar[str]
+    """`module:function`, (configuration, when it starts by its own clock in ns) -> HostMachine"""
+
     @property
     def name(self) -> str:
         """its host's"""
@@ -279,6 +284,8 @@ class WorkerConfig:
     """A HostConfig whose collective runs over RC queue pairs, on each of its rings one to its successor and one from its
     predecessor."""
 
+    runs: ClassVar[str] = "workloads.fallback:create_worker"
+    """what `workloads.hosts` makes its Machine with"""
     name: str
     to_successor: QpConfig
     """of the first phase, where there are phases"""

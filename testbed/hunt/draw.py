@@ -22,7 +22,7 @@ from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack
-from workloads.rc.requester import rto_ns
+from workloads.rc.recovery import rto_ns
 from workloads.wire import PSN_MODULUS, RNR_TIMER_NS
 
 __all__ = ["TRACE_EVERY", "draw_schedule"]

@@ -28,7 +28,7 @@ from testbed.scenario import Scenario, dump_scenario, load_scenario
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words, with_stock_program
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
-from workloads.rc.requester import rto_ns
+from workloads.rc.recovery import rto_ns
 
 __all__ = ["Hunt", "HuntEnd", "kind_of_hunt", "prepare"]
 

@@ -18,10 +18,11 @@ from testbed.history import Record
 from testbed.interop.boot import BootedGuest
 from testbed.interop.guest.peer_side import PeerConfig, PeerMessage, PeerSide
 from testbed.interop.peercases import LINK, RXE, SOFT, PeerCase
-from testbed.interop.protocol import CaseRequest, CaseResult, Opened, QpNames, encode
+from testbed.interop.protocol import CaseRequest, CaseResult, Opened, QpNames
 from testbed.interop.softhost import ArpAnswering
 from testbed.interop.wires import WireIo
 from topologies import Direction
+from workloads.codec import PLAIN
 from workloads.config import QpConfig
 from workloads.events import QpFailed
 from workloads.machine import Buffer, Event, event_record
@@ -208,7 +209,7 @@ class _End:
 
 
 def _options(device: str, config: PeerConfig) -> dict[str, Any]:
-    return {"device": device, "config": encode(config)}
+    return {"device": device, "config": PLAIN.encode(config)}
 
 
 def content_seed(seed: int, end: str) -> int:

@@ -45,13 +45,12 @@ What the guest's runner asks of `workloads.verbs` for the kind `allreduce` (one 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
-import types
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
+from workloads.codec import PLAIN
 from workloads.config import WorkerConfig
 
 __all__ = [
@@ -63,8 +62,6 @@ __all__ = [
     "Opened",
     "QpNames",
     "WorkerRequest",
-    "decode",
-    "encode",
 ]
 
 _T = TypeVar("_T")
@@ -144,52 +141,6 @@ class CaseResult:
     """of the kind"""
 
 
-def encode(value: Any) -> Any:
-    """A tree of dataclasses as JSON values; bytes become hexadecimal digits."""
-    if dataclasses.is_dataclass(value):
-        return {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, list | tuple):
-        return [encode(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): encode(item) for key, item in value.items()}
-    return value
-
-
-def decode(kind: type[_T], data: Any) -> _T:
-    """The inverse of `encode`. Raises ValueError, TypeError or KeyError for what is no `kind`: the other side runs code of
-    another version."""
-    return cast(_T, _decode(kind, data))
-
-
-def _decode(kind: Any, data: Any) -> Any:
-    if dataclasses.is_dataclass(kind):
-        values = {name: _decode(hint, data[name]) for name, hint in _fields(cast(Any, kind))}
-        return cast(Any, kind)(**values)
-    if kind is bytes:
-        return bytes.fromhex(data)
-    origin, arms = get_origin(kind), get_args(kind)
-    if origin is tuple:
-        return tuple(_decode(arms[0], item) for item in data)
-    if origin is dict:
-        return dict(data)
-    if origin in (Union, types.UnionType):
-        return None if data is None else _decode(next(arm for arm in arms if arm is not type(None)), data)
-    if kind is float and isinstance(data, int):
-        return float(data)
-    if isinstance(kind, type) and not isinstance(data, kind):
-        raise TypeError(f"{data!r} is no {kind.__name__}")
-    return data
-
-
-@functools.cache
-def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """Names and types; working them out takes ten times as long as a whole message otherwise."""
-    hints = get_type_hints(kind)
-    return tuple((field.name, hints[field.name]) for field in dataclasses.fields(kind))
-
-
 class Mailbox:
     """The shared folder. A file is there whole or not at all."""
 
@@ -203,16 +154,17 @@ class Mailbox:
     def put(self, case: int | None, what: str, value: Any) -> None:
         path = self.path(case, what)
         fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps(encode(value), separators=(",", ":")), encoding="utf-8")
+        fresh.write_text(json.dumps(PLAIN.encode(value), separators=(",", ":")), encoding="utf-8")
         fresh.rename(path)
 
     def has(self, case: int | None, what: str) -> bool:
         return self.path(case, what).exists()
 
     def take(self, case: int | None, what: str, kind: type[_T]) -> _T | None:
-        """The file's value; None while there is no such file."""
+        """The file's value; None while there is no such file. Raises ValueError for what is no `kind`: the other side runs code of
+        another version."""
         try:
             text = self.path(case, what).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
-        return decode(kind, json.loads(text))
+        return PLAIN.decode(kind, json.loads(text))

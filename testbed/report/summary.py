@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from testbed.checkers.refused import refused_text
@@ -52,15 +53,24 @@ def _what(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
-    code = result["environment"].get("code", NATIVE)
-    if code != NATIVE:
-        lines.append(Line(f"code that ran: {code}; slower, with the same sums", "unknown", 2))
+    lines += _code(result["environment"])
     training = metrics["training"]
     if training is not None and training["accuracy"] is not None:
         lines.append(
             Line(f"the model classifies {training['accuracy']:.1%} of the images that it never saw correctly", "", 2)
         )
     return lines
+
+
+def _code(environment: dict[str, str]) -> Iterator[Line]:
+    """What a reader of figures has to know of the code; nothing where it was the C core everywhere."""
+    code, version = environment.get("code"), environment.get("host_version", "")
+    if code is None:
+        yield Line("code that ran: nobody told, so speeds may be those of the Python reference", "unknown", 2)
+    elif code != NATIVE:
+        yield Line(f"code that ran: {code}; slower, with the same sums", "unknown", 2)
+    if ": " in version:
+        yield Line(f"hosts ran different versions: {version}", "unknown", 2)
 
 
 def _whose(metrics: dict[str, Any]) -> str:

@@ -31,7 +31,13 @@ from testbed.worlds.base import World
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted, write_file
 
-__all__ = ["Observer", "RunResult", "create_world", "run_scenario", "world_names"]
+__all__ = [
+    "Observer",
+    "RunResult",
+    "create_world",
+    "run_scenario",
+    "world_names",
+]
 
 _HOLD_S = 0.5
 Observer = Callable[[Plan], Callable[[Record], None]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from switch_nodes.heeded import KNOBS_OF
 from switch_nodes.jobs import AggregatorKnobs
+from switch_nodes.kinds import program_kinds
 from switch_nodes.program_files import look_for_program
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_size
@@ -139,7 +139,8 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
     any."""
     if ":" in switch.program:
         return
-    heeded = KNOBS_OF.get(switch.program, ())
+    kind = program_kinds().get(switch.program)
+    heeded = kind.knobs if kind is not None else ()
     if switch.program == "forward" and job.collective == "esa":
         heeded = ("reminder",)  # the server's
     for knob in fields(AggregatorKnobs):

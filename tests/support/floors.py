@@ -10,8 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("hunt", "bench", "sweep"),
-    ("scale",),
+    ("api",),
+    ("hunt", "bench", "sweeps"),
+    ("scale", "comparison"),
     ("runs",),
     ("estimate",),
     ("report", "interop"),

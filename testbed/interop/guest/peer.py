@@ -11,7 +11,8 @@ import time
 
 from testbed.interop.guest.peer_side import PeerConfig, PeerSide
 from testbed.interop.guest.session import CancelSign
-from testbed.interop.protocol import CaseRequest, CaseResult, QpNames, decode
+from testbed.interop.protocol import CaseRequest, CaseResult, QpNames
+from workloads.codec import PLAIN
 from workloads.events import QpFailed
 from workloads.machine import event_record
 from workloads.verbs import PeerNames, VerbsEndpoint
@@ -24,7 +25,7 @@ _SLEEP_S = 0.0005
 
 class _Peer:
     def __init__(self, request: CaseRequest) -> None:
-        self._config = decode(PeerConfig, request.options["config"])
+        self._config = PLAIN.decode(PeerConfig, request.options["config"])
         self._device = str(request.options["device"])
         self._nic = VerbsNic(self._device, self._config.send_qp.envelope.src_ip)
         try:
@@ -41,7 +42,11 @@ class _Peer:
         self.names = (QpNames(send, receive, region.address, region.rkey),)
 
     def run(self, request: CaseRequest, cancelled: CancelSign) -> CaseResult:
-        true, origin, endpoint = decode(PeerConfig, request.options["config"]), time.monotonic_ns(), self._endpoint
+        true, origin, endpoint = (
+            PLAIN.decode(PeerConfig, request.options["config"]),
+            time.monotonic_ns(),
+            self._endpoint,
+        )
         offset = true.peer_base_va - self._config.peer_base_va
         endpoint.connect(self._config.send_qp.qpn, PeerNames(true.send_qp.peer_qpn, true.peer_rkey, offset))
         endpoint.connect(self._config.receive_qp.qpn, PeerNames(true.receive_qp.peer_qpn))

@@ -14,7 +14,7 @@ from testbed.lab import plays, steps
 from testbed.lab.lab import Lab
 from testbed.lab.model import Card, Host
 from testbed.lab.transfer import receive
-from testbed.plan.nodefile import dump_node_config
+from testbed.plan.nodeconfig import dump_node_config
 from testbed.worlds.lab.gathering import read_lines, trace_records
 from workloads.errors import LabError
 

@@ -14,7 +14,8 @@ from testbed.interop.guest.peer_side import PeerMessage, expected_memory, memory
 from testbed.interop.peercases import PEER_CASES, RXE, SOFT, PeerCase
 from testbed.interop.peerhost import PeerMachine, PeerRun, case_filters, content_seed, peer_configs
 from testbed.interop.peerjudge import judge_peer, seen_frames
-from testbed.interop.protocol import QpNames, decode, encode
+from testbed.interop.protocol import QpNames
+from workloads.codec import PLAIN
 from workloads.machine import FrameBatch, event_record
 
 MAC, IP = bytes.fromhex("02494e410001"), bytes((10, 77, 0, 2))
@@ -144,7 +145,7 @@ def test_both_ends_draw_other_bytes_and_their_configurations_travel():
     assert content_seed(3, RXE) != content_seed(3, SOFT)
     assert configs[RXE].seed == content_seed(3, RXE)
     for config in configs.values():
-        assert decode(type(config), encode(config)) == config
+        assert PLAIN.decode(type(config), PLAIN.encode(config)) == config
     assert configs[SOFT].send_qp.peer_qpn == DEVICE.recv_qpn
     assert configs[SOFT].peer_base_va == DEVICE.base_va
     assert configs[RXE].send_qp.first_psn == configs[SOFT].receive_qp.peer_first_psn

@@ -10,9 +10,10 @@ from testbed.interop.guest import allreduce, peer
 from testbed.interop.guest.peer_side import PeerMessage, PeerSide
 from testbed.interop.peercases import RXE, SOFT, PeerCase
 from testbed.interop.peerhost import peer_configs
-from testbed.interop.protocol import CaseRequest, QpNames, WorkerRequest, encode
+from testbed.interop.protocol import CaseRequest, QpNames, WorkerRequest
 from tests.support.fake_nics import Fabric
 from tests.support.simulation import digests, expected_digests, rack_plan
+from workloads.codec import PLAIN
 from workloads.config import ArithmeticSpec
 from workloads.verbs import PeerNames, VerbsEndpoint, VerbsNames, VerbsWorker, true_configs
 
@@ -138,7 +139,7 @@ CASE = PeerCase("peer/test", (PeerMessage("send", 3000, 7), PeerMessage("write",
 
 
 def peer_request(config):
-    return CaseRequest("test", "peer", 5.0, (), {"device": "rxe0", "config": encode(config)})
+    return CaseRequest("test", "peer", 5.0, (), {"device": "rxe0", "config": PLAIN.encode(config)})
 
 
 def test_a_peer_test_reports_what_came_and_went(fabric):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
-from testbed.sweep.model import Sweep, Task
-from testbed.sweep.parameters import FAMILIES, FORMULAS_OF_RACK
+from testbed.sweeps.model import Sweep, Task
+from testbed.sweeps.parameters import FAMILIES, FORMULAS_OF_RACK
 from workloads.costs import FLAT_COSTS
 from workloads.costs.checks import is_power_of_two
 

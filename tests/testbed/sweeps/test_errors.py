@@ -1,6 +1,6 @@
 """One bad sweep per mistake, with the exact text that a person gets. After a deliberate change of the texts:
 
-UPDATE_GOLDEN=1 ./tb test tests/testbed/sweep/test_errors.py    and read the diff
+UPDATE_GOLDEN=1 ./tb test tests/testbed/sweeps/test_errors.py    and read the diff
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
-from testbed.sweep import load_sweep
+from testbed.sweeps import load_sweep
 from workloads.errors import ScenarioError
 
 _FOLDER = Path(__file__).parent / "errors"

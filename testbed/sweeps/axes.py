@@ -9,7 +9,7 @@ from typing import Any
 
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import UnitError
-from testbed.sweep.parameters import Parameter
+from testbed.sweeps.parameters import Parameter
 
 __all__ = ["Axis", "read_axis"]
 

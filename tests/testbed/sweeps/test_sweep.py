@@ -10,15 +10,15 @@ import pytest
 
 from testbed.cli import main
 from testbed.runs.codeversion import model_version
-from testbed.sweep import builtin_sweeps, engine, load_sweep
-from testbed.sweep.analysis import by_point, crossovers
-from testbed.sweep.engine import run_sweep
-from testbed.sweep.evaluate import code_version
-from testbed.sweep.grid import make_tasks
-from testbed.sweep.loader import parse_sweep
-from testbed.sweep.plot import svg
-from testbed.sweep.report import summary
-from testbed.sweep.store import Store
+from testbed.sweeps import builtin_sweeps, engine, load_sweep
+from testbed.sweeps.analysis import by_point, crossovers
+from testbed.sweeps.engine import run_sweep
+from testbed.sweeps.evaluate import code_version
+from testbed.sweeps.grid import make_tasks
+from testbed.sweeps.loader import parse_sweep
+from testbed.sweeps.plot import svg
+from testbed.sweeps.report import summary
+from testbed.sweeps.store import Store
 
 MACHINES = """name: small
 model: {model}
@@ -122,7 +122,7 @@ def test_another_version_of_the_code_computes_anew(tmp_path, monkeypatch):
         ("message", "workloads/wire/headers.py", True),
         ("flow", "testbed/scale/fluid.py", True),
         ("formula", "workloads/costs/flat.py", True),
-        ("formula", "testbed/sweep/parameters.py", True),
+        ("formula", "testbed/sweeps/parameters.py", True),
         ("formula", "testbed/scale/fluid.py", False),
         ("message", "switch_nodes/netreduce/absorb.c", False),
         ("packet", "testbed/cli/main.py", False),

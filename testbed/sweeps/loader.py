@@ -11,9 +11,9 @@ from typing import Any
 
 from testbed.reading.problems import Place, Problems, closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
-from testbed.sweep.axes import Axis, read_axis
-from testbed.sweep.model import MAX_TASKS, MODELS, Sweep
-from testbed.sweep.parameters import FAMILIES, algorithms_of, family_of
+from testbed.sweeps.axes import Axis, read_axis
+from testbed.sweeps.model import MAX_TASKS, MODELS, Sweep
+from testbed.sweeps.parameters import FAMILIES, algorithms_of, family_of
 from workloads.errors import ScenarioError
 
 __all__ = ["SWEEP_KEYS", "builtin_sweeps", "load_sweep", "parse_sweep"]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from testbed.sweep.evaluate import machines_of
-from testbed.sweep.model import Task
+from testbed.sweeps.evaluate import machines_of
+from testbed.sweeps.model import Task
 from workloads.costs.conditions import crossover_alpha_s, crossover_ratio
 
 __all__ = ["Crossover", "Point", "best_counts", "by_point", "crossovers"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from testbed.sweep.analysis import Point, by_point
-from testbed.sweep.engine import Finished
-from testbed.sweep.parameters import FAMILIES
+from testbed.sweeps.analysis import Point, by_point
+from testbed.sweeps.engine import Finished
+from testbed.sweeps.parameters import FAMILIES
 
 __all__ = ["svg", "write_svg"]
 

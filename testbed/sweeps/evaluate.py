@@ -11,8 +11,8 @@ from testbed.scale.machine_flows import machine_flow_level
 from testbed.scale.machine_messages import Window, machine_message_level
 from testbed.scale.outcome import Outcome
 from testbed.scale.rack import RackPoint, flow_level, message_level
-from testbed.sweep.model import Task
-from testbed.sweep.parameters import FORMULAS_OF_RACK
+from testbed.sweeps.model import Task
+from testbed.sweeps.parameters import FORMULAS_OF_RACK
 from workloads.costs import Machines, flat_cost, machine_cost
 from workloads.errors import InternalError
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.sweep.evaluate import code_version, evaluate
-from testbed.sweep.grid import make_tasks
-from testbed.sweep.model import Sweep, Task
-from testbed.sweep.store import Store
+from testbed.sweeps.evaluate import code_version, evaluate
+from testbed.sweeps.grid import make_tasks
+from testbed.sweeps.model import Sweep, Task
+from testbed.sweeps.store import Store
 
 __all__ = ["Finished", "run_sweep"]
 

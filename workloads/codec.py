@@ -1,0 +1,334 @@
+"""Values as JSON and back: events, configurations of nodes, messages between processes, entries of ledgers.
+
+A value is a tree of dataclasses, tuples, mappings, bytes and what JSON knows. Its annotations say what its JSON looks like; nobody
+writes that a second time. Reading is strict: nothing is converted but a whole number where any number will do, and every problem of
+a value is told with its place.
+
+Why no library: the guest of `testbed.interop` reads such values with the interpreter of Debian alone, so nothing compiled for another
+one can serve there; histories hold what libraries that write JSON themselves refuse or change (NaN of a training that diverged, halves
+of characters in what a crashed process said, counters beyond 64 bits); and texts, ranges and places of what is wrong are ours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+__all__ = ["NOTHING", "PLAIN", "Codec", "Misfit", "Problem", "Reader", "describe", "fields_of", "unless_default"]
+
+_T = TypeVar("_T")
+Path: TypeAlias = tuple[str | int, ...]
+Reader: TypeAlias = Callable[[Any, str], Any]
+"""(JSON value, name of the field that holds it) -> value; raises Misfit"""
+NOTHING: Any = object()
+"""what is found where nothing is"""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong at one place of a value."""
+
+    path: Path
+    """keys and places in lists, from the outermost on"""
+    problem: str
+    found: object = NOTHING
+    allowed: str | None = None
+    known: tuple[str, ...] = ()
+    """words that are allowed, for whoever proposes the nearest one"""
+
+
+class Misfit(ValueError):
+    """A JSON value is not that of a type. Strategy: raised by readers alone; a reader of something that has parts collects it."""
+
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = problems
+        first = problems[0]
+        where = ".".join(map(str, first.path))
+        super().__init__(f"{where}: {first.problem}" if where else first.problem)
+
+    def under(self, part: str | int) -> list[Problem]:
+        """Its problems, as seen from the value that has this part."""
+        return [dataclasses.replace(problem, path=(part, *problem.path)) for problem in self.problems]
+
+
+def unless_default(default: Any) -> Any:
+    """A field that most values have no use for: its JSON is there only when its value is not `default`."""
+    return field(default=default, metadata={_SOMETIMES: True})
+
+
+_SOMETIMES = "unless_default"
+_ALWAYS: Any = object()
+
+
+@cache
+def fields_of(kind: type) -> tuple[tuple[str, Any, bool, bool], ...]:
+    """Of each field of a dataclass: name, annotation, whether its JSON is always there, whether its value is JSON as it is."""
+    hints = get_type_hints(kind)
+    return tuple(
+        (each.name, hints[each.name], _SOMETIMES not in each.metadata, _is_json(hints[each.name]))
+        for each in dataclasses.fields(kind)
+    )
+
+
+def _is_json(hint: Any) -> bool:
+    """Whether values of this annotation hold neither dataclasses nor bytes (`json` writes a tuple as a list)."""
+    if get_origin(hint) is not None:
+        return all(arm is Ellipsis or _is_json(arm) for arm in get_args(hint))
+    return hint in (int, float, str, bool, type(None))
+
+
+@cache
+def _writers(kind: type) -> tuple[tuple[str, Any, bool], ...]:
+    """Of each field: name, the default at which it is left out or _ALWAYS, whether its value is JSON as it is."""
+    defaults = {each.name: each.default for each in dataclasses.fields(kind)}
+    return tuple((name, _ALWAYS if always else defaults[name], plain) for name, _, always, plain in fields_of(kind))
+
+
+@dataclass(frozen=True, eq=False)
+class Codec:
+    """A way to write values. The defaults are those of messages between processes of ours; files that people write have limits and
+    forms of their own."""
+
+    write_bytes: Callable[[bytes], str] = bytes.hex
+    read_bytes: Callable[[Any, str], bytes] = lambda data, name: bytes.fromhex(data)
+    """(JSON value, name of the field); raises Misfit, ValueError or TypeError"""
+    least: int | None = None
+    """of whole numbers"""
+    least_of: Mapping[tuple[type, str], int] = field(default_factory=dict)
+    """of a field's whole number, instead"""
+    choices: Mapping[tuple[type, str], Iterable[str]] = field(default_factory=dict)
+    """words that a field may hold"""
+    named: str = ""
+    """a field of this name is never empty"""
+    knows_all: bool = False
+    """a key that is no field is a problem; else it is passed over, since whoever wrote it may be of another version"""
+    _made: dict[Any, Reader] = field(default_factory=dict)
+
+    def encode(self, value: Any) -> Any:
+        """What `json.dumps` takes."""
+        if dataclasses.is_dataclass(value):
+            return self.encode_fields(value)
+        if isinstance(value, bytes):
+            return self.write_bytes(value)
+        if isinstance(value, list | tuple):
+            return [self.encode(item) for item in value]
+        if isinstance(value, dict):
+            return {str(key): self.encode(item) for key, item in value.items()}
+        return value
+
+    def encode_fields(self, value: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
+        """Of a dataclass; tuples of what JSON knows stay tuples."""
+        told, kind = {}, cast(type, type(value))
+        for name, default, plain in _writers(kind):
+            item = getattr(value, name)
+            if default is _ALWAYS or item != default:
+                told[name] = item if plain else self.encode(item)
+        for name in leave_out:
+            told.pop(name, None)
+        return told
+
+    def decode(self, kind: type[_T], data: Any, preset: Mapping[str, Any] | None = None) -> _T:
+        """The inverse of `encode`. `preset`: fields of a dataclass that `data` cannot give. Raises Misfit."""
+        if preset:
+            return cast(_T, self._dataclass(kind, preset)(data, ""))
+        return cast(_T, self.reader(kind)(data, ""))
+
+    def reader(self, hint: Any) -> Reader:
+        """Of values with this annotation."""
+        found = self._made.get(hint)
+        if found is None:
+            found = self._made[hint] = self._make(hint, self.least)
+        return found
+
+    def _make(self, hint: Any, least: int | None) -> Reader:
+        if dataclasses.is_dataclass(hint):
+            return self._dataclass(cast(type, hint), {})
+        origin, arms = get_origin(hint), get_args(hint)
+        if origin in (Union, types.UnionType):
+            return self._union([arm for arm in arms if arm is not type(None)], least, nothing=type(None) in arms)
+        if origin is tuple:
+            return self._tuple(arms)
+        if origin is dict:
+            return self._mapping(arms[1])
+        if hint is int:
+            return _whole(least)
+        if hint is bytes:
+            return self._bytes
+        return _PLAIN_READERS.get(hint, _anything)
+
+    def _dataclass(self, kind: type, preset: Mapping[str, Any]) -> Reader:
+        entries: list[tuple[str, Reader, bool]] = []
+        known = tuple(each.name for each in dataclasses.fields(kind) if each.name not in preset)
+
+        def read(data: Any, _: str) -> Any:
+            if not isinstance(data, dict):
+                raise Misfit(Problem((), "not a mapping", data, "keys with values"))
+            if not entries and known:  # only now: a configuration may hold others of its own type
+                entries.extend(self._entries(kind, preset))
+            values, problems = dict(preset), list[Problem]()
+            for key in data if self.knows_all else ():
+                if key in preset:
+                    problems.append(Problem((key,), "given on the command line", allowed=", ".join(known)))
+                elif key not in known:
+                    problems.append(Problem((key,), "unknown key", allowed=", ".join(known), known=known))
+            for name, read_field, needed in entries:
+                if name in data:
+                    try:
+                        values[name] = read_field(data[name], name)
+                    except Misfit as misfit:
+                        problems += misfit.under(name)
+                    else:
+                        if name == self.named and not data[name]:
+                            problems.append(Problem((name,), "is empty", data[name], "a name"))
+                elif needed:
+                    problems.append(Problem((name,), "is missing"))
+            if problems:
+                raise Misfit(*problems)
+            return kind(**values)
+
+        return read
+
+    def _entries(self, kind: type, preset: Mapping[str, Any]) -> list[tuple[str, Reader, bool]]:
+        """Of each field that is not preset: its name, its reader, whether it must be there."""
+        return [
+            (name, self._field(kind, name, hint), each.default is each.default_factory is dataclasses.MISSING)
+            for each, (name, hint, _, _) in zip(dataclasses.fields(kind), fields_of(kind), strict=True)
+            if name not in preset
+        ]
+
+    def _field(self, kind: type, name: str, hint: Any) -> Reader:
+        read = self._make(hint, self.least_of[kind, name]) if (kind, name) in self.least_of else self.reader(hint)
+        if (kind, name) not in self.choices:
+            return read
+        words = tuple(self.choices[kind, name])
+
+        def read_choice(data: Any, name: str) -> Any:
+            value = read(data, name)
+            if value not in words:
+                raise Misfit(Problem((), "unknown value", value, ", ".join(words), words))
+            return value
+
+        return read_choice
+
+    def _union(self, arms: list[Any], least: int | None, *, nothing: bool) -> Reader:
+        readers = [self._make(arm, least) for arm in arms]
+
+        def read(data: Any, name: str) -> Any:
+            if data is None and nothing:
+                return None
+            misfits = []
+            for each in readers:
+                try:
+                    return each(data, name)
+                except Misfit as misfit:
+                    misfits.append(misfit)
+            raise misfits[0]
+
+        return read
+
+    def _tuple(self, arms: tuple[Any, ...]) -> Reader:
+        repeated = len(arms) == 2 and arms[1] is Ellipsis
+        readers = [self.reader(arm) for arm in arms if arm is not Ellipsis]
+        size = len(readers)
+
+        def read(data: Any, name: str) -> Any:
+            if not isinstance(data, list):
+                raise Misfit(Problem((), "not a list", data, "a list"))
+            if not repeated and len(data) != size:
+                raise Misfit(Problem((), f"a list of {len(data)}", data, f"a list of {size}"))
+            values, problems = [], list[Problem]()
+            for place, item in enumerate(data):
+                try:
+                    values.append(readers[0 if repeated else place](item, name))
+                except Misfit as misfit:
+                    problems += misfit.under(place)
+            if problems:
+                raise Misfit(*problems)
+            return tuple(values)
+
+        return read
+
+    def _mapping(self, hint: Any) -> Reader:
+        read_item = self.reader(hint)
+
+        def read(data: Any, _: str) -> Any:
+            if not isinstance(data, dict):
+                raise Misfit(Problem((), "not a mapping", data, "keys with values"))
+            values, problems = {}, list[Problem]()
+            for key, item in data.items():
+                try:
+                    values[key] = read_item(item, key)
+                except Misfit as misfit:
+                    problems += misfit.under(key)
+            if problems:
+                raise Misfit(*problems)
+            return values
+
+        return read
+
+    def _bytes(self, data: Any, name: str) -> bytes:
+        try:
+            return self.read_bytes(data, name)
+        except Misfit:
+            raise
+        except (TypeError, ValueError):
+            raise Misfit(Problem((), "not bytes", data, "hexadecimal digits")) from None
+
+
+def _whole(least: int | None) -> Reader:
+    allowed = "a whole number" if least is None else f"a whole number from {least}"
+
+    def read(data: Any, _: str) -> Any:
+        if type(data) is not int or (least is not None and data < least):
+            raise Misfit(Problem((), "not a whole number", data, allowed))
+        return data
+
+    return read
+
+
+def _number(data: Any, _: str) -> float:
+    if type(data) not in (int, float):
+        raise Misfit(Problem((), "not a value of its type", data, "a number"))
+    return float(data)
+
+
+def _text(data: Any, _: str) -> str:
+    if not isinstance(data, str):
+        raise Misfit(Problem((), "not text", data, "text"))
+    return data
+
+
+def _bool(data: Any, _: str) -> bool:
+    if type(data) is not bool:
+        raise Misfit(Problem((), "not a value of its type", data, "true, false"))
+    return data
+
+
+def _anything(data: Any, _: str) -> Any:
+    return data
+
+
+_PLAIN_READERS: Mapping[Any, Reader] = {float: _number, str: _text, bool: _bool}
+PLAIN = Codec()
+"""of messages between processes of ours: bytes as hexadecimal digits"""
+
+
+@cache
+def describe(hint: Any) -> str:
+    """What JSON holds of an annotation, for a person."""
+    origin = get_origin(hint)
+    inside = [describe(item) for item in get_args(hint) if item is not Ellipsis]
+    if origin in (Union, types.UnionType):
+        return " or ".join(inside)
+    if origin is tuple:
+        return f"a list ({inside[0]})" if Ellipsis in get_args(hint) else f"a list of {len(inside)}"
+    if origin is dict:
+        return f"a mapping ({inside[1]})"
+    return _WORDS.get(hint, "anything")
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", type(None): "null"}
