@@ -21,12 +21,14 @@ from switch_nodes.registry import create_program
 from testbed.checkers import checkers
 from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import make_parser
+from testbed.faults.base import Match
+from testbed.faults.kinds import FAULT_KINDS
+from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.hunt import draw_grid
 from testbed.plan.nodeconfig import parse_node_config
 from testbed.reading.sections import keys_of, names_of
 from testbed.reading.validate import key_names
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
 from testbed.scenario.names import NODE_ROLES
 from testbed.scenario.schema import JobEntryKeys, JobKeys, ScenarioKeys
 from testbed.scenario.topology_keys import CustomLink, CustomNode
@@ -74,8 +76,8 @@ def _section(heading: str) -> str:
         ("topology", [*names_of(CustomNode), *names_of(CustomLink), *NODE_ROLES]),
         ("job", key_names(JobKeys)),
         ("jobs", key_names(JobEntryKeys)),
-        ("faults", [*FAULT_KINDS, *key_names(MatchKeys), *OPCODE_GROUPS]),
-        ("faults", sorted({key for kind in FAULT_KINDS.values() for key in key_names(kind.keys)})),
+        ("faults", [*FAULT_KINDS, *names_of(Match), *OPCODE_GROUPS]),
+        ("faults", sorted({key for kind in FAULT_KINDS.values() for key in names_of(kind.value)})),
     ],
 )
 def test_every_key_is_explained(heading, keys):

@@ -10,8 +10,8 @@ from dataclasses import replace
 from random import Random
 
 from testbed.faults.model import Drop, Fault, Forge, Kill, Loss, Match, Window
+from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.hunt.survival import travel_ns
-from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction
 from workloads.rc.recovery import rto_ns

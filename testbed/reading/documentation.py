@@ -37,8 +37,9 @@ def doc_of(section: type, key: KeyOf) -> str:
 
 
 def plain_text(markdown: str) -> str:
-    """Without the addresses of links."""
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", markdown).strip()
+    """Without links in brackets, addresses of other links, and marks of code."""
+    text = re.sub(r" ?\(\[[^]]*\]\([^)]*\)\)", "", markdown)
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "").strip()
 
 
 def default_of(key: KeyOf) -> Any:

@@ -31,6 +31,7 @@ from testbed.reading.problems import closest, show
 
 __all__ = [
     "NOT_GIVEN",
+    "NO_KEY",
     "Key",
     "KeyOf",
     "ListOf",
@@ -66,6 +67,10 @@ class Key:
     allowed: str | None = None
     shown: str | None = None
     doc: str | None = None
+
+
+NO_KEY = object()
+"""beside the type of a field that would be a key, and is none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,8 @@ def _type_of(hint: Any) -> tuple[KeyType | None, tuple[Any, ...]]:
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *beside = get_args(hint)
+        if NO_KEY in beside:
+            return None, ()
         kinds = [note for note in beside if isinstance(note, KeyType)]
         kind, notes = (kinds[0], ()) if kinds else _type_of(inner)
         return kind, (*beside, *notes)
@@ -357,12 +364,13 @@ def _make(section: type[_S], found: dict[str, Any]) -> _S | None:
     return made
 
 
-def changed(section: _S, **values: Any) -> _S:
-    """As `dataclasses.replace`, also for a section that is not whole."""
+def changed(section: _S, *, forget: Collection[str] = (), **values: Any) -> _S:
+    """As `dataclasses.replace`, also for a section that is not whole. `forget`: fields that are known to be wrong."""
     found = dict(values)
     for item in fields(section):  # type: ignore[arg-type]
-        with as_far_as_known():
-            found.setdefault(item.name, getattr(section, item.name))
+        if item.name not in forget:
+            with as_far_as_known():
+                found.setdefault(item.name, getattr(section, item.name))
     made = _make(type(section), found)
     assert made is not None
     return made

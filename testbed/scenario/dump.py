@@ -7,32 +7,13 @@ from typing import Any
 
 import yaml
 
-from testbed.faults.healing import kind_of
-from testbed.faults.model import (
-    Burst,
-    Corrupt,
-    Delay,
-    Drop,
-    Duplicate,
-    Fault,
-    Forge,
-    LinkDown,
-    Match,
-    NodeFault,
-    PacketFault,
-    RateChange,
-    Reorder,
-    Window,
-)
 from testbed.reading.sections import write_section
-from testbed.reading.units import format_duration, format_probability, format_rate
-from testbed.scenario.fault_schema import OPCODE_GROUPS
+from testbed.reading.units import format_duration
+from testbed.scenario.fault_loader import written_faults
 from testbed.scenario.job_dump import dump_entry, dump_job
 from testbed.scenario.model import Scenario
 from testbed.scenario.nics import dump_nics
 from testbed.scenario.topology_kinds import TOPOLOGY, topology_section
-from topologies import DIRECTIONS, Direction, Topology
-from workloads.wire import opcode_name
 
 __all__ = ["dump_scenario"]
 
@@ -52,7 +33,7 @@ def dump_scenario(scenario: Scenario) -> str:
         **({} if scenario.routing is None else {"routing": write_section(scenario.routing)}),
         "clocks": write_section(scenario.clocks),
         "nics": dump_nics(scenario.nics),
-        "faults": [_dump_fault(fault, scenario.topology) for fault in scenario.faults],
+        "faults": written_faults(scenario.faults, scenario.topology),
         **({"background": [write_section(flow) for flow in scenario.background]} if scenario.background else {}),
         "time_limit": format_duration(scenario.time_limit_ns),
         "capture": scenario.capture,
@@ -84,62 +65,3 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _represent_text)
-
-
-def _dump_fault(fault: Fault, topology: Topology) -> dict[str, Any]:
-    result: dict[str, Any] = {"kind": kind_of(fault), "name": fault.name}
-    if isinstance(fault, NodeFault):
-        return result | {"node": fault.node} | _dump_window(fault.window)
-    assert isinstance(fault, (PacketFault, RateChange))
-    every = fault.links == tuple(link.name for link in topology.links)
-    result["links"] = "all" if every else list(fault.links)
-    result["direction"] = _dump_directions(fault.directions)
-    result |= _dump_window(fault.window)
-    if isinstance(fault, RateChange):
-        return result | {"rate": format_rate(fault.rate_bps)}
-    if isinstance(fault, LinkDown):
-        return result | {"count": fault.count, "period": format_duration(fault.period_ns)}
-    result["rate"] = format_probability(fault.rate)
-    result |= _dump_special(fault)
-    if isinstance(fault, Drop) or fault.match != Match():
-        result["match"] = _dump_match(fault.match)
-    return result
-
-
-def _dump_special(fault: PacketFault) -> dict[str, Any]:
-    if isinstance(fault, Burst):
-        shares = {"recover": fault.recover, "loss_bad": fault.loss_bad, "loss_good": fault.loss_good}
-        return {key: format_probability(share) for key, share in shares.items()}
-    if isinstance(fault, Corrupt):
-        return {"repair_icrc": fault.repair_icrc} | ({} if fault.bit is None else {"bit": fault.bit})
-    if isinstance(fault, Forge):
-        return {"what": fault.what, "before": fault.before, "delay": format_duration(fault.delay_ns)}
-    if isinstance(fault, (Duplicate, Reorder)):
-        return {"delay": format_duration(fault.delay_ns)}
-    if isinstance(fault, Delay):
-        return {"delay": format_duration(fault.delay_ns), "jitter": format_duration(fault.jitter_ns)}
-    return {}
-
-
-def _dump_directions(directions: tuple[Direction, ...]) -> str:
-    return "both" if directions == DIRECTIONS else str(directions[0])
-
-
-def _dump_window(window: Window) -> dict[str, Any]:
-    result = {"from": format_duration(window.start_ns)}
-    return result if window.stop_ns is None else result | {"until": format_duration(window.stop_ns)}
-
-
-def _dump_match(match: Match) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    words = [word for word, group in OPCODE_GROUPS.items() if group == (match.opcodes, match.syndrome)]
-    if words:
-        result["opcode"] = words[0]
-    elif match.opcodes is not None:
-        result["opcode"] = [opcode_name(code) for code in sorted(match.opcodes)]
-    if match.syndrome is not None and not words:
-        result["syndrome"] = match.syndrome
-    result["psn_offset"], result["message"] = match.psn_offset, match.message
-    result["packet"] = "last" if match.packet == -1 else match.packet
-    result["attempt"], result["rank"] = match.attempt, match.source_rank
-    return {key: value for key, value in result.items() if value is not None}

@@ -121,7 +121,7 @@ class _Build:
                 job = with_size(job, transport)
                 jobs = jobs and tuple(with_size(each, transport) for each in jobs)
         entries: list[tuple[KeyPath, Job]] = [(("jobs", index), each) for index, each in enumerate(jobs or ())]
-        faults = load_faults(self.problems, self.data.get("faults"), topology, self._more_nodes(switch, top))
+        faults = load_faults(self.at / "faults", self.data.get("faults"), topology, self._more_nodes(switch, top))
         nics = load_nics(self.problems, self.data.get("nics"), topology)
         routing = None if self.data.get("routing") is None else self._section("routing", Routing)
         background = load_background(self.at / "background", self.data.get("background"))

@@ -76,7 +76,7 @@ Uplink: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Rack(Section):
-    """hosts h1..hN around one switch s1; links h1-s1 .. hN-s1"""
+    """hosts `h1` .. `hN` around one switch `s1`; links `h1-s1` .. `hN-s1`"""
 
     hosts: Annotated[int, whole(2, MAX_RACK_HOSTS)]
     """2 to 32; in a `rack` up to 64 with a collective that runs several jobs, in the simulated world up to 512. Host
@@ -87,7 +87,8 @@ class Rack(Section):
 
 @dataclass(frozen=True, slots=True)
 class RackAccelerator(Section):
-    """a rack whose switch s1 is a commodity switch with accelerator a1 beside it; links h1-s1, s1-a1-1 .. s1-a1-K"""
+    """a rack whose switch `s1` is a commodity switch, with accelerator `a1` beside it; links `h1-s1`, `s1-a1-1` .. `s1-a1-K`
+    ([accelerator](accelerator.md))"""
 
     hosts: Annotated[int, whole(2, MAX_HOSTS)]
     """2 to 32"""
@@ -102,7 +103,7 @@ class RackAccelerator(Section):
 
 @dataclass(frozen=True, slots=True)
 class SpineLeaf(Section):
-    """hosts h1..hN under leaf1..leafL, each leaf linked to spine1..spineS; links h1-leaf1, leaf1-spine1"""
+    """hosts `h1` .. `hN` under `leaf1` .. `leafL`, each leaf linked to `spine1` .. `spineS`; links `h1-leaf1`, `leaf1-spine1`"""
 
     leaves: Annotated[int, whole(2, 32)]
     """switches that hosts hang on, 2 to 32"""
@@ -142,7 +143,7 @@ class SpineLeaf(Section):
 
 @dataclass(frozen=True, slots=True)
 class FatTree(Section):
-    """k-ary fat tree of k^3/4 hosts; links h1-edge1, edge1-agg1, agg1-core1"""
+    """k pods of k/2 edge and k/2 aggregation switches, k^3/4 hosts; links `h1-edge1`, `edge1-agg1`, `agg1-core1`"""
 
     k: Annotated[int, even(2, 6)]
     """2, 4 or 6: 2, 16 or 54 hosts"""
@@ -155,7 +156,8 @@ class FatTree(Section):
 
 @dataclass(frozen=True, slots=True)
 class Machines(Section):
-    """machines of several workers h1..hP, each on a switch mK of its machine with one uplink to s1; links h1-m1, m1-s1"""
+    """machines of several workers `h1` .. `hP`, each on a switch `mK` of its machine with one uplink to `s1`; links `h1-m1`,
+    `m1-s1`"""
 
     machines: Annotated[int, whole(2, 32)]
     """2 to 32"""
@@ -174,7 +176,8 @@ class Machines(Section):
 
 @dataclass(frozen=True, slots=True)
 class GridTriangle(Section):
-    """GRID's example: workers w1..w8 and server ps on a triangle of switches s1..s3; links w1-s1, ps-s3, s1-s3"""
+    """GRID's worked example: workers `w1` .. `w8` and server `ps` on a triangle of switches `s1` .. `s3`; links `w1-s1`,
+    `ps-s3`, `s1-s3` ([routing](routing.md))"""
 
     link: AllLinks = LinkShape()
     server_link: Annotated[LinkChangesKey, Key(shown="as `link`")] = _NOTHING
@@ -216,7 +219,7 @@ class CustomLink(Section):
 
 @dataclass(frozen=True, slots=True)
 class Custom(Section):
-    """node by node: names and roles, links with their ends and shapes"""
+    """node by node, link by link ([below](#custom))"""
 
     nodes: Annotated[
         tuple[CustomNode | None, ...],

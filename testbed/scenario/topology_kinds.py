@@ -63,6 +63,7 @@ class TopologyKind:
 
     @property
     def meaning(self) -> str:
+        """Markdown, on one line."""
         return " ".join((self.keys.__doc__ or "").split())
 
 

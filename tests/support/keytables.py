@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from testbed.faults.base import Fault, LinkFault, Match, NodeFault, PacketFault
+from testbed.faults.forge import FORGERIES
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.reading.documentation import key_rows
 from testbed.scenario.background import BackgroundFlow
 from testbed.scenario.clocks import Clocks
 from testbed.scenario.routing import Routing
 from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.topology_keys import Custom, CustomNode
+from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.transport import Transport
 from topologies import LinkShape
 
@@ -25,16 +30,80 @@ def _keys(section: type) -> Callable[[], str]:
     return table
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return (
-        "".join("| " + " | ".join(line) + " |\n" for line in lines).replace("| --- ", "|---").replace("--- |", "---|")
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
+    lines.insert(1, "|" + "---|" * len(head))
+    return "".join(line.replace("|  |", "| |").replace("|  |", "| |") + "\n" for line in lines)
+
+
+def _own_keys(section: type) -> str:
+    """Those that faults of other kinds do not have, with their defaults; and which of the common ones it has not."""
+    common = {row[0]: row for row in key_rows(PacketFault)}
+    base = LinkFault if issubclass(section, LinkFault) and not issubclass(section, PacketFault) else PacketFault
+    known = {key for key, _, _ in key_rows(Fault if issubclass(section, NodeFault) else base)}
+    rows = [row for row in key_rows(section) if row[0] not in known and row[0] not in ("`from`", "`until`")]
+    lacks = [
+        key for key in ("`links`", "`rate`", "`match`") if key in common.keys() - {row[0] for row in key_rows(section)}
+    ]
+    texts = [f"{key} ({default}): {doc}" for key, default, doc in rows]
+    return "; ".join([*texts, f"no {', '.join(lacks)}"] if lacks else texts)
+
+
+def _faults() -> str:
+    rows = [(f"`{word}`", kind.page or kind.meaning, _own_keys(kind.value)) for word, kind in FAULT_KINDS.items()]
+    return _table(("kind", "what happens", "keys of its own"), rows)
+
+
+def _forgeries() -> str:
+    return _table(("word", "the forged frame"), [(f"`{word}`", item.meaning) for word, item in FORGERIES.items()])
+
+
+def _topologies() -> str:
+    common = {"`link`", "`links`"}
+    rows = [
+        (f"`{word}`", kind.meaning, ", ".join(key for key, _, _ in key_rows(kind.keys) if key not in common))
+        for word, kind in TOPOLOGY_KINDS.items()
+    ]
+    return _table(("`kind` (required)", "network", "keys of its own"), rows)
+
+
+def _topology_keys() -> str:
+    """Of all kinds but custom, each key once."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for kind in TOPOLOGY_KINDS.values():
+        if kind.keys is not Custom:
+            for row in key_rows(kind.keys):
+                rows.setdefault(row[0], row)
+    return _table(("key", "default", "meaning"), list(rows.values()))
+
+
+def _custom() -> str:
+    def inside(section: type) -> str:
+        return "; ".join(f"{key}: {doc}" for key, _, doc in key_rows(section) if doc)
+
+    return _table(
+        ("key", "meaning"),
+        [
+            ("`nodes`", f"a list. {inside(CustomNode)}"),
+            (
+                "`links`",
+                "a list. `ends`: two nodes; and every key of `link` that is different on it. The link's name is `END-END`, the host first",
+            ),
+        ],
     )
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    section.__name__: _keys(section)
-    for section in (LinkShape, SwitchOptions, Transport, Routing, Clocks, BackgroundFlow)
+    **{
+        section.__name__: _keys(section)
+        for section in (LinkShape, SwitchOptions, Transport, Routing, Clocks, BackgroundFlow, PacketFault)
+    },
+    "Match": lambda: _table(("key", "meaning"), [(key, doc) for key, _, doc in key_rows(Match)]),
+    "faults": _faults,
+    "forgeries": _forgeries,
+    "topologies": _topologies,
+    "topology": _topology_keys,
+    "custom": _custom,
 }
 """by the name that stands in the page"""
 

@@ -7,11 +7,11 @@ import dataclasses
 import pytest
 
 from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, RateChange, Window
+from testbed.faults.opcodes import DATA_OPCODES
 from testbed.plan import make_plan
 from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario, parse_scenario
 from testbed.scenario.clocks import Clocks
-from testbed.scenario.fault_schema import DATA_OPCODES
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from topologies import Direction
 from workloads.errors import ScenarioError

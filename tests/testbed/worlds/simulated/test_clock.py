@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import switch_nodes
 import workloads
 from testbed.faults.model import Drop, Kill, Loss, Match, Window
+from testbed.faults.opcodes import DATA_OPCODES
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
-from testbed.scenario.fault_schema import DATA_OPCODES
 from testbed.worlds.simulated import simulate
 from testbed.worlds.simulated.clock import INSTANTS, NodeClock, draw_clocks
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan

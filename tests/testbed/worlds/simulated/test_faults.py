@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.faults.healing import HEALING, heals_at, kind_of
+from testbed.faults.healing import heals_at, kind_of
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import (
     Burst,
     Corrupt,
@@ -22,7 +23,7 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
-from testbed.scenario.fault_schema import DATA_OPCODES
+from testbed.faults.opcodes import DATA_OPCODES
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction
@@ -137,7 +138,7 @@ CASES = [
 
 
 def test_no_kind_is_left_out():
-    assert {kind_of(fault) for fault, _ in CASES} == set(HEALING)
+    assert {kind_of(fault) for fault, _ in CASES} == set(FAULT_KINDS)
 
 
 @pytest.mark.parametrize(("fault", "effect"), CASES, ids=lambda value: kind_of(value) if hasattr(value, "name") else "")
