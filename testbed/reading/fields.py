@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -193,19 +193,21 @@ def whole_or(word: str, stands_for: int | None, low: int, high: int, meaning: st
     )
 
 
-def choice(words: Iterable[str | int], or_form: re.Pattern[str] | None = None) -> Plain:
-    """One of `words`, or text of that form."""
-    known = list(words)
+def choice(words: Collection[str | int] | Collection[str], or_form: re.Pattern[str] | None = None) -> Plain:
+    """One of `words`, or text of that form. Which words there are is asked when a value is read."""
 
     def check(value: object) -> object:
         if isinstance(value, str) and or_form is not None and or_form.match(value):
             return value
-        if isinstance(value, bool) or value not in known:
-            raise refuse("unknown value", ", ".join(map(str, known)), closest(value, map(str, known)))
+        if isinstance(value, (bool, list, dict)) or value not in words:
+            raise refuse("unknown value", ", ".join(map(str, words)), closest(value, map(str, words)))
         return value
 
-    told: dict[str, Any] = {"enum": known}
-    return Plain(check, told={"anyOf": [told, {"type": "string", "pattern": or_form.pattern}]} if or_form else told)
+    def told() -> dict[str, Any]:
+        known = {"enum": list(words)}
+        return known if or_form is None else {"anyOf": [known, {"type": "string", "pattern": or_form.pattern}]}
+
+    return Plain(check, told=told)
 
 
 def _as_list(value: int | tuple[int, ...]) -> int | list[int]:

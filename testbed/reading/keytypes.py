@@ -81,8 +81,8 @@ class Plain(KeyType):
     parse: Callable[[Any], Any]
     """raises Refused"""
     format: Callable[[Any], Any] = lambda value: value
-    told: Mapping[str, Any] = field(default_factory=dict)
-    """its JSON Schema"""
+    told: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = field(default_factory=dict)
+    """its JSON Schema, or what makes it"""
     suffix: str = ""
     none: str | None = None
 
@@ -102,7 +102,7 @@ class Plain(KeyType):
         return self.format(value)
 
     def schema(self, refer: Refer) -> dict[str, Any]:
-        return dict(self.told)
+        return dict(self.told() if callable(self.told) else self.told)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """For files whose sections are pydantic models (inventories of a lab)."""

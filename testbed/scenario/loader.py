@@ -17,40 +17,32 @@ from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
     check_commodity,
-    check_fabric,
     check_job,
     check_job_hosts,
     check_knobs,
-    check_machines,
     check_mtu,
     check_path_mtu,
     check_program,
     check_switch_memory,
 )
-from testbed.scenario.checks_atp import (
-    WITH_SERVER,
-    check_aimd,
-    check_atp,
-    check_atp_keys,
-    check_atp_nics,
-    with_server,
-)
 from testbed.scenario.checks_card import check_card
-from testbed.scenario.checks_datagrams import check_datagram_fault
-from testbed.scenario.checks_grid import check_grid
+from testbed.scenario.checks_datagrams import check_copies, check_datagram_fault, check_no_devices
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
-from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
+from testbed.scenario.checks_server import check_aimd, check_server_keys, with_server
+from testbed.scenario.checks_uc import check_no_framing
 from testbed.scenario.clocks import Clocks
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
 from testbed.scenario.job_loader import load_job, load_jobs, with_size
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import CONTROLLER, Job, Routing, Scenario, SwitchOptions, Transport
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.routing import check_routing
 from testbed.scenario.schema import ScenarioKeys
+from testbed.scenario.sections import call_check
 from testbed.scenario.topology_kinds import Network, load_topology
 from workloads.errors import ScenarioError
 
@@ -150,6 +142,7 @@ class _Build:
             time_limit_ns=top.time_limit,
             capture=top.capture,
             trace=top.trace,
+            dilation=top.dilation,
             expect=top.expect,
             source=source,
         )
@@ -200,7 +193,7 @@ class _Build:
             self._run(check_layered, job, given)
             self._run(check_layers, entries or [(("job",), job)])
             held = {path: set(self.data["jobs"][path[1]]) for path, _ in entries}
-            self._run(check_atp_keys, job, {("job",): given, **held}, entries)
+            self._run(check_server_keys, job, {("job",): given, **held}, entries)
             with as_far_as_known():
                 check_job(problems, hosts, job, given)
             for path, each in entries:
@@ -211,18 +204,20 @@ class _Build:
         if topology and job:
             with as_far_as_known():
                 check_rack(problems, topology, job, world)
-        self._run(check_fabric, topology, job)
-        self._run(check_machines, topology, job)
+        if job:
+            sections: dict[str, object] = {
+                "problems": problems, "topology": topology, "link": whole and whole.link, "switch": switch,
+                "transport": transport, "job": job, "entries": entries, "routing": routing, "nics": nics,
+            }  # fmt: skip
+            for check in protocol_of(job.collective).checks:
+                with as_far_as_known():
+                    call_check(check, sections)
         self._run(check_program, switch, job)
         self._run(check_knobs, switch, job)
         self._run(check_commodity, switch, topology)
         self._run(check_card, topology, switch, bool(top and top.trace))
-        if topology and network:
-            self._run(check_switchml, topology, network.link, switch, transport, job, entries)
-            self._run(check_atp, topology, network.link, switch, transport, job, entries)
-        if job and topology and switch:
-            with as_far_as_known():
-                check_grid(problems, topology, switch, routing, job, entries)
+        self._run(check_copies, job)
+        self._run(check_no_framing, transport, job)
         if switch and transport and job:
             with as_far_as_known():
                 check_switch_memory(problems, hosts, switch, transport, job)
@@ -241,8 +236,7 @@ class _Build:
             check_nics(problems, world, nics, [fault for _, _, fault in faults])
             self._run(check_clocks, world, clocks)
         if job and nics:
-            check_switchml_nics(problems, job, nics)
-            check_atp_nics(problems, job, nics)
+            check_no_devices(problems, job, nics)
         if limit == 0:
             problems.add(("time_limit",), "out of range", found="0", allowed="more than 0, at most 60min")
 
@@ -258,10 +252,13 @@ class _Build:
         path, _, fault = placed
         if limit:
             check_window(self.problems, path, fault, limit)
-        if job and job.collective == "switchml":
-            check_switchml_fault(self.problems, placed, transport, ranks)
-        elif job and job.collective in WITH_SERVER:
+        if job is None:
+            return
+        protocol = protocol_of(job.collective)
+        if not protocol.traits.reliable and protocol.check_fault is None:
             check_datagram_fault(self.problems, placed, job.collective)
-        elif job and transport and isinstance(fault, PacketFault):
+        elif transport and protocol.check_fault is not None:
+            protocol.check_fault(self.problems, placed, job, transport, ranks)
+        elif transport and isinstance(fault, PacketFault):
             sizes = geometry_of(job, transport)
             check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)

@@ -22,6 +22,7 @@ from testbed.reading.fields import (
     number_above_zero,
     number_or_auto,
     whole,
+    whole_or,
     whole_or_list,
 )
 from testbed.scenario import names
@@ -59,6 +60,7 @@ class ScenarioKeys(Section):
     time_limit: DurationKey = 60_000_000_000
     capture: BoolKey = True
     trace: BoolKey = False
+    dilation: Annotated[int | None, whole_or("auto", None, 1, names.MOST_DILATION)] = 1
     expect: Annotated[str, choice(names.EXPECTATIONS)] = "pass"
 
 

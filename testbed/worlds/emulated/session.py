@@ -16,6 +16,7 @@ from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import descendants, end_processes
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
+from testbed.worlds.emulated.dilation import clock_of, refuse_dilation
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.programs import build_node
@@ -48,13 +49,14 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
     Raises as `EmulatedWorld.run` does, also InternalError when something is left afterwards."""
     plan = session_plan(scenario)
     refuse(plan)
+    refuse_dilation(plan)
     require(NEEDS)
     ledger = open_ledger(folder)
     left: tuple[str, ...] = ()
     try:
         from testbed.worlds.emulated.network import build
 
-        network = build(scenario.topology, ledger, interruption.check)
+        network = build(scenario.topology, ledger, interruption.check, clock=clock_of(scenario))
         try:
             fleet = Fleet(ledger, build_node, interruption, tell=lambda event: None, on_record=_forget)
             try:
