@@ -27,11 +27,10 @@ from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.hunt import draw_grid
 from testbed.plan.nodeconfig import parse_node_config
 from testbed.reading.sections import keys_of, names_of
-from testbed.reading.validate import key_names
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
+from testbed.scenario.job import JobEntry
 from testbed.scenario.known import names_where
 from testbed.scenario.names import NODE_ROLES
-from testbed.scenario.schema import JobEntryKeys, JobKeys, ScenarioKeys
 from testbed.scenario.topology_keys import CustomLink, CustomNode
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.transport import DcqcnOptions
@@ -55,13 +54,6 @@ _PAGES = [_TOP / "README.md", *sorted((_TOP / "docs").glob("*.md"))]
 _OF_PROTOCOLS = [_TOP / "README.md"] + [
     _TOP / "docs" / f"{name}.md" for name in ("atp", "esa", "switchml", "jobs", "programs", "ina-comparison", "hunting")
 ]
-_WORDS: dict[str, Any] = {
-    "required": ..., "required for `udp`": None, "none": None, "empty": "", "scaled": None, "all true": None, "all `soft`": None, "": None,
-    "`job` alone": None, "the end of the run": None, "the last host": "", "the job's": (), "kind and number": None,
-    "as in [ESA](esa.md#the-switch)": None, "all as in [ESA](esa.md#the-switch)": None,
-}  # fmt: skip
-"""defaults that a section cannot be given as a value, as the tables tell them"""
-_EXAMPLES = {"servers": "h1", "kind": "udp", "from": "h1", "to": "h2", "name": "x", "topology": 1}
 
 
 def _section(heading: str) -> str:
@@ -71,12 +63,10 @@ def _section(heading: str) -> str:
 @pytest.mark.parametrize(
     ("heading", "keys"),
     [
-        ("Top level", key_names(ScenarioKeys)),
         ("topology", list(TOPOLOGY_KINDS)),
         ("topology", sorted({key for kind in TOPOLOGY_KINDS.values() for key in names_of(kind.keys)})),
         ("topology", [*names_of(CustomNode), *names_of(CustomLink), *NODE_ROLES]),
-        ("job", key_names(JobKeys)),
-        ("jobs", key_names(JobEntryKeys)),
+        ("jobs", names_of(JobEntry)),
         ("faults", [*FAULT_KINDS, *names_of(Match), *OPCODE_GROUPS]),
         ("faults", sorted({key for kind in FAULT_KINDS.values() for key in names_of(kind.value)})),
     ],
@@ -104,27 +94,6 @@ def _defaults(text: str) -> Iterator[tuple[str, str]]:
             key, default = (cell.strip() for cell in row.split("|")[1:3])
             if re.fullmatch(r"`\w+`", key):
                 yield key.strip("`"), default
-
-
-@pytest.mark.parametrize(
-    ("text", "model"),
-    [
-        (_section("Top level"), ScenarioKeys),
-        (_section("job"), JobKeys),
-    ],
-)
-def test_defaults_are_those_of_the_program(text, model):
-    fields = {field.alias or name: (name, field) for name, field in model.model_fields.items()}
-    required = {at: _EXAMPLES[at] for at, (_, field) in fields.items() if field.is_required()}
-    told = {key: default for key, default in _defaults(text) if key in fields}
-    assert len(told) >= len(fields) - 2, "`from` and `to` share a row"
-    for key, default in told.items():
-        name, field = fields[key]
-        if default in _WORDS or field.is_required():
-            assert _WORDS.get(default) == (... if field.is_required() else field.default), key
-        else:
-            section = model.model_validate({**required, key: yaml.safe_load(default.strip("`"))})
-            assert getattr(section, name) == field.default, f"{key}: the page says {default}"
 
 
 @pytest.mark.parametrize(

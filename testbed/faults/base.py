@@ -90,7 +90,7 @@ def _hexadecimal(value: object) -> str:
 class Fault(Section):
     """A kind of fault inherits from one of the classes below."""
 
-    name: Annotated[WordKey, Key(shown="kind and number")]
+    name: Annotated[WordKey, Key(filled=True, shown="kind and number")]
     """what the result calls it"""
 
 

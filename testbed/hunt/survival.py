@@ -144,7 +144,7 @@ def disturbance_ns(scenario: Scenario) -> int | None:
         attempts = isinstance(fault, PacketFault) and fault.match.attempt is not None
         if isinstance(fault, LOSES) and attempts:
             extra += rto * _firsts(scenario, fault)
-        elif isinstance(fault, LOSES) or isinstance(fault, Pause | RateChange):
+        elif isinstance(fault, LOSES) or isinstance(fault, Pause | RateChange):  # noqa: SIM101
             end = heals_at(fault)
             if end is None:
                 return None

@@ -10,7 +10,7 @@ from dataclasses import MISSING
 from functools import cache
 from typing import Any
 
-from testbed.reading.sections import NOT_GIVEN, KeyOf, keys_of
+from testbed.reading.sections import ABSENT, NOT_GIVEN, KeyOf, keys_of
 
 __all__ = ["default_of", "doc_of", "key_rows", "plain_text"]
 
@@ -46,6 +46,8 @@ def default_of(key: KeyOf) -> Any:
     """As a file would hold it; MISSING where a file must say it, None where there is none."""
     if key.default is MISSING:
         return MISSING
+    if key.default is ABSENT:
+        return None
     if key.default is None or key.default is NOT_GIVEN:
         return key.type.none if key.default is None else None
     return key.type.write(key.default)

@@ -15,6 +15,7 @@ from testbed.reading.quantities import (
     BandwidthKey,
     DriftKey,
     DurationKey,
+    LimitKey,
     ProbabilityKey,
     ScaledDurationKey,
     ScaledRateKey,
@@ -31,6 +32,8 @@ __all__ = [
     "DriftKey",
     "DurationKey",
     "HostNameKey",
+    "LimitKey",
+    "LineKey",
     "LinksKey",
     "NamesKey",
     "NodeNameKey",
@@ -221,7 +224,7 @@ def _list_or_none(value: tuple[str, ...]) -> list[str] | None:
 _NAME_LIST = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
 
 
-def _text(value: object) -> object:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise refuse("not text", "text", "quote it" if isinstance(value, (int, float)) else None)
     return value
@@ -283,6 +286,8 @@ def _links(value: object) -> tuple[str, ...] | None:
 
 
 TextKey: TypeAlias = Annotated[str, Plain(_text, told={"type": "string"})]
+LineKey: TypeAlias = Annotated[str, Plain(lambda value: _text(value).strip(), told={"type": "string"})]
+"""text whose ends do not count"""
 HostNameKey: TypeAlias = Annotated[
     str, Plain(_host_name, lambda name: name or None, {"type": "string", "minLength": 1})
 ]

@@ -25,6 +25,7 @@ __all__ = [
     "BandwidthKey",
     "DriftKey",
     "DurationKey",
+    "LimitKey",
     "ProbabilityKey",
     "ScaledDurationKey",
     "ScaledRateKey",
@@ -100,6 +101,12 @@ _SHARE = {
 
 DurationKey: TypeAlias = Annotated[
     int, _unit(parse_duration, format_duration, "_ns", _TIME, most=_HOUR, bound="at most 60min")
+]
+LimitKey: TypeAlias = Annotated[
+    int,
+    _unit(
+        parse_duration, format_duration, "_ns", _TIME, above_zero=True, most=_HOUR, bound="more than 0, at most 60min"
+    ),
 ]
 BandwidthKey: TypeAlias = Annotated[
     int,

@@ -20,7 +20,7 @@ A section whose file had problems is not whole: it holds the keys that were good
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -30,21 +30,23 @@ from testbed.reading.known import NotKnown, Section, as_far_as_known
 from testbed.reading.problems import closest, show
 
 __all__ = [
+    "ABSENT",
     "NOT_GIVEN",
     "NO_KEY",
+    "Also",
     "Key",
     "KeyOf",
-    "ListOf",
     "NotKnown",
     "Section",
     "SectionType",
-    "Tagged",
     "as_far_as_known",
     "changed",
     "declare_keys",
     "declared",
     "keys_of",
+    "make",
     "names_of",
+    "read_keys",
     "read_mapping",
     "read_section",
     "write_section",
@@ -57,8 +59,9 @@ _S = TypeVar("_S")
 class Key:
     """Beside the type of a field: what differs from the rule. `name`: of the key. `required`: a file must hold it, whatever the
     default of the program is. `flat`: the keys of this section stand among those around it, `needs` are those of them that a file
-    must hold. `allowed`: what is told where it is missing. `shown`: the default in the words of the tables. `doc`: the line of
-    documentation, of a type that several sections have."""
+    must hold. `allowed`: what is told where it is missing. `filled`: the loader fills it in where a file does not
+    say it. `first`: it stands before the others in lists. `shown`: the default in the words of the tables. `doc`: the line of
+    documentation, of a type that several sections have. `what`: how messages call the section."""
 
     name: str = ""
     required: bool = False
@@ -67,8 +70,23 @@ class Key:
     allowed: str | None = None
     shown: str | None = None
     doc: str | None = None
+    what: str | None = None
+    filled: bool = False
+    first: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Also:
+    """Beside the type of a field: another key that gives the same value in another way. Each type writes the values that are its own,
+    and None for the others."""
+
+    name: str
+    type: KeyType
+    doc: str
+
+
+ABSENT: Any = object()
+"""the default of such a key: without it, the other one counts"""
 NO_KEY = object()
 """beside the type of a field that would be a key, and is none"""
 
@@ -88,6 +106,8 @@ class KeyOf:
     shown: str | None = None
     doc: str | None = None
     """None: it stands below the field"""
+    filled: bool = False
+    first: bool = False
 
 
 class _NotGiven:
@@ -103,13 +123,10 @@ _DECLARED: dict[type, tuple[KeyOf, ...]] = {}
 
 
 def declare_keys(value: type, **keys: tuple[Any, str]) -> None:
-    """`value`, a frozen dataclass of a lower floor, is a section whose fields have these types and lines of documentation."""
-    found = []
-    for item in fields(value):
-        hint, doc = keys[item.name]
-        key = _key(item.name, hint, item.default)
-        assert key is not None, item.name
-        found.append(replace(key, doc=doc))
+    """`value`, a frozen dataclass of a lower floor, is a section whose fields have these types and lines of documentation. Other
+    fields are for the program."""
+    defaults = {item.name: item.default for item in fields(value)}
+    found = [replace(key, doc=doc) for name, (hint, doc) in keys.items() for key in _keys(name, hint, defaults[name])]
     declared(value, tuple(found))
 
 
@@ -127,23 +144,27 @@ def keys_of(section: Any) -> tuple[KeyOf, ...]:
     found = []
     for item in fields(section):
         default = item.default_factory() if item.default_factory is not MISSING else item.default
-        key = _key(item.name, hints[item.name], default)
-        if key is not None:
-            found.append(key)
+        found += _keys(item.name, hints[item.name], default)
     assert len({key.name for key in found}) == len(found), f"{section.__name__}: two keys of one name"
-    return tuple(found)
+    return tuple(sorted(found, key=lambda key: not key.first))
 
 
-def _key(name: str, hint: Any, default: Any) -> KeyOf | None:
+def _keys(name: str, hint: Any, default: Any) -> list[KeyOf]:
+    """Of one field: one, or none, or several that give the same value."""
     kind, notes = _type_of(hint)
     if kind is None:
-        return None
+        return []
     note = next((item for item in notes if isinstance(item, Key)), Key())
+    if note.what and isinstance(kind, SectionType):
+        kind = replace(kind, what=note.what)
     plain = note.name or name.removesuffix(kind.suffix)
-    return KeyOf(
-        name, plain, kind, MISSING if note.required else default, note.flat, note.needs, note.allowed or kind.allowed,
-        note.shown, note.doc,
-    )  # fmt: skip
+    usual = MISSING if note.required else default
+    allowed = note.allowed or kind.allowed
+    first = KeyOf(
+        name, plain, kind, usual, note.flat, note.needs, allowed, note.shown, note.doc, note.filled, note.first
+    )
+    others = [item for item in notes if isinstance(item, Also)]
+    return [first, *(KeyOf(name, item.name, item.type, ABSENT, doc=item.doc) for item in others)]
 
 
 def _type_of(hint: Any) -> tuple[KeyType | None, tuple[Any, ...]]:
@@ -162,9 +183,6 @@ def _type_of(hint: Any) -> tuple[KeyType | None, tuple[Any, ...]]:
             if kind is not None:
                 return kind, notes
         return None, ()
-    if origin is tuple and len(get_args(hint)) == 2 and get_args(hint)[1] is ...:
-        inner, notes = _type_of(get_args(hint)[0])
-        return (ListOf(inner), notes) if isinstance(inner, SectionType) else (None, ())
     if isinstance(hint, type) and (hint in _DECLARED or (is_dataclass(hint) and issubclass(hint, Section))):
         return SectionType(hint), ()
     return None, ()
@@ -193,77 +211,6 @@ class SectionType(KeyType):
         return (self.section,)
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf(KeyType):
-    """A list of sections. `what`: as messages call an entry."""
-
-    item: SectionType
-    problem: str = "not a list"
-    allowed: str | None = None
-
-    def read(self, value: Any, at: At) -> Any:
-        """A tuple. An entry that is no mapping is None, so that the others keep their places."""
-        if not isinstance(value, list) or not value:
-            at.add(self.problem, found="an empty list" if value == [] else show(value), allowed=self.allowed)
-            raise Told
-        section, what = self.item.section, self.item.what
-        return tuple(read_section(at / index, entry, section, what) for index, entry in enumerate(value))
-
-    def write(self, value: Any) -> Any:
-        return [write_section(entry) for entry in value] or None
-
-    def schema(self, refer: Refer) -> dict[str, Any]:
-        return {"type": "array", "items": refer(self.item.section), "minItems": 1}
-
-    def sections(self) -> tuple[type, ...]:
-        return (self.item.section,)
-
-
-@dataclass(frozen=True, slots=True)
-class Tagged(KeyType):
-    """A section of one of several kinds: the key `tag` says by a word which. `what`: as messages call it."""
-
-    tag: str
-    kinds: Callable[[], Mapping[str, type]]
-    """the section of each word"""
-    what: str
-    unknown: str
-    """what is wrong where nothing has that word"""
-
-    def read(self, value: Any, at: At) -> Any:
-        return self.read_kind(value, at, {})
-
-    def read_kind(self, value: Any, at: At, defaults: Mapping[str, Any]) -> Any:
-        """As `read`, with defaults as `read_section` takes them."""
-        data = read_mapping(at, value, self.what)
-        if data is None:
-            raise Told
-        word, kinds = data.get(self.tag), self.kinds()
-        if not isinstance(word, str) or word not in kinds:
-            there = self.tag in data
-            (at / self.tag).add(
-                self.unknown if there else "is missing",
-                found=show(word) if there else None,
-                allowed=", ".join(kinds),
-                hint=closest(word, kinds) if there else None,
-            )
-            raise Told
-        return read_section(at, data, kinds[word], self.what, defaults, self.tag)
-
-    def word(self, value: Any) -> str:
-        """That says which kind of section this is."""
-        return next(word for word, section in self.kinds().items() if type(value) is section)
-
-    def write(self, value: Any) -> Any:
-        return {self.tag: self.word(value)} | write_section(value)
-
-    def schema(self, refer: Refer) -> dict[str, Any]:
-        return {"oneOf": [refer(section, self.tag, word) for word, section in self.kinds().items()]}
-
-    def sections(self) -> tuple[type, ...]:
-        return tuple(self.kinds().values())
-
-
 def names_of(section: type) -> list[str]:
     """The keys as they stand in a file, in the order of the documentation."""
     found: list[str] = []
@@ -286,6 +233,20 @@ def read_section(
     """The section that a file holds at this place, or None where that is no mapping. Where keys have problems, they are told, and
     the section is not whole. `defaults`: values of keys, by their names, in place of the declared ones; `tag`: a key that stands
     beside them and is read elsewhere."""
+    found = read_keys(at, value, section, what, defaults, tag)
+    if found is None:
+        return None
+    made = make(section, found)
+    if isinstance(made, Section):
+        with as_far_as_known():
+            made.check(at)
+    return made
+
+
+def read_keys(
+    at: At, value: object, section: type, what: str, defaults: Mapping[str, Any] | None = None, tag: str = ""
+) -> dict[str, Any] | None:
+    """As `read_section`: the fields that are known, for a section that is made of more than its keys."""
     data = read_mapping(at, value, what)
     if data is None:
         return None
@@ -298,11 +259,7 @@ def read_section(
         if key not in known:
             (at / key).add("unknown key", allowed=", ".join(known), hint=closest(key, known))
     _read_inner(at, data, section, found)
-    made = _make(section, found)
-    if isinstance(made, Section):
-        with as_far_as_known():
-            made.check(at)
-    return made
+    return found
 
 
 def _read_keys(
@@ -317,6 +274,8 @@ def _read_keys(
         if key.name in data:
             if data[key.name] is not None and not key.type.sections():
                 _read_one(at / key.name, key, data[key.name], found)
+        elif key.default is ABSENT:
+            continue
         elif key.name in defaults:
             found[key.field] = defaults[key.name]
         elif key.default is MISSING or key.name in needs:
@@ -326,14 +285,16 @@ def _read_keys(
     for key in keys_of(section):
         if key.flat:
             inner = key.type.sections()[0]
-            made: Any = _make(inner, _read_keys(at, data, inner, defaults, key.needs))
+            made: Any = make(inner, _read_keys(at, data, inner, defaults, key.needs))
             if made is not None:
                 found[key.field] = made
     for key in missing:
         (at / key.name).add("is missing", allowed=key.allowed)
+    keys = {key.field for key in keys_of(section)}
     for item in fields(section):
-        if item.init and item.name not in {key.field for key in keys_of(section)}:
-            found[item.name] = item.default_factory() if item.default_factory is not MISSING else item.default
+        default = item.default_factory() if item.default_factory is not MISSING else item.default
+        if item.init and item.name not in keys and default is not MISSING:
+            found[item.name] = default
     return found
 
 
@@ -352,8 +313,8 @@ def _read_inner(at: At, data: dict[str, Any], section: type, found: dict[str, An
             _read_one(at / key.name, key, data[key.name], found)
 
 
-def _make(section: type[_S], found: dict[str, Any]) -> _S | None:
-    """Whole, or with the fields that are known; a value of a lower floor is whole or None."""
+def make(section: type[_S], found: Mapping[str, Any]) -> _S | None:
+    """The section of these fields: whole, or with the fields that are known; a value of a lower floor is whole or None."""
     if all(item.name in found for item in fields(section) if item.init):  # type: ignore[arg-type]
         return section(**found)
     if not issubclass(section, Section):
@@ -371,18 +332,20 @@ def changed(section: _S, *, forget: Collection[str] = (), **values: Any) -> _S:
         if item.name not in forget:
             with as_far_as_known():
                 found.setdefault(item.name, getattr(section, item.name))
-    made = _make(type(section), found)
+    made = make(type(section), found)
     assert made is not None
     return made
 
 
-def write_section(value: Any) -> dict[str, Any]:
-    """What a file holds for it."""
+def write_section(value: Any, section: Any = None, left_out: Collection[str] | None = None) -> dict[str, Any]:
+    """What a file holds for it. `section`: with the keys of this one, as far as the value has them; `left_out`: as the method of
+    sections."""
     result: dict[str, Any] = {}
-    left_out = value.left_out() if isinstance(value, Section) else ()
-    section: Any = type(value)
-    for key in keys_of(section):
-        item = getattr(value, key.field)
+    if left_out is None:
+        left_out = value.left_out() if isinstance(value, Section) else ()
+    kind: Any = section or type(value)
+    for key in keys_of(kind):
+        item = getattr(value, key.field, NOT_GIVEN)
         if key.field in left_out or item is NOT_GIVEN:
             continue
         if key.flat:

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from testbed.reading.fields import BandwidthKey, BoolKey, DurationKey, SizeKey, TextKey, WordKey, choice, whole
-from testbed.reading.keytypes import At
+from testbed.reading.keytypes import At, KeyType, Refer, Told
 from testbed.reading.problems import closest, show
-from testbed.reading.sections import Key, Section, as_far_as_known, read_section
+from testbed.reading.sections import Key, Section, as_far_as_known, read_section, write_section
 from testbed.reading.units import format_duration
 from testbed.scenario import names
 from topologies import Topology
 
-__all__ = ["BackgroundFlow", "check_background", "check_payloads", "load_background"]
+__all__ = ["BackgroundFlow", "FlowsType", "check_background", "check_payloads"]
 
 _UDP_HEADERS = 28
 """IPv4 and UDP, bytes"""
-_ONLY_UDP = {"payload_bytes": "payload", "ecn": "ecn"}
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundFlow(Section):
     """Traffic of another tenant, from host to host."""
 
-    name: Annotated[WordKey, Key(shown="kind and number")]
+    name: Annotated[WordKey, Key(filled=True, shown="kind and number")]
     """in the report"""
     kind: Annotated[str, choice(names.BACKGROUND_KINDS)]
     """`udp`: constant rate, both worlds. `tcp`: the kernel's, by iperf3, emulated world only"""
@@ -54,33 +53,45 @@ class BackgroundFlow(Section):
             (at / "stop").add("it ends before it begins", found=found, allowed="a time after start")
 
     def left_out(self) -> Collection[str]:
-        return _ONLY_UDP if self.kind == "tcp" else ()
+        return ("payload_bytes", "ecn") if self.kind == "tcp" else ()
 
 
-def load_background(at: At, value: object) -> tuple[BackgroundFlow, ...]:
-    """Those that are mappings; problems of all are told."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        at.add("not a list", found=show(value), allowed="one flow per `- kind: ...`")
-        return ()
-    flows: list[BackgroundFlow] = []
-    taken = set[str]()
-    for index, entry in enumerate(value):
-        kind = entry.get("kind") if isinstance(entry, dict) else None
-        flow = read_section(at / index, entry, BackgroundFlow, "the flow", {"name": f"{kind}-{index + 1}"})
-        if flow is None:
-            continue
-        flows.append(flow)
-        with as_far_as_known():
-            if flow.name in taken:
-                (at / index / "name").add("two flows of one name", found=f"'{flow.name}'", allowed="a name of its own")
-            taken.add(flow.name)
-            if flow.kind == "tcp":
-                for key in _ONLY_UDP.values():
-                    if key in entry:
+@dataclass(frozen=True, slots=True)
+class FlowsType(KeyType):
+    """A list of flows, each with a name of its own."""
+
+    def read(self, value: Any, at: At) -> tuple[BackgroundFlow, ...]:
+        """Those that are mappings; problems of all are told."""
+        if not isinstance(value, list):
+            at.add("not a list", found=show(value), allowed="one flow per `- kind: ...`")
+            raise Told
+        found = [(index, entry, self._flow(at / index, entry, index)) for index, entry in enumerate(value)]
+        taken = set[str]()
+        for index, entry, flow in found:
+            with as_far_as_known():
+                if flow is not None and flow.name in taken:
+                    allowed = "a name of its own"
+                    (at / index / "name").add("two flows of one name", found=f"'{flow.name}'", allowed=allowed)
+                if flow is not None:
+                    taken.add(flow.name)
+            with as_far_as_known():
+                if flow is not None and flow.kind == "tcp":
+                    for key in {"payload", "ecn"} & set(entry):
                         (at / index / key).add("only UDP has it", allowed="leave the key out")
-    return tuple(flows)
+        return tuple(flow for _, _, flow in found if flow is not None)
+
+    def _flow(self, at: At, entry: Any, index: int) -> BackgroundFlow | None:
+        kind = entry.get("kind") if isinstance(entry, dict) else None
+        return read_section(at, entry, BackgroundFlow, "the flow", {"name": f"{kind}-{index + 1}"})
+
+    def write(self, value: Sequence[BackgroundFlow]) -> Any:
+        return [write_section(flow) for flow in value] or None
+
+    def schema(self, refer: Refer) -> dict[str, Any]:
+        return {"type": "array", "items": refer(BackgroundFlow)}
+
+    def sections(self) -> tuple[type, ...]:
+        return (BackgroundFlow,)
 
 
 def check_background(at: At, flows: Sequence[BackgroundFlow], world: str | None, topology: Topology | None) -> None:

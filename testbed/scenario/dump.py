@@ -7,40 +7,19 @@ from typing import Any
 
 import yaml
 
-from testbed.reading.sections import write_section
-from testbed.reading.units import format_duration
-from testbed.scenario.fault_loader import written_faults
-from testbed.scenario.job_dump import dump_entry, dump_job
+from testbed.reading.sections import changed, write_section
+from testbed.scenario.fault_loader import as_written
 from testbed.scenario.model import Scenario
-from testbed.scenario.nics import dump_nics
-from testbed.scenario.topology_kinds import TOPOLOGY, topology_section
+from testbed.scenario.topology_kinds import topology_section
 
 __all__ = ["dump_scenario"]
 
 
 def dump_scenario(scenario: Scenario) -> str:
     """The resolved scenario as text of a file."""
-    data: dict[str, Any] = {
-        "name": scenario.name,
-        "description": scenario.description,
-        "seed": scenario.seed,
-        "world": scenario.world,
-        "topology": TOPOLOGY.write(topology_section(scenario.topology, scenario.link)),
-        "switch": write_section(scenario.switch),
-        "transport": write_section(scenario.transport),
-        "job": dump_job(scenario.job),
-        **({"jobs": [dump_entry(job) for job in scenario.jobs]} if scenario.jobs else {}),
-        **({} if scenario.routing is None else {"routing": write_section(scenario.routing)}),
-        "clocks": write_section(scenario.clocks),
-        "nics": dump_nics(scenario.nics),
-        "faults": written_faults(scenario.faults, scenario.topology),
-        **({"background": [write_section(flow) for flow in scenario.background]} if scenario.background else {}),
-        "time_limit": format_duration(scenario.time_limit_ns),
-        "capture": scenario.capture,
-        "trace": scenario.trace,
-        "dilation": "auto" if scenario.dilation is None else scenario.dilation,
-        "expect": scenario.expect,
-    }
+    topology: Any = topology_section(scenario.topology, scenario.link)
+    written = changed(scenario, topology=topology, faults=as_written(scenario.faults, scenario.topology))
+    data = write_section(written)
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 

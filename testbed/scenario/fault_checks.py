@@ -23,7 +23,8 @@ from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.units import format_duration
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.geometry import Geometry
-from testbed.scenario.model import Job, Transport
+from testbed.scenario.job import Job
+from testbed.scenario.transport import Transport
 from topologies import Topology
 from workloads.wire import OPCODES, opcode_name
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from testbed.faults.base import Fault, LinkFault, NodeFault
 from testbed.faults.kinds import FAULT_KINDS
-from testbed.reading.keytypes import At, Told
+from testbed.reading.compound import Tagged
+from testbed.reading.keytypes import At, KeyType, Refer, Told
 from testbed.reading.problems import KeyPath, closest, show
-from testbed.reading.sections import Tagged, as_far_as_known, changed
+from testbed.reading.sections import as_far_as_known, changed
 from topologies import Topology
 
-__all__ = ["FAULT", "Placed", "load_faults", "written_faults"]
+__all__ = ["FaultsType", "Placed", "as_written", "place_faults"]
 
 Placed = tuple[KeyPath, str, Fault]
 """(where it stands in the file, its kind, the value)"""
@@ -23,29 +25,36 @@ FAULT = Tagged(
 """how one stands in a file"""
 
 
-def load_faults(at: At, value: object, topology: Topology | None, more_nodes: Sequence[str] = ()) -> list[Placed]:
-    """All whose kind is known; some may not be whole. Without a topology links stay unchecked. `more_nodes`: what can die or
-    stand still besides the nodes of the topology."""
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        at.add("not a list", found=show(value), allowed="one fault per `- kind: ...`")
-        return []
-    result: list[Placed] = []
-    taken: dict[str, int] = {}
-    for index, entry in enumerate(value):
-        fault = _load_one(at / index, entry, index)
-        if fault is None:
-            continue
-        with as_far_as_known():
-            if fault.name in taken:
-                (at / index / "name").add(
-                    "two faults of one name", found=f"'{fault.name}', also faults[{taken[fault.name]}]",
-                    allowed="a name of its own",
-                )  # fmt: skip
-            taken.setdefault(fault.name, index)
-        result.append(((*at.path, index), FAULT.word(fault), _resolved(at / index, fault, topology, more_nodes)))
-    return result
+@dataclass(frozen=True, slots=True)
+class FaultsType(KeyType):
+    """A list of faults, each with a name of its own."""
+
+    def read(self, value: Any, at: At) -> tuple[Fault | None, ...]:
+        """None for those whose kind is not known. `links` are None where all are meant."""
+        if not isinstance(value, list):
+            at.add("not a list", found=show(value), allowed="one fault per `- kind: ...`")
+            raise Told
+        found = tuple(_load_one(at / index, entry, index) for index, entry in enumerate(value))
+        taken: dict[str, int] = {}
+        for index, fault in enumerate(found):
+            with as_far_as_known():
+                if fault is not None and fault.name in taken:
+                    (at / index / "name").add(
+                        "two faults of one name", found=f"'{fault.name}', also faults[{taken[fault.name]}]",
+                        allowed="a name of its own",
+                    )  # fmt: skip
+                if fault is not None:
+                    taken.setdefault(fault.name, index)
+        return found
+
+    def write(self, value: Sequence[Fault]) -> list[dict[str, Any]]:
+        return [FAULT.write(fault) for fault in value]
+
+    def schema(self, refer: Refer) -> dict[str, Any]:
+        return {"type": "array", "items": FAULT.schema(refer)}
+
+    def sections(self) -> tuple[type, ...]:
+        return FAULT.sections()
 
 
 def _load_one(at: At, entry: object, index: int) -> Fault | None:
@@ -55,6 +64,18 @@ def _load_one(at: At, entry: object, index: int) -> Fault | None:
         return cast(Fault | None, FAULT.read_kind(entry, at, {"name": name, "links": None}))
     except Told:
         return None
+
+
+def place_faults(
+    at: At, faults: Sequence[Fault | None], topology: Topology | None, more_nodes: Sequence[str] = ()
+) -> list[Placed]:
+    """With their places in the file, their kinds, and the names of their links. Without a topology links stay unchecked.
+    `more_nodes`: what can die or stand still besides the nodes of the topology."""
+    return [
+        ((*at.path, index), FAULT.word(fault), _resolved(at / index, fault, topology, more_nodes))
+        for index, fault in enumerate(faults)
+        if fault is not None
+    ]
 
 
 def _resolved(at: At, fault: Fault, topology: Topology | None, more_nodes: Sequence[str]) -> Fault:
@@ -81,10 +102,10 @@ def _resolved(at: At, fault: Fault, topology: Topology | None, more_nodes: Seque
     return fault
 
 
-def written_faults(faults: Sequence[Fault], topology: Topology) -> list[dict[str, Any]]:
-    """The list that loads back to the same faults."""
+def as_written(faults: Sequence[Fault], topology: Topology) -> tuple[Fault, ...]:
+    """As a file says it: `all` links where all are meant."""
     every = tuple(link.name for link in topology.links)
-    return [
-        FAULT.write(changed(fault, links=None) if isinstance(fault, LinkFault) and fault.links == every else fault)
+    return tuple(
+        changed(fault, links=None) if isinstance(fault, LinkFault) and fault.links == every else fault
         for fault in faults
-    ]
+    )

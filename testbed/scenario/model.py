@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Annotated
 
 from testbed.faults.model import Fault
-from testbed.scenario.background import BackgroundFlow
+from testbed.reading.fields import BoolKey, LimitKey, LineKey, WordKey, choice, whole, whole_or
+from testbed.reading.sections import NO_KEY, Key, Section
+from testbed.scenario import names
+from testbed.scenario.background import BackgroundFlow, FlowsType
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.fault_loader import FaultsType
 from testbed.scenario.job import Compute, Job
+from testbed.scenario.job_loader import JobsType, JobType
+from testbed.scenario.nics import NicsType
 from testbed.scenario.routing import Routing
 from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.topology_kinds import TOPOLOGY
 from testbed.scenario.transport import DcqcnOptions, Transport
 from topologies import MAX_PORTS, LinkShape, Node, Topology
 
@@ -30,36 +38,56 @@ CONTROLLER = "controller"
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
-    name: str
-    topology: Topology
-    link: LinkShape
+class Scenario(Section):
+    """What to run, over which network, and what to break."""
+
+    name: WordKey
+    """`a-z`, `0-9`, `-`; at most 63 characters"""
+    description: LineKey = field(default="", kw_only=True)
+    """its first sentence is what `tb list scenarios` shows"""
+    seed: Annotated[int, whole(0, (1 << 63) - 1)] = field(default=1, kw_only=True)
+    """decides PSNs, QPNs, ports, gradients, and which packets are struck. One seed, one run"""
+    world: Annotated[str, choice(names.WORLDS)] = field(default="emulated", kw_only=True)
+    """`emulated`: real packets between network namespaces (root). `simulated`: the same nodes in virtual time. `lab`:
+    hosts and a card behind SSH ([lab](lab.md))"""
+    topology: Annotated[Topology, TOPOLOGY]
+    """[below](#topology)"""
+    link: Annotated[LinkShape, NO_KEY]
     """shape of links without an override"""
-    description: str = ""
-    seed: int = 1
-    world: str = "emulated"
-    transport: Transport = Transport()
-    switch: SwitchOptions = SwitchOptions()
-    job: Job = Job()
-    """the one job, or what several have in common"""
-    jobs: tuple[Job, ...] = ()
-    """several side by side, each with its hosts; empty: `job` alone, or its copies"""
+    _: KW_ONLY
+    switch: Annotated[SwitchOptions, Key(shown="")] = SwitchOptions()
+    """[below](#switch)"""
+    transport: Annotated[Transport, Key(shown="")] = Transport()
+    """[below](#transport)"""
+    job: Annotated[Job, JobType(), Key(shown="")] = Job()
+    """the one job, or what several have in common, [below](#job)"""
+    jobs: Annotated[tuple[Job, ...], JobsType(), Key(shown="`job` alone")] = ()
+    """several jobs side by side, a list, [below](#jobs)"""
     routing: Routing | None = None
-    clocks: Clocks = TRUE_CLOCKS
-    """of the nodes; only the simulated world can set them"""
-    nics: tuple[tuple[str, str], ...] = ()
-    """(host, RDMA device) of the hosts that are on a device; the others are on our own endpoint"""
-    faults: tuple[Fault, ...] = ()
-    background: tuple[BackgroundFlow, ...] = ()
-    time_limit_ns: int = 60_000_000_000
-    capture: bool = True
-    """keep what passes every switch port, for the transparency checker; `--pcap` also writes it to files"""
-    trace: bool = False
-    """tell every step of the state machines of hosts and switches, for `tb timeline`"""
-    dilation: int | None = 1
-    """real seconds that a second of the emulated world takes; None: as many as this machine needs for it"""
-    expect: str = "pass"
-    """the verdict that this scenario is made to show"""
+    """[below](#routing)"""
+    clocks: Annotated[Clocks, Key(shown="all true")] = TRUE_CLOCKS
+    """[below](#clocks)"""
+    nics: Annotated[tuple[tuple[str, str], ...], NicsType(), Key(shown="all `soft`")] = ()
+    """host -> NIC: `soft`, our own endpoint, or `verbs:NAME`, an RDMA device ([devices](verbs.md#in-a-scenario)); world
+    `emulated` only"""
+    faults: Annotated[tuple[Fault, ...], FaultsType(), Key(shown="none")] = ()
+    """a list, [below](#faults)"""
+    background: Annotated[tuple[BackgroundFlow, ...], FlowsType(), Key(shown="none")] = ()
+    """traffic of other tenants, a list, [below](#background)"""
+    time_limit_ns: LimitKey = 60_000_000_000
+    """the run ends then, whatever happens; at most `60min`"""
+    capture: BoolKey = True
+    """keep what passes every switch port, for the transparency check. `--pcap` also writes one file per link (and
+    switch, where there are several)"""
+    trace: BoolKey = False
+    """tell every step of the state machines in the history, for `tb timeline` ([timelines](timeline.md)). Compiled fast
+    paths are off then: times of the emulated world grow"""
+    dilation: Annotated[int | None, whole_or("auto", None, 1, names.MOST_DILATION)] = 1
+    """emulated world: real seconds that one second of emulated time takes, 1 to 10000, or `auto`: as many as this
+    machine needs ([time](time.md)). `--dilation` sets it too"""
+    expect: Annotated[str, choice(names.EXPECTATIONS)] = "pass"
+    """the verdict this scenario is made to show: `pass`, `fail`, `unknown`. It informs people and tests; the exit code
+    is that of the verdict"""
     source: str = field(default="", compare=False)
     """file it came from; no part of the value"""
 
@@ -83,7 +111,7 @@ class Scenario:
                 job,
                 copies=1,
                 hosts=tuple(names[index * size : (index + 1) * size]),
-                straggle_rank=None if job.straggle_rank is None else job.straggle_rank - index * size,
+                straggler=job.straggler and replace(job.straggler, rank=job.straggler.rank - index * size),
                 seed_offset=index,
             )
             for index in range(job.copies)

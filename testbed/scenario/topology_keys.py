@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias
 
+from testbed.reading.compound import ListOf
 from testbed.reading.fields import NodeNameKey, choice, even, number_above_zero, refuse, whole, whole_or_list
 from testbed.reading.keytypes import At, KeyType, Plain, Refer, Told
 from testbed.reading.sections import (
     NOT_GIVEN,
     Key,
-    ListOf,
     Section,
     SectionType,
     read_mapping,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from testbed.reading.changes import difference, with_changes
-from testbed.reading.keytypes import At, Told
+from testbed.reading.compound import Tagged
+from testbed.reading.keytypes import At
 from testbed.reading.problems import Problems, closest
-from testbed.reading.sections import NotKnown, Section, Tagged, as_far_as_known
+from testbed.reading.sections import NotKnown, Section, as_far_as_known
 from testbed.scenario.custom_topology import custom_keys, load_custom
 from testbed.scenario.link import LinkChanges, check_shape
 from testbed.scenario.topology_keys import (
@@ -33,7 +34,7 @@ from topologies import (
     spine_leaf,
 )
 
-__all__ = ["TOPOLOGY", "TOPOLOGY_KINDS", "Network", "TopologyKind", "load_topology", "topology_section"]
+__all__ = ["TOPOLOGY", "TOPOLOGY_KINDS", "Network", "TopologyKind", "network_of", "topology_section"]
 
 Shapes = dict[str, LinkShape]
 """by tier (`link`, `uplink`, ...), or of single links by name"""
@@ -148,12 +149,8 @@ TOPOLOGY = Tagged(
 """how the section stands in a file"""
 
 
-def load_topology(at: At, value: object) -> Network | None:
+def network_of(at: At, section: Section) -> Network | None:
     """None where nobody can say which nodes and links there are; all problems are told."""
-    try:
-        section = TOPOLOGY.read(value, at)
-    except Told:
-        return None
     kind = TOPOLOGY_KINDS[TOPOLOGY.word(section)]
     tiers, known = _tiers(at, section, kind)
     with as_far_as_known():

@@ -12,6 +12,8 @@ from testbed.faults.kinds import FAULT_KINDS
 from testbed.reading.documentation import key_rows
 from testbed.scenario.background import BackgroundFlow
 from testbed.scenario.clocks import Clocks
+from testbed.scenario.job import Job, JobEntry
+from testbed.scenario.model import Scenario
 from testbed.scenario.routing import Routing
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.topology_keys import Custom, CustomNode
@@ -34,6 +36,12 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
     lines.insert(1, "|" + "---|" * len(head))
     return "".join(line.replace("|  |", "| |").replace("|  |", "| |") + "\n" for line in lines)
+
+
+def _entry() -> str:
+    """The keys that an entry of `jobs` has, and `job` has not."""
+    common = set(key_rows(Job))
+    return _table(("key", "default", "meaning"), [row for row in key_rows(JobEntry) if row not in common])
 
 
 def _own_keys(section: type) -> str:
@@ -96,9 +104,20 @@ def _custom() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     **{
         section.__name__: _keys(section)
-        for section in (LinkShape, SwitchOptions, Transport, Routing, Clocks, BackgroundFlow, PacketFault)
+        for section in (
+            Scenario,
+            Job,
+            LinkShape,
+            SwitchOptions,
+            Transport,
+            Routing,
+            Clocks,
+            BackgroundFlow,
+            PacketFault,
+        )
     },
     "Match": lambda: _table(("key", "meaning"), [(key, doc) for key, _, doc in key_rows(Match)]),
+    "JobEntry": _entry,
     "faults": _faults,
     "forgeries": _forgeries,
     "topologies": _topologies,

@@ -8,17 +8,16 @@ from typing import Annotated, Any
 import pytest
 
 from testbed.reading.changes import changes_of, difference, with_changes
+from testbed.reading.compound import ListOf, Tagged
 from testbed.reading.documentation import key_rows
 from testbed.reading.fields import BoolKey, DurationKey, SizeKey, choice, whole, whole_or
 from testbed.reading.keytypes import At, Told
 from testbed.reading.problems import Place, Problems
 from testbed.reading.sections import (
     Key,
-    ListOf,
     NotKnown,
     Section,
     SectionType,
-    Tagged,
     as_far_as_known,
     changed,
     declare_keys,
