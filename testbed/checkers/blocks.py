@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext
 from workloads.atp import AtpConfig
+from workloads.events import CollectiveStarted
 from workloads.switchml import SwitchMlConfig
 
 __all__ = ["IN_BLOCKS", "BlockLayout", "block_layout", "served_jobs", "summing_nodes"]
@@ -42,8 +43,8 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     worker = context.plan.groups[job][0]
     if not isinstance(worker, IN_BLOCKS):
         raise ValueError(f"nothing is known of the blocks of {worker.collective.kind}")
-    started = context.events("CollectiveStarted")
-    told = [int(record["bytes"]) // 4 for record in started if record["node"] == worker.name]
+    started = context.events(CollectiveStarted)
+    told = [record.event.bytes // 4 for record in started if record.node == worker.name]
     blocks = -(-(told[0] if told else worker.workload.elements) // worker.elements)
     if worker.collective.arithmetic.dtype == "float32" and not (isinstance(worker, AtpConfig) and worker.fixed_scale):
         blocks = max(blocks, worker.window) + worker.window

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from switch_nodes.events import PlaneStatistics
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import RateChange
+from testbed.history.events import NodeStarted, ShapingMeasured
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.paths import overbooked
 from topologies import DIRECTIONS, Direction
@@ -26,29 +28,29 @@ _BURST_BYTES = 128 * 1024
 
 def judge_fidelity(context: CheckContext) -> CheckResult:
     """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with."""
-    planes = context.events("PlaneStatistics")
-    virtual = any(record["backend"] == "virtual" for record in context.events("NodeStarted"))
+    planes = context.events(PlaneStatistics)
+    virtual = any(record.event.backend == "virtual" for record in context.events(NodeStarted))
     if virtual:
         return CheckResult("fidelity", Verdict.PASS, "virtual time: no machine to keep up with")
     if not planes:
         return CheckResult("fidelity", Verdict.UNKNOWN, "no node told how its data plane fared", ("no statistics",))
     reasons = []
     for record in planes:
-        node, wall = record["node"], max(1, record["wall_ns"])
-        if record["socket_drops"]:
+        node, wall = record.node, max(1, record.event.wall_ns)
+        if record.event.socket_drops:
             reasons.append(
-                f"{node}: the kernel dropped {record['socket_drops']} frames that the node was too slow to take"
+                f"{node}: the kernel dropped {record.event.socket_drops} frames that the node was too slow to take"
             )
-        if record["cpu_ns"] / wall > CPU_LIMIT:
-            reasons.append(f"{node}: its process used {record['cpu_ns'] / wall:.0%} of a CPU")
-        if record["deadlines"] >= LAG_SAMPLES and record["lag_p99_ns"] > LAG_LIMIT_NS:
+        if record.event.cpu_ns / wall > CPU_LIMIT:
+            reasons.append(f"{node}: its process used {record.event.cpu_ns / wall:.0%} of a CPU")
+        if record.event.deadlines >= LAG_SAMPLES and record.event.lag_p99_ns > LAG_LIMIT_NS:
             reasons.append(
-                f"{node}: deadlines were handled {record['lag_p99_ns'] / 1e6:.1f} ms late (99th percentile), "
+                f"{node}: deadlines were handled {record.event.lag_p99_ns / 1e6:.1f} ms late (99th percentile), "
                 f"the limit is {LAG_LIMIT_NS / 1e6:g} ms"
             )
-        if record["turns"] >= LAG_SAMPLES and record["waited_ns"] / record["turns"] > WAIT_LIMIT_NS:
+        if record.event.turns >= LAG_SAMPLES and record.event.waited_ns / record.event.turns > WAIT_LIMIT_NS:
             reasons.append(
-                f"{node}: waited {record['waited_ns'] / record['turns'] / 1e6:.1f} ms for a CPU each time, "
+                f"{node}: waited {record.event.waited_ns / record.event.turns / 1e6:.1f} ms for a CPU each time, "
                 f"the limit is {WAIT_LIMIT_NS / 1e6:g} ms"
             )
     changed = {link for fault in context.plan.scenario.faults if isinstance(fault, RateChange) for link in fault.links}
@@ -60,28 +62,27 @@ def judge_fidelity(context: CheckContext) -> CheckResult:
     }
     if not changed:
         reasons += [
-            f"{record['node']}: its egress queues refused {record['queue_drops']} frames, and no fault asked for that"
+            f"{record.node}: its egress queues refused {record.event.queue_drops} frames, and no fault asked for that"
             for record in planes
-            if record["queue_drops"] and record["node"] not in squeezed
+            if record.event.queue_drops and record.node not in squeezed
         ]
-    shaped = context.events("ShapingMeasured")
-    for record in shaped:
-        where = f"{record['link']} {record['direction']}"
-        if record["link"] in changed:
+    for measured in (record.event for record in context.events(ShapingMeasured)):
+        where = f"{measured.link} {measured.direction}"
+        if measured.link in changed:
             continue
-        allowed = record["rate_bps"] * record["busy_ns"] / 8e9
-        if record["bytes"] > allowed * (1 + SHAPING_SLACK) + _BURST_BYTES:
-            excess = record["bytes"] / allowed - 1 if allowed else float("inf")
+        allowed = measured.rate_bps * measured.busy_ns / 8e9
+        if measured.bytes > allowed * (1 + SHAPING_SLACK) + _BURST_BYTES:
+            excess = measured.bytes / allowed - 1 if allowed else float("inf")
             reasons.append(f"{where}: the shaper let {excess:.0%} more through than its rate allows")
-        if record["drops"] and (record["link"], record["direction"]) not in tight:
-            reasons.append(f"{where}: the shaper's queue dropped {record['drops']} frames, and no fault asked for that")
+        if measured.drops and (measured.link, measured.direction) not in tight:
+            reasons.append(f"{where}: the shaper's queue dropped {measured.drops} frames, and no fault asked for that")
     if reasons:
         return CheckResult("fidelity", Verdict.UNKNOWN, "the machine did not keep up: " + reasons[0], tuple(reasons))
-    busiest = max(planes, key=lambda record: float(record["cpu_ns"] / max(1, record["wall_ns"])))
-    lag_ns = max((record["lag_p99_ns"] for record in planes if record["deadlines"] >= LAG_SAMPLES), default=0)
+    busiest = max(planes, key=lambda record: float(record.event.cpu_ns / max(1, record.event.wall_ns)))
+    lag_ns = max((record.event.lag_p99_ns for record in planes if record.event.deadlines >= LAG_SAMPLES), default=0)
     detail = (
         f"{len(planes)} nodes kept up: no frame dropped by a socket or queue, lag at most "
         f"{lag_ns / 1e6:.2f} ms (99th percentile), busiest node "
-        f"{busiest['node']} at {busiest['cpu_ns'] / max(1, busiest['wall_ns']):.0%} of a CPU"
+        f"{busiest.node} at {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a CPU"
     )
     return CheckResult("fidelity", Verdict.PASS, detail)

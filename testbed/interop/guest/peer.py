@@ -42,7 +42,11 @@ class _Peer:
         self.names = (QpNames(send, receive, region.address, region.rkey),)
 
     def run(self, request: CaseRequest, cancelled: CancelSign) -> CaseResult:
-        true, origin, endpoint = PLAIN.decode(PeerConfig, request.options["config"]), time.monotonic_ns(), self._endpoint
+        true, origin, endpoint = (
+            PLAIN.decode(PeerConfig, request.options["config"]),
+            time.monotonic_ns(),
+            self._endpoint,
+        )
         offset = true.peer_base_va - self._config.peer_base_va
         endpoint.connect(self._config.send_qp.qpn, PeerNames(true.send_qp.peer_qpn, true.peer_rkey, offset))
         endpoint.connect(self._config.receive_qp.qpn, PeerNames(true.receive_qp.peer_qpn))

@@ -11,12 +11,19 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from switch_nodes.events import QueueMarks
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
-from testbed.history import Record
-from testbed.history.codec import make_record
-from testbed.history.events import FaultByChance, LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.history import Record, make_record
+from testbed.history.events import (
+    FaultByChance,
+    LeftoversFound,
+    NodeStarted,
+    ShapingMeasured,
+    TimeLimitReached,
+    TrafficStarted,
+)
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, state_dir
@@ -44,6 +51,7 @@ from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
 from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.machine import Event
 
 __all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "open_ledger", "refuse"]
@@ -321,8 +329,8 @@ class _Run:
 
     def _tell(self, event: Event) -> None:
         record = make_record(self._now(), "world", event)
-        if record["event"] == "NodeStarted":
-            self._backends.add(record["backend"])
+        if isinstance(record.event, NodeStarted):
+            self._backends.add(record.event.backend)
         self._on_record(record)
 
     def _tell_kernel_faults(self) -> None:
@@ -330,15 +338,15 @@ class _Run:
             self._on_record(make_record(at_ns, "world", event))
 
     def _hear(self, record: Record) -> None:
-        if record["event"] == "WorkerFinished":
-            self._finished.add(record["node"])
-        elif record["event"] == "WorkerFellBack":
-            self._finished.discard(record["node"])
-        elif record["event"] == "WorkerFailed":
-            self._failed.add(record["node"])
+        if isinstance(record.event, WorkerFinished):
+            self._finished.add(record.node)
+        elif isinstance(record.event, WorkerFellBack):
+            self._finished.discard(record.node)
+        elif isinstance(record.event, WorkerFailed):
+            self._failed.add(record.node)
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
-        elif record["event"] == "QueueMarks":
-            self._marks[record["node"], record["port"]] += record["marks"]
+        elif isinstance(record.event, QueueMarks):
+            self._marks[record.node, record.event.port] += record.event.marks
         self._on_record(record)
 
     def _grace_ns(self) -> int:
