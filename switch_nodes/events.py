@@ -220,7 +220,7 @@ class QueueMarks(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlaneStatistics(Event):
-    """What the data plane of a node counted; feeds the fidelity check."""
+    """What the data plane of a node counted; feeds the fidelity check. Times are emulated, but for those of the machine."""
 
     frames_in: int
     frames_out: int
@@ -231,8 +231,9 @@ class PlaneStatistics(Event):
     queue_drops: int
     """frames that the egress queue refused (drop-tail)"""
     cpu_ns: int
-    """user and system time of the process"""
+    """user and system time of the process, of the machine"""
     wall_ns: int
+    """from its start to its end, of the machine"""
     wakeups: int
     lag_p99_ns: int
     """from a deadline to the handling of it, 99th percentile"""

@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding.fast import create_forward
-from switch_nodes.fpga.program import create_card
-from switch_nodes.grid.program import GridProgram
-from switch_nodes.netreduce import create_netreduce
+from switch_nodes.kinds import program_kinds
 from switch_nodes.own_program import deepest_place, told, watched
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY, program_path
-from switch_nodes.steering.fast import create_steer
-from switch_nodes.switchml import SwitchMlProgram
 from workloads.errors import ScenarioError
 
 __all__ = ["ProgramFactory", "check_program_file", "create_program", "program_names", "register_program"]
 
 ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
-_factories: dict[str, ProgramFactory] = {
-    "atp": AtpProgram,
-    "esa": EsaProgram,
-    "forward": create_forward,
-    "grid": GridProgram,
-    "netreduce": create_netreduce,
-    "fpga": create_card,
-    "switchml": SwitchMlProgram,
-    "steer": create_steer,
-}
+_factories: dict[str, ProgramFactory] = {}
+"""of programs that were registered; those of ours are `switch_nodes.kinds`"""
 
 
 def register_program(name: str, factory: ProgramFactory) -> None:
     """Make `factory` known as `name`. Raises ScenarioError when the name is taken or cannot be told from a file."""
-    if name in _factories:
+    if name in program_names():
         raise ScenarioError(f"switch program {name!r} is already registered", key=PROGRAM_KEY)
     if not name or ":" in name:
         raise ScenarioError(
@@ -50,17 +37,27 @@ def register_program(name: str, factory: ProgramFactory) -> None:
 
 def program_names() -> tuple[str, ...]:
     """All registered names, sorted."""
-    return tuple(sorted(_factories))
+    return tuple(sorted({*program_kinds(), *_factories}))
 
 
 def create_program(config: SwitchConfig) -> SwitchProgram:
     """The Machine of one switch. Raises ScenarioError for an unknown name, for a file that cannot be loaded, and for a
     configuration that the program refuses; ProgramFailed (a ScenarioError) where a user's own code fails, which his program's
     verbs raise too."""
-    factory = _factories.get(config.program)
-    if factory is None:
-        factory = _load(config.program) if ":" in config.program else _unknown(config.program)
-    return factory(config)
+    return _factory(config.program)(config)
+
+
+def _factory(program: str) -> ProgramFactory:
+    if program in _factories:
+        return _factories[program]
+    if ":" in program:
+        return _load(program)
+    kind = program_kinds().get(program)
+    if kind is None:
+        raise _unknown(program)
+    module, _, name = kind.create.partition(":")
+    factory: ProgramFactory = getattr(importlib.import_module(module), name)
+    return factory
 
 
 def check_program_file(name: str) -> None:
@@ -69,10 +66,11 @@ def check_program_file(name: str) -> None:
         _load(name)
 
 
-def _unknown(name: str) -> ProgramFactory:
-    close = difflib.get_close_matches(name, _factories, n=len(_factories), cutoff=0.4)
-    names = close + [other for other in program_names() if other not in close]
-    raise ScenarioError(
+def _unknown(name: str) -> ScenarioError:
+    known = program_names()
+    close = difflib.get_close_matches(name, known, n=len(known), cutoff=0.4)
+    names = close + [other for other in known if other not in close]
+    return ScenarioError(
         "unknown switch program", key=PROGRAM_KEY, found=repr(name), allowed=", ".join(names) + " or path.py:Class"
     )
 

@@ -1,5 +1,46 @@
-"""Scenarios, worlds, faults, checkers, reports and the command line."""
+"""Scenarios, worlds, faults, checkers, reports and the command line.
 
-__all__ = ["__version__"]
+`import testbed as tb` is the Python interface (docs/python.md): `tb.run`, `tb.load`, `tb.sweep`, `tb.compare` and what they return. They are
+imported when they are first asked for: `import testbed` alone is cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from testbed.api import (
+        HostCapabilityError,
+        InternalError,
+        LabError,
+        Run,
+        ScenarioError,
+        TestbedError,
+        load,
+        run,
+    )
+
+__all__ = [
+    "HostCapabilityError",
+    "InternalError",
+    "LabError",
+    "Run",
+    "ScenarioError",
+    "TestbedError",
+    "__version__",
+    "load",
+    "run",
+]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("testbed.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

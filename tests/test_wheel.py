@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 
 from testbed.scenario import builtin_names
-from testbed.sweep.loader import builtin_sweeps
+from testbed.sweeps.loader import builtin_sweeps
 
 _TOP = Path(__file__).resolve().parents[1]
 _PACKAGES = ("playbooks", "switch_nodes", "testbed", "topologies", "workloads")
 _OFFLINE = re.compile(
     r"No matching distribution found for setuptools|Could not find a version|NewConnectionError|getaddrinfo"
 )
-_OPTIONAL = {"mininet", "os_ken", "pyverbs", "ryu", "scapy", "sklearn"}
+_OPTIONAL = {"mininet", "os_ken", "pandas", "pytest", "pyverbs", "ryu", "scapy", "sklearn"}
 """what a command asks for when it needs it: of Debian, or an extra"""
 _DISTRIBUTIONS = {"yaml": "PyYAML", "pydantic_core": "pydantic"}
 Tb = Callable[..., "subprocess.CompletedProcess[str]"]

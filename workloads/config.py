@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from workloads.wire import PSN_MODULUS, Envelope
 
@@ -16,6 +16,7 @@ __all__ = [
     "Framing",
     "GroupShare",
     "HostConfig",
+    "IrnConfig",
     "JobShare",
     "LayerConfig",
     "NodeConfig",
@@ -57,6 +58,20 @@ class DcqcnConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class IrnConfig:
+    """IRN on one queue pair, in both roles; `testbed.plan.irn` makes it. Times in ns of the world."""
+
+    rto_low_ns: int = 400_000
+    """a packet is sent again that long after the last progress, when few are in flight"""
+    rto_high_ns: int = 1_280_000
+    """the same when more are in flight: their answers tell of a loss earlier"""
+    cap_packets: int = 111
+    """PSNs that may be unacknowledged (BDP flow control)"""
+    few_packets: int = 3
+    """N: so many are few"""
+
+
+@dataclass(frozen=True, slots=True)
 class QpConfig:
     """One RC queue pair, both roles (requester and responder)."""
 
@@ -84,6 +99,10 @@ class QpConfig:
     """tell every step of the two tables (QpStepped)"""
     dcqcn: DcqcnConfig | None = None
     """None: no congestion control, and no CNPs"""
+    recovery: str = "gbn"
+    """how losses are repaired, the same at both ends: a name in `workloads.rc.recoveries`"""
+    irn: IrnConfig = IrnConfig()
+    """with `recovery` irn"""
 
     def reborn(self, lives: int) -> QpConfig:
         """The queue pair of a process that was started anew so many times: it has another number and another first PSN, as
@@ -222,6 +241,9 @@ class NodeConfig(Protocol):
     """What worlds ask of a host's configuration, worker or parameter server. The Machine to it is what
     `workloads.hosts.create_host` makes; how it talks is its own business."""
 
+    runs: ClassVar[str]
+    """`module:function`, (configuration, when it starts by its own clock in ns) -> HostMachine"""
+
     @property
     def name(self) -> str:
         """its host's"""
@@ -279,6 +301,8 @@ class WorkerConfig:
     """A HostConfig whose collective runs over RC queue pairs, on each of its rings one to its successor and one from its
     predecessor."""
 
+    runs: ClassVar[str] = "workloads.fallback:create_worker"
+    """what `workloads.hosts` makes its Machine with"""
     name: str
     to_successor: QpConfig
     """of the first phase, where there are phases"""

@@ -16,24 +16,30 @@ _DTYPES = ("float32", "int32", "int32sat")
 def check_grid(switch: SwitchConfig) -> None:
     """Raises ScenarioError."""
 
-    def refuse(problem: str, found: object, allowed: str) -> ScenarioError:
-        return ScenarioError(f"switch {switch.name}: {problem}", found=str(found), allowed=allowed)
+    def refuse(key: str, problem: str, found: object, allowed: str) -> ScenarioError:
+        return ScenarioError(f"switch {switch.name}: {problem}", key=key, found=str(found), allowed=allowed)
 
     grid = switch.grid
     if grid is None or not grid.orders:
-        raise refuse("program grid has no plan to follow", "none", "job.collective: grid, with a section `routing`")
+        allowed = "`grid` with one entry of `orders` or more (GridSwitch in switch_nodes/grid/layout.py)"
+        raise refuse("grid", "program grid has no plan to follow", "none", allowed)
     if len(switch.jobs) != 1:
-        raise refuse("program grid serves one job", len(switch.jobs), "1")
+        raise refuse("jobs", "program grid serves one job", len(switch.jobs), "1")
     check_job(switch, 0, _DTYPES, MAX_GRID_ELEMENTS)
     if switch.memory < 1:
-        raise refuse("slots", switch.memory, "1 or more")
+        raise refuse("memory", "slots", switch.memory, "1 or more")
     if grid.on_collision not in COLLISIONS:
-        raise refuse("on_collision", grid.on_collision, ", ".join(COLLISIONS))
+        raise refuse("grid.on_collision", "on_collision", grid.on_collision, ", ".join(COLLISIONS))
     for orders in grid.orders:
         if len(orders.lanes) != len(switch.jobs[0].members):
             raise refuse(
-                "lanes of the plan", len(orders.lanes), f"{len(switch.jobs[0].members)}, one entry for each worker"
+                "grid.orders",
+                "lanes of the plan",
+                len(orders.lanes),
+                f"{len(switch.jobs[0].members)}, one entry for each worker",
             )
         for route in orders.routes:
             if not route.ports or not all(0 <= port < switch.ports for port in route.ports):
-                raise refuse(f"ports of route {route.name}", list(route.ports), f"0 .. {switch.ports - 1}")
+                raise refuse(
+                    "grid.orders", f"ports of route {route.name}", list(route.ports), f"0 .. {switch.ports - 1}"
+                )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from switch_nodes.events import PlaneStatistics
 from testbed.checkers.context import CheckContext
+from testbed.checkers.twins import Figures, Twin, deviation, judge_twin
 from testbed.faults.model import RateChange
 from testbed.history.events import NodeStarted, ShapingMeasured
 from testbed.history.verdict import CheckResult, Verdict
@@ -26,15 +27,16 @@ SHAPING_SLACK = 0.03
 _BURST_BYTES = 128 * 1024
 
 
-def judge_fidelity(context: CheckContext) -> CheckResult:
-    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with."""
+def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin | None = None) -> CheckResult:
+    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with. `own`: the
+    figures of this run; `twin`: those of the same plan in virtual time."""
     planes = context.events(PlaneStatistics)
     virtual = any(record.event.backend == "virtual" for record in context.events(NodeStarted))
     if virtual:
         return CheckResult("fidelity", Verdict.PASS, "virtual time: no machine to keep up with")
     if not planes:
         return CheckResult("fidelity", Verdict.UNKNOWN, "no node told how its data plane fared", ("no statistics",))
-    reasons = []
+    reasons = _beside_twin(own, twin)
     for record in planes:
         node, wall = record.node, max(1, record.event.wall_ns)
         if record.event.socket_drops:
@@ -85,4 +87,22 @@ def judge_fidelity(context: CheckContext) -> CheckResult:
         f"{lag_ns / 1e6:.2f} ms (99th percentile), busiest node "
         f"{busiest.node} at {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a CPU"
     )
-    return CheckResult("fidelity", Verdict.PASS, detail)
+    return CheckResult("fidelity", Verdict.PASS, detail + _compared(own, twin))
+
+
+def _beside_twin(own: Figures | None, twin: Twin | None) -> list[str]:
+    return [] if own is None or twin is None else judge_twin(own, twin)
+
+
+def _compared(own: Figures | None, twin: Twin | None) -> str:
+    """How far the figures are from the twin's, in words; empty: nobody compared them."""
+    if own is None or twin is None:
+        return ""
+    if twin.left_out:
+        return f"; {twin.left_out}"
+    off = deviation(own, twin)
+    if off is None:
+        return "; neither it nor its twin in virtual time completed" if not own.seconds else ""
+    if len(twin.runs) > 1:
+        return f"; the JCT is {'within the range' if not off else f'{off:+.1%} from the range'} of {len(twin.runs)} twins in virtual time"
+    return f"; the JCT is {off:+.1%} from that in virtual time"

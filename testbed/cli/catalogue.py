@@ -18,7 +18,7 @@ from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
-from testbed.sweep import builtin_sweeps, load_sweep
+from testbed.sweeps import builtin_sweeps, load_sweep
 from testbed.terminal.folding import fold, fold_lines
 from testbed.terminal.stream import complain, prose_columns
 from testbed.terminal.words import amount, first_sentence

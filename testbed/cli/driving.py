@@ -39,17 +39,19 @@ def drive(
     on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
     control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
     tap: BoundedTap | None = None,
+    heeds_signals: Callable[[], None] = lambda: None,
 ) -> None:
     """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
     are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens between two
     turns of the loop, and its event is told. `control`: given the machine's clock, a socket that the loop watches and what
-    to do when it can be read, as of a DataPlane."""
+    to do when it can be read, as of a DataPlane. `heeds_signals` is called once signals do what is said here."""
     from switch_nodes.dataplane import DataPlane
 
     origin = time.monotonic_ns()
     actions = dict(on_signal or {})
 
     with noted((signal.SIGTERM, signal.SIGINT, *actions)) as came:
+        heeds_signals()
 
         def over() -> bool:
             now = time.monotonic_ns() - origin

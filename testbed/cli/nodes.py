@@ -12,38 +12,39 @@ import dataclasses
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.heeded import unheeded
+from switch_nodes.kinds import unused_keys
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.cli.driving import drive, noted, tell
 from testbed.cli.running import require_raw_sockets, require_root
 from testbed.plan.nodeconfig import parse_node_config, place_errors, read_node_config
 from testbed.reading.units import UnitError, parse_duration
-from workloads.config import WorkerConfig
+from workloads.config import HostConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.machine import Event
 
-if TYPE_CHECKING:
-    from testbed.cli.datagramnode import DatagramConfig
-
 __all__ = ["configure_switch", "configure_worker", "run_switch", "run_worker"]
 
+_FROM_WORDS = ("program", "ports")
+"""fields of SwitchConfig that the command line says"""
+_HEEDED = (signal.SIGHUP, signal.SIGUSR1)
+"""of a switch: read the rings again, tell the statistics"""
 _CAPTURE_BYTES = 200_000_000
 """less than what an agent lets a process write, and than what is collected of one file"""
 
 
 def configure_switch(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = """\
+    keys = ", ".join(field.name for field in dataclasses.fields(SwitchConfig) if field.name not in _FROM_WORDS)
+    parser.epilog = f"""\
 examples:
   ip netns exec s1 ./tb switch --program forward --port s1-eth1 --port s1-eth2
   ip netns exec s1 ./tb switch --program netreduce --port s1-eth1 --port s1-eth2 --config rings.yaml
 
-FILE holds the fields of SwitchConfig (switch_nodes/config.py) but for program and ports: name, macs, rings, release,
-gate, groups, flow_salt, flood_ports, jobs, memory, knobs. JSON is YAML, so both will do. SIGHUP reads its rings again, SIGUSR1
-tells the statistics so far, SIGTERM ends it. docs/switch-node.md has it all.
+FILE holds fields of SwitchConfig (switch_nodes/config.py): {keys}. JSON is YAML, so both will do. SIGHUP reads its
+rings again, SIGUSR1 tells the statistics so far, SIGTERM ends it. docs/switch-node.md has it all.
 """
     parser.add_argument("--program", required=True, metavar="P", help="`tb list programs`, or path.py:Class")
     parser.add_argument(
@@ -54,10 +55,28 @@ tells the statistics so far, SIGTERM ends it. docs/switch-node.md has it all.
         metavar="IFACE",
         help="an interface; the first is port 0",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="rings and static addresses (default: none)")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="what the program is told, as rings or jobs (default: none)"
+    )
 
 
 def run_switch(args: argparse.Namespace) -> int:
+    from testbed.scenario.own_program import is_own_program
+
+    if not is_own_program(args.program):
+        return _run_switch(args, lambda: None)
+    # Whatever the user's code does to its process, we are there to tell it; as in the worlds.
+    from switch_nodes.own_program import ended_process
+    from testbed.kernel.apart import Ended, PassedOn, run_apart
+
+    signals = PassedOn((signal.SIGTERM, signal.SIGINT, *_HEEDED))
+    try:
+        return run_apart(lambda tell: _run_switch(args, signals.ready), signals=signals)
+    except Ended as end:
+        raise ended_process(args.program, end.status) from end
+
+
+def _run_switch(args: argparse.Namespace, heeds_signals: Callable[[], None]) -> int:
     config = _switch_config(args)
     from switch_nodes.events import SwitchStarted
     from switch_nodes.registry import create_program
@@ -65,20 +84,30 @@ def run_switch(args: argparse.Namespace) -> int:
     try:
         program = create_program(config)
     except ScenarioError as error:
-        if args.config is None or error.key == PROGRAM_KEY:
+        if error.file is not None or error.key == PROGRAM_KEY:
             raise
-        raise place_errors(args.config, error) from error
+        raise _of_file(args.config, error) from error
     require_root("switch")
     rings = tuple(ring.ring_id for ring in config.rings)
+    reload, report = _HEEDED
     drive(
         program,
         args.ports,
         backpressure=False,
         until=lambda now: False,
         started=SwitchStarted(args.program, tuple(args.ports), rings),
-        on_signal={signal.SIGHUP: lambda: _reload(program, config, args), signal.SIGUSR1: lambda: _statistics(program)},
+        on_signal={reload: lambda: _reload(program, config, args), report: lambda: _statistics(program)},
+        heeds_signals=heeds_signals,
     )
     return 0
+
+
+def _of_file(file: Path | None, error: ScenarioError) -> ScenarioError:
+    """What a program refuses of its configuration, where the user gave it, or could have."""
+    if file is not None:
+        return place_errors(file, error)
+    allowed = error.allowed or (f"a file with `{error.key}`" if error.key else None)
+    return ScenarioError(error.problem, file="tb switch", key="--config", found=error.found, allowed=allowed)
 
 
 def _switch_config(args: argparse.Namespace) -> SwitchConfig:
@@ -87,12 +116,12 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
         return parse_node_config("name: switch", "--config", SwitchConfig, preset)
     config = read_node_config(args.config, SwitchConfig, preset)
     problem = f"program {config.program} does not heed it"
-    in_vain = [
-        ScenarioError(problem, key=key, allowed=f"leave it out; it heeds {heeded}" if heeded else "leave it out")
-        for key, heeded in unheeded(config)
+    unused = [
+        ScenarioError(problem, key=key, allowed=f"leave it out; it heeds {used}" if used else "leave it out")
+        for key, used in unused_keys(config)
     ]
-    if in_vain:
-        raise place_errors(args.config, *in_vain)
+    if unused:
+        raise place_errors(args.config, *unused)
     _check_ports(config, args.config)
     return config
 
@@ -235,7 +264,7 @@ def run_worker(args: argparse.Namespace) -> int:
     )
 
 
-def _run_datagram_worker(config: DatagramConfig, args: argparse.Namespace) -> int:
+def _run_datagram_worker(config: HostConfig, args: argparse.Namespace) -> int:
     for flag, found in (("--device", args.device), ("--exchange", args.exchange)):
         if found is not None:
             raise ScenarioError(

@@ -35,9 +35,9 @@ examples:
 
 
 def run_sweep(args: argparse.Namespace) -> int:
-    from testbed.sweep import engine, load_sweep
-    from testbed.sweep.plot import write_svg
-    from testbed.sweep.report import summary, to_json, write_files
+    from testbed.sweeps import engine, load_sweep
+    from testbed.sweeps.plot import write_svg
+    from testbed.sweeps.report import summary, to_json, write_files
 
     sweep = load_sweep(args.sweep, args.model)
     folder = args.out or Path("runs") / "sweeps" / sweep.name

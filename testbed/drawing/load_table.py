@@ -88,4 +88,4 @@ def _shares(plan: Plan) -> Iterator[str]:
         rates = [
             sum(s.rate_bps for s in plan.streams if (s.worker, s.server) == (w, server)) for w in plan.problem.workers
         ]
-        yield f"{server} {format_bps(min(rates))}"
+        yield f"{server} {format_bps(min(rates)) if max(rates) > 0 else 'nothing'}"

@@ -10,6 +10,7 @@ from switch_nodes.events import MessageInferred, PacketIgnored, ResultReplayed, 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.reference import workers_in
 from testbed.checkers.refused import refused_results
+from testbed.checkers.twins import Figures
 from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
@@ -20,9 +21,8 @@ from testbed.history import Record
 from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.paths import data_flows
-from topologies import Topology, format_ip, machine_groups
-from workloads.config import WorkerConfig
-from workloads.costs import Machines, machine_cost
+from testbed.scenario.known import protocol_of
+from topologies import format_ip
 from workloads.datagrams.blocks import BlockReplayed, ContributionIgnored, MemoryAtEnd
 from workloads.events import (
     CollectiveCompleted,
@@ -38,7 +38,7 @@ from workloads.events import (
 )
 from workloads.wire import OPCODES, Opcode
 
-__all__ = ["PERFORMANCE", "bound_bps", "fault_table", "metrics"]
+__all__ = ["PERFORMANCE", "bound_bps", "fault_table", "figures_of", "metrics", "withhold"]
 
 PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
 """metrics that mean nothing when the machine did not keep up"""
@@ -48,36 +48,15 @@ _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 
 def bound_bps(context: CheckContext) -> float:
     """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
-    bytes; the rate of a link that several connections share is divided among them. In a ring all-reduce each gradient
-    crosses a link 2(P-1)/P times (protocol text, section 1). What runs in phases: the closed form without latencies."""
+    bytes; the rate of a link that several connections share is divided among them. What the protocol makes of it otherwise
+    (`Protocol.bound`)."""
     worker = context.plan.workers[0]
     share = worker.framing.payload_bytes / worker.framing.frame_bytes
     topology = context.plan.scenario.topology
-    if isinstance(worker, WorkerConfig) and worker.phases:
-        return _phases_bound_bps(topology, worker.collective.kind, share)
-    if context.plan.routing:
-        return context.plan.routing[0].plan.min_rate_bps * share
     shared = data_flows(context.plan)
-    rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
-    bound = rate * share
-    if worker.collective.kind == "ring":
-        size = worker.collective.size
-        bound *= size / (2 * (size - 1))
-    return bound
-
-
-def _phases_bound_bps(topology: Topology, kind: str, share: float) -> float:
-    """By the slowest link inside a machine and the slowest between them; `share` of their rates is payload."""
-    groups, hosts = machine_groups(topology), {host.name for host in topology.hosts}
-    inside = min(link.shape.rate_bps for link in topology.links if link.a in hosts)
-    between = min(link.shape.rate_bps for link in topology.links if link.a not in hosts)
-    place = Machines(len(hosts), len(groups[0]), between * share, inside * share, 0.0)
-    seconds = machine_cost("TA" if kind == "tencent" else "PN").seconds
-    if (
-        len(groups[0]) == 1 and kind == "tencent"
-    ):  # the closed form reduces inside even where there is nobody to reduce with
-        return 8 / machine_cost("FR").seconds(place, 1)
-    return 8 / seconds(place, 1)
+    link_bps = share * min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
+    bound = protocol_of(context.plan.scenario.job.collective).bound
+    return link_bps if bound is None else bound(context.plan, link_bps)
 
 
 def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[str, Any]:
@@ -126,13 +105,32 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "routing": routing,
     }
     values |= {name: found for name, found in extra.items() if found is not None}
-    if fidelity is not None and fidelity.verdict is not Verdict.PASS:
-        values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}
-        values.update(dict.fromkeys(PERFORMANCE))
-        if jobs is not None:
-            values["unreliable"]["jobs"] = jobs
-            values["jobs"] = without_performance(jobs)
+    return values if fidelity is None else withhold(values, fidelity)
+
+
+def withhold(values: dict[str, Any], fidelity: CheckResult) -> dict[str, Any]:
+    """The metrics of a run as its fidelity allows: with one that does not hold, what was measured stands under `unreliable`."""
+    if fidelity.verdict is Verdict.PASS:
+        return values
+    jobs = values.get("jobs")
+    values = {**values, "unreliable": {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}}
+    values.update(dict.fromkeys(PERFORMANCE))
+    if jobs is not None:
+        values["unreliable"]["jobs"] = jobs
+        values["jobs"] = without_performance(jobs)
     return values
+
+
+def figures_of(found: dict[str, Any]) -> Figures:
+    """Of the metrics of a run, its performance figures not withheld."""
+    seconds = {} if found["jct_s"] is None else {"JCT": found["jct_s"]}
+    iterations = [value for value in found["iterations_s"] or () if value is not None]
+    if iterations and len(iterations) == len(found["iterations_s"]):
+        seconds["iterations"] = sum(iterations)
+    for job in (found.get("jobs") or {"each": ()})["each"]:
+        if job["jct_s"] is not None:
+            seconds[f"JCT of job {job['name'] or job['job']}"] = job["jct_s"]
+    return Figures(seconds, found["retransmissions"]["packets"])
 
 
 def fault_table(context: CheckContext) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.geometry import Geometry, geometry_of
 from testbed.scenario.model import Scenario
 from topologies import Direction
-from workloads.rc.requester import rto_ns
+from workloads.rc.recovery import rto_ns
 
 __all__ = ["draw_faults", "is_sensible"]
 

@@ -14,7 +14,7 @@ from testbed.hunt.survival import travel_ns
 from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction
-from workloads.rc.requester import rto_ns
+from workloads.rc.recovery import rto_ns
 from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["FABRIC_RECIPES", "RECIPES"]

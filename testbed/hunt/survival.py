@@ -55,7 +55,8 @@ from testbed.faults.model import (
 from testbed.hunt.fault_reach import hold_ns, tiers
 from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Scenario
-from workloads.rc.requester import INFINITE_RNR_RETRY, rto_ns
+from workloads.rc.go_back_n import INFINITE_RNR_RETRY
+from workloads.rc.recovery import rto_ns
 from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["LOSES", "RESERVE", "allowance_ns", "disturbance_ns", "may_fail", "travel_ns", "unsurvivable"]

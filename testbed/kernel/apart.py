@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import pickle
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 from testbed.kernel.processes import die_with_parent
 from workloads.errors import InternalError, TestbedError
 
-__all__ = ["Ended", "run_apart"]
+__all__ = ["Ended", "PassedOn", "run_apart"]
 
 _TOLD, _RETURNED, _RAISED, _CRASHED = range(4)
 _T = TypeVar("_T")
@@ -29,23 +30,78 @@ class Ended(Exception):
         super().__init__(f"status {status}")
 
 
-def run_apart(work: Callable[[Callable[[Any], None]], _T], hear: Callable[[Any], None] = lambda told: None) -> _T:
+class PassedOn:
+    """Signals that the child takes itself, from the moment on when it says that it is ready for them. Until then they do to us
+    what they did before, and the child ends with us."""
+
+    def __init__(self, numbers: Sequence[signal.Signals]) -> None:
+        self.numbers = tuple(numbers)
+        self._is_ready = mmap.mmap(-1, 1)
+        """shared with the child: a word through the pipe would be heard later than it was said"""
+        self._sent: set[int] = set()
+
+    def ready(self) -> None:
+        """In the child: its handlers stand."""
+        self._is_ready[0] = 1
+
+    @contextlib.contextmanager
+    def to(self, child: int) -> Iterator[None]:
+        before = {number: signal.getsignal(number) for number in self.numbers}
+
+        def handle(number: int, frame: Any) -> None:
+            if self._is_ready[0]:
+                self._sent.add(number)
+                os.kill(child, number)
+                return
+            handler = before[signal.Signals(number)]
+            if callable(handler):
+                handler(number, frame)
+            elif handler is not signal.SIG_IGN:
+                self.die_of(number)
+
+        for number in self.numbers:
+            signal.signal(number, handle)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def ended(self, status: int) -> bool:
+        """Whether the child died of a signal that we gave it, past its handlers."""
+        return -status in self._sent
+
+    @staticmethod
+    def die_of(number: int) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+
+def run_apart(
+    work: Callable[[Callable[[Any], None]], _T],
+    hear: Callable[[Any], None] = lambda told: None,
+    signals: PassedOn | None = None,
+) -> _T:
     """`work(tell)` in a child process; what it tells is heard here, in order, and what it returns is returned. Ctrl-C is ours: the
-    child never gets it. Raises what `work` raises of our errors, and MemoryError; InternalError, with its traceback, for others;
-    Ended when the child ended before `work` did. The child ends with us. Values that cross must be picklable."""
+    child never gets it, nor any other signal that is not among `signals`. Raises what `work` raises of our errors, MemoryError and
+    BrokenPipeError; InternalError, with its traceback, for others; Ended when the child ended before `work` did. The child ends
+    with us. Values that cross must be picklable."""
     if not hasattr(os, "fork"):  # other systems have no such thing
         return work(hear)
     sys.stdout.flush()
     sys.stderr.flush()
     parent, (source, sink) = os.getpid(), os.pipe()
+    # Python swallows what a handler raises while it forks.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals.numbers if signals else ())
     child = os.fork()
     if not child:
         os.close(source)
-        _answer(work, parent, sink)
+        _answer(work, parent, sink, mask)
     os.close(sink)
     status: int | None = None
     try:
-        with os.fdopen(source, "rb", 1 << 20) as answers:
+        with os.fdopen(source, "rb", 1 << 20) as answers, signals.to(child) if signals else contextlib.nullcontext():
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             kind, value = _read(answers, hear)
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
@@ -54,6 +110,8 @@ def run_apart(work: Callable[[Callable[[Any], None]], _T], hear: Callable[[Any],
     finally:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if kind is None:
+        if signals and signals.ended(status):
+            signals.die_of(-status)
         raise Ended(status)
     if kind == _RAISED:
         made, args, fields = value
@@ -79,17 +137,20 @@ def _read(answers: BinaryIO, hear: Callable[[Any], None]) -> tuple[int | None, A
         hear(value)
 
 
-def _answer(work: Callable[[Callable[[Any], None]], Any], parent: int, sink: int) -> None:
-    """Never returns."""
+def _answer(
+    work: Callable[[Callable[[Any], None]], Any], parent: int, sink: int, mask: set[int | signal.Signals]
+) -> None:
+    """Never returns. `mask`: signals that stay blocked."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         die_with_parent(parent)
         with os.fdopen(sink, "wb", 1 << 20) as out:
             try:
                 word = _RETURNED, work(lambda told: pickle.dump((_TOLD, told), out))
-            except (TestbedError, MemoryError) as error:
+            except (TestbedError, MemoryError, BrokenPipeError) as error:
                 word = _RAISED, (type(error), error.args, error.__dict__)
             except BaseException as error:
                 word = _CRASHED, "".join(traceback.format_exception(error)).strip()

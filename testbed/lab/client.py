@@ -37,7 +37,7 @@ class AgentClient:
         self._channel.settimeout(timeout_s)
         deadline = time.monotonic() + timeout_s
         try:
-            self._channel.sendall(line)
+            self._send(line)
             answer = decode(self._line(op, deadline, timeout_s))
         except TimeoutError:
             raise LabError(self.host.name, f"its agent did not answer `{op}` within {timeout_s:g} s") from None
@@ -48,6 +48,14 @@ class AgentClient:
         if not answer.get("ok"):
             raise LabError(self.host.name, str(answer.get("problem")), str(answer.get("output", "")))
         return answer.get("value")
+
+    def _send(self, line: bytes) -> None:
+        try:
+            self._channel.sendall(line)
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # It has ended: what it said before that is read all the same.
 
     def _line(self, op: str, deadline: float, timeout_s: float) -> bytes:
         while b"\n" not in self._rest:

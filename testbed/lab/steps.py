@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ __all__ = [
     "attach",
     "break_leases",
     "check",
+    "code",
     "collect",
     "counters",
     "deploy",
@@ -52,6 +53,8 @@ _MAX_FILES = 1000
 _COLLECT_S = 300.0
 """for all files of a run on one host"""
 _FACTS_S = 20.0
+_BUILD_S = 300.0
+"""the first process there compiles the C core"""
 _POWER_PATIENCE_S = 60.0
 _Act = Callable[[Host], Done]
 
@@ -219,6 +222,16 @@ def status(lab: Lab) -> _Act:
         cards = [f"card {card['card']} {card['state']}" for card in found["cards"]]
         runs = [f"runs {name}" for name in found["running"]]
         return Done(found, "; ".join([*leases, *cards, *runs]) or "free", changed=False)
+
+    return act
+
+
+def code(lab: Lab, libraries: Sequence[str]) -> _Act:
+    """Which code processes of a run are there: version of the package, of Python, and whether these libraries of the C core run."""
+
+    def act(host: Host) -> Done:
+        found = lab.agent(host).ask("code", libraries=list(libraries), timeout_s=_BUILD_S)
+        return Done(found, f"{found['code']}, version {found['version']}, Python {found['python']}", changed=False)
 
     return act
 

@@ -67,7 +67,7 @@ def _names(file: Path, package: str) -> Iterator[str]:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
-    for node in ast.walk(tree):
+    for node in _what_runs(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -75,3 +75,15 @@ def _names(file: Path, package: str) -> Iterator[str]:
             base = ".".join([*parts[: len(parts) - node.level + 1], *([node.module] if node.module else [])])
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _what_runs(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but for those below `if TYPE_CHECKING:`, which no interpreter runs."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            todo += node.orelse
+        else:
+            todo += ast.iter_child_nodes(node)

@@ -22,7 +22,9 @@ from testbed.plan import Plan, make_plan
 from testbed.report.document import judge, to_json
 from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
+from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, put_away, twice, with_dilation
 from testbed.runs.kepthistory import load_history
+from testbed.runs.twin import is_emulated, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
@@ -31,7 +33,13 @@ from testbed.worlds.base import World
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted, write_file
 
-__all__ = ["Observer", "RunResult", "create_world", "run_scenario", "world_names"]
+__all__ = [
+    "Observer",
+    "RunResult",
+    "create_world",
+    "run_scenario",
+    "world_names",
+]
 
 _HOLD_S = 0.5
 Observer = Callable[[Plan], Callable[[Record], None]]
@@ -92,9 +100,16 @@ def run_scenario(
     pcap: bool = False,
     observer: Observer | None = None,
     world: World | None = None,
+    *,
+    twin: bool = True,
+    say: Say = lambda text: None,
 ) -> RunResult:
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
-    is there already, instead of the one that the scenario names.
+    is there already, instead of the one that the scenario names. `twin`: an emulated run is held beside the same plan in virtual
+    time. `say` hears what goes on beside the run: calibration, attempts, the twin.
+
+    With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the factor, at
+    most three times, and what the attempts before left is in `attempts/` of the run directory.
 
     Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for what is
     written; ScenarioError when `out` holds files already or others could change it; and whatever the world raises. What was
@@ -102,13 +117,38 @@ def run_scenario(
     """
     world, plan = world or create_world(scenario.world), make_plan(scenario)
     require_memory(plan)
+    automatic = scenario.dilation is None
+    if automatic and world.name != "lab":
+        scenario = with_dilation(scenario, choose_for_machine(plan, say) if world.name == "emulated" else 1)
+        plan = make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
-    with needs_room(run_dir):
-        return _run_in(run_dir, scenario, plan, world, pcap, observer)
+    tried: list[int] = []
+    while True:
+        with needs_room(run_dir):
+            result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried)
+        factor = twice(scenario, result.document) if automatic and len(tried) < MOST_ATTEMPTS else None
+        if factor is None:
+            return result
+        assert scenario.dilation is not None
+        say(
+            f"at dilation {scenario.dilation} this machine did not keep up ({result.document['fidelity']['reasons'][0]}); once more at {factor}"
+        )
+        put_away(run_dir, scenario.dilation)
+        tried.append(scenario.dilation)
+        scenario = with_dilation(scenario, factor)
+        plan = make_plan(scenario)
 
 
 def _run_in(
-    run_dir: Path, scenario: Scenario, plan: Plan, world: World, pcap: bool, observer: Observer | None
+    run_dir: Path,
+    scenario: Scenario,
+    plan: Plan,
+    world: World,
+    pcap: bool,
+    observer: Observer | None,
+    twin: bool,
+    say: Say,
+    tried: Sequence[int],
 ) -> RunResult:
     write_file(run_dir / "scenario.yaml", _scenario_text(scenario))
     tell = observer(plan) if observer else None
@@ -120,13 +160,16 @@ def _run_in(
             if tell is not None:
                 tell(record)
 
+        began = time.monotonic()
         facts = world.run(plan, run_dir, on_record)
+        took_s = time.monotonic() - began
     history = sort_history(log.records)
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
-    document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
+    beside = make_twin(plan, took_s, facts, say) if twin and is_emulated(world) else None
+    document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document))
     write_file(run_dir / "report.html", html_report(document, history))

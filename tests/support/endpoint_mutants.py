@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workloads.rc.answers import Answer
 from workloads.rc.requester_table import RequesterEvent, RequesterState
-from workloads.rc.responder import Answer
 from workloads.rc.responder_table import ResponderAction, ResponderState
 from workloads.wire import OPCODES, PSN_MASK, Nak, is_ack, is_rnr, psn_add, psn_diff
 
@@ -31,7 +31,7 @@ def _responders(change: Callable[[Any], None]) -> Callable[[Any], None]:
 def _requesters(change: Callable[[Any], None]) -> Callable[[Any], None]:
     def all_of(worker: Any) -> None:
         for requester in _halves(worker, "requester"):
-            change(requester)
+            change(requester.recovery)
 
     all_of.__name__, all_of.__doc__ = change.__name__, change.__doc__
     return all_of
@@ -228,7 +228,7 @@ def sends_while_it_waits(requester: Any) -> None:
     class Impatient(kind):  # type: ignore[misc,valid-type]
         @property
         def can_send(self) -> bool:
-            ready = bool(self.nxt < self._posted_end and self.nxt - self.una < self._window)
+            ready = bool(self.nxt < self._queue.end and self.nxt - self.una < self.window)
             return ready and self.state not in (RequesterState.IDLE, RequesterState.ERROR)
 
     requester.__class__ = Impatient
@@ -236,14 +236,14 @@ def sends_while_it_waits(requester: Any) -> None:
 
 def _on_answer(requester: Any, change: Callable[[int, int], int | None]) -> None:
     """`change(psn, syndrome)`: the PSN that is believed; None: nothing is."""
-    original = requester.on_answer
+    original = requester.hear
 
-    def on_answer(psn: int, syndrome: int, now: int) -> None:
+    def hear(psn: int, syndrome: int, now: int) -> None:
         believed = change(psn, syndrome)
         if believed is not None:
             original(believed & PSN_MASK, syndrome, now)
 
-    requester.on_answer = on_answer
+    requester.hear = hear
 
 
 @_requesters
@@ -312,13 +312,13 @@ def naks_acknowledge_nothing(requester: Any) -> None:
         if not requester.asking:
             original(acknowledged, now)
 
-    entry = requester.on_answer
+    entry = requester.hear
 
-    def on_answer(psn: int, syndrome: int, now: int) -> None:
+    def hear(psn: int, syndrome: int, now: int) -> None:
         requester.asking = False
         entry(psn, syndrome, now)
 
-    requester._asks, requester._progress, requester.on_answer = asks, progress, on_answer
+    requester._asks, requester._progress, requester.hear = asks, progress, hear
 
 
 @_requesters

@@ -10,13 +10,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("hunt", "bench", "sweep"),
-    ("scale",),
+    ("api",),
+    ("hunt", "bench", "sweeps"),
+    ("scale", "comparison"),
     ("runs",),
     ("estimate",),
     ("report", "interop"),
     ("figures",),
     ("worlds",),
+    ("protocols",),
     ("checkers", "lab"),
     ("history",),
     ("plan", "drawing"),

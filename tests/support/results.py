@@ -60,7 +60,7 @@ def lossy_context(folder: Path) -> CheckContext:
 
 def result_of(context: CheckContext, monkeypatch: pytest.MonkeyPatch, **facts: Any) -> dict[str, Any]:
     monkeypatch.setattr(reference, "default_sources", lambda: FakeSource)
-    environment = {"kernel": "6.1.0", "backend": "native"}
+    environment = {"kernel": "6.1.0", "backend": "native", "code": "native"}
     return judge(context, RunFacts(environment=environment, **facts), world="emulated", replay=REPLAY)
 
 

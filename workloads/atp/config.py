@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.wire import Envelope
-from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, Policy
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS, MAX_GRID_ELEMENTS, Policy
 
-__all__ = ["POLICIES", "AtpConfig"]
+__all__ = ["KINDS", "AtpConfig", "ServedKind"]
 
-POLICIES = {"atp": Policy.ATP, "esa": Policy.ESA, "grid": Policy.GRID}
+
+@dataclass(frozen=True, slots=True)
+class ServedKind:
+    """A protocol with a parameter server, as its workers and its server know it."""
+
+    policy: Policy
+    most_elements: int = MAX_ELEMENTS
+    """of a packet"""
+    server_completes: bool = True
+    """the server sees every block complete, so that it knows who goes ahead of the results"""
+
+
+KINDS: Mapping[str, ServedKind] = {
+    "atp": ServedKind(Policy.ATP),
+    "esa": ServedKind(Policy.ESA, server_completes=False),
+    "grid": ServedKind(Policy.GRID, MAX_GRID_ELEMENTS),
+}
 """by `JobShare.kind`"""
 
 
@@ -18,6 +36,8 @@ POLICIES = {"atp": Policy.ATP, "esa": Policy.ESA, "grid": Policy.GRID}
 class AtpConfig:
     """A HostConfig (`workloads.config`)."""
 
+    runs: ClassVar[str] = "workloads.atp.worker:create_worker"
+    """what `workloads.hosts` makes its Machine with"""
     name: str
     collective: JobShare
     workload: WorkloadConfig

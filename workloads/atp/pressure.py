@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import accumulate
 
-from workloads.atp.config import POLICIES, AtpConfig
+from workloads.atp.config import KINDS, AtpConfig
 from workloads.atp.priority import Outlook, priority_of
 from workloads.gradients import GradientSource
 from workloads.wire.aggregation import Policy
@@ -18,7 +18,7 @@ class Pressure:
 
     def __init__(self, config: AtpConfig, source: GradientSource) -> None:
         self._rule = priority_of(config.priority, config.priority_x0)
-        self._used = POLICIES[config.collective.kind] is Policy.ESA
+        self._used = KINDS[config.collective.kind].policy is Policy.ESA
         self._block, self._elements, self._iterations = config.elements, source.elements, source.iterations
         compute = config.workload.compute
         layers = compute.layers if compute is not None else ()

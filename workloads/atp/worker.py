@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from workloads.atp.checks import mistakes_in_worker
-from workloads.atp.config import POLICIES, AtpConfig
+from workloads.atp.config import KINDS, AtpConfig
 from workloads.atp.pressure import Pressure
 from workloads.atp.results import KeptResult, KeptResults
 from workloads.atp.slots import SlotTable
@@ -21,7 +21,7 @@ from workloads.datagrams.blockworker import BlockWorker
 from workloads.datagrams.mistakes import refuse
 from workloads.datagrams.quantisation import Exponents
 from workloads.events import DatagramResent
-from workloads.gradients import GradientSource
+from workloads.gradients import GradientSource, source_of
 from workloads.machine import Buffer
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -37,7 +37,7 @@ from workloads.wire.aggregation import (
 )
 from workloads.wire.ecn import is_ce
 
-__all__ = ["AtpWorker"]
+__all__ = ["AtpWorker", "create_worker"]
 
 
 class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
@@ -52,7 +52,7 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
         share = config.collective
         window = self._make_window(config)
         super().__init__(config, source, window, start_ns=start_ns, fixed_scale=config.fixed_scale)
-        self._policy, self._everybody = POLICIES[share.kind], (1 << share.size) - 1
+        self._policy, self._everybody = KINDS[share.kind].policy, (1 << share.size) - 1
         self._addresses = {config.envelope.src_ip}
         """that results come to"""
         self._slots = SlotTable(share.job, config.window, config.memory, config.salt)
@@ -214,3 +214,9 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
 
     def _slot_of(self, packet: int) -> int:
         return self._slots[packet % self._config.window]
+
+
+def create_worker(config: AtpConfig, start_ns: int) -> AtpWorker:
+    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is not
+    installed."""
+    return AtpWorker(config, source_of(config), start_ns=start_ns)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from workloads.config import WorkloadConfig
+from workloads.config import HostConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients.base import GradientSource, Vector
 from workloads.gradients.digits import DigitsSource, digits_elements
 from workloads.gradients.extreme import ExtremeSource
 from workloads.gradients.synthetic import SyntheticSource
 
-__all__ = ["GradientSource", "Vector", "create_source", "digits_elements", "element_dtype"]
+__all__ = ["GradientSource", "Vector", "create_source", "digits_elements", "element_dtype", "source_of"]
 
 
 def element_dtype(dtype: str) -> np.dtype[Any]:
@@ -46,3 +46,9 @@ def create_source(config: WorkloadConfig, rank: int, size: int, dtype: str = "fl
         allowed = ", ".join(dict.fromkeys(names))
         raise ScenarioError("unknown workload", key="job.workload", found=config.kind, allowed=allowed)
     return factory(config, rank, size, dtype)
+
+
+def source_of(config: HostConfig) -> GradientSource:
+    """The gradients of one worker. Raises as `create_source`."""
+    share = config.collective
+    return create_source(config.workload, share.rank, share.size, share.arithmetic.dtype)

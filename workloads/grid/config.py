@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from workloads.atp.config import AtpConfig
 from workloads.grid.lanes import Lane
@@ -35,6 +36,7 @@ class GridOrders:
 class GridConfig(AtpConfig):
     """A HostConfig. `envelope` leads to the server; `memory` is 1, since switches choose the slots."""
 
+    runs: ClassVar[str] = "workloads.grid.worker:create_worker"
     group_ip: bytes = b""
     """that results for all are sent to"""
     destinations: tuple[Destination, ...] = ()

@@ -15,7 +15,7 @@ from workloads.atp.config import AtpConfig
 from workloads.atp.window import SendWindow
 from workloads.atp.worker import AtpWorker
 from workloads.datagrams.mistakes import refuse
-from workloads.gradients import GradientSource
+from workloads.gradients import GradientSource, source_of
 from workloads.grid.checks import mistakes_in_plan
 from workloads.grid.config import GridConfig, GridOrders
 from workloads.grid.lanes import SERVER, LaneTable
@@ -23,7 +23,7 @@ from workloads.grid.pace import Pace
 from workloads.grid.window import GridWindow
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
 
-__all__ = ["GridWorker"]
+__all__ = ["GridWorker", "create_worker"]
 
 _AS_AT_FIRST = ("rate", "replanned")
 """causes to send again what no switch and no server has"""
@@ -99,3 +99,9 @@ class GridWorker(AtpWorker):
         asks = bool(cause) and cause not in _AS_AT_FIRST
         header = header._replace(flags=DatagramFlag.RESEND if asks else 0, node=node, fan_in0=together)
         return encode_datagram(self._envelopes[node], AGGREGATION_PORT, header, payload)
+
+
+def create_worker(config: GridConfig, start_ns: int) -> GridWorker:
+    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is not
+    installed."""
+    return GridWorker(config, source_of(config), start_ns=start_ns)

@@ -1,9 +1,11 @@
 """RoCE v2 reliable connections (RC) as sans-I/O Machines: requester, responder, queue pair, endpoint."""
 
+from workloads.rc.answers import Answer
 from workloads.rc.endpoint import PORT, RcEndpoint
-from workloads.rc.requester import MAX_WINDOW, Requester, rto_ns
+from workloads.rc.recovery import MAX_WINDOW, rto_ns
+from workloads.rc.requester import Requester
 from workloads.rc.requester_table import REQUESTER_TABLE
-from workloads.rc.responder import Answer, Responder
+from workloads.rc.responder import Responder
 from workloads.rc.responder_table import RESPONDER_TABLE
 from workloads.rc.verbs import SUCCESS, Completion, ReceiveCompleted, ReceiveRequest, SendCompleted, SendRequest
 

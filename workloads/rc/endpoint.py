@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from workloads.config import QpConfig
 from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event, FrameBatch
+from workloads.rc.compiled import can_be_compiled
 from workloads.rc.fast import load_fast_path
 from workloads.rc.held import HeldEndpoint
 from workloads.rc.inbound import FrameReader
@@ -52,8 +53,8 @@ class RcEndpoint:
         self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
         self._addresses.add(envelope.src_ip)
         self._order.append(qp)
-        if config.trace or config.dcqcn is not None:
-            self._fast = None  # only the reference tells its steps, and knows marks and rates
+        if not can_be_compiled(qp):
+            self._fast = None
         if self._fast is not None:
             self._fast.set_qps(self._order)
 

@@ -1,7 +1,7 @@
 """The batch verbs of an endpoint on top of `fast.c`: requests and ACKs without a step of Python per packet.
 
-The C part only writes, checks and places bytes; what that means for requester and responder is theirs (`next_run`, `sent`,
-`on_acks`, `arrival`, `open_write`, `placed`, `close_write`). A differential test proves that frames, completions, events
+The C part only writes, checks and places bytes, of go-back-N connections; what that means for both halves is theirs, asked
+through `compiled.CompiledPair` and `responder.Responder`. A differential test proves that frames, completions, events
 and state are those of the per-frame verbs.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.native.layout import check_layout
+from workloads.rc.compiled import CompiledPair
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.queue_pair import QueuePair
@@ -87,7 +88,8 @@ class FastPath:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._accept, self._emit, self._answer = _functions(library)
-        self._pairs: list[tuple[QueuePair, int]] = []
+        self._compiled: dict[QueuePair, CompiledPair] = {}
+        self._pairs: list[tuple[CompiledPair, int]] = []
         self._lanes = bytearray(1)
         self._words = memoryview(bytearray())
         self._lanes_at = 0
@@ -96,19 +98,21 @@ class FastPath:
         """`struct rc_region[region_count]`"""
 
     def set_qps(self, qps: Sequence[QueuePair]) -> None:
-        """All queue pairs of the endpoint. Those over IPv6 keep to the reference when they receive."""
+        """All queue pairs of the endpoint, each of which `can_be_compiled`. Those over IPv6 keep to the reference when they
+        receive."""
+        self._compiled = {qp: CompiledPair(qp) for qp in qps}
         plain = [qp for qp in qps if len(qp.config.envelope.src_ip) == 4]
         self._lanes = bytearray(max(1, len(plain)) * LANE_BYTES)
         self._words = memoryview(self._lanes).cast("I")
         self._lanes_at = address_of(self._lanes)
-        self._pairs = [(qp, i * LANE_BYTES) for i, qp in enumerate(plain)]
-        for qp, at in self._pairs:
-            config, envelope = qp.config, qp.config.envelope
+        self._pairs = [(self._compiled[qp], i * LANE_BYTES) for i, qp in enumerate(plain)]
+        for pair, at in self._pairs:
+            config, envelope = pair.qp.config, pair.qp.config.envelope
             src_ip, dst_ip = (int.from_bytes(ip, "big") for ip in (envelope.dst_ip, envelope.src_ip))
             _CONNECTION.pack_into(
                 self._lanes, at + _CONNECTION_AT, src_ip, dst_ip, config.qpn, config.path_mtu, config.ack_every
             )
-            qp.responder.touched = True
+            pair.responder.touched = True
 
     def set_regions(self, regions: MemoryRegions) -> None:
         """The memory that peers may write. What C cannot name stays with the reference."""
@@ -125,26 +129,26 @@ class FastPath:
         lanes, pairs, count = self._lanes, self._pairs, batch.count
         frames, stride, lengths, _ = batch.addresses
         while True:
-            for qp, at in pairs:
-                requester = qp.requester
-                una = requester.una
-                _SENT.pack_into(lanes, at + _SENT_AT, una & PSN_MASK, requester.max_nxt - una)
-                if qp.responder.touched:
-                    self._refresh(qp.responder, at)
+            for pair, at in pairs:
+                sender = pair.sender
+                una = sender.una
+                _SENT.pack_into(lanes, at + _SENT_AT, una & PSN_MASK, sender.max_nxt - una)
+                if pair.responder.touched:
+                    self._refresh(pair.responder, at)
             after: int = self._accept(
                 frames, stride, lengths, row, count, self._lanes_at, len(pairs), self._regions, self.region_count
             )
             if after == row:
                 return row
-            closed: tuple[QueuePair, int, int, int] | None = None
-            for qp, at in pairs:
+            closed: tuple[Responder, int, int, int] | None = None
+            for pair, at in pairs:
                 acks, newest, taken, flags = _CAME.unpack_from(lanes, at + _CAME_AT)
                 if acks:
-                    qp.requester.on_acks(newest, acks, now)
+                    pair.on_acks(newest, acks, now)
                 if flags & _CLOSED:
-                    closed = qp, at, taken, flags
+                    closed = pair.responder, at, taken, flags
                 elif taken:
-                    self._place(qp, at, taken, flags)
+                    self._place(pair.responder, at, taken, flags)
             if closed is None:
                 return after
             self._place(*closed)  # it was in the last row, so its completion comes last
@@ -155,18 +159,18 @@ class FastPath:
     def refresh(self) -> int:
         """Make all lanes say what requesters and responders say; returns the address of `struct rc_lane[]`, one for each
         queue pair over IPv4 in the order of `set_qps`."""
-        for qp, at in self._pairs:
-            una = qp.requester.una
-            _SENT.pack_into(self._lanes, at + _SENT_AT, una & PSN_MASK, qp.requester.max_nxt - una)
-            if qp.responder.touched:
-                self._refresh(qp.responder, at)
+        for pair, at in self._pairs:
+            una = pair.sender.una
+            _SENT.pack_into(self._lanes, at + _SENT_AT, una & PSN_MASK, pair.sender.max_nxt - una)
+            if pair.responder.touched:
+                self._refresh(pair.responder, at)
         return self._lanes_at
 
     def carry_on(self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int) -> None:
         """The lane of that index took so many requests, `size` bytes, since `refresh`, the last one, at most, the end of its
         message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that end."""
-        qp, at = self._pairs[index]
-        lanes, responder = self._lanes, qp.responder
+        pair, at = self._pairs[index]
+        lanes, responder = self._lanes, pair.responder
         _, va, rkey, length, imm, _ = _PLACED.unpack_from(lanes, at + _PLACED_AT)
         expected, unacknowledged = _EXPECTED.unpack_from(lanes, at + _EXPECTED_AT)
         if flags & _OPENED:
@@ -177,6 +181,10 @@ class FastPath:
         if flags & _CLOSED:
             responder.close_write(imm if flags & _WITH_IMM else None, flags & _CLOSE_ANSWERED != 0)
 
+    def compiled(self, qp: QueuePair) -> CompiledPair:
+        """One of `set_qps`."""
+        return self._compiled[qp]
+
     def plan_of(self, message: OutMessage, qp: QueuePair) -> SendPlan:
         """The message as `rc_emit` wants it, made once."""
         plan = message.plan
@@ -184,9 +192,9 @@ class FastPath:
             plan = message.plan = make_plan(message, qp.writer)
         return plan
 
-    def _place(self, qp: QueuePair, at: int, taken: int, flags: int) -> None:
-        """Requests to `qp` were taken."""
-        lanes, responder = self._lanes, qp.responder
+    def _place(self, responder: Responder, at: int, taken: int, flags: int) -> None:
+        """Requests to it were taken."""
+        lanes = self._lanes
         size, va, rkey, length, imm, answered = _PLACED.unpack_from(lanes, at + _PLACED_AT)
         expected, unacknowledged = _EXPECTED.unpack_from(lanes, at + _EXPECTED_AT)
         if flags & _OPENED:
@@ -210,19 +218,19 @@ class FastPath:
 
     def emit(self, batch: FrameBatch, qp: QueuePair, limit: int, now: int) -> int:
         """Send request packets, at most `limit`, into the free rows; returns how many. Only when `can_send`."""
-        requester, row = qp.requester, batch.count
-        free = batch.capacity - row
-        message, index, packets, closes = requester.next_run(free if free < limit else limit)
+        pair, row = self._compiled[qp], batch.count
+        sender, free = pair.sender, batch.capacity - row
+        message, index, packets, closes = pair.next_run(free if free < limit else limit)
         plan = self.plan_of(message, qp)
         frames, stride, lengths, ports = batch.addresses
         if plan.row_bytes > stride:
             raise ValueError(f"a frame of {plan.row_bytes} bytes does not fit a row of {stride}")
         since = self._emit(
-            frames, stride, lengths, ports, row, packets, plan.octets, index, requester.nxt & PSN_MASK,
-            requester.since_ack_request, qp.config.ack_request_every, closes,
+            frames, stride, lengths, ports, row, packets, plan.octets, index, sender.nxt & PSN_MASK,
+            sender.since_ack_request, qp.config.ack_request_every, closes,
         )  # fmt: skip
         batch.count = row + packets
-        requester.sent(message, packets, since, now)
+        sender.sent(message, packets, since, now)
         return packets
 
     def answer(self, batch: FrameBatch, qp: QueuePair) -> None:
@@ -231,7 +239,7 @@ class FastPath:
         count = min(len(answers), batch.capacity - row)
         words = []
         for _ in range(count):
-            psn, syndrome, msn = answers.popleft()
+            psn, syndrome, msn, _ = answers.popleft()
             words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
         octets, state, _ = qp.writer.head(Opcode.ACKNOWLEDGE, _AETH_BYTES, 0)
         frames, stride, lengths, ports = batch.addresses

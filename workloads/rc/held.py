@@ -83,12 +83,13 @@ class HeldEndpoint:
     def __init__(self, endpoint: TurnTaker, fast: FastPath) -> None:
         self.held = False
         """the compiled code has it"""
-        self._endpoint, self._fast, self._order = endpoint, fast, endpoint.queue_pairs
+        self._endpoint, self._fast = endpoint, fast
+        self._order = [fast.compiled(qp) for qp in endpoint.queue_pairs]
         self._memory = bytearray(HELD_BYTES)
         self._qps = bytearray(len(self._order) * HELD_QP_BYTES)
         self._heads: list[bytearray] = []
-        for index, qp in enumerate(self._order):
-            octets, state, _ = qp.writer.head(Opcode.ACKNOWLEDGE, Aeth.LAYOUT.size, 0)
+        for index, pair in enumerate(self._order):
+            octets, state, _ = pair.qp.writer.head(Opcode.ACKNOWLEDGE, Aeth.LAYOUT.size, 0)
             self._heads.append(bytearray(octets))
             _WRITER.pack_into(self._qps, index * HELD_QP_BYTES, address_of(self._heads[-1]), len(octets), state)
         self.address, self._qps_at = address_of(self._memory), address_of(self._qps)
@@ -100,25 +101,26 @@ class HeldEndpoint:
         in no state for that."""
         memory, order, fast = self._memory, self._order, self._fast
         sender = -1
-        for index, qp in enumerate(order):
-            if len(qp.responder.answers) > _MOST_ANSWERS or (sender >= 0 and qp.requester.outstanding):
+        for index, pair in enumerate(order):
+            outstanding = pair.qp.requester.outstanding
+            if len(pair.responder.answers) > _MOST_ANSWERS or (sender >= 0 and outstanding):
                 return False
-            if qp.requester.outstanding:
+            if outstanding:
                 sender = index
-        for index, qp in enumerate(order):
-            self._pack_pair(qp.responder, index * HELD_QP_BYTES)
-            deadline = qp.requester.deadline
+        for index, pair in enumerate(order):
+            self._pack_pair(pair.responder, index * HELD_QP_BYTES)
+            deadline = pair.sender.deadline
             if index != sender and deadline is not None and (others is None or deadline < others):
                 others = deadline
         _PARTS.pack_into(memory, 0, fast.refresh(), self._qps_at, fast.regions_at, len(order), fast.region_count)
         plan, standing, since, ack_every, sends = _NO_PLAN, _NO_SENDER, 0, 0, False
         if sender >= 0:
-            requester = order[sender].requester
-            standing, since, sends = requester.standing(), requester.since_ack_request, requester.may_send
-            ack_every = order[sender].config.ack_request_every
-            message = requester.next_message
+            pair = order[sender]
+            standing, since, sends = pair.standing(), pair.sender.since_ack_request, pair.may_send
+            ack_every = pair.qp.config.ack_request_every
+            message = pair.next_message
             if message is not None:
-                self._plan = fast.plan_of(message, order[sender]).octets
+                self._plan = fast.plan_of(message, pair.qp).octets
                 plan = address_of(self._plan), message.first, message.end
         self._sender = sender
         una, nxt, max_nxt, posted_end, oldest_end, window, rto, deadline_or_none = standing
@@ -132,11 +134,11 @@ class HeldEndpoint:
 
     def _pack_pair(self, responder: Responder, at: int) -> None:
         answers = responder.answers
-        order = 0 if responder.refuses else 2 if responder.has_gap else 1
+        order = 0 if responder.failed else 2 if responder.has_gap else 1
         aeth = ACK_UNLIMITED << 24 | responder.msn
         _SINCE.pack_into(self._qps, at + _SINCE_AT, aeth, order, 0, 0, 0, 0, 0, len(answers), 0, 0, 0)
         at += _ANSWERS_AT
-        for psn, syndrome, msn in answers:
+        for psn, syndrome, msn, _ in answers:
             _ANSWER.pack_into(self._qps, at, psn, syndrome << 24 | msn)
             at += _ANSWER.size
 
@@ -147,20 +149,20 @@ class HeldEndpoint:
             self._memory, _SENDER_AT
         )
         self._endpoint.set_turn(turn, turn_packets)
-        for index, qp in enumerate(self._order):
+        for index, pair in enumerate(self._order):
             at = index * HELD_QP_BYTES
             _, _, acks, taken, flags, made, first, waiting, left, duplicates, placed = _SINCE.unpack_from(
                 self._qps, at + _SINCE_AT
             )
             if index == self._sender:
-                qp.requester.went_on(sent, since, acks, una, None if deadline < 0 else deadline)
+                pair.went_on(sent, since, acks, una, None if deadline < 0 else deadline)
             elif acks:
-                qp.requester.heard_stale(acks)
+                pair.heard_stale(acks)
             if made or left:
                 places = (at + _ANSWERS_AT + (first + i) % _ANSWERS * _ANSWER.size for i in range(waiting))
-                qp.responder.set_answers(_ANSWER.unpack_from(self._qps, place) for place in places)
+                pair.responder.set_answers(_ANSWER.unpack_from(self._qps, place) for place in places)
             if taken or duplicates:
                 self._fast.carry_on(index, taken, placed, flags, made, duplicates)
         news, index, distance = _NEWS.unpack_from(self._memory, _NEWS_AT)
         if news == _NEWS_ACK:
-            self._order[index].requester.on_acks(distance, 1, now)
+            self._order[index].on_acks(distance, 1, now)

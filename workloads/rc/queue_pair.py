@@ -7,16 +7,15 @@ from ipaddress import ip_address
 
 from workloads.config import QpConfig
 from workloads.events import CnpSent, CongestionStatistics, FrameRejected, RcStatistics
+from workloads.rc.answers import answer_extensions
 from workloads.rc.dcqcn import NotificationPoint, ReactionPoint
 from workloads.rc.inbound import Inbound, inbound_icrc_is_valid
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.outbound import FrameWriter
+from workloads.rc.recoveries import RECOVERIES, Receiver
 from workloads.rc.requester import Requester
-from workloads.rc.requester_table import RequesterState
-from workloads.rc.responder import Responder
-from workloads.rc.responder_table import ResponderState
 from workloads.rc.tally import Counters, Outbox
-from workloads.wire import OPCODES, Aeth, Bth, Opcode, Packet, encode_packet, opcode_name
+from workloads.wire import OPCODES, Bth, Opcode, Packet, encode_packet, opcode_name
 
 __all__ = ["QueuePair"]
 
@@ -38,8 +37,10 @@ class QueuePair:
     def __init__(self, config: QpConfig, regions: MemoryRegions, outbox: Outbox) -> None:
         self.config = config
         self._outbox, self._counters = outbox, Counters()
+        recovery = RECOVERIES[config.recovery]
+        self._answer_opcode = recovery.answer
         self.requester = Requester(config, self._counters, outbox)
-        self.responder = Responder(config, regions, self._counters, outbox)
+        self.responder: Receiver = recovery.receiver(config, regions, self._counters, outbox)
         self.writer = FrameWriter(config.envelope, config.peer_qpn)
         self.notification: NotificationPoint | None = None
         self.reaction: ReactionPoint | None = None
@@ -55,15 +56,15 @@ class QueuePair:
         if not inbound_icrc_is_valid(packet):
             self._counters.icrc_errors += 1
             self._reject("icrc", packet, "has a wrong iCRC")
-        elif packet.syndrome is not None and packet.opcode == Opcode.ACKNOWLEDGE:
-            self.requester.on_answer(packet.psn, packet.syndrome, now)
-            if self.requester.state is RequesterState.ERROR:
+        elif packet.opcode == self._answer_opcode:
+            self.requester.on_answer(packet, now)
+            if self.requester.failed:
                 self.responder.shut()
         elif packet.opcode in _RC_REQUESTS:
             if self.notification is not None and packet.is_marked:
                 self._on_marked(self.notification, packet, now)
             self.responder.on_request(packet)
-            if self.responder.state is ResponderState.ERROR and self.requester.state is not RequesterState.ERROR:
+            if self.responder.failed and not self.requester.failed:
                 self.requester.flush()
         elif packet.opcode == Opcode.CNP:
             self._counters.cnps_received += 1
@@ -78,16 +79,16 @@ class QueuePair:
             self._outbox.events.append(CnpSent(self.config.qpn, packet.psn))
 
     def next_answer(self) -> bytes | None:
-        """The next CNP, ACK or NAK frame, which has then left."""
+        """The next CNP or answer frame, which has then left."""
         if self._notices:
             self._notices -= 1
             return self._cnp()
         answers = self.responder.answers
         if not answers:
             return None
-        psn, syndrome, msn = answers.popleft()
-        aeth = (syndrome << 24 | msn).to_bytes(Aeth.LAYOUT.size, "big")
-        return self.writer.write(Opcode.ACKNOWLEDGE, psn, False, aeth, b"")
+        answer = answers.popleft()
+        opcode, extensions = answer_extensions(answer)
+        return self.writer.write(opcode, answer.psn, False, extensions, b"")
 
     def _cnp(self) -> bytes:
         """It consumes no PSN, is never acknowledged, and has BECN set."""
@@ -122,7 +123,7 @@ class QueuePair:
         if self.reaction is not None:
             self.reaction.on_timer(now)
         self.requester.on_timer(now)
-        if self.requester.state is RequesterState.ERROR:
+        if self.requester.failed:
             self.responder.shut()
 
     def statistics(self) -> RcStatistics:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from workloads.config import QpConfig
 from workloads.events import NakSent, QpFailed, QpStepped, RnrNakSent
+from workloads.rc.answers import Answer
 from workloads.rc.inbound import Inbound
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.responder_table import RESPONDER_TABLE, ResponderAction, ResponderEvent, ResponderState
@@ -18,7 +19,7 @@ from workloads.rc.verbs import ReceiveCompleted, ReceiveRequest
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, OpcodeInfo, opcode_name, psn_add, psn_diff
 from workloads.wire import rnr_syndrome as rnr_syndrome_of
 
-__all__ = ["Answer", "Arrival", "Responder"]
+__all__ = ["Arrival", "Responder"]
 
 # (starts a message, ends it) -> position
 _POSITION = {
@@ -32,14 +33,6 @@ _SERVED_EXTENSIONS = {"reth", "imm"}
 _NO_MEMORY = memoryview(bytearray())
 _PLACED = RESPONDER_TABLE[ResponderState.IN_MESSAGE, ResponderEvent.MIDDLE].state
 _FINISHED = RESPONDER_TABLE[ResponderState.IN_MESSAGE, ResponderEvent.LAST].state
-
-
-class Answer(NamedTuple):
-    """One ACKNOWLEDGE packet to send."""
-
-    psn: int
-    syndrome: int
-    msn: int
 
 
 class Arrival(NamedTuple):
@@ -101,6 +94,11 @@ class Responder:
     def shut(self) -> None:
         """The requester half failed: no request is served any more."""
         self.state, self.touched = ResponderState.ERROR, True
+
+    @property
+    def failed(self) -> bool:
+        """It refused a request: none is served any more."""
+        return self.state is ResponderState.ERROR
 
     def on_request(self, packet: Inbound) -> None:
         """One request packet whose iCRC is right."""
@@ -166,11 +164,6 @@ class Responder:
         self._counters.acks_sent += queued
         self._counters.duplicates_received += duplicates
         self._unacknowledged = unacknowledged
-
-    @property
-    def refuses(self) -> bool:
-        """It failed: nothing is answered any more."""
-        return self.state is ResponderState.ERROR
 
     @property
     def has_gap(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workloads.atp.checks import DTYPES
-from workloads.atp.config import POLICIES
+from workloads.atp.config import KINDS
 from workloads.datagrams.mistakes import (
     MAX_INDICES,
     MAX_WORKERS,
@@ -15,7 +15,7 @@ from workloads.datagrams.mistakes import (
     mistakes_in_timeout,
 )
 from workloads.server.config import ServedJob, ServerConfig
-from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
+from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["mistakes_in_server"]
 
@@ -33,8 +33,8 @@ def mistakes_in_server(config: ServerConfig) -> Iterator[Mistake]:
 
 
 def _mistakes_in_job(job: ServedJob) -> Iterator[Mistake]:
-    if job.kind not in POLICIES:
-        yield Mistake("kind", job.kind, ", ".join(POLICIES))
+    if job.kind not in KINDS:
+        yield Mistake("kind", job.kind, ", ".join(KINDS))
     if not 1 <= len(job.members) <= MAX_WORKERS:
         yield Mistake("members", str(len(job.members)), f"1 .. {MAX_WORKERS} workers, the width of the bitmap")
     ranks = [member.rank for member in job.members]
@@ -47,7 +47,8 @@ def _mistakes_in_job(job: ServedJob) -> Iterator[Mistake]:
         if address in addresses[:index]:
             yield Mistake(f"members[{index}].ip", ".".join(map(str, address)), "an address of its own")
     yield from mistakes_in_arithmetic(job.arithmetic, DTYPES)
-    yield from mistakes_in_packets(job.elements, job.window, MAX_GRID_ELEMENTS if job.kind == "grid" else MAX_ELEMENTS)
+    most = KINDS[job.kind].most_elements if job.kind in KINDS else MAX_ELEMENTS
+    yield from mistakes_in_packets(job.elements, job.window, most)
     yield from mistakes_in_timeout(job.rto_ns)
     if not 2 <= job.cached_windows <= _MOST_WINDOWS:
         yield Mistake("cached_windows", str(job.cached_windows), f"2 .. {_MOST_WINDOWS}")

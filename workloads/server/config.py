@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from workloads.config import ArithmeticSpec
 from workloads.wire import Envelope
@@ -58,6 +59,8 @@ class Reset:
 class ServerConfig:
     """Of one host. Several jobs may have the same server."""
 
+    runs: ClassVar[str] = "workloads.server.machine:create_server"
+    """what `workloads.hosts` makes its Machine with"""
     name: str
     """its host's"""
     envelope: Envelope

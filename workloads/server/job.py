@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from workloads.atp.config import POLICIES
+from workloads.atp.config import KINDS
 from workloads.atp.slots import SlotTable
-from workloads.automaton import UNFORESEEN
 from workloads.datagrams.blocks import (
     BlockLost,
     BlockReplayed,
@@ -48,7 +47,7 @@ class JobServer:
         self._job, self._trace = job, trace
         self._everybody = (1 << len(job.members)) - 1
         self._asks = job.remind or asks_again
-        self._strict = job.kind in ("atp", "grid") and not asks_again
+        self._strict = KINDS[job.kind].server_completes and not asks_again
         """it has seen every block from its beginning, so that it knows who goes ahead of the results"""
         self._blocks: list[Block | None] = [None] * (job.cached_windows * job.window)
         self._open: dict[int, Block] = {}
@@ -56,7 +55,7 @@ class JobServer:
         """(deadline, block)"""
         self._slots = SlotTable(job.job, job.window, job.memory, job.salt)
         self._header = AggregationHeader(
-            POLICIES[job.kind], DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
+            KINDS[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
             op=int(job.arithmetic.dtype == "int32sat"), server=int.from_bytes(server, "big"),
         )  # fmt: skip
         self._broken_at: int | None = None
@@ -102,11 +101,12 @@ class JobServer:
             self._step(block, BlockEvent.DUE, self._header, memoryview(b""), now)
 
     def reset(self, because: int) -> None:
-        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once. `because`: when
-        that happened which makes it necessary, in ns."""
+        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once. An empty block
+        keeps its place: late copies of the one that had it before are still two windows old. `because`: when that happened
+        which makes it necessary, in ns."""
         self._broken_at = because
         for block in self._open.values():
-            self._blocks[block.number % len(self._blocks)] = None
+            self._blocks[block.number % len(self._blocks)] = self._empty(block.number)
         self._open.clear()
 
     def statistics(self) -> ServerStatistics:
@@ -120,10 +120,13 @@ class JobServer:
         found = self._blocks[number % len(self._blocks)]
         if found is not None and found.number == number:
             return found
-        fresh = Block(number, len(self._job.members), saturating=self._job.arithmetic.dtype == "int32sat")
+        fresh = self._empty(number)
         if number < 0 or (found is not None and found.number > number):
             fresh.state = BlockState.GONE
         return fresh
+
+    def _empty(self, number: int) -> Block:
+        return Block(number, len(self._job.members), saturating=self._job.arithmetic.dtype == "int32sat")
 
     def _state_of(self, number: int) -> BlockState:
         return self._find(number).state
@@ -266,7 +269,7 @@ class JobServer:
             _only_rank(header.bitmap0),
             block.number,
             header.slot,
-            DROP_REASONS.get(action, UNFORESEEN),
+            DROP_REASONS[action],
         )
         self.events.append(ContributionIgnored(*told))
 

@@ -24,7 +24,7 @@ from workloads.wire.aggregation import (
 )
 from workloads.wire.ecn import is_ce
 
-__all__ = ["ParameterServer"]
+__all__ = ["ParameterServer", "create_server"]
 
 _FOR_US = frozenset((DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT, DatagramKind.REMINDER_EMPTY))
 
@@ -100,3 +100,8 @@ class ParameterServer:
         self._events.extend(job.events)
         job.departures.clear()
         job.events.clear()
+
+
+def create_server(config: ServerConfig, start_ns: int) -> ParameterServer:
+    """Raises ScenarioError for what cannot be served."""
+    return ParameterServer(config, start_ns=start_ns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
@@ -17,6 +18,8 @@ __all__ = ["SwitchMlConfig"]
 class SwitchMlConfig:
     """A HostConfig (`workloads.config`)."""
 
+    runs: ClassVar[str] = "workloads.switchml.worker:create_worker"
+    """what `workloads.hosts` makes its Machine with"""
     name: str
     collective: JobShare
     workload: WorkloadConfig

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from workloads.datagrams.blockworker import BlockWorker
 from workloads.datagrams.mistakes import refuse
 from workloads.events import DatagramResent
-from workloads.gradients import GradientSource
+from workloads.gradients import GradientSource, source_of
 from workloads.machine import Buffer
 from workloads.switchml.checks import mistakes_in_worker
 from workloads.switchml.config import SwitchMlConfig
@@ -29,7 +29,7 @@ from workloads.wire.aggregation import (
     nearest_packet,
 )
 
-__all__ = ["SwitchMlWorker"]
+__all__ = ["SwitchMlWorker", "create_worker"]
 
 
 class SwitchMlWorker(BlockWorker[SwitchMlConfig, SlotWindow]):
@@ -123,3 +123,9 @@ class SwitchMlWorker(BlockWorker[SwitchMlConfig, SlotWindow]):
         slot, version = self._window.place(packet)
         told = bool(header.flags & DatagramFlag.VERSION)
         return (header.slot, told) == (self._config.first_slot + slot, bool(version))
+
+
+def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:
+    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is not
+    installed."""
+    return SwitchMlWorker(config, source_of(config), start_ns=start_ns)

@@ -5,6 +5,7 @@ Exit status: 0; 3: root, or not there; 75: another agent has the folder, or none
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -88,18 +89,23 @@ def _call(base: Path) -> int:
             time.sleep(0.05)
     while True:
         ready, _, _ = select.select([0, connection.fileno()], [], [])
-        if 0 in ready:
-            data = os.read(0, 65_536)
-            if not data:
-                return 0
-            connection.sendall(data)
         if connection.fileno() in ready:
-            data = connection.recv(65_536)
+            try:
+                data = connection.recv(65_536)
+            except ConnectionResetError:  # it ended before it read all of what we sent
+                data = b""
             if not data:
                 return 0
             view = memoryview(data)
             while view:
                 view = view[os.write(1, view) :]
+        elif 0 in ready:
+            data = os.read(0, 65_536)
+            if not data:
+                return 0
+            # One that does not listen may have told why: that is read first.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(data)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,8 @@ from testbed.lab.agent.journal import read_json, write_json
 from testbed.lab.agent.leases import Lease, LeaseBook, LeaseRefused
 from testbed.lab.agent.protocol import PROTOCOL, Message, Refused
 from testbed.lab.agent.runs import Runs
+from workloads.native.account import account_of
+from workloads.native.build import LIBRARIES
 
 __all__ = ["HOST", "Operations", "card_resource"]
 
@@ -50,6 +53,7 @@ class Operations:
         self._lock = threading.RLock()
         self._acts: dict[str, Callable[[Message], Any]] = {
             "hello": self._hello,
+            "code": self._code,
             "facts": lambda message: host_facts(str(base), list(map(str, message["devices"]))),
             "lease": self._lease,
             "release": self._release,
@@ -108,6 +112,11 @@ class Operations:
             "running": self._runs.running(),
             "attached": self._guards.attached(),
         }
+
+    def _code(self, message: Message) -> Message:
+        """What processes of a run run: this package, with the C core where these libraries of it can be had."""
+        libraries = [name for name in message["libraries"] if name in LIBRARIES]
+        return {"version": self.version, "python": platform.python_version(), "code": account_of(libraries)}
 
     def _lease(self, message: Message) -> Message:
         with self._lock:

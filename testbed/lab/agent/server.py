@@ -70,7 +70,7 @@ class AgentServer:
                 except TimeoutError:
                     continue
                 if not self._clients.acquire(blocking=False):
-                    connection.close()
+                    _refuse(connection)
                     continue
                 threading.Thread(target=self._serve_client, args=(connection,), daemon=True).start()
         finally:
@@ -103,6 +103,17 @@ class AgentServer:
             return encode(failure(f"not understood: {type(error).__name__}: {error}"))
         except OSError as error:
             return encode(failure(f"the host refused: {error.strerror or error}"))
+
+
+def _refuse(connection: socket.socket) -> None:
+    """Its client reads the reason as the answer to its first request."""
+    problem = (
+        f"its agent serves {_MAX_CLIENTS} clients already, which is the most; end some of them, or ask again later"
+    )
+    with contextlib.suppress(OSError):
+        connection.settimeout(1.0)
+        connection.sendall(encode(failure(problem)))
+    connection.close()
 
 
 def heed_signals(server: AgentServer) -> None:

@@ -21,6 +21,7 @@ from testbed.kernel.processes import child_setup, name_process, take_precedence
 from testbed.kernel.room import lack_of
 from testbed.plan import Plan
 from testbed.worlds.emulated.control import NodeChannel, connect
+from testbed.worlds.emulated.dilation import clock_of
 from topologies import Node, Role
 from workloads.errors import ScenarioError, TestbedError
 from workloads.machine import Event
@@ -39,7 +40,8 @@ class NodeLoop(Protocol):
     """native, python"""
 
     def run(self, origin_ns: int) -> None:
-        """Until the channel's `on_control` answers False; times of the Machine count from `origin_ns` (CLOCK_MONOTONIC)."""
+        """Until the channel's `on_control` answers False; times of the Machine are emulated and count from
+        `origin_ns` (CLOCK_MONOTONIC)."""
         ...
 
     def finish(self) -> Iterable[tuple[int, Event]]:
@@ -88,7 +90,7 @@ def fork_node(task: NodeTask, build: NodeBuilder, ledger: Ledger, shell_pid: int
 
 def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> None:
     enter(shell_pid)
-    channel = NodeChannel(connect(folder), task.node.name)
+    channel = NodeChannel(connect(folder), task.node.name, clock_of(task.plan.scenario))
     channel.hello()
     try:
         loop = build(task, channel)

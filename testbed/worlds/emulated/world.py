@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -26,8 +24,9 @@ from testbed.history.events import (
 )
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
-from testbed.kernel.ledger import Ledger, state_dir
+from testbed.kernel.ledger import Ledger
 from testbed.plan import Plan
+from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
 from testbed.worlds.base import NODE_LIBRARIES, RunFacts, code_that_ran
@@ -40,21 +39,23 @@ from testbed.worlds.emulated.backends import (
 )
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
+from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilation
 from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
+from testbed.worlds.emulated.runledger import open_ledger
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
 from topologies import DIRECTIONS, Direction, Role
-from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "open_ledger", "refuse"]
+__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "refuse"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
@@ -62,9 +63,8 @@ READY_PATIENCE_S = 60.0
 START_LEAD_NS = 20_000_000
 """from the message of the barrier to t = 0, so that every node hears it in time"""
 _GRACE_NS = 5_000_000_000
+"""real time: what a node needs to tell that it failed"""
 _NEVER = 1 << 62
-_NAME_PART = 100
-"""of a run directory's name, so that the folder of the state stays below 255 bytes"""
 
 
 class EmulatedWorld:
@@ -82,6 +82,7 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         refuse(plan)
+        refuse_dilation(plan)
         # Probes fork, and what is raised while Python forks gets lost: a signal is only noted from here on.
         with Interruption() as interruption:
             require_devices(plan.scenario.nics)
@@ -106,6 +107,7 @@ class _Run:
         self._plan, self._scenario, self._topology = plan, plan.scenario, plan.scenario.topology
         self._run_dir, self._on_record, self._build = run_dir, on_record, build
         self._interruption = interruption
+        self._clock = clock_of(plan.scenario)
         self._origin_ns: int | None = None
         self._workers = {worker.name for worker in plan.workers}
         self._finished: set[str] = set()
@@ -134,18 +136,25 @@ class _Run:
                 self._tell(LeftoversFound(left))
             ledger.close()
             remove_run(ledger.folder, ledger.owner, entries)
-        return RunFacts(self._captures(), self._environment(), plan=self._plan)
+        return RunFacts(
+            self._captures(),
+            self._environment(),
+            plan=self._plan,
+            not_dilated=not_dilated(self._plan, openflow_switches(self._plan)),
+        )
 
     def _inside_ledger(self, ledger: Ledger) -> None:
         from testbed.worlds.emulated.network import build
 
-        self._network = build(self._topology, ledger, self._interruption.check, spliced_links(self._assignments))
+        self._network = build(
+            self._topology, ledger, self._interruption.check, spliced_links(self._assignments), self._clock
+        )
         self._openflow = OpenFlowSwitches(self._plan, self._network, ledger, self._run_dir)
         node_builder = self._openflow.builder(self._build)
         try:
             self._kernel_faults = KernelFaults(self._plan, self._assignments, self._network.splices)
             self._fleet = Fleet(ledger, node_builder, self._interruption, tell=self._tell, on_record=self._hear)
-            tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell)
+            tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell, self._clock)
             try:
                 tenants.listen()
                 self._start()
@@ -184,7 +193,7 @@ class _Run:
                     continue
                 self._launch(node.name)
         self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
-        self._origin_ns = time.monotonic_ns() + START_LEAD_NS
+        self._origin_ns = self._clock.read() + START_LEAD_NS
         self._kernel_faults.start(self._origin_ns)
         self._fleet.start(self._origin_ns)
         self._tell(TrafficStarted(len(self._topology.nodes)))
@@ -218,7 +227,7 @@ class _Run:
             due = tenants.advance(now)
             acts = schedule[0].at_ns if schedule else _NEVER
             deadline = min(limit, self._give_up_ns, acts, _NEVER if due is None else due)
-            self._fleet.pump(max(0, deadline - self._now()) / 1e9)
+            self._fleet.pump(self._clock.real(max(0, deadline - self._now())) / 1e9)
 
     def _settled(self) -> set[str]:
         return self._finished | self._failed | self._dead
@@ -324,8 +333,8 @@ class _Run:
                 )
 
     def _now(self) -> int:
-        """ns since the start of the traffic; 0 before."""
-        return 0 if self._origin_ns is None else max(0, time.monotonic_ns() - self._origin_ns)
+        """Emulated ns since the start of the traffic; 0 before."""
+        return 0 if self._origin_ns is None else max(0, self._clock.since(self._origin_ns))
 
     def _tell(self, event: Event) -> None:
         record = make_record(self._now(), "world", event)
@@ -353,7 +362,7 @@ class _Run:
         """How long the others may take to notice a failure: all their attempts, once more."""
         transport = self._scenario.transport
         rto_ns = 4_096 << transport.timeout_code if transport.timeout_code else 0
-        return max(_GRACE_NS, 2 * rto_ns * (transport.retry_count + 1))
+        return max(self._clock.emulated(_GRACE_NS), 2 * rto_ns * (transport.retry_count + 1))
 
     def _strike(self, action: Action, kind: str, backend: str) -> None:
         direction = "" if action.direction is None else str(action.direction)
@@ -378,6 +387,7 @@ class _Run:
             "data_plane": ", ".join(sorted(self._backends)),
             **code_that_ran(*NODE_LIBRARIES),
             "shaping": "htb",
+            "dilation": str(self._clock.dilation),
             "faults": "; ".join(describe(self._assignments)) or "none",
         }
 
@@ -386,13 +396,3 @@ def refuse(plan: Plan) -> None:
     """What no machine can give this world."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
-
-
-def open_ledger(run_dir: Path) -> Ledger:
-    run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
-    try:
-        return Ledger.create(run, run_dir)
-    except OSError as error:
-        raise HostCapabilityError(
-            f"a folder for run state ({state_dir()}: {error.strerror})", "set INA_STATE_DIR to one that can be written"
-        ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +13,19 @@ from testbed.history.events import BarrierPassed, BarrierReached
 from testbed.worlds.tellers import misplaced
 from workloads.errors import LabError
 
-__all__ = ["read_lines", "trace_records", "worker_records"]
+__all__ = ["by_host", "clock_of", "read_lines", "trace_records", "worker_records"]
 
 _OWN = (BarrierReached, BarrierPassed)
+
+
+def by_host(told: Mapping[str, str]) -> str:
+    """What all hosts told, or, where they differ, who told what: `h1, h2: native; h3: python (no C compiler)`."""
+    hosts: dict[str, list[str]] = {}
+    for host, value in told.items():
+        hosts.setdefault(value, []).append(host)
+    if len(hosts) < 2:
+        return "".join(hosts)
+    return "; ".join(f"{', '.join(names)}: {value}" for value, names in hosts.items())
 
 
 def read_lines(path: Path, host: str) -> Iterator[Record]:

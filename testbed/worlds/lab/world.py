@@ -24,9 +24,9 @@ from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
 from testbed.plan import Plan, make_plan
 from testbed.plan.nodeconfig import dump_node_config
-from testbed.worlds.base import RunFacts
+from testbed.worlds.base import NODE_LIBRARIES, RunFacts
 from testbed.worlds.lab.cardside import configure_card, tell_card
-from testbed.worlds.lab.gathering import clock_of, read_lines, worker_records
+from testbed.worlds.lab.gathering import by_host, clock_of, read_lines, worker_records
 from testbed.worlds.lab.placing import choose_card, localised, places, refuse_for_lab, worker_of
 from workloads.errors import InternalError, LabError
 from workloads.machine import Event
@@ -38,6 +38,9 @@ _POLL_S = 0.2
 _GRACE_S = 5.0
 _LEASE_MARGIN_S = 300.0
 _AT_HOSTS = "transparency: rules 2 to 5 and 9, which need a capture at the switch; hosts captured, the card does not"
+
+_TOLD = (("code", "code"), ("host_version", "version"), ("host_python", "python"))
+"""name in the environment of the result -> what agents call it"""
 
 
 class LabWorld:
@@ -101,6 +104,7 @@ class _Run:
         self._kept = plays.held(self._lab, self._hosts)
         plays.lease(self._lab, self._hosts, limit_s + _LEASE_MARGIN_S, "run")
         with self._giving_back():
+            self._code = self._lab.do("code", steps.code(self._lab, NODE_LIBRARIES), self._workers)
             self._prepare(bitstream)
             self._drive(limit_s)
             plays.stop(self._lab, self._card.name)
@@ -286,6 +290,7 @@ class _Run:
             "numpy": numpy.__version__,
             "lab": self._lab.inventory.name,
             "hosts": hosts,
+            **{name: by_host({host: str(found[key]) for host, found in self._code.items()}) for name, key in _TOLD},
             "card": f"{self._card.name} of {self._card_host.name}",
             "faults": "none: hardware",
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import os
@@ -202,6 +203,79 @@ def test_a_switch_whose_own_program_fails_says_where(plane, monkeypatch, tmp_pat
     assert main(["switch", "--program", f"{file}:Mine", "--port", "a"]) == 64
     failed = "the program's own code failed on switch switch in finish: SystemExit: 0"
     assert capsys.readouterr().err == f"tb: {file}:5: class Mine: {failed}\n"
+
+
+_OWN = (
+    "import os\nfrom switch_nodes.forwarding import ForwardProgram\n\n{first}class Mine(ForwardProgram):\n    {verb}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "verb"),
+    [
+        ("", "def finish(self, now): os._exit(0)"),
+        ("", "def __init__(self, config): os._exit(0)"),
+        ("os._exit(0)\n", "pass"),
+    ],
+)
+def test_a_program_that_ends_its_process_does_not_end_the_command(plane, monkeypatch, tmp_path, capfd, first, verb):
+    install_fake(monkeypatch, "switch_nodes.registry", create_program=create_program)
+    file = tmp_path / "mine.py"
+    file.write_text(_OWN.format(first=first, verb=verb))
+    plane.wake = staticmethod(lambda machine, at: os.kill(os.getppid(), signal.SIGTERM) if at == 1 else None)
+    assert main(["switch", "--program", f"{file}:Mine", "--port", "a"]) == 64
+    ends = "the program's own code ended its process (exit code 0)"
+    assert capfd.readouterr().err == f"tb: {file}: class Mine: {ends}\n"
+
+
+@pytest.mark.parametrize("last", [signal.SIGTERM, signal.SIGINT])
+def test_signals_reach_the_switch_of_an_own_program(plane, monkeypatch, tmp_path, capfd, last):
+    install_fake(monkeypatch, "switch_nodes.registry", create_program=create_program)
+    file = tmp_path / "mine.py"
+    file.write_text(_OWN.format(first="", verb="pass"))
+    came = []
+
+    def wake(machine, at):
+        if at in (1, 2):
+            os.kill(os.getppid(), signal.SIGUSR1 if at == 1 else last)
+            came.append(signal.sigtimedwait([], 0.2))  # until it is passed on
+
+    plane.wake = staticmethod(wake)
+    before = [signal.getsignal(number) for number in (last, signal.SIGUSR1)]
+    assert main(["switch", "--program", f"{file}:Mine", "--port", "a"]) == 0
+    told = [json.loads(line)["event"] for line in capfd.readouterr().out.splitlines()]
+    assert told == ["SwitchStarted", "SwitchStatistics", "SwitchStatistics"]
+    assert [signal.getsignal(number) for number in (last, signal.SIGUSR1)] == before
+
+
+@pytest.mark.parametrize("told", [[], ["--config", "s1.yaml"]])
+@pytest.mark.parametrize(
+    ("program", "key", "problem"),
+    [
+        ("grid", "grid", "program grid has no plan to follow; found none; allowed: `grid` with one entry of `orders` or more (GridSwitch in switch_nodes/grid/layout.py)"),
+        ("steer", "steering", "program steer has nothing to make rules from"),
+    ],
+)  # fmt: skip
+def test_what_a_program_misses_in_its_file_is_named_by_the_files_keys(
+    plane, monkeypatch, tmp_path, capsys, program, key, problem, told
+):
+    install_fake(monkeypatch, "switch_nodes.registry", create_program=create_program)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s1.yaml").write_text("name: s1\n", encoding="utf-8")
+    assert main(["switch", "--program", program, "--port", "a", *told]) == 64
+    if told:
+        wanted = f"tb: s1.yaml:1: {key}: switch s1: {problem}"
+    else:
+        allowed = "" if "allowed" in problem else f"; allowed: a file with `{key}`"
+        wanted = f"tb switch: --config: switch switch: {problem}{allowed}"
+    assert capsys.readouterr().err == f"{wanted}\n"
+
+
+def test_the_help_lists_every_key_of_the_file(capsys):
+    assert main(["switch", "--help"]) == 0
+    words = capsys.readouterr().out.replace(",", " ").replace(".", " ").split()
+    keys = {field.name for field in dataclasses.fields(SwitchConfig)} - {"program", "ports"}
+    assert keys - set(words) == set()
 
 
 def _switch_that_is_told(plane, monkeypatch, tmp_path, acts):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from testbed.kernel.apart import Ended, run_apart
+from testbed.kernel.apart import Ended, PassedOn, run_apart
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError
 
 
@@ -82,3 +83,54 @@ def test_an_interruption_here_ends_the_child() -> None:
 
 def test_ctrl_c_is_not_for_it() -> None:
     assert run_apart(lambda tell: signal.getsignal(signal.SIGINT)) is signal.SIG_IGN
+
+
+def _interrupt_the_parent() -> None:
+    os.kill(os.getppid(), signal.SIGINT)
+    time.sleep(60)
+
+
+def test_signals_are_passed_on_once_it_is_ready_for_them() -> None:
+    came: list[int] = []
+    signals = PassedOn((signal.SIGINT, signal.SIGUSR1))
+
+    def work(tell: Callable[[Any], None]) -> list[int]:
+        for number in (signal.SIGINT, signal.SIGUSR1):
+            signal.signal(number, lambda number, _: came.append(number))
+        signals.ready()
+        for number in (signal.SIGINT, signal.SIGUSR1):
+            os.kill(os.getppid(), number)
+            deadline = time.monotonic() + 30
+            while number not in came and time.monotonic() < deadline:
+                time.sleep(0.001)
+        return came
+
+    before = signal.getsignal(signal.SIGUSR1)
+    assert run_apart(work, signals=signals) == [signal.SIGINT, signal.SIGUSR1]
+    assert signal.getsignal(signal.SIGUSR1) == before
+
+
+def test_before_that_ctrl_c_ends_both() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_apart(lambda tell: _interrupt_the_parent(), signals=PassedOn((signal.SIGINT,)))
+
+
+def test_a_reader_that_went_away_is_no_crash() -> None:
+    with pytest.raises(BrokenPipeError):
+        run_apart(lambda tell: _raise(BrokenPipeError(32, "Broken pipe")))
+
+
+def test_one_that_dies_of_a_signal_that_was_for_us_takes_us_along() -> None:
+    def outer(tell: Callable[[Any], None]) -> None:
+        signals = PassedOn((signal.SIGTERM,))
+
+        def inner(tell: Callable[[Any], None]) -> None:
+            signals.ready()
+            os.kill(os.getppid(), signal.SIGTERM)
+            time.sleep(60)
+
+        run_apart(inner, signals=signals)
+
+    with pytest.raises(Ended) as caught:
+        run_apart(outer)
+    assert caught.value.status == -signal.SIGTERM

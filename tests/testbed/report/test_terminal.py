@@ -32,6 +32,22 @@ def test_passing_run(tmp_path, monkeypatch):
     assert plain_summary(result) == (GOLDEN / "passing.txt").read_text()
 
 
+@pytest.mark.parametrize(
+    ("environment", "line"),
+    [
+        ({}, "code that ran: nobody told, so speeds may be those of the Python reference"),
+        ({"code": "h1: native; h2: python (no cc)"}, "code that ran: h1: native; h2: python (no cc); slower, with the same sums"),
+        ({"code": "native", "host_version": "h1: 12ab; h2: 34cd"}, "hosts ran different versions: h1: 12ab; h2: 34cd"),
+        ({"code": "native", "host_version": "12ab"}, None),
+    ],
+)  # fmt: skip
+def test_code_that_may_be_slower_is_told(tmp_path, monkeypatch, environment, line):
+    result = result_of(lossy_context(tmp_path), monkeypatch)
+    result["environment"] = environment
+    told = [text.strip() for text in plain_summary(result).splitlines() if {"ran", "ran:"} & set(text.split())]
+    assert told == ([] if line is None else [line])
+
+
 def test_failing_run(monkeypatch):
     result = result_of(failing_context(), monkeypatch)
     text = plain_summary(result)

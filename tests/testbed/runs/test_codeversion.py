@@ -77,3 +77,12 @@ def test_imports_are_found_by_reading(own: Path) -> None:
     assert module_files(["near_by.x.y", "sys", "nowhere.at.all"], lambda name, file: True) == {}
     (own.parent / "near_by.py").write_text("this is no Python")
     assert [path.name for path in imported_files(own, lambda name, file: own.parent in file.parents)] == ["near_by.py"]
+
+
+def test_imports_for_types_alone_are_not_followed(own: Path) -> None:
+    own.write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import near_by\nelse:\n    import pack.deep\n"
+    )
+    found = imported_files(own, lambda name, file: own.parent in file.parents)
+    assert "near_by.py" not in [path.name for path in found]
+    assert "deep.py" in [path.name for path in found]

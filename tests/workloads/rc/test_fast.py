@@ -76,7 +76,7 @@ class Side:
         while (completion := self.end.next_completion()) is not None:
             self.told.append(completion)
         inside = [
-            (q.requester.state, q.requester.una, q.requester.nxt, q.requester.max_nxt, q.requester.deadline,
+            (*(getattr(q.requester.recovery, name) for name in ("state", "una", "nxt", "max_nxt", "deadline")),
              q.responder.state, q.responder.expected, q.responder.msn, list(q.responder.answers))
             for q in self.end._order
         ]  # fmt: skip
@@ -125,7 +125,7 @@ traffic = st.builds(
 def ack_of_unsent(side: Side, peers: list[QpConfig], draw: random.Random) -> bytes:
     """For `side`, about a PSN that is just not sent yet."""
     config = draw.choice(peers)
-    psn = psn_add(side.end._qps[config.peer_qpn].requester.max_nxt, draw.randrange(2))
+    psn = psn_add(side.end._qps[config.peer_qpn].requester.recovery.max_nxt, draw.randrange(2))
     return encode_packet(Packet(config.envelope, Bth(Opcode.ACKNOWLEDGE, config.peer_qpn, psn), aeth=Aeth(0x1F, 0)))
 
 

@@ -41,7 +41,7 @@ def transmissions(loss: float, packets: int, *, seed: int, psn: int) -> int:
                 answers.append((slot + DELAY_SLOTS, answer.psn, answer.syndrome))
         while answers and answers[0][0] <= slot:
             _, answer_psn, syndrome = answers.popleft()
-            requester.on_answer(answer_psn, syndrome, now)
+            requester.recovery.hear(answer_psn, syndrome, now)
         requester.on_timer(now)
         packet = requester.next_packet(now)
         if packet is not None and draw.random() >= loss:

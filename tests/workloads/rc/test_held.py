@@ -12,7 +12,8 @@ from testbed.worlds.simulated.native.library import load_core
 from tests.support.native import needs_native
 from tests.support.rc_pair import ipv6, pair_configs, pattern
 from workloads.rc import RcEndpoint, SendRequest
-from workloads.rc.responder import Answer
+from workloads.rc.answers import Answer
+from workloads.rc.compiled import CompiledPair
 
 needs_c = needs_native("rc_fast")
 DONE, NO_ROOM = 0, 4
@@ -33,14 +34,16 @@ def test_what_nobody_touched_comes_back_as_it_was() -> None:
     first, second = end.queue_pairs
     end.post_send(first.config.qpn, SendRequest(1, (pattern(5000, 1),), 7), 0)
     second.responder.answers.extend([Answer(5, 0x1F, 3), Answer(9, 0x60, 4)])
-    before = [(qp.requester.standing(), list(qp.responder.answers), qp.statistics()) for qp in end.queue_pairs]
+    before = [(CompiledPair(qp).standing(), list(qp.responder.answers), qp.statistics()) for qp in end.queue_pairs]
     held = end.hold()
     assert held is not None
     assert held.offer(None)
     assert held.held
     held.take_back(0)
     assert not held.held
-    assert before == [(qp.requester.standing(), list(qp.responder.answers), qp.statistics()) for qp in end.queue_pairs]
+    assert before == [
+        (CompiledPair(qp).standing(), list(qp.responder.answers), qp.statistics()) for qp in end.queue_pairs
+    ]
 
 
 @needs_c

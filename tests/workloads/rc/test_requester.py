@@ -25,7 +25,7 @@ class Driver:
     def __init__(self, first: int, *, packets: int = 8, sent: int = 8, **overrides: Any) -> None:
         self.config = pair_configs(psn=first, **({"timeout_code": 10} | overrides))[0]
         self.counters, self.outbox = Counters(), Outbox()
-        self.requester = Requester(self.config, self.counters, self.outbox)
+        self.requester: Any = Requester(self.config, self.counters, self.outbox)
         self.first, self.now = first, 0
         if packets:
             self.post(packets, wr_id=1)
@@ -42,7 +42,7 @@ class Driver:
         return taken
 
     def answer(self, offset: int, syndrome: int = ACK_UNLIMITED) -> None:
-        self.requester.on_answer(psn_add(self.first, offset), syndrome, self.now)
+        self.requester.recovery.hear(psn_add(self.first, offset), syndrome, self.now)
 
     def events(self, kind: type) -> list[Any]:
         return [e for e in self.outbox.events if isinstance(e, kind)]
@@ -61,7 +61,7 @@ def test_an_ack_for_the_middle_of_a_message_counts(first: int) -> None:
     d.answer(7)
     assert d.requester.outstanding == 0
     assert d.requester.deadline is None
-    assert d.requester.state is RequesterState.IDLE
+    assert d.requester.recovery.state is RequesterState.IDLE
     assert d.statuses() == ["SUCCESS"]
 
 
@@ -72,7 +72,7 @@ def test_one_ack_completes_several_messages(first: int) -> None:
     d.take()
     d.answer(10)
     assert d.statuses() == ["SUCCESS", "SUCCESS"]
-    assert d.requester.state is RequesterState.SENDING
+    assert d.requester.recovery.state is RequesterState.SENDING
     d.answer(11)
     assert d.statuses() == ["SUCCESS"] * 3
 
@@ -94,7 +94,7 @@ def test_an_answer_about_a_psn_never_sent_is_dropped_and_told(first: int, syndro
     d = Driver(first, packets=20)
     d.answer(offset, syndrome)
     assert d.requester.outstanding == 20
-    assert d.requester.state is RequesterState.SENDING
+    assert d.requester.recovery.state is RequesterState.SENDING
     psn = psn_add(first, offset)
     assert d.events(FrameRejected) == [
         FrameRejected(
@@ -150,7 +150,7 @@ def test_old_naks_are_ignored(first: int) -> None:
     d.answer(2, rnr_syndrome(1))
     d.answer(2, Nak.REMOTE_OPERATIONAL)
     assert d.take() == []
-    assert d.requester.state is RequesterState.SENDING
+    assert d.requester.recovery.state is RequesterState.SENDING
 
 
 @pytest.mark.parametrize("retry_count", [0, 1, 2, 7])
@@ -169,7 +169,7 @@ def test_timeouts_until_the_retries_are_spent(first: int, retry_count: int) -> N
         assert d.take()[:8] == list(range(8))
     d.now = (retry_count + 1) * rto
     d.requester.on_timer(d.now)
-    assert d.requester.state is RequesterState.ERROR
+    assert d.requester.recovery.state is RequesterState.ERROR
     assert d.requester.deadline is None
     assert d.statuses() == ["RETRY_EXC", "FLUSH"]
     assert [e.cause for e in d.events(Retransmission)] == ["timeout"] * retry_count
@@ -194,7 +194,7 @@ def test_naks_spend_retries_too_and_progress_refills_them(first: int) -> None:
     d.take()
     d.answer(2, Nak.PSN_SEQUENCE)  # moved on: a full budget again
     d.take()
-    assert d.requester.state is RequesterState.RETRYING
+    assert d.requester.recovery.state is RequesterState.RETRYING
     d.now = 10**9
     d.requester.on_timer(d.now)  # same PSN: spent
     assert d.statuses() == ["RETRY_EXC"]
@@ -213,14 +213,14 @@ def test_seven_means_seven_unless_told_to_imitate_rxe(first: int) -> None:
             d.now += rto_ns(10) or 0
             d.requester.on_timer(d.now)
             d.take()
-        assert (d.requester.state is RequesterState.ERROR) is not infinite
+        assert (d.requester.recovery.state is RequesterState.ERROR) is not infinite
         assert d.counters.timeouts == (50 if infinite else 8)
     d = Driver(first, retry7_infinite=True, retry_count=1)
     for _ in range(2):
         d.now += rto_ns(10) or 0
         d.requester.on_timer(d.now)
         d.take()
-    assert d.requester.state is RequesterState.ERROR, "the option is about seven"
+    assert d.requester.recovery.state is RequesterState.ERROR, "the option is about seven"
 
 
 def test_timeout_code_0_never_fires(first: int) -> None:
@@ -284,7 +284,7 @@ def test_rnr_retry_7_never_ends(first: int) -> None:
         d.now += RNR_TIMER_NS[12]
         d.requester.on_timer(d.now)
         d.take()
-    assert d.requester.state is RequesterState.RETRYING
+    assert d.requester.recovery.state is RequesterState.RETRYING
     d.answer(7)
     assert d.statuses() == ["SUCCESS"]
 
@@ -300,7 +300,7 @@ def test_an_ack_during_an_rnr_wait_does_not_end_it(first: int) -> None:
     d = Driver(first)
     d.answer(2, rnr_syndrome(12))
     d.answer(7)
-    assert d.requester.state is RequesterState.IDLE
+    assert d.requester.recovery.state is RequesterState.IDLE
     assert d.requester.deadline is None
 
 
@@ -332,17 +332,17 @@ def test_reserved_syndromes_change_nothing(first: int, syndrome: int) -> None:
     d = Driver(first)
     d.answer(3, syndrome)
     assert d.requester.outstanding == 8
-    assert d.requester.state is RequesterState.SENDING
+    assert d.requester.recovery.state is RequesterState.SENDING
 
 
 def test_no_more_than_half_the_psns_are_outstanding(first: int) -> None:
     config = replace(pair_configs(psn=first, window_packets=1 << 30)[0], path_mtu=MTU)
-    requester = Requester(config, Counters(), Outbox())
+    requester: Any = Requester(config, Counters(), Outbox())
     page = bytes(MTU << 12)
     requester.post(SendRequest(1, (page,) * 2048))  # 2^23 packets that share one page
     assert requester.outstanding == MAX_WINDOW + 1
-    requester.nxt += MAX_WINDOW - 1
-    requester.max_nxt = requester.nxt
+    requester.recovery.nxt += MAX_WINDOW - 1
+    requester.recovery.max_nxt = requester.recovery.nxt
     assert requester.next_packet(0) is not None
     assert requester.next_packet(0) is None
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.rc_pair import QPN, RcPair, pattern
 from workloads.events import QpStepped
 from workloads.machine import FrameBatch
-from workloads.rc import RcEndpoint, requester, responder
+from workloads.rc import RcEndpoint, go_back_n, responder
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterEvent, RequesterState
 from workloads.rc.responder_table import RESPONDER_TABLE, ResponderEvent, ResponderState
 
@@ -76,7 +76,7 @@ def test_every_look_of_the_requester_is_told_in_order(
     prepare: Callable[[RcPair], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spy = Spy(REQUESTER_TABLE)
-    monkeypatch.setattr(requester, "REQUESTER_TABLE", spy)
+    monkeypatch.setattr(go_back_n, "REQUESTER_TABLE", spy)
     told = steps(drive(prepare, trace=True), "a", "requester")
     assert [(RequesterState[s.state.upper()], RequesterEvent[s.cause.upper()]) for s in told] == spy.asked
     assert [RequesterState[s.next.upper()] for s in told] == [REQUESTER_TABLE[pair].state for pair in spy.asked]

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.support.atp_star import SERVER_IP, server_config
 from tests.support.grid_star import grid_workers
-from workloads.datagrams.blocks import BlockSummed, JobResumed, ServerStatistics
+from workloads.datagrams.blocks import BlockSummed, ContributionIgnored, JobResumed, ServerStatistics
 from workloads.server import ParameterServer, Reset
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
@@ -103,3 +103,17 @@ def test_before_its_time_nothing_is_forgotten() -> None:
     bench.send(0b011, 0, 5, 100)
     bench.server.handle_timer(1_049)
     assert bench.send(0b100, 0, 7, 1_049) == [12]
+
+
+def test_a_block_that_had_the_place_of_a_forgotten_one_stays_two_windows_old() -> None:
+    """Its late copies would be summed a second time: `tb hunt --program grid` found it in schedule 80,710 of seed 1."""
+    bench = Bench()
+    kept = 2 * server_config(grid_workers(), multicast=True).jobs[0].window
+    for block in range(kept):
+        bench.send(0b111, block, 5, 100)
+    bench.send(0b011, kept, 5, 200)
+    bench.server.handle_timer(1_050)
+    assert [bench.send(1 << rank, 0, 5, 1_100) for rank in range(3)] == [[], [], []]
+    assert [event.reason for event in bench.told(ContributionIgnored)] == ["stale"] * 3
+    assert bench.send(0b111, kept, 7, 1_200) == [7]
+    assert len(bench.told(BlockSummed)) == kept + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from workloads.events import (
     FrameRejected,
     WorkerFinished,
 )
-from workloads.hosts import create_host, register_host
+from workloads.hosts import create_host
 from workloads.machine import Event
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 from workloads.wire import Envelope
@@ -224,8 +224,18 @@ def test_hosts_are_made_by_the_class_of_their_configuration() -> None:
 
     with pytest.raises(InternalError, match="no Machine for a host of Unheard"):
         create_host(Unheard())  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="hosts of SwitchMlConfig have a Machine already"):
-        register_host(SwitchMlConfig, lambda config, start_ns: start())
+    assert isinstance(create_host(CONFIG), SwitchMlWorker)
+
+    class Mine(SwitchMlConfig):
+        runs = f"{__name__}:created"
+
+    made: object = create_host(Mine(**{field.name: getattr(CONFIG, field.name) for field in fields(CONFIG)}), 7)
+    assert made == ("mine", 7)
+
+
+def created(config: SwitchMlConfig, start_ns: int) -> tuple[str, int]:
+    """What a user's own configuration names."""
+    return "mine", start_ns
 
 
 def test_a_packet_says_whose_it_is_and_how_many_there_are() -> None:

@@ -242,12 +242,18 @@ class LinkAware:
         return Optimum(rate, tuple(streams), tuple(merges), self._binding(first), first.proved)
 
     def _sweep(self, values: list[float]) -> None:
-        """Shares so small that they are the solver's tolerance go to the largest share of the same workers."""
+        """Shares so small that they are the solver's tolerance go to the other shares of the same workers. A server whose whole
+        share is as small gets nothing."""
         groups: dict[tuple[int, str], list[int]] = {}
         for (index, _, server), x in self._sends.items():
             groups.setdefault((index, server), []).append(x)
+        each = sum(values[rate] for rate in self._rates.values())
         for variables in groups.values():
             total = sum(values[x] for x in variables)
+            if total <= _SWEPT * each:
+                for x in variables:
+                    values[x] = 0.0
+                continue
             for x in variables:
                 if values[x] < _SWEPT * total:
                     values[x] = 0.0

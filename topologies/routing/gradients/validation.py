@@ -80,7 +80,8 @@ def _wrong_links(ground: _Ground, route: Route, what: str) -> Iterator[str]:
 
 
 def _unequal(plan: Plan) -> Iterator[str]:
-    """What comes in and what goes out: a merged stream is as fast as its fastest input, and every worker serves every server."""
+    """What comes in and what goes out: a merged stream is as fast as its fastest input, and every worker serves every server
+    that has a share at all."""
     fastest: dict[tuple[str, str], float] = {}
     served = {(worker, server): 0.0 for worker in plan.problem.workers for server in plan.problem.servers}
     for stream in plan.streams:
@@ -88,9 +89,12 @@ def _unequal(plan: Plan) -> Iterator[str]:
         if stream.node != stream.server:
             key = (stream.node, stream.server)
             fastest[key] = max(fastest.get(key, 0.0), stream.rate_bps)
+    used = {server for (_, server), rate in served.items() if rate > 0}
     for (worker, server), rate in served.items():
-        if not rate > 0:
+        if not rate > 0 and server in used:
             yield f"{worker} sends nothing to {server}"
+    if not used:
+        yield "no worker sends anything"
     merged = {(merge.switch, merge.server): merge.rate_bps for merge in plan.merges}
     if len(merged) != len(plan.merges):
         yield "two aggregates of one switch and server"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 import sys
 import threading
 import time
@@ -53,6 +54,13 @@ def _problem(act: Callable[[], Any]) -> str:
     with pytest.raises(Refused) as told:
         act()
     return told.value.problem
+
+
+def test_it_says_which_code_its_processes_run(agent: _Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INA_NATIVE", "0")
+    told = agent("code", libraries=["rc_fast", "one of a later version"])
+    python = platform.python_version()
+    assert told == {"version": "v1", "python": python, "code": "python (switched off by INA_NATIVE=0)"}
 
 
 def test_a_card_wants_a_lease_of_its_own(agent: _Agent) -> None:

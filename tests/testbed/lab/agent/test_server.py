@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +78,42 @@ def test_nonsense_gets_an_answer_and_the_next_client_is_served(base: Path) -> No
         server.stop()
         thread.join(30)
     assert not thread.is_alive()
+
+
+def test_one_client_too_many_is_told_why(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through `call`, as a client of ours comes: whether it asks before or after it is refused."""
+    monkeypatch.setattr("testbed.lab.agent.server._MAX_CLIENTS", 1)
+    server = _server(base)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    refusals = []
+    try:
+        with socket.socket(socket.AF_UNIX) as first:
+            first.settimeout(30)
+            first.connect(str(socket_path(base)))
+            first.sendall(b'{"op": "hello"}\n')
+            assert json.loads(first.makefile().readline())["ok"]
+            for pause_s in (0.0, 0.5):
+                words = [sys.executable, "-P", "-m", "testbed.lab.agent", "call", str(base)]
+                with subprocess.Popen(
+                    words, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                ) as call:
+                    time.sleep(pause_s)
+                    assert call.stdin is not None
+                    assert call.stdout is not None
+                    with contextlib.suppress(BrokenPipeError):
+                        call.stdin.write(b'{"op": "hello"}\n')
+                        call.stdin.flush()
+                    answer = json.loads(call.stdout.readline())
+                    with contextlib.suppress(BrokenPipeError):
+                        call.stdin.close()
+                    errors = call.stderr.read() if call.stderr is not None else b""
+                refusals.append((answer, errors, call.returncode))
+    finally:
+        server.stop()
+        thread.join(30)
+    told = {"ok": False, "output": "", "problem": "its agent serves 1 clients already, which is the most; end some of them, or ask again later"}  # fmt: skip
+    assert refusals == [(told, b"", 0)] * 2
 
 
 BAD = [

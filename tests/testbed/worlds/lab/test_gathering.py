@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.worlds.lab.gathering import clock_of, read_lines, trace_records, worker_records
+from testbed.worlds.lab.gathering import by_host, clock_of, read_lines, trace_records, worker_records
 from tests.support.records import a_record
 from workloads.errors import LabError
 
@@ -47,3 +47,8 @@ def test_workers_and_cards_tell_what_is_theirs() -> None:
         list(worker_records([a_record(0, "h1", "MessageAggregated")], "h1", 0))
     with pytest.raises(LabError, match=r"s1: the switch s1 told CollectiveCompleted, which is not a switch's to tell"):
         list(trace_records([a_record(0, "h1", "CollectiveCompleted")], "s1", 0))
+
+
+def test_hosts_that_tell_different_things_are_named() -> None:
+    assert by_host({"h1": "native", "h2": "native"}) == "native"
+    assert by_host({"h1": "native", "h2": "python (no cc)", "h3": "native"}) == "h1, h3: native; h2: python (no cc)"

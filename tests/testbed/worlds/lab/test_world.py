@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.host import UID
 from testbed.lab.emulated.shape import LabShape, with_faults
 from testbed.lab.inventory import load_inventory
+from testbed.lab.package import build_package
 from testbed.lab.ssh import open_shell
 from testbed.report.summary import summary_lines
 from testbed.runs.run import RunResult, run_scenario
@@ -110,6 +112,10 @@ def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Pat
     assert told == {step.step for step in seen}
     wanted = {"check", "deploy", "lease", "program", "attach", "reset", "configure", "start", "prepare", "go", "stop"}
     assert told >= wanted | {"collect", "trace", "release"}
+    ran = result.document["environment"]
+    told = (ran["code"], ran["host_python"])
+    assert told == ("python (switched off by INA_NATIVE=0)", platform.python_version()), "as emulated hosts are set up"
+    assert ran["host_version"] == build_package().version
     assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
     token = next(iter(state.glob("lab-secret"))).read_bytes().hex()
     assert token not in (result.run_dir / "history.jsonl").read_text()

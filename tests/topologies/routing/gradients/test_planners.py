@@ -18,19 +18,19 @@ _SLACK = 1 + 1e-6
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
+def problems(draw: st.DrawFn, servers: int = 1) -> Problem:
     """2 to 4 switches in a tree with chords, 2 to 5 workers anywhere, rates of 1 to 6, capacities of 0 to 9."""
     switches = [f"s{number}" for number in range(1, draw(st.integers(2, 4)) + 1)]
     rate = st.integers(1, 6).map(lambda gbps: LinkShape(rate_bps=gbps * _G))
     pairs = {(switches[draw(st.integers(0, number - 1))], switches[number]) for number in range(1, len(switches))}
     pairs |= {(a, b) for a in switches for b in switches if a < b and draw(st.booleans())}
-    hosts = [host(number) for number in range(1, draw(st.integers(2, 5)) + 2)]
+    hosts = [host(number) for number in range(1, draw(st.integers(2, 5)) + 1 + servers)]
     cables = [Cable(node.name, draw(st.sampled_from(switches)), draw(rate)) for node in hosts]
     cables += [Cable(a, b, draw(rate)) for a, b in sorted(pairs)]
     capacities = {name: float(draw(st.integers(0, 9)) * _G) for name in switches}
     capacities["s1"] += _G
     topology = assemble("random", [*hosts, *map(switch, switches)], cables)
-    return Problem.of(topology, (hosts[-1].name,), capacities)
+    return Problem.of(topology, tuple(node.name for node in hosts[-servers:]), capacities)
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -52,6 +52,30 @@ def test_every_plan_holds_and_the_better_ones_are_better(problem: Problem) -> No
     assert rates["multipath"] * _SLACK >= rates["geryon"]
     assert rates["geryon"] * _SLACK >= rates["shortest"]
     assert plans["grid-exact"].single and plans["grid-rounded"].single  # noqa: PT018
+
+
+_SEVERAL = [name for name, planner in PLANNERS.items() if planner.several_servers]
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@given(problems(servers=2))
+def test_plans_for_two_servers_hold_and_none_beats_the_linear_program(problem: Problem) -> None:
+    plans = {name: make_plan(problem, name, np.random.default_rng(1)) for name in _SEVERAL}
+    for plan in plans.values():
+        assert violations(plan) == ()
+        assert plan.min_rate_bps <= plans["grid-lp"].min_rate_bps * _SLACK
+
+
+@pytest.mark.parametrize("planner", _SEVERAL)
+def test_a_server_that_the_fastest_plan_does_not_need_gets_nothing(planner: str) -> None:
+    """Two workers fill their own links: one of the servers takes it all."""
+    topology = grid_triangle(LinkShape(rate_bps=3 * _G), LinkShape(rate_bps=9 * _G))
+    capacities = dict.fromkeys(("s1", "s2", "s3"), 9.0 * _G)
+    plan = make_plan(Problem.of(topology, ("ps", "w8"), capacities, ("w1", "w2")), planner, np.random.default_rng(1))
+    assert violations(plan) == ()
+    assert plan.min_rate_bps == pytest.approx(3 * _G if planner != "shortest" else 1.5 * _G)
+    if planner in ("grid-lp", "inart"):
+        assert len({stream.server for stream in plan.streams}) == 1
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

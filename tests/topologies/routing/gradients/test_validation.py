@@ -101,6 +101,22 @@ def test_a_worker_that_serves_nobody(plan: Plan) -> None:
     assert "w1 sends nothing to ps" in violations(replace(plan, streams=plan.streams[1:]))
 
 
+def test_a_plan_that_moves_nothing(plan: Plan) -> None:
+    assert "no worker sends anything" in violations(replace(plan, streams=(), merges=()))
+
+
+def test_a_server_without_a_share(plan: Plan) -> None:
+    """A plan may leave a server out for all workers, not for some."""
+    problem = replace(plan.problem, servers=("ps", "w8"), workers=plan.problem.workers[:7])
+    without = replace(plan, problem=problem, streams=tuple(s for s in plan.streams if s.worker != "w8"))
+    assert violations(without) == ()
+    first = without.streams[0]
+    half = tuple(replace(route, rate_bps=route.rate_bps / 2) for route in first.routes)
+    to_w8 = replace(first, server="w8", routes=half)
+    found = violations(replace(without, streams=(replace(first, routes=half), to_w8, *without.streams[1:])))
+    assert "w2 sends nothing to w8" in found
+
+
 def test_strangers_and_doubles(plan: Plan) -> None:
     for changes, text in (({"worker": "ps"}, "ps to s1 for ps"), ({"server": "w2"}, "w1 to s1 for w2")):
         stranger = replace(plan.streams[0], **changes)

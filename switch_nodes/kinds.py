@@ -1,0 +1,73 @@
+"""What is known of a switch program before it runs: its name, who makes it, and which parts of a `SwitchConfig` it uses.
+
+A folder of `switch_nodes` that holds programs has a module `kind` with `KINDS`, one `ProgramKind` for each. Nobody keeps a list of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import AggregatorKnobs
+
+__all__ = ["ProgramKind", "program_kinds", "sums", "unused_keys", "uses"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramKind:
+    name: str
+    summary: str
+    """one line for people; empty: no scenario can choose it"""
+    create: str
+    """`module:function`, SwitchConfig -> SwitchProgram"""
+    uses: tuple[str, ...] = ()
+    """fields of SwitchConfig that it looks at, beyond those that every program does; a field that some program names here and this
+    one does not is a mistake in its configuration"""
+    knobs: tuple[str, ...] = ()
+    """those of AggregatorKnobs that it looks at"""
+    sums: bool = True
+    """False: it only forwards"""
+    some_only_forward: bool = False
+    """it sums, but a switch may be told to aggregate nothing"""
+    is_card: bool = False
+    """its switch is an aggregation card, configured through registers"""
+
+
+@cache
+def program_kinds() -> Mapping[str, ProgramKind]:
+    """All of ours, by name, in the order of their folders."""
+    package = Path(__file__).parent
+    folders = sorted(path.parent.name for path in package.glob("*/kind.py"))
+    kinds = [kind for name in folders for kind in import_module(f"{__package__}.{name}.kind").KINDS]
+    return {kind.name: kind for kind in kinds}
+
+
+def sums(program: str) -> bool:
+    """Whether switches with this program aggregate. A program that is none of ours may."""
+    kind = program_kinds().get(program)
+    return kind is None or kind.sums
+
+
+def uses(program: str, field: str) -> bool:
+    """Whether a program of ours looks at this field of its configuration."""
+    kind = program_kinds().get(program)
+    return kind is not None and field in kind.uses
+
+
+def unused_keys(config: SwitchConfig) -> Iterator[tuple[str, str]]:
+    """(key, what the program uses there) of all that differs from its default though the program does not look at it. A program
+    that is none of ours may use anything."""
+    kind = program_kinds().get(config.program)
+    if kind is None:
+        return
+    of_some = {name for each in program_kinds().values() for name in each.uses}
+    for field in fields(SwitchConfig):
+        if field.name in of_some and field.name not in kind.uses and getattr(config, field.name) != field.default:
+            yield field.name, ", ".join(kind.uses)
+    for knob in fields(AggregatorKnobs) if "knobs" in kind.uses else ():
+        if knob.name not in kind.knobs and getattr(config.knobs, knob.name) != knob.default:
+            yield f"knobs.{knob.name}", ", ".join(kind.knobs)

@@ -1,0 +1,15 @@
+"""The Python interface, offered as `import testbed as tb`: runs, sweeps and comparisons as values, for scripts and notebooks."""
+
+from testbed.api.runs import Run, load, run
+from workloads.errors import HostCapabilityError, InternalError, LabError, ScenarioError, TestbedError
+
+__all__ = [
+    "HostCapabilityError",
+    "InternalError",
+    "LabError",
+    "Run",
+    "ScenarioError",
+    "TestbedError",
+    "load",
+    "run",
+]

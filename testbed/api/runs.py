@@ -1,0 +1,139 @@
+"""One run as a value: made by `run`, read again by `load`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from testbed.api.changes import Changes, as_overrides
+from testbed.api.frames import make_frame
+from testbed.comparison.figures import Figure, flat_figures
+from testbed.history import Record
+from testbed.history.codec import record_fields
+from testbed.history.verdict import CheckResult, Verdict
+from testbed.report.terminal import plain_summary
+from testbed.runs.kepthistory import load_history
+from testbed.runs.needs import require_root
+from testbed.runs.run import read_result, run_scenario
+from testbed.scenario import load_scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Run", "load", "run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: what it found, and where it lies."""
+
+    document: Mapping[str, Any] = field(repr=False)
+    """result.json, as docs/verdicts.md describes it"""
+    run_dir: Path
+    """the run directory: scenario, history, report, captures"""
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+        return str(self.document["scenario"])
+
+    @property
+    def world(self) -> str:
+        return str(self.document["world"])
+
+    @property
+    def seed(self) -> int:
+        return int(self.document["seed"])
+
+    @property
+    def verdict(self) -> Verdict:
+        """`pass`, `fail` or `unknown`; it equals the plain text, so `run.verdict == "pass"` is a fair question."""
+        return Verdict(self.document["verdict"])
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the verdict is the one that the scenario was made to show (its key `expect`)."""
+        return self.verdict == Verdict(self.document["expect"] or Verdict.PASS)
+
+    @property
+    def checks(self) -> tuple[CheckResult, ...]:
+        """Every check that was made: name, verdict, detail, evidence."""
+        return tuple(
+            CheckResult(item["name"], Verdict(item["verdict"]), item["detail"], tuple(item["evidence"]))
+            for item in self.document["checks"]
+        )
+
+    @cached_property
+    def figures(self) -> Mapping[str, Figure]:
+        """By dotted name: `jct_s`, `goodput_bps`, `lost.data`, `retransmissions.packets`, `faults.NAME.strikes`, ... Names end in their
+        unit: `_s` seconds, `_bps` bits per second, `_bytes` bytes. None: it could not be told."""
+        return flat_figures(self.document)
+
+    @cached_property
+    def history(self) -> Sequence[Record]:
+        """Every event of the run, by time. Raises ScenarioError when the run directory holds none, or a damaged one."""
+        return load_history(self.run_dir).records
+
+    @property
+    def replay(self) -> str:
+        """The command that runs this again."""
+        return str(self.document["replay"])
+
+    @property
+    def report(self) -> Path:
+        """The page for a browser."""
+        return self.run_dir / "report.html"
+
+    def events(self, *names: str) -> list[Record]:
+        """Those of the history with one of these names, as `run.events("Retransmission")`; `record.t`, `record.node`, `record.event.cause`."""
+        return [record for record in self.history if record.name in names]
+
+    def frame(self, *names: str) -> pd.DataFrame:
+        """The history as a pandas table, a row for each event: `t` in nanoseconds, `node`, `event`, then the fields of the events. `names`:
+        only events of these names. Raises HostCapabilityError where there is no pandas."""
+        return make_frame(map(record_fields, self.events(*names) if names else self.history))
+
+    def summary(self) -> str:
+        """As `tb run` prints it."""
+        return plain_summary(dict(self.document))
+
+    def _repr_html_(self) -> str:
+        """In a notebook."""
+        color = {"pass": "#176f2c", "fail": "#b3151b"}.get(self.verdict, "#8a5a00")
+        title = f"{self.scenario}, {self.world} world, seed {self.seed}: "
+        return f'<b>{escape(title)}<span style="color:{color}">{self.verdict}</span></b><pre>{escape(self.summary())}</pre>'
+
+
+def run(
+    scenario: str | Path,
+    *,
+    set: Changes | None = None,
+    world: str | None = None,
+    seed: int | None = None,
+    out: str | Path | None = None,
+    pcap: bool = False,
+    on_record: Callable[[Record], None] | None = None,
+) -> Run:
+    """Run a scenario and judge it, as `tb run` does.
+
+    `scenario`: a built-in's name or a YAML file. `set`: keys of it to change, as `{"faults.loss.rate": "2%"}`. `world`, `seed`: instead of
+    the scenario's. `out`: the run directory (default: `runs/TIME-NAME-SEED` below the current one). `on_record` hears each event as it comes,
+    from this thread. The simulated world needs no root and runs in any thread.
+
+    Raises ScenarioError (what is wrong with the scenario or a change, and what is allowed), HostCapabilityError (what this machine lacks) and
+    LabError. A verdict of `fail` raises nothing: it is in the result."""
+    loaded = load_scenario(str(scenario), as_overrides(set), seed, world)
+    if loaded.world == "emulated":
+        require_root("the emulated world", 'world="simulated" needs no root')
+    observer = None if on_record is None else (lambda plan: on_record)
+    result = run_scenario(loaded, None if out is None else Path(out), pcap, observer)
+    return Run(result.document, result.run_dir)
+
+
+def load(run_dir: str | Path) -> Run:
+    """A finished run, read from its directory. Raises ScenarioError when there is none, when it did not end, or when it is damaged."""
+    return Run(read_result(Path(run_dir)), Path(run_dir))

@@ -1,0 +1,61 @@
+"""One bad sweep per mistake, with the exact text that a person gets. After a deliberate change of the texts:
+
+UPDATE_GOLDEN=1 ./tb test tests/testbed/sweeps/test_errors.py    and read the diff
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from testbed.cli import main
+from testbed.sweeps import load_sweep
+from workloads.errors import ScenarioError
+
+_FOLDER = Path(__file__).parent / "errors"
+_NAMES = sorted(path.stem for path in _FOLDER.glob("*.yaml"))
+
+
+def test_every_file_has_its_text():
+    assert len(_NAMES) >= 20
+    assert {path.stem for path in _FOLDER.glob("*.txt")} == set(_NAMES)
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_the_text_is_as_agreed(name, monkeypatch):
+    monkeypatch.chdir(_FOLDER)
+    with pytest.raises(ScenarioError) as caught:
+        load_sweep(f"{name}.yaml")
+    golden = _FOLDER / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(f"{caught.value}\n", encoding="utf-8")
+    assert f"{caught.value}\n" == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ["netreduce-scael"],
+            (
+                "tb sweep: no such sweep; found 'netreduce-scael'; allowed: a file (*.yaml), or a name from "
+                "`tb list sweeps`; did you mean 'netreduce-scale'?\n"
+            ),
+        ),
+        (["absent.yaml"], "tb: absent.yaml: no such file\n"),
+        (
+            ["netreduce-scale", "--model", "guess"],
+            "tb: --model: model: unknown model; found 'guess'; allowed: formula, flow, message, packet\n",
+        ),
+    ],
+)
+def test_the_command_ends_with_64(words, text, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", *words]) == 64
+    assert capsys.readouterr().err == text
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_number_of_jobs_is_one(capsys):
+    assert main(["sweep", "netreduce-scale", "--jobs", "none"]) == 64
+    assert "found 'none'; allowed: a whole number from 1 to 1024" in capsys.readouterr().err
