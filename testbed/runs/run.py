@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shlex
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ __all__ = [
     "Observer",
     "RunResult",
     "create_world",
+    "judge_scenario",
     "run_scenario",
     "world_names",
 ]
@@ -137,6 +139,19 @@ def run_scenario(
         tried.append(scenario.dilation)
         scenario = with_dilation(scenario, factor)
         plan = make_plan(scenario)
+
+
+def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
+    """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command that repeats it.
+    Raises as `run_scenario`."""
+    with tempfile.TemporaryDirectory(prefix="ina-point-") as folder:
+        if scenario.world != "simulated":
+            return run_scenario(scenario, Path(folder) / "run").document | {"replay": replay}
+        plan, records = make_plan(with_dilation(scenario, scenario.dilation or 1)), list[Record]()
+        require_memory(plan)
+        facts = create_world(scenario.world).run(plan, Path(folder), records.append)
+        context = CheckContext(facts.plan or plan, sort_history(records), facts.captures)
+        return judge(context, facts, world=scenario.world, replay=replay)
 
 
 def _run_in(

@@ -13,18 +13,11 @@ from switch_nodes.events import QueueMarks
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
-from testbed.history import Record, make_record
-from testbed.history.events import (
-    FaultByChance,
-    LeftoversFound,
-    NodeStarted,
-    ShapingMeasured,
-    TimeLimitReached,
-    TrafficStarted,
-)
+from testbed.history import Record, events, make_record
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger
+from testbed.kernel.load import read_machine
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
@@ -43,10 +36,11 @@ from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilat
 from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
+from testbed.worlds.emulated.ledgers import open_ledger
+from testbed.worlds.emulated.machine import machine_load
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
-from testbed.worlds.emulated.runledger import open_ledger
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
@@ -82,7 +76,6 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         refuse(plan)
-        refuse_dilation(plan)
         # Probes fork, and what is raised while Python forks gets lost: a signal is only noted from here on.
         with Interruption() as interruption:
             require_devices(plan.scenario.nics)
@@ -133,7 +126,7 @@ class _Run:
             entries = ledger.entries()
             left = find_leftovers(entries)
             if left:
-                self._tell(LeftoversFound(left))
+                self._tell(events.LeftoversFound(left))
             ledger.close()
             remove_run(ledger.folder, ledger.owner, entries)
         return RunFacts(
@@ -194,12 +187,13 @@ class _Run:
                 self._launch(node.name)
         self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
         self._origin_ns = self._clock.read() + START_LEAD_NS
+        self._machine_before = read_machine()
         self._kernel_faults.start(self._origin_ns)
         self._fleet.start(self._origin_ns)
-        self._tell(TrafficStarted(len(self._topology.nodes)))
+        self._tell(events.TrafficStarted(len(self._topology.nodes)))
         for item in self._assignments:
             if item.backend == "netem" and item.fault:
-                self._tell(FaultByChance(item.fault, item.target, item.direction))
+                self._tell(events.FaultByChance(item.fault, item.target, item.direction))
 
     def _launch(self, name: str) -> None:
         lives = self._lives[name]
@@ -218,7 +212,7 @@ class _Run:
             self._interruption.check()
             now = self._now()
             if now >= limit:
-                self._tell(TimeLimitReached(limit, tuple(sorted(self._workers - self._settled()))))
+                self._tell(events.TimeLimitReached(limit, tuple(sorted(self._workers - self._settled()))))
                 return
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
@@ -316,12 +310,14 @@ class _Run:
 
     def _measure(self) -> None:
         elapsed = self._now()
+        if (load := machine_load(self._machine_before)) is not None:
+            self._tell(load)
         for link in self._topology.links:
             for direction in DIRECTIONS:
                 reading = self._network.read_shaping(link, direction)
                 self._effects.end_rates((link.name, str(direction)), reading.bytes)
                 self._tell(
-                    ShapingMeasured(
+                    events.ShapingMeasured(
                         link.name,
                         str(direction),
                         link.shape.rate_bps,
@@ -337,10 +333,9 @@ class _Run:
         return 0 if self._origin_ns is None else max(0, self._clock.since(self._origin_ns))
 
     def _tell(self, event: Event) -> None:
-        record = make_record(self._now(), "world", event)
-        if isinstance(record.event, NodeStarted):
-            self._backends.add(record.event.backend)
-        self._on_record(record)
+        if isinstance(event, events.NodeStarted):
+            self._backends.add(event.backend)
+        self._on_record(make_record(self._now(), "world", event))
 
     def _tell_kernel_faults(self) -> None:
         for at_ns, event in self._kernel_faults.events(self._now()):
@@ -365,12 +360,11 @@ class _Run:
         return max(self._clock.emulated(_GRACE_NS), 2 * rto_ns * (transport.retry_count + 1))
 
     def _strike(self, action: Action, kind: str, backend: str) -> None:
-        direction = "" if action.direction is None else str(action.direction)
-        self._tell(FaultStruck(action.fault, kind, backend, action.target, direction, "", -1, -1, 1))
+        self._tell(FaultStruck(action.fault, kind, backend, action.target, str(action.direction or ""), "", -1, -1, 1))
 
     def _captures(self) -> tuple[Path, ...]:
-        paths = (capture_path(self._run_dir, switch.name) for switch in self._topology.switches)
-        return tuple(path for path in paths if path.exists())
+        names = (switch.name for switch in self._topology.switches)
+        return tuple(path for name in names if (path := capture_path(self._run_dir, name)).exists())
 
     def _environment(self) -> dict[str, str]:
         import numpy
@@ -393,6 +387,7 @@ class _Run:
 
 
 def refuse(plan: Plan) -> None:
-    """What no machine can give this world."""
+    """What no machine can give this world. Raises ScenarioError."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
+    refuse_dilation(plan)

@@ -1,4 +1,4 @@
-"""The ledger of one run: what it makes on this machine, for whoever cleans up."""
+"""The ledger of one run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME_PART = 100
 
 
 def open_ledger(run_dir: Path) -> Ledger:
-    """Raises HostCapabilityError when the state folder cannot be written."""
+    """Raises HostCapabilityError where the state folder cannot be written."""
     run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
     try:
         return Ledger.create(run, run_dir)
