@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.events import PlaneStatistics
 from testbed.estimate.dilation import Calibration
-from testbed.history import Record
+from testbed.history import Record, of_kind
 from testbed.kernel.ledger import require_trusted_state, state_dir
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
@@ -26,12 +27,11 @@ CALIBRATION_NAME = "calibration.json"
 _SCHEMA = 1
 _HOSTS = 2
 _ROLES = ("host", "switch")
-_DENSE = {256: 40_000_000, 1024: 120_000_000, 4096: 400_000_000, 8192: 500_000_000}
+_DENSE = {256: 40_000_000, 1024: 120_000_000, 4096: 400_000_000}
 """rate of the links by payload bytes: about 15,000 packets a second, two thirds of what a node takes"""
 _ALONE = (1024, 8_000_000)
 _SECONDS = 0.6
 """of traffic, of each run"""
-_ROCE_MOST = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +101,14 @@ def calibrate(tell: Callable[[str], None] = lambda text: None) -> Kept:
 
 def _scenario(payload_bytes: int, rate_bps: int) -> Scenario:
     shape = LinkShape(rate_bps=rate_bps, mtu=1500 if payload_bytes <= 1024 else 9000, queue_packets=1000)
-    roce = payload_bytes <= _ROCE_MOST
     return Scenario(
         name=f"calibration-{payload_bytes}",
         topology=rack(_HOSTS, shape),
         link=shape,
         transport=Transport(path_mtu=payload_bytes, timeout_code=18, ack_every=64),
-        switch=SwitchOptions(program="netreduce" if roce else "switchml"),
+        switch=SwitchOptions(program="netreduce"),
         job=Job(
-            collective="netreduce" if roce else "switchml",
+            collective="netreduce",
             size_bytes=int(rate_bps / 8 * _SECONDS) // payload_bytes * payload_bytes,
             window_messages=6,
         ),
@@ -125,9 +124,8 @@ def _costs(scenario: Scenario) -> dict[str, float]:
         EmulatedWorld().run(make_plan(scenario), Path(folder) / "run", records.append)
     switches = {switch.name for switch in scenario.topology.switches}
     spent, handled = dict.fromkeys(_ROLES, 0), dict.fromkeys(_ROLES, 0)
-    for record in records:
-        if record["event"] == "PlaneStatistics":
-            role = "switch" if record["node"] in switches else "host"
-            spent[role] += record["cpu_ns"]
-            handled[role] += record["frames_in"] + record["frames_out"]
+    for record in of_kind(records, PlaneStatistics):
+        role = "switch" if record.node in switches else "host"
+        spent[role] += record.event.cpu_ns
+        handled[role] += record.event.frames_in + record.event.frames_out
     return {role: spent[role] / max(1, handled[role]) for role in _ROLES}

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shlex
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
 from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, put_away, twice, with_dilation
 from testbed.runs.kepthistory import load_history
-from testbed.runs.twin import is_emulated, make_twin
+from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
@@ -37,6 +38,7 @@ __all__ = [
     "Observer",
     "RunResult",
     "create_world",
+    "judge_scenario",
     "run_scenario",
     "world_names",
 ]
@@ -126,7 +128,8 @@ def run_scenario(
     while True:
         with needs_room(run_dir):
             result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried)
-        factor = twice(scenario, result.document) if automatic and len(tried) < MOST_ATTEMPTS else None
+        again = automatic and has_twin(world) and len(tried) < MOST_ATTEMPTS
+        factor = twice(scenario, result.document) if again else None
         if factor is None:
             return result
         assert scenario.dilation is not None
@@ -137,6 +140,19 @@ def run_scenario(
         tried.append(scenario.dilation)
         scenario = with_dilation(scenario, factor)
         plan = make_plan(scenario)
+
+
+def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
+    """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command that repeats it.
+    Raises as `run_scenario`."""
+    with tempfile.TemporaryDirectory(prefix="ina-point-") as folder:
+        if scenario.world != "simulated":
+            return run_scenario(scenario, Path(folder) / "run").document | {"replay": replay}
+        plan, records = make_plan(with_dilation(scenario, scenario.dilation or 1)), list[Record]()
+        require_memory(plan)
+        facts = create_world(scenario.world).run(plan, Path(folder), records.append)
+        context = CheckContext(facts.plan or plan, sort_history(records), facts.captures)
+        return judge(context, facts, world=scenario.world, replay=replay)
 
 
 def _run_in(
@@ -167,8 +183,9 @@ def _run_in(
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
-    beside = make_twin(plan, took_s, facts, say) if twin and is_emulated(world) else None
+    verb = getattr(world, "replay_verb", "run")  # likewise
+    words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    beside = make_twin(plan, took_s, facts, say) if twin and has_twin(world) else None
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document))
