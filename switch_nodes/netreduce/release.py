@@ -4,6 +4,11 @@ The head is the oldest position that is not complete. A slot that completes at t
 so do the complete ones right behind it. A slot that completes past the head leaves early on those connections alone
 whose own contribution is missing at the head: their receivers must see the gap, the others must not (measured on
 unmodified endpoints; `docs/netreduce.md`). When the head comes to a new hole, the same holds for what waits behind it.
+
+Under IRN no order is needed: whatever comes is kept. But a receiver that sees a gap has its sender send that packet again,
+and only one of the ring's senders can fill it. So a slot leaves early on those connections whose own contribution is missing
+at any hole in front of the last complete slot; and with it all that is complete in front of it, so that nothing but holes is
+missed there. The losers of several holes repair them at the same time.
 """
 
 from __future__ import annotations
@@ -18,15 +23,16 @@ Send = Callable[[int, int], None]
 """send(rank of the connection, slot): one result leaves"""
 
 
-Early = Callable[[Ring, int], int]
-"""early(ring, message): connections, as a bitmap, on which a slot of that message past the head leaves early"""
+Early = Callable[[Ring, int, tuple[int, int]], int]
+"""early(ring, message, end): connections, as a bitmap, on which a slot of that message past the head leaves early, when the last
+complete slot is at `end`"""
 
 
-def _where_missing(ring: Ring, message: int) -> int:
-    return ring.early(message)
+def _where_missing(ring: Ring, message: int, end: tuple[int, int]) -> int:
+    return ring.early(message, end)
 
 
-def _everywhere(ring: Ring, message: int) -> int:
+def _everywhere(ring: Ring, message: int, end: tuple[int, int]) -> int:
     return ring.everyone
 
 
@@ -46,12 +52,23 @@ def release_completed(ring: Ring, message: int, offset: int, early: Early, send:
     """(message, offset) has just completed: send what may leave now."""
     if (message, offset) != ring.head():
         ring.cursor[Cursor.WAITING] += 1
-        _release(ring, ring.slot_of(message, offset), early(ring, message), send)
+        if ring.is_irn:
+            _show_gaps(ring, early, send)
+        else:
+            _release(ring, ring.slot_of(message, offset), early(ring, message, (message, offset)), send)
         return
     _advance(ring, send)
     if ring.cursor[Cursor.WAITING]:
-        for later, _, slot in ring.done_behind_head():
-            _release(ring, slot, early(ring, later), send)
+        _show_gaps(ring, early, send)
+
+
+def _show_gaps(ring: Ring, early: Early, send: Send) -> None:
+    """Of all that waits behind the head, in order, what must leave early."""
+    waiting = list(ring.done_behind_head())
+    if waiting:
+        end = waiting[-1][:2]
+        for later, _, slot in waiting:
+            _release(ring, slot, early(ring, later, end), send)
 
 
 def _advance(ring: Ring, send: Send) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, SwitchConfig
 from switch_nodes.forwarding.flows import salt_of
 from testbed.plan.accelerated import accelerator_config, commodity_config
+from testbed.plan.pairs import receive_va
 from testbed.scenario.model import Scenario
 from testbed.scenario.names import DATAGRAM_COLLECTIVES
 from topologies import Node, attachment
@@ -88,4 +89,7 @@ def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node,
         scenario.job.message_packets,
         scenario.job.window_messages,
         scenario.transport.path_mtu,
+        receive_vas=tuple(receive_va(rank) for rank in range(len(scenario.ranks)))
+        if scenario.transport.recovery == "irn"
+        else (),
     )

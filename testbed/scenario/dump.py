@@ -103,6 +103,7 @@ def _dump_transport(transport: Transport) -> dict[str, Any]:
     return {
         "path_mtu": transport.path_mtu,
         "verb": transport.verb,
+        "recovery": transport.recovery,
         "timeout": transport.timeout_code,
         "retry_count": transport.retry_count,
         "rnr_retry": transport.rnr_retry,

@@ -37,6 +37,7 @@ from testbed.scenario.checks_atp import (
 from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_datagrams import check_datagram_fault
 from testbed.scenario.checks_grid import check_grid
+from testbed.scenario.checks_irn import check_irn
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
@@ -144,6 +145,8 @@ class _Build:
                 check_job(self.problems, len(each.hosts), each, set(self.data["jobs"][path[1]]), path)
             if top and top.time_limit:
                 check_arrivals(self.problems, entries or [(("job",), job)], top.time_limit)
+        if job and transport and switch:
+            check_irn(self.problems, transport, job, switch, nics)
         if topology and job:
             check_rack(self.problems, topology[0], job, top.world if top else None)
         if topology and job:
@@ -234,6 +237,7 @@ class _Build:
         return Transport(
             path_mtu=keys.path_mtu,
             verb=keys.verb,
+            recovery=keys.recovery,
             timeout_code=keys.timeout,
             retry_count=keys.retry_count,
             rnr_retry=keys.rnr_retry,

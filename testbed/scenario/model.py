@@ -52,6 +52,8 @@ class Transport:
     """256, 512, 1024, 2048 or 4096"""
     verb: str = "write"
     """write: RDMA WRITE with immediate; send: SEND with immediate"""
+    recovery: str = "gbn"
+    """how RC connections repair losses: gbn (go-back-N), irn"""
     timeout_code: int = 15
     """RTO = 4.096 us x 2^code; 0: never"""
     retry_count: int = 7

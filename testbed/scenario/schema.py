@@ -242,6 +242,7 @@ class KnobKeys(Section):
 class TransportKeys(Section):
     path_mtu: Annotated[int, choice(names.PATH_MTUS)] = 1024
     verb: Annotated[str, choice(names.VERBS)] = "write"
+    recovery: Annotated[str, choice(names.RECOVERIES)] = "gbn"
     timeout: Annotated[int, whole(0, 31, " (4.096 us x 2^n; 0: never)")] = 15
     retry_count: Annotated[int, whole(0, 7)] = 7
     rnr_retry: Annotated[int, whole(0, 7, " (7: for ever)")] = 7
