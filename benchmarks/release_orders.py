@@ -28,50 +28,50 @@ from testbed.scenario.model import Scenario
 class _SpineToLosersLeaf(SpineRing):
     """Only to leaf r, where the packet of rack r misses (connection r-1 leads there)."""
 
-    def early(self, number: int, end: tuple[int, int]) -> int:
-        missing = Ring.early(self, number, end)
+    def early(self, number: int) -> int:
+        missing = Ring.early(self, number)
         return missing >> 1 | (missing & 1) << (self.size - 1)
 
 
 class _SpineToNextLeaf(SpineRing):
     """Only on the connection whose own packet misses, as in a rack."""
 
-    def early(self, number: int, end: tuple[int, int]) -> int:
-        return Ring.early(self, number, end)
+    def early(self, number: int) -> int:
+        return Ring.early(self, number)
 
 
 class _SpineNothing(SpineRing):
-    def early(self, number: int, end: tuple[int, int]) -> int:
+    def early(self, number: int) -> int:
         return 0
 
 
 class _SpineAll(SpineRing):
-    def early(self, number: int, end: tuple[int, int]) -> int:
+    def early(self, number: int) -> int:
         return self.everyone
 
 
 class _LeafWithoutInbound(LeafRing):
     """Never to host 0 on the connection that comes down."""
 
-    def early(self, number: int, end: tuple[int, int]) -> int:
+    def early(self, number: int) -> int:
         return self.missing(*self.head()) & ~(1 << self.boundary)
 
 
 class _LeafInboundAlways(LeafRing):
     """Whatever spine sends it."""
 
-    def early(self, number: int, end: tuple[int, int]) -> int:
+    def early(self, number: int) -> int:
         missing = self.missing(*self.head())
         return missing & ~(1 << self.boundary) if missing else 1 << self.boundary
 
 
 class _LeafNothing(LeafRing):
-    def early(self, number: int, end: tuple[int, int]) -> int:
+    def early(self, number: int) -> int:
         return 0
 
 
 class _LeafAll(LeafRing):
-    def early(self, number: int, end: tuple[int, int]) -> int:
+    def early(self, number: int) -> int:
         return self.everyone
 
 

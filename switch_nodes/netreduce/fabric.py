@@ -51,13 +51,15 @@ class LeafRing(Ring):
     def accepts(self, rank: int, port: int) -> bool:
         return port in self.uplinks if rank == self.inbound else super().accepts(rank, port)
 
-    def shows(self, missing: int, hole: int, later: int) -> int:
-        """Local connections whose packet is missing. When the rack has all of its own there, the packet that
+    def early(self, number: int) -> int:
+        """Local connections whose packet is missing at the head. When the rack has all of its own there, the packet that
         misses above is one of the rack before, or its result was lost on its way down: only host 0 can tell, who is shown
-        the gap. Unless another spine sends this message than the hole's: it may just have been faster."""
+        the gap. Unless another spine sends this message than the head's: it may just have been faster."""
+        head, offset = self.head()
+        missing = self.missing(head, offset)
         if missing:
             return missing & ~(1 << self.boundary)
-        return 1 << self.boundary if self.uplink_of(later) == self.uplink_of(hole) else 0
+        return 1 << self.boundary if self.uplink_of(number) == self.uplink_of(head) else 0
 
     def header_row(self, rank: int) -> int:
         return self.inbound if rank == self.boundary else rank
@@ -116,9 +118,10 @@ class SpineRing(Ring):
             self._mine.append(self._looked_at)
         self._looked_at += 1
 
-    def shows(self, missing: int, hole: int, later: int) -> int:
-        """A rack r whose packet misses: its leaf must see the gap (connection r-1 leads there) to show it to the
+    def early(self, number: int) -> int:
+        """A rack r whose packet misses at the head: its leaf must see the gap (connection r-1 leads there) to show it to the
         host that it lacks, and so must the leaf behind (connection r), in case the boundary's own packet was lost."""
+        missing = super().early(number)
         return missing | missing >> 1 | (missing & 1) << (self.size - 1)
 
 

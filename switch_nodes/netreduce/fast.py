@@ -190,7 +190,7 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
             entries=ring.entry_message.shape[1],
             op=ring.op,
             dtype=ring.dtype,
-            asap=int(self.config.release == "asap"),
+            asap=int(self.config.release == "asap" or ring.is_irn),
             id=ring.id,
             group=ring.group,
             connections=ring.connections,

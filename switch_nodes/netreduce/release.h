@@ -61,9 +61,13 @@ static void release(struct netreduce_switch *sw, struct netreduce_ring *ring, in
         send_result(sw, ring, __builtin_ctzll(todo), slot, value_crc);
 }
 
-/* ring.py and fabric.py: shows */
-static uint64_t shows(const struct netreduce_ring *ring, uint64_t missing, int64_t hole, int64_t later)
+/* ring.py and fabric.py: early, for a slot of message `later` */
+static uint64_t early(const struct netreduce_ring *ring, int64_t later)
 {
+    if (ring->asap)
+        return ring->everyone;
+    int64_t message = ring->cursor[HEAD_MESSAGE], slot = slot_of(ring, message, ring->cursor[HEAD_OFFSET]);
+    uint64_t missing = ring->tag[slot] == message ? ring->everyone & ~ring->bitmap[slot] : ring->everyone;
     if (ring->spine)
         return missing | missing >> 1 | (missing & 1) << (ring->size - 1);
     if (!ring->leaf)
@@ -71,22 +75,7 @@ static uint64_t shows(const struct netreduce_ring *ring, uint64_t missing, int64
     uint64_t boundary = (uint64_t)1 << boundary_of(ring);
     if (missing)
         return missing & ~boundary;
-    return uplink_of(ring, later) == uplink_of(ring, hole) ? boundary : 0;
-}
-
-/* ring.py: missing */
-static uint64_t missing_at(const struct netreduce_ring *ring, int64_t message, int64_t slot)
-{
-    return ring->tag[slot] == message ? ring->everyone & ~ring->bitmap[slot] : ring->everyone;
-}
-
-/* ring.py: early, for go-back-N */
-static uint64_t early(const struct netreduce_ring *ring, int64_t later)
-{
-    int64_t message = ring->cursor[HEAD_MESSAGE];
-    if (ring->asap)
-        return ring->everyone;
-    return shows(ring, missing_at(ring, message, slot_of(ring, message, ring->cursor[HEAD_OFFSET])), message, later);
+    return uplink_of(ring, later) == uplink_of(ring, message) ? boundary : 0;
 }
 
 static void advance(struct netreduce_switch *sw, struct netreduce_ring *ring)
@@ -109,51 +98,12 @@ static void advance(struct netreduce_switch *sw, struct netreduce_ring *ring)
     ring->cursor[WAITING] -= passed - 1;
 }
 
-/* release.py: _show_gaps */
-static void show_gaps(struct netreduce_switch *sw, struct netreduce_ring *ring)
+static void release_behind_head(struct netreduce_switch *sw, struct netreduce_ring *ring)
 {
-    int64_t message = ring->cursor[HEAD_MESSAGE], offset = ring->cursor[HEAD_OFFSET];
-    int gaps_alone = ring->receive_vas && !ring->asap;
-    uint64_t shown = 0, boundary = (uint64_t)1 << (ring->leaf ? boundary_of(ring) : 0), behind = 0, uplinks[MOST_UPLINKS / 64] = {0};
-    if (gaps_alone) { /* ring.py: holes_before, up to the last complete slot */
-        uint64_t pending = 0, seen[MOST_UPLINKS / 64] = {0};
-        for (int64_t later = message, first = offset; later < message + ring->banks; later++, first = 0) {
-            int64_t packets = packets_of(ring, later), stop = packets ? packets : 1, base = slot_of(ring, later, 0);
-            int complete_here = 0;
-            for (int64_t place = first; place < stop; place++) {
-                if (ring->done[base + place]) {
-                    complete_here = place < packets && ring->tag[base + place] == later && (later > message || place > offset);
-                    if (complete_here) {
-                        shown |= pending;
-                        for (int i = 0; i < MOST_UPLINKS / 64; i++)
-                            uplinks[i] |= seen[i];
-                    }
-                    continue;
-                }
-                uint64_t missing = missing_at(ring, later, base + place);
-                if (ring->leaf && !missing) {
-                    uint32_t root = root_of(ring, later);
-                    seen[root / 64] |= (uint64_t)1 << root % 64;
-                } else {
-                    pending |= shows(ring, missing, later, later);
-                }
-            }
-        }
-        for (int i = 0; i < MOST_UPLINKS / 64; i++)
-            behind |= uplinks[i];
-        if (!shown && !behind)
-            return;
-    }
-    offset++;
+    int64_t message = ring->cursor[HEAD_MESSAGE], offset = ring->cursor[HEAD_OFFSET] + 1;
     for (int64_t later = message; later < message + ring->banks; later++, offset = 0) {
         int64_t base = slot_of(ring, later, 0), packets = packets_of(ring, later);
-        uint64_t mask = shown;
-        if (!gaps_alone) {
-            mask = early(ring, later);
-        } else if (behind) {
-            uint32_t root = root_of(ring, later);
-            mask |= uplinks[root / 64] >> root % 64 & 1 ? boundary : 0;
-        }
+        uint64_t mask = early(ring, later);
         for (; offset < packets; offset++)
             if (ring->done[base + offset] && ring->tag[base + offset] == later)
                 release(sw, ring, base + offset, mask);
@@ -164,15 +114,12 @@ static void release_completed(struct netreduce_switch *sw, struct netreduce_ring
 {
     if (message != ring->cursor[HEAD_MESSAGE] || offset != ring->cursor[HEAD_OFFSET]) {
         ring->cursor[WAITING]++;
-        if (ring->receive_vas)
-            show_gaps(sw, ring);
-        else
-            release(sw, ring, slot_of(ring, message, offset), early(ring, message));
+        release(sw, ring, slot_of(ring, message, offset), early(ring, message));
         return;
     }
     advance(sw, ring);
     if (ring->cursor[WAITING])
-        show_gaps(sw, ring);
+        release_behind_head(sw, ring);
 }
 
 #endif

@@ -5,10 +5,8 @@ so do the complete ones right behind it. A slot that completes past the head lea
 whose own contribution is missing at the head: their receivers must see the gap, the others must not (measured on
 unmodified endpoints; `docs/netreduce.md`). When the head comes to a new hole, the same holds for what waits behind it.
 
-Under IRN no order is needed: whatever comes is kept. But a receiver that sees a gap has its sender send that packet again,
-and only one of the ring's senders can fill it. So a slot leaves early on those connections whose own contribution is missing
-at any hole in front of the last complete slot; and with it all that is complete in front of it, so that nothing but holes is
-missed there. The losers of several holes repair them at the same time.
+Under IRN results leave as they are complete: whatever comes is kept. All receivers then see a gap that one host alone can
+fill, and each of their senders repeats one packet for it, which costs less than lines that stand still for a round trip.
 """
 
 from __future__ import annotations
@@ -23,16 +21,15 @@ Send = Callable[[int, int], None]
 """send(rank of the connection, slot): one result leaves"""
 
 
-Early = Callable[[Ring, int, tuple[int, int]], int]
-"""early(ring, message, end): connections, as a bitmap, on which a slot of that message past the head leaves early, when the last
-complete slot is at `end`"""
+Early = Callable[[Ring, int], int]
+"""early(ring, message): connections, as a bitmap, on which a slot of that message past the head leaves early"""
 
 
-def _where_missing(ring: Ring, message: int, end: tuple[int, int]) -> int:
-    return ring.early(message, end)
+def _where_missing(ring: Ring, message: int) -> int:
+    return ring.early(message)
 
 
-def _everywhere(ring: Ring, message: int, end: tuple[int, int]) -> int:
+def _everywhere(ring: Ring, message: int) -> int:
     return ring.everyone
 
 
@@ -50,25 +47,16 @@ def bits(bitmap: int) -> Iterator[int]:
 
 def release_completed(ring: Ring, message: int, offset: int, early: Early, send: Send) -> None:
     """(message, offset) has just completed: send what may leave now."""
+    if ring.is_irn:
+        early = _everywhere
     if (message, offset) != ring.head():
         ring.cursor[Cursor.WAITING] += 1
-        if ring.is_irn:
-            _show_gaps(ring, early, send)
-        else:
-            _release(ring, ring.slot_of(message, offset), early(ring, message, (message, offset)), send)
+        _release(ring, ring.slot_of(message, offset), early(ring, message), send)
         return
     _advance(ring, send)
     if ring.cursor[Cursor.WAITING]:
-        _show_gaps(ring, early, send)
-
-
-def _show_gaps(ring: Ring, early: Early, send: Send) -> None:
-    """Of all that waits behind the head, in order, what must leave early."""
-    waiting = list(ring.done_behind_head())
-    if waiting:
-        end = waiting[-1][:2]
-        for later, _, slot in waiting:
-            _release(ring, slot, early(ring, later, end), send)
+        for later, _, slot in ring.done_behind_head():
+            _release(ring, slot, early(ring, later), send)
 
 
 def _advance(ring: Ring, send: Send) -> None:

@@ -135,31 +135,10 @@ class Ring:
         """Whether message `number` + 1 follows `number` on every connection with nothing in between."""
         return True
 
-    def early(self, number: int, end: tuple[int, int]) -> int:
-        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those that must see
-        a gap. Go-back-N repairs one gap after the other, and the head's counts; IRN all at once, so that all in front of the
-        position `end` do."""
-        if not self.is_irn:
-            return self.shows(self.missing(*self.head()), self.head()[0], number)
-        shown = 0
-        for hole, missing in self.holes_before(*end):
-            shown |= self.shows(missing, hole, number)
-        return shown
-
-    def shows(self, missing: int, hole: int, later: int) -> int:
-        """Connections that must see the gap of a slot of message `hole`, which lacks the contributions `missing`, when one of
-        message `later` is complete: those whose own contribution it lacks."""
-        return missing
-
-    def holes_before(self, message: int, offset: int) -> Iterator[tuple[int, int]]:
-        """(message, missing contributions) of what is not complete from the head on, up to that position."""
-        first, start = self.head()
-        for earlier in range(first, message + 1):
-            stop = offset if earlier == message else max(1, self.packets_of(earlier))
-            base = self.slot_of(earlier, 0)
-            for index in np.flatnonzero(self.done[base + start : base + stop] == 0).tolist():
-                yield earlier, self.missing(earlier, start + index)
-            start = 0
+    def early(self, number: int) -> int:
+        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those whose
+        own contribution is missing at the head."""
+        return self.missing(*self.head())
 
     def place_of(self, rank: int, va: int) -> tuple[int, int] | None:
         """(message id, offset) of a packet of connection `rank` under IRN that goes to address `va`; None: no packet does."""

@@ -7,7 +7,6 @@
 #include "../forwarding/frame_queue.h"
 #include "roce.h"
 
-enum { MOST_UPLINKS = 256 };
 enum { HEADER_STRIDE = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
 enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK };                    /* ring.Cursor */
 enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
@@ -87,19 +86,13 @@ static inline int64_t slot_of(const struct netreduce_ring *ring, int64_t message
 static inline int32_t boundary_of(const struct netreduce_ring *ring) { return ring->size - 1; }
 static inline int32_t inbound_of(const struct netreduce_ring *ring) { return ring->size; }
 
-/* fabric.py: root_of, of a leaf */
-static inline uint32_t root_of(const struct netreduce_ring *ring, int64_t message)
+/* fabric.py: root_of, uplink_of */
+static inline int32_t uplink_of(const struct netreduce_ring *ring, int64_t message)
 {
     uint8_t name[6];
     put16(name, (uint16_t)ring->id);
     put32(name + 2, (uint32_t)message);
-    return ina_crc32(0, name, sizeof name) % (uint32_t)ring->uplink_count;
-}
-
-/* fabric.py: uplink_of */
-static inline int32_t uplink_of(const struct netreduce_ring *ring, int64_t message)
-{
-    return ring->uplinks[root_of(ring, message)];
+    return ring->uplinks[ina_crc32(0, name, sizeof name) % (uint32_t)ring->uplink_count];
 }
 
 static inline int64_t packets_of(const struct netreduce_ring *ring, int64_t message)

@@ -10,8 +10,6 @@ from workloads.config import IrnConfig
 __all__ = ["irn_config", "round_trip_ns"]
 
 _SECOND = 1_000_000_000
-_WAKE_NS = 100_000
-"""what a node may take to act on a frame: in real time its process must wake up"""
 _HEADERS = 78
 """of a data packet: Ethernet, IPv4, UDP, BTH, RETH, ImmDt, iCRC"""
 _ANSWER_BYTES = 70
@@ -39,11 +37,10 @@ def irn_config(scenario: Scenario) -> IrnConfig:
 
 def round_trip_ns(topology: Topology, own: Node, peer: Node, packet_bytes: int) -> int:
     """A packet's way from `own` to `peer` and its answer's way back, each frame sent whole before the next node has it, over
-    empty queues; with the time in which nodes wake up."""
+    empty queues."""
     way = _way(topology, own, peer)
     bits = 8 * (packet_bytes + _ANSWER_BYTES)
-    wires = sum(2 * link.shape.delay_ns + bits * _SECOND // link.shape.rate_bps for link in way)
-    return wires + 2 * len(way) * _WAKE_NS
+    return sum(2 * link.shape.delay_ns + bits * _SECOND // link.shape.rate_bps for link in way)
 
 
 def _way(topology: Topology, own: Node, peer: Node) -> list[Link]:

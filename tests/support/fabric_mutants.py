@@ -266,13 +266,13 @@ class LeafEarlyOnAll(NetReduceProgram):
     def __init__(self, config: SwitchConfig) -> None:
         super().__init__(config)
         kept = self._early
-        self._early = lambda ring, *place: ring.everyone if isinstance(ring, LeafRing) else kept(ring, *place)
+        self._early = lambda ring, number: ring.everyone if isinstance(ring, LeafRing) else kept(ring, number)
 
 
 class NothingEarly(NetReduceProgram):
     def __init__(self, config: SwitchConfig) -> None:
         super().__init__(config)
-        self._early = lambda ring, *_: 0
+        self._early = lambda ring, number: 0
 
 
 FABRIC_MUTANTS: tuple[type[NetReduceProgram], ...] = (

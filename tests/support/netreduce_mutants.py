@@ -197,13 +197,13 @@ class RetransmissionRecounted(RetransmissionCountedTwice):
 class InnocentsReleasedEarly(NetReduceProgram):
     def __init__(self, config: SwitchConfig) -> None:
         super().__init__(config)
-        self._early = lambda ring, *_: ring.everyone
+        self._early = lambda ring, _: ring.everyone
 
 
 class NothingReleasedEarly(NetReduceProgram):
     def __init__(self, config: SwitchConfig) -> None:
         super().__init__(config)
-        self._early = lambda ring, *_: 0
+        self._early = lambda ring, _: 0
 
 
 class NewHoleForgotten(NetReduceProgram):
@@ -212,7 +212,7 @@ class NewHoleForgotten(NetReduceProgram):
     def store_and_complete(self, c: Contribution, slot: int) -> None:
         early = self._early
         if (c.message, c.offset) == c.ring.head():
-            self._early = lambda ring, *_: 0
+            self._early = lambda ring, _: 0
         super().store_and_complete(c, slot)
         self._early = early
 
