@@ -14,6 +14,8 @@ _HEADERS = 78
 """of a data packet: Ethernet, IPv4, UDP, BTH, RETH, ImmDt, iCRC"""
 _ANSWER_BYTES = 70
 """Ethernet, IPv4, UDP, BTH, AETH, both PSNs, iCRC"""
+_WAKE_NS = 150_000
+"""what a node takes to act on a frame where time is real: its process must wake up"""
 _LOW = 4
 """RTO_low in round trips; RTO_high is 3.2 times RTO_low (docs/irn.md)"""
 
@@ -24,8 +26,9 @@ def irn_config(scenario: Scenario) -> IrnConfig:
     line holds."""
     hosts, topology = scenario.ranks, scenario.topology
     packet = scenario.transport.path_mtu + _HEADERS
+    wake = 0 if scenario.world == "simulated" else _WAKE_NS
     trip = max(
-        round_trip_ns(topology, own, peer, packet) for own, peer in zip(hosts, [*hosts[1:], hosts[0]], strict=True)
+        round_trip_ns(topology, own, peer, packet, wake) for own, peer in zip(hosts, [*hosts[1:], hosts[0]], strict=True)
     )
     low = _LOW * trip
     high = low * 16 // 5
@@ -35,12 +38,12 @@ def irn_config(scenario: Scenario) -> IrnConfig:
     return IrnConfig(low, high, fastest * covered // (packet * 8 * _SECOND) + 1, in_order=not summed)
 
 
-def round_trip_ns(topology: Topology, own: Node, peer: Node, packet_bytes: int) -> int:
+def round_trip_ns(topology: Topology, own: Node, peer: Node, packet_bytes: int, wake_ns: int = 0) -> int:
     """A packet's way from `own` to `peer` and its answer's way back, each frame sent whole before the next node has it, over
-    empty queues."""
+    empty queues. Each node on the way takes `wake_ns` to act."""
     way = _way(topology, own, peer)
     bits = 8 * (packet_bytes + _ANSWER_BYTES)
-    return sum(2 * link.shape.delay_ns + bits * _SECOND // link.shape.rate_bps for link in way)
+    return sum(2 * (link.shape.delay_ns + wake_ns) + bits * _SECOND // link.shape.rate_bps for link in way)
 
 
 def _way(topology: Topology, own: Node, peer: Node) -> list[Link]:

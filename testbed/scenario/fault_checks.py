@@ -31,11 +31,11 @@ from testbed.faults.model import (
 from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.units import format_duration, format_probability
 from testbed.scenario.fault_loader import Placed
-from testbed.scenario.fault_schema import ACK_OPCODES, UC_OPCODES
+from testbed.scenario.fault_schema import ACK_OPCODES, IRN_OPCODES, UC_OPCODES
 from testbed.scenario.geometry import Geometry
 from testbed.scenario.model import Job, Transport
 from topologies import Topology
-from workloads.wire import OPCODES, opcode_name
+from workloads.wire import OPCODES, Opcode, opcode_name
 
 __all__ = ["check_conflicts", "check_match", "check_window"]
 
@@ -141,7 +141,15 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
                      found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
                      allowed="data, WRITE_FIRST and the like, or transport.framing: uc")  # fmt: skip
         return
+    if _check_answers(problems, path, match.opcodes, transport.recovery):
+        return
     requests = [code for code in match.opcodes - UC_OPCODES if OPCODES[code].is_request]
+    if transport.recovery == "irn":
+        if requests and not IRN_OPCODES & set(requests):
+            problems.add((*path, "opcode"), "the fault can never strike: recovery irn sends no such packet",
+                         found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+                         allowed="data, WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM")  # fmt: skip
+        return
     if requests and not any(OPCODES[code].is_write == (transport.verb == "write") for code in requests):
         prefix = transport.verb.upper()
         problems.add((*path, "opcode"), f"the fault can never strike: verb {transport.verb} sends no such packet",
@@ -152,6 +160,16 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
         problems.add((*path, "packet"), "the fault can never strike: the opcode stands elsewhere in a message",
                      found=f"{where} with {', '.join(opcode_name(code) for code in sorted(match.opcodes))}",
                      allowed="FIRST and ONLY are packet 0, LAST and ONLY are the last")  # fmt: skip
+
+
+def _check_answers(problems: Problems, path: KeyPath, opcodes: frozenset[int], recovery: str) -> bool:
+    """Whether only answers match that connections of this recovery never send; then that is a problem."""
+    sent = Opcode.IRN_ANSWER if recovery == "irn" else Opcode.ACKNOWLEDGE
+    if not opcodes <= {Opcode.IRN_ANSWER, Opcode.ACKNOWLEDGE} or sent in opcodes:
+        return False
+    problems.add((*path, "opcode"), f"the fault can never strike: recovery {recovery} has other answers",
+                 found=", ".join(opcode_name(code) for code in sorted(opcodes)), allowed=sent.name)  # fmt: skip
+    return True
 
 
 def _position_fits(opcode: int, packet: int) -> bool:
