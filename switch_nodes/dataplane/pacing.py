@@ -32,6 +32,8 @@ class Pacer:
         self._ahead_ns = ahead_ns
         self._idle_at = 0  # when the link will have carried all that left
         self._backlog = False
+        self.starved_ns = 0
+        """that the link was idle although frames waited, longer than the burst makes good for"""
 
     @property
     def go_on_at(self) -> int:
@@ -48,6 +50,8 @@ class Pacer:
     def spend(self, now: int, sent_bytes: int, *, more: bool) -> None:
         """So many bytes left; `more`: there were others that had to stay."""
         idle_at = max(self._idle_at, self._earliest(now))
+        if self._backlog:
+            self.starved_ns += idle_at - self._idle_at
         self._idle_at = idle_at + sent_bytes * _SECOND_BITS // self._rate_bps
         self._backlog = more
 

@@ -383,6 +383,7 @@ class DataPlane:
             turns=turns,
             stood_ns=self._stood[0],
             stood_until_ns=self._stood[1],
+            starved_ns=0 if self._pacer is None else self._pacer.starved_ns,
         )
 
     def _new_rows(self) -> Rows:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.runs.run import run_scenario
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
@@ -43,7 +44,7 @@ def allreduce_scenario(
         link=shape,
         seed=seed,
         transport=Transport(path_mtu=path_mtu, timeout_code=18, ack_every=64),
-        switch=SwitchOptions(program="netreduce" if collective == "netreduce" else "forward"),
+        switch=SwitchOptions(program=protocol_of(collective).programs[0]),
         job=Job(collective=collective, size_bytes=size_bytes, window_messages=_window_messages(rate_bps, path_mtu)),
         capture=False,
         time_limit_ns=120_000_000_000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from testbed.checkers.context import CheckContext
@@ -33,8 +33,7 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
         if before:
             _compare(context, context.plan, before, findings, create)
         early, findings.missing = findings.compared, []
-        workers = [worker.fallback or worker for worker in context.plan.ring_workers]
-        _compare(context, with_workers(context.plan, workers), after, findings, create)
+        _compare(context, _fallen_back(context.plan), after, findings, create)
     else:
         early = 0
         _compare(context, context.plan, before, findings, create)
@@ -117,6 +116,13 @@ def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckRes
             f", as {context.events('WorkerFellBack')[0]['collective']}; {early} results told before that are right"
         )
     return CheckResult("bit_exact", Verdict.PASS, detail)
+
+
+def _fallen_back(plan: Plan) -> Plan:
+    """As it is when all workers have started their job anew."""
+    job = replace(plan.scenario.job, collective=plan.scenario.job.fallback)
+    later = with_workers(plan, [worker.fallback or worker for worker in plan.ring_workers])
+    return replace(later, scenario=replace(plan.scenario, job=job))
 
 
 def _little_endian(values: Array) -> bytes:

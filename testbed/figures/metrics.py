@@ -17,9 +17,8 @@ from testbed.figures.recovery import routing_metrics
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.paths import data_flows
-from topologies import Topology, format_ip, machine_groups
-from workloads.config import WorkerConfig
-from workloads.costs import Machines, machine_cost
+from testbed.scenario.known import protocol_of
+from topologies import format_ip
 from workloads.wire import OPCODES, Opcode
 
 __all__ = ["PERFORMANCE", "bound_bps", "fault_table", "figures_of", "metrics", "withhold"]
@@ -32,36 +31,15 @@ _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 
 def bound_bps(context: CheckContext) -> float:
     """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
-    bytes; the rate of a link that several connections share is divided among them. In a ring all-reduce each gradient
-    crosses a link 2(P-1)/P times (protocol text, section 1). What runs in phases: the closed form without latencies."""
+    bytes; the rate of a link that several connections share is divided among them. What the protocol makes of it otherwise
+    (`Protocol.bound`)."""
     worker = context.plan.workers[0]
     share = worker.framing.payload_bytes / worker.framing.frame_bytes
     topology = context.plan.scenario.topology
-    if isinstance(worker, WorkerConfig) and worker.phases:
-        return _phases_bound_bps(topology, worker.collective.kind, share)
-    if context.plan.routing:
-        return context.plan.routing[0].plan.min_rate_bps * share
     shared = data_flows(context.plan)
-    rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
-    bound = rate * share
-    if worker.collective.kind == "ring":
-        size = worker.collective.size
-        bound *= size / (2 * (size - 1))
-    return bound
-
-
-def _phases_bound_bps(topology: Topology, kind: str, share: float) -> float:
-    """By the slowest link inside a machine and the slowest between them; `share` of their rates is payload."""
-    groups, hosts = machine_groups(topology), {host.name for host in topology.hosts}
-    inside = min(link.shape.rate_bps for link in topology.links if link.a in hosts)
-    between = min(link.shape.rate_bps for link in topology.links if link.a not in hosts)
-    place = Machines(len(hosts), len(groups[0]), between * share, inside * share, 0.0)
-    seconds = machine_cost("TA" if kind == "tencent" else "PN").seconds
-    if (
-        len(groups[0]) == 1 and kind == "tencent"
-    ):  # the closed form reduces inside even where there is nobody to reduce with
-        return 8 / machine_cost("FR").seconds(place, 1)
-    return 8 / seconds(place, 1)
+    link_bps = share * min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
+    bound = protocol_of(context.plan.scenario.job.collective).bound
+    return link_bps if bound is None else bound(context.plan, link_bps)
 
 
 def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[str, Any]:

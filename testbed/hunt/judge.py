@@ -17,7 +17,7 @@ from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.endpoint_rules import EndpointWatch
 from testbed.hunt.fate import excused, may_fail
-from testbed.hunt.protocols import GRID, protocol_of
+from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.hunt.watch import Tell, Watched
@@ -99,7 +99,7 @@ def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | No
 
 def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
     """The same Machines, with somebody who looks on where there are rules of the hunt's own."""
-    protocol = protocol_of(scenario)
+    hunted = hunted_in(scenario)
 
     def employ(config: NodeConfig, start_ns: int) -> FinishingMachine:
         machine = machines.employ(config, start_ns)
@@ -109,9 +109,9 @@ def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
 
     def create(config: SwitchConfig) -> FinishingMachine:
         program = machines.create(config)
-        if protocol is None or not protocol.server or protocol.name == GRID:  # which has `grid_rules`
+        if hunted is None or not hunted.server or not hunted.hunt.watches_slots:
             return program
-        knobs = config.knobs if protocol.knobs else atp_knobs(config.knobs.reclaim)
+        knobs = config.knobs if hunted.knobs else atp_knobs(config.knobs.reclaim)
         return Watched(program, AggregatorWatch(config, knobs, tell))
 
     return Machines(create, employ)

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.checkers import CheckContext
-from testbed.hunt.grid_rules import broken_grid_rules
-from testbed.hunt.protocols import BLOCK_STEPS, GRID, protocol_of
+from testbed.hunt.protocols import BLOCK_STEPS, by_name, hunted_in
 from testbed.hunt.survival_datagrams import window_of
 from testbed.plan.jobs import FIRST_JOB
+from testbed.scenario.known import traits_of
 
-__all__ = ["SLOT_RULES", "broken_slot_rules"]
+__all__ = ["SLOT_RULES", "broken_rules_of_slots", "broken_slot_rules"]
 
 SLOT_RULES = ("slots_follow_table", "equals_stay", "ghosts_go", "right_server")
 _FREED = ("result_own", "result_overflow")
@@ -28,20 +28,23 @@ _TAKEN = "other_lower"
 
 def broken_slot_rules(context: CheckContext) -> Iterator[tuple[str, str]]:
     """(rule, what broke it)."""
-    protocol = protocol_of(context.plan.scenario)
-    if protocol is not None and protocol.name == GRID:
-        yield from broken_grid_rules(context)
-    elif protocol is not None:
-        yield from _steps(context)
-        yield from _evictions(context)
-        yield from _ghosts(context)
-        yield from _strangers(context)
+    hunted = hunted_in(context.plan.scenario)
+    if hunted is not None:
+        yield from by_name(hunted.hunt.rules)(context)
+
+
+def broken_rules_of_slots(context: CheckContext) -> Iterator[tuple[str, str]]:
+    """Of the rules above."""
+    yield from _steps(context)
+    yield from _evictions(context)
+    yield from _ghosts(context)
+    yield from _strangers(context)
 
 
 def _steps(context: CheckContext) -> Iterator[tuple[str, str]]:
-    protocol = protocol_of(context.plan.scenario)
-    shared = protocol is not None and protocol.server
-    evicts = protocol is not None and protocol.knobs and context.plan.scenario.switch.knobs.preempt
+    hunted = hunted_in(context.plan.scenario)
+    shared = hunted is not None and hunted.server
+    evicts = hunted is not None and hunted.knobs and context.plan.scenario.switch.knobs.preempt
     states: dict[tuple[object, ...], str] = {}
     owners: dict[tuple[object, ...], tuple[int, int]] = {}
     for record in context.history:
@@ -79,7 +82,8 @@ def _steps(context: CheckContext) -> Iterator[tuple[str, str]]:
 def _evictions(context: CheckContext) -> Iterator[tuple[str, str]]:
     scenario = context.plan.scenario
     equal = all(job.priority == "equal" for job in scenario.all_jobs) or not scenario.switch.knobs.preempt
-    for record in context.events("PartialSent") if equal or scenario.job.collective == "atp" else ():
+    equal = equal or not traits_of(scenario.job.collective).has_priorities
+    for record in context.events("PartialSent") if equal else ():
         if record["reason"] == "evicted":
             yield "equals_stay", f"{record['node']} evicted block {record['block']} of job {record['job']} for an equal"
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
 from testbed.history import Record
 from testbed.hunt.draw_fabric import FABRIC
-from testbed.hunt.protocols import BLOCK_STEPS, PROTOCOLS
+from testbed.hunt.protocols import BLOCK_STEPS, hunted_of
 from workloads.rc.requester_table import REQUESTER_TABLE
 from workloads.rc.responder_table import RESPONDER_TABLE
 
@@ -51,9 +51,9 @@ def step_of(record: Record) -> str | None:
 
 def steps_of_kind(kind: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """(steps that the tables hold, of which those that cannot happen, with reasons) in hunts of a kind."""
-    protocol = PROTOCOLS.get(kind)
-    if protocol is not None:
-        return protocol.steps, protocol.impossible
+    hunted = hunted_of(kind)
+    if hunted is not None:
+        return hunted.steps, hunted.impossible
     return (FABRIC_TRANSITIONS, FABRIC_IMPOSSIBLE) if kind == FABRIC else (TRANSITIONS, IMPOSSIBLE)
 
 

@@ -26,12 +26,11 @@ CALIBRATION_NAME = "calibration.json"
 _SCHEMA = 1
 _HOSTS = 2
 _ROLES = ("host", "switch")
-_DENSE = {256: 40_000_000, 1024: 120_000_000, 4096: 400_000_000, 8192: 500_000_000}
+_DENSE = {256: 40_000_000, 1024: 120_000_000, 4096: 400_000_000}
 """rate of the links by payload bytes: about 15,000 packets a second, two thirds of what a node takes"""
 _ALONE = (1024, 8_000_000)
 _SECONDS = 0.6
 """of traffic, of each run"""
-_ROCE_MOST = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +100,14 @@ def calibrate(tell: Callable[[str], None] = lambda text: None) -> Kept:
 
 def _scenario(payload_bytes: int, rate_bps: int) -> Scenario:
     shape = LinkShape(rate_bps=rate_bps, mtu=1500 if payload_bytes <= 1024 else 9000, queue_packets=1000)
-    roce = payload_bytes <= _ROCE_MOST
     return Scenario(
         name=f"calibration-{payload_bytes}",
         topology=rack(_HOSTS, shape),
         link=shape,
         transport=Transport(path_mtu=payload_bytes, timeout_code=18, ack_every=64),
-        switch=SwitchOptions(program="netreduce" if roce else "switchml"),
+        switch=SwitchOptions(program="netreduce"),
         job=Job(
-            collective="netreduce" if roce else "switchml",
+            collective="netreduce",
             size_bytes=int(rate_bps / 8 * _SECONDS) // payload_bytes * payload_bytes,
             window_messages=6,
         ),

@@ -8,6 +8,7 @@ from testbed.history import Record
 from testbed.plan import make_plan
 from testbed.scale.outcome import Outcome
 from testbed.scale.rack import RackPoint
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import simulate
 from topologies import LinkShape, rack
@@ -26,7 +27,7 @@ def packet_level(collective: str, point: RackPoint) -> Outcome:
     scenario = Scenario(
         name="scale", topology=rack(point.hosts, shape), link=shape, world="simulated", capture=False,
         transport=Transport(path_mtu=point.path_mtu, timeout_code=_TIMEOUT_CODE),
-        switch=SwitchOptions("netreduce" if collective == "netreduce" else "forward"),
+        switch=SwitchOptions(protocol_of(collective).programs[0]),
         job=Job(
             collective=collective, size_bytes=point.size_bytes, message_packets=point.message_packets,
             window_messages=point.window_messages,

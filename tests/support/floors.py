@@ -18,6 +18,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("report", "interop"),
     ("figures",),
     ("worlds",),
+    ("protocols",),
     ("checkers", "lab"),
     ("history",),
     ("plan", "drawing"),

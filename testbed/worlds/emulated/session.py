@@ -16,12 +16,13 @@ from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import descendants, end_processes
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
-from testbed.worlds.emulated.dilation import clock_of, refuse_dilation
+from testbed.worlds.emulated.dilation import clock_of
 from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.ledgers import open_ledger
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.programs import build_node
 from testbed.worlds.emulated.warmth import warm
-from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, open_ledger, refuse
+from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, refuse
 from topologies import Role
 from workloads.errors import InternalError
 
@@ -49,7 +50,6 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
     Raises as `EmulatedWorld.run` does, also InternalError when something is left afterwards."""
     plan = session_plan(scenario)
     refuse(plan)
-    refuse_dilation(plan)
     require(NEEDS)
     ledger = open_ledger(folder)
     left: tuple[str, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -15,10 +14,17 @@ from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
 from testbed.history import Record
 from testbed.history.codec import make_record
-from testbed.history.events import FaultByChance, LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.history.events import (
+    FaultByChance,
+    LeftoversFound,
+    ShapingMeasured,
+    TimeLimitReached,
+    TrafficStarted,
+)
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
-from testbed.kernel.ledger import Ledger, state_dir
+from testbed.kernel.ledger import Ledger
+from testbed.kernel.load import read_machine
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
@@ -37,6 +43,8 @@ from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilat
 from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
+from testbed.worlds.emulated.ledgers import open_ledger
+from testbed.worlds.emulated.machine import machine_load
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
@@ -44,10 +52,10 @@ from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_s
 from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
 from topologies import DIRECTIONS, Direction, Role
-from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.errors import ScenarioError
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "open_ledger", "refuse"]
+__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "refuse"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
@@ -57,8 +65,6 @@ START_LEAD_NS = 20_000_000
 _GRACE_NS = 5_000_000_000
 """real time: what a node needs to tell that it failed"""
 _NEVER = 1 << 62
-_NAME_PART = 100
-"""of a run directory's name, so that the folder of the state stays below 255 bytes"""
 
 
 class EmulatedWorld:
@@ -76,7 +82,6 @@ class EmulatedWorld:
         InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
         everything removed."""
         refuse(plan)
-        refuse_dilation(plan)
         # Probes fork, and what is raised while Python forks gets lost: a signal is only noted from here on.
         with Interruption() as interruption:
             require_devices(plan.scenario.nics)
@@ -188,6 +193,7 @@ class _Run:
                 self._launch(node.name)
         self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
         self._origin_ns = self._clock.read() + START_LEAD_NS
+        self._machine_before = read_machine()
         self._kernel_faults.start(self._origin_ns)
         self._fleet.start(self._origin_ns)
         self._tell(TrafficStarted(len(self._topology.nodes)))
@@ -310,6 +316,8 @@ class _Run:
 
     def _measure(self) -> None:
         elapsed = self._now()
+        if (load := machine_load(self._machine_before)) is not None:
+            self._tell(load)
         for link in self._topology.links:
             for direction in DIRECTIONS:
                 reading = self._network.read_shaping(link, direction)
@@ -359,12 +367,11 @@ class _Run:
         return max(self._clock.emulated(_GRACE_NS), 2 * rto_ns * (transport.retry_count + 1))
 
     def _strike(self, action: Action, kind: str, backend: str) -> None:
-        direction = "" if action.direction is None else str(action.direction)
-        self._tell(FaultStruck(action.fault, kind, backend, action.target, direction, "", -1, -1, 1))
+        self._tell(FaultStruck(action.fault, kind, backend, action.target, str(action.direction or ""), "", -1, -1, 1))
 
     def _captures(self) -> tuple[Path, ...]:
-        paths = (capture_path(self._run_dir, switch.name) for switch in self._topology.switches)
-        return tuple(path for path in paths if path.exists())
+        names = (switch.name for switch in self._topology.switches)
+        return tuple(path for name in names if (path := capture_path(self._run_dir, name)).exists())
 
     def _environment(self) -> dict[str, str]:
         import numpy
@@ -387,16 +394,7 @@ class _Run:
 
 
 def refuse(plan: Plan) -> None:
-    """What no machine can give this world."""
+    """What no machine can give this world. Raises ScenarioError."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
-
-
-def open_ledger(run_dir: Path) -> Ledger:
-    run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
-    try:
-        return Ledger.create(run, run_dir)
-    except OSError as error:
-        raise HostCapabilityError(
-            f"a folder for run state ({state_dir()}: {error.strerror})", "set INA_STATE_DIR to one that can be written"
-        ) from error
+    refuse_dilation(plan)

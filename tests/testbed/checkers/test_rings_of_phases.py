@@ -11,7 +11,7 @@ import pytest
 from testbed.captures.capture import MemoryTap
 from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers import CheckContext, run_checks
-from testbed.checkers.reference import fold, machines_fold, ring_fold
+from testbed.checkers.folds import fold, masters_fold, pieces_fold, ring_fold
 from testbed.history import Record, sort_history
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
@@ -228,7 +228,7 @@ def test_a_made_up_answer_inside_a_machine(tencent: Run) -> None:
 
 def test_the_reference_of_parallel_netreduce_folds_machines_first() -> None:
     rows = [np.array(values, np.float32) for values in ([1e8, 1], [-1e8, 2], [1, 1e8], [1, -1e8])]
-    total = machines_fold("parallel_netreduce", [[0, 1], [2, 3]], rows, ArithmeticSpec())
+    total = pieces_fold([[0, 1], [2, 3]], rows, ArithmeticSpec())
     # Element 0: (1e8 - 1e8) + (1 + 1); element 1, which worker 1 begins: (2 + 1) + (-1e8 + 1e8). One left fold gives else.
     assert total.tolist() == [2.0, 3.0]
     assert fold(rows, ArithmeticSpec()).tolist() == [2.0, 0.0]
@@ -237,22 +237,20 @@ def test_the_reference_of_parallel_netreduce_folds_machines_first() -> None:
 def test_the_reference_of_parallel_netreduce_begins_each_piece_with_its_worker() -> None:
     rows = [np.array([1, 1, 1], np.float32), np.array([1e8] * 3, np.float32), np.array([-1e8] * 3, np.float32)]
     # (1 + 1e8) - 1e8; (1e8 - 1e8) + 1; (-1e8 + 1) + 1e8
-    assert machines_fold("parallel_netreduce", [[0, 1, 2]], rows, ArithmeticSpec()).tolist() == [0.0, 1.0, 0.0]
+    assert pieces_fold([[0, 1, 2]], rows, ArithmeticSpec()).tolist() == [0.0, 1.0, 0.0]
 
 
 def test_the_reference_of_tencent_begins_with_the_last_worker_of_a_machine() -> None:
     rows = [np.array([value], np.float32) for value in (1e8, 1, -1e8, 5, 0, 0)]
     groups = [[0, 1, 2], [3, 4, 5]]
     # ((-1e8 + 1) + 1e8) is 0, (1e8 + 1) - 1e8 as well; the order shows with the middle first.
-    assert machines_fold("tencent", groups, rows, ArithmeticSpec()).tolist() == [5.0]
+    assert masters_fold(groups, rows, ArithmeticSpec()).tolist() == [5.0]
     rows = [np.array([value], np.float32) for value in (1, 1e8, -1e8, 5, 0, 0)]
-    assert machines_fold("tencent", groups, rows, ArithmeticSpec()).tolist() == [6.0]
+    assert masters_fold(groups, rows, ArithmeticSpec()).tolist() == [6.0]
     rows.insert(0, rows.pop(2))
-    assert machines_fold("tencent", groups, rows, ArithmeticSpec()).tolist() == [5.0]
+    assert masters_fold(groups, rows, ArithmeticSpec()).tolist() == [5.0]
 
 
 def test_the_reference_of_tencent_sums_masters_as_a_ring() -> None:
     rows = [np.array(values, np.float32) for values in ([1e8, 1e8, 1e8], [1, 1, 1], [-1e8, -1e8, -1e8])]
-    assert np.array_equal(
-        machines_fold("tencent", [[0], [1], [2]], rows, ArithmeticSpec()), ring_fold(rows, ArithmeticSpec())
-    )
+    assert np.array_equal(masters_fold([[0], [1], [2]], rows, ArithmeticSpec()), ring_fold(rows, ArithmeticSpec()))
