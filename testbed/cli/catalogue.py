@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator
 
@@ -55,10 +56,15 @@ def configure_list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", metavar="WHAT", choices=list(_LISTS), help=f"{', '.join(_LISTS)} (default: all of them)"
     )
+    parser.add_argument("--json", action="store_true", help="a list of {name, meaning} for each, as JSON")
 
 
 def run_list(args: argparse.Namespace) -> int:
     chosen = [args.what] if args.what else list(_LISTS)
+    if args.json:
+        found = {what: [{"name": name, "meaning": meaning} for name, meaning in _LISTS[what]()] for what in chosen}
+        print(json.dumps({"schema": 1, **found}, indent=1, ensure_ascii=False))
+        return 0
     room = prose_columns(sys.stdout)
     for number, what in enumerate(chosen):
         rows = list(_LISTS[what]())
@@ -78,9 +84,18 @@ def configure_validate(parser: argparse.ArgumentParser) -> None:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
     )
     parser.add_argument("--resolved", action="store_true", help="print the scenario with every default written out")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="what it means, or every problem with file, line and key, as JSON alone on stdout",
+    )
 
 
 def run_validate(args: argparse.Namespace) -> int:
+    if args.json:
+        from testbed.cli.validation import validate_as_json
+
+        return validate_as_json(args.scenario, args.overrides)
     scenario = load_scenario(args.scenario, args.overrides)
     plan = make_plan(scenario)
     needs = time_need(plan), memory_need(plan)
