@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 
+from testbed.cli.validation import shown_seconds, validate_as_json, warnings
 from testbed.estimate import MemoryNeed, TimeNeed, available_bytes, memory_need, time_need
 from testbed.faults.healing import kind_of
 from testbed.plan import make_plan
@@ -24,7 +25,7 @@ from testbed.terminal.folding import fold, fold_lines
 from testbed.terminal.stream import complain, prose_columns
 from testbed.terminal.words import amount, first_sentence
 
-__all__ = ["configure_list", "configure_validate", "run_list", "run_validate", "warnings"]
+__all__ = ["configure_list", "configure_validate", "run_list", "run_validate"]
 
 
 def _scenarios() -> Iterator[tuple[str, str]]:
@@ -93,8 +94,6 @@ def configure_validate(parser: argparse.ArgumentParser) -> None:
 
 def run_validate(args: argparse.Namespace) -> int:
     if args.json:
-        from testbed.cli.validation import validate_as_json
-
         return validate_as_json(args.scenario, args.overrides)
     scenario = load_scenario(args.scenario, args.overrides)
     plan = make_plan(scenario)
@@ -110,30 +109,8 @@ def run_validate(args: argparse.Namespace) -> int:
 
 def _estimate(time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
     by = f" ({time.bottleneck})" if time.bottleneck else ""
-    yield f"  time      {_seconds(time.least_s)} at least{by}, about {_seconds(time.about_s)} without faults"
+    yield f"  time      {shown_seconds(time.least_s)} at least{by}, about {shown_seconds(time.about_s)} without faults"
     yield f"  memory    about {byte_size(memory.most)}; {byte_size(available_bytes())} are available here"
-
-
-def warnings(scenario: Scenario, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
-    """What will not do, with both figures. A time limit that ends a run early may be meant so; too little memory is a property of
-    this machine, which `tb run` refuses."""
-    limit_s = scenario.time_limit_ns / 1e9
-    if limit_s < time.least_s:
-        on = f" on {time.bottleneck}" if time.bottleneck else ""
-        yield (
-            f"{scenario.source}: time_limit: {format_duration(scenario.time_limit_ns)} is over before the job can be, which takes "
-            f"{_seconds(time.least_s)} at least{on}"
-        )
-    room = available_bytes()
-    if memory.most > room:
-        yield (
-            f"{scenario.source}: this machine has {byte_size(room)} of memory available, and a run in the {scenario.world} world "
-            f"takes about {byte_size(memory.most)}: `tb run` refuses it here"
-        )
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def _summary(scenario: Scenario) -> Iterator[str]:

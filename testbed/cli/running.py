@@ -168,7 +168,7 @@ def _teller(console: Console) -> Callable[[str], None]:
 
 def _warn(scenario: Scenario) -> None:
     """What cannot end in time is said before it begins."""
-    from testbed.cli.catalogue import warnings
+    from testbed.cli.validation import warnings
     from testbed.estimate import memory_need, require_memory, time_need
     from testbed.plan import make_plan
 

@@ -184,7 +184,8 @@ def _run_in(
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    verb = getattr(world, "replay_verb", "run")  # likewise
+    words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
     beside = make_twin(plan, took_s, facts, say) if twin and is_emulated(world) else None
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
     write_file(run_dir / "result.json", to_json(document))

@@ -41,7 +41,7 @@ from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilation
 from testbed.worlds.emulated.effects import Effects
-from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.fleet import Companion, Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.ledgers import open_ledger
 from testbed.worlds.emulated.machine import machine_load
@@ -68,12 +68,13 @@ _NEVER = 1 << 62
 
 
 class EmulatedWorld:
-    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process."""
+    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process; `companion`
+    gets its turns in the loop that drives the nodes."""
 
     name = "emulated"
 
-    def __init__(self, build: NodeBuilder = build_node) -> None:
-        self._build = build
+    def __init__(self, build: NodeBuilder = build_node, companion: Companion | None = None) -> None:
+        self._build, self._companion = build, companion
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """Records come in the order in which they arrive; sort them by time. Call it before you start threads: it forks.
@@ -89,7 +90,7 @@ class EmulatedWorld:
             refuse_for_openflow(plan)
             assignments = choose_backends(plan, probe_fault_capabilities)
             interruption.check()
-            return _Run(plan, run_dir, on_record, self._build, interruption, assignments).go()
+            return _Run(plan, run_dir, on_record, self._build, interruption, assignments, self._companion).go()
 
 
 class _Run:
@@ -101,8 +102,9 @@ class _Run:
         build: NodeBuilder,
         interruption: Interruption,
         assignments: tuple[Assignment, ...],
+        companion: Companion | None,
     ) -> None:
-        self._assignments = assignments
+        self._assignments, self._companion = assignments, companion
         self._plan, self._scenario, self._topology = plan, plan.scenario, plan.scenario.topology
         self._run_dir, self._on_record, self._build = run_dir, on_record, build
         self._interruption = interruption
@@ -153,6 +155,8 @@ class _Run:
         try:
             self._kernel_faults = KernelFaults(self._plan, self._assignments, self._network.splices)
             self._fleet = Fleet(ledger, node_builder, self._interruption, tell=self._tell, on_record=self._hear)
+            if self._companion is not None:
+                self._fleet.accompany(self._companion)
             tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell, self._clock)
             try:
                 tenants.listen()
