@@ -25,7 +25,7 @@ from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
 from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, put_away, twice, with_dilation
 from testbed.runs.kepthistory import load_history
-from testbed.runs.twin import is_emulated, make_twin
+from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
@@ -130,7 +130,8 @@ def run_scenario(
     while True:
         with needs_room(run_dir):
             result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried)
-        factor = twice(scenario, result.document) if automatic and len(tried) < MOST_ATTEMPTS else None
+        again = automatic and has_twin(world) and len(tried) < MOST_ATTEMPTS
+        factor = twice(scenario, result.document) if again else None
         if factor is None:
             return result
         assert scenario.dilation is not None
@@ -186,7 +187,7 @@ def _run_in(
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     verb = getattr(world, "replay_verb", "run")  # likewise
     words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
-    beside = make_twin(plan, took_s, facts, say) if twin and is_emulated(world) else None
+    beside = make_twin(plan, took_s, facts, say) if twin and has_twin(world) else None
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document, took_s))
