@@ -14,6 +14,7 @@ from itertools import accumulate
 from testbed.checkers.context import CheckContext, is_training
 from testbed.plan.rings import PlannedRing
 from workloads.config import WorkerConfig
+from workloads.events import CollectiveStarted
 
 __all__ = ["INA_HEADER_BYTES", "MessageLayout", "message_layout", "ring_layout"]
 
@@ -89,7 +90,7 @@ def message_layout(context: CheckContext) -> MessageLayout:
     worker = context.plan.ring_workers[0]
     if is_training(context) and not worker.phases:
         return _uneven_layout(context, worker)
-    told = [int(record["bytes"]) for record in context.events("CollectiveStarted")]
+    told = [record.event.bytes for record in context.events(CollectiveStarted)]
     workload, collective = worker.workload, worker.collective
     return MessageLayout(
         told[0] if told else workload.elements * 4,
@@ -157,7 +158,7 @@ class UnevenLayout(MessageLayout):
 
 
 def _uneven_layout(context: CheckContext, worker: WorkerConfig) -> UnevenLayout:
-    told = dict(sorted((int(r["iteration"]), int(r["bytes"])) for r in context.events("CollectiveStarted")))
+    told = dict(sorted((item.event.iteration, item.event.bytes) for item in context.events(CollectiveStarted)))
     return UnevenLayout(
         max(told.values(), default=worker.workload.elements * 4),
         len(told),

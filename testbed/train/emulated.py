@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from testbed.history import Record
+from testbed.history.events import NodeExited, TrafficStarted
 from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
 from testbed.plan import Plan
 from testbed.train.expected import RunningReference
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
 from testbed.train.planning import has_one_size
+from workloads.events import WorkerFailed
 from workloads.gradients.external import ExternalSource, attach_sources
 from workloads.gradients.shared import SharedPieces
 from workloads.machine import Event
@@ -97,13 +99,14 @@ class EmulatedNetwork:
         """What the world tells: a worker that is gone sums nothing any more."""
         if self.problem is not None:
             return
-        if record["event"] == "TrafficStarted":
+        event = record.event
+        if isinstance(event, TrafficStarted):
             for posted in self._under_way:  # what waited for the network was not in it
                 posted.posted_at = time.monotonic_ns()
-        elif record["event"] == "WorkerFailed":
-            self._fail(record, f"{record['node']} gave up with {record['reason']}: {record['detail']}")
-        elif record["event"] == "NodeExited" and record["node"] in {worker.name for worker in self._plan.workers}:
-            self._fail(record, f"{record['node']} died: no rank can go on without its worker")
+        elif isinstance(event, WorkerFailed):
+            self._fail(record, f"{record.node} gave up with {event.reason}: {event.detail}")
+        elif isinstance(event, NodeExited) and record.node in {worker.name for worker in self._plan.workers}:
+            self._fail(record, f"{record.node} died: no rank can go on without its worker")
 
     def close(self) -> None:
         """Nobody will post any more: the workers finish."""
@@ -119,7 +122,7 @@ class EmulatedNetwork:
                 mailbox.post(_place(memory, piece), len(piece))
 
     def _fail(self, record: Record, reason: str) -> None:
-        self.problem = f"the network failed {record['t'] / 1e9:.3f} s after it came up: {reason}"
+        self.problem = f"the network failed {record.t / 1e9:.3f} s after it came up: {reason}"
 
 
 def _place(memory: Gradient, piece: Gradient) -> int:
