@@ -176,6 +176,16 @@ def test_who_waits_for_a_rank_that_has_left_hears_it_at_once():
     )
 
 
+def test_a_rank_that_leaves_while_others_wait_for_it_is_missed_at_once():
+    session = joined(3)
+    session.post(0, post(0), 0)
+    session.post(2, post(0), 0)
+    session.leave(1, "", 0)
+    assert failure(session) == (
+        "rank 1 ended after 0 collectives, and ranks 0, 2 wait for it in collective 0, all_reduce of 100 float32 (sum)"
+    )
+
+
 def test_a_rank_may_leave_when_all_have_what_they_need():
     session = joined()
     for rank in range(2):
