@@ -13,6 +13,7 @@ from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results, workers_in
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers
+from workloads.collectives.kinds import ring_kind
 
 __all__ = ["bit_exact"]
 
@@ -133,7 +134,7 @@ def _first_difference(context: CheckContext, iteration: int, worker: str, expect
     """Which message brought the first wrong element."""
     if not context.plan.ring_workers:
         return "workers tell no digests of single blocks, so no block can be named"
-    if kind not in ("netreduce", "shift"):
+    if not ring_kind(kind).in_messages:
         return "its messages carry partial sums, so no message can be named"
     layout = message_layout(context)
     told = {

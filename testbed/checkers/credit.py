@@ -9,12 +9,10 @@ from testbed.faults.model import Corrupt, Forge, Kill
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
+from workloads.collectives.kinds import ring_kind
 from workloads.config import WorkerConfig
 
-__all__ = ["WITH_CREDIT", "credit_bound"]
-
-WITH_CREDIT = ("netreduce", "shift")
-"""kinds of collectives, or phases, that have a credit window"""
+__all__ = ["credit_bound"]
 
 _SHOWN = 8
 
@@ -28,7 +26,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
         (part.name, part.collective.phase): _Account(part)
         for worker in context.plan.ring_workers
         for part in worker.parts
-        if part.collective.kind in WITH_CREDIT
+        if ring_kind(part.collective.kind).in_messages
     }
     wrong: list[str] = []
     for record in context.first_life:

@@ -26,8 +26,9 @@ from testbed.reading.units import format_duration
 from testbed.report.document import to_json
 from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
-from testbed.scenario.known import traits_of
-from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words, with_stock_program
+from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.own_program import PROGRAM_KEY, code_words, is_own_program, with_stock_code
+from testbed.scenario.protocol import Traits
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
 from workloads.rc.recovery import rto_ns
@@ -98,10 +99,10 @@ class Hunt:
         shrunk = shrink(scenario, still_fails)
         failure, _ = judge_schedule(Schedule(0, shrunk.scenario))
         detail = found.failure.detail if failure is None else failure.detail
-        written = with_stock_program(shrunk.scenario)
+        written = with_stock_code(shrunk.scenario)
         written = replace(written, name=f"hunted-{prey.seed}-{found.number}", description=f"Breaks {check}: {detail}")
         file = state.write(f"failure-{found.number}.yaml", dump_scenario(written))
-        words = ["./tb", "run", _shown(file), "--world", "simulated", *program_words(prey.program)]
+        words = ["./tb", "run", _shown(file), "--world", "simulated", *code_words(shrunk.scenario)]
         document = {
             "number": found.number, "check": check, "detail": detail, "file": _shown(file), "replay": shlex.join(words),
             "tries": shrunk.tries, "minimal": shrunk.minimal,
@@ -153,7 +154,8 @@ def _own_name(program: str) -> str:
 
 def kind_of_hunt(program: str, *, fabric: bool) -> str:
     """`program`: what is hunted in where no scenario says it. Raises ScenarioError."""
-    if program == _NETREDUCE:
+    in_rings = names_where(_is_hunted_in_rings)
+    if program in in_rings:
         return FABRIC if fabric else RACK
     if program not in PROTOCOLS:
         raise ScenarioError(
@@ -166,6 +168,11 @@ def kind_of_hunt(program: str, *, fabric: bool) -> str:
             allowed=f"without --program, or --program {_NETREDUCE}",
         )  # fmt: skip
     return program
+
+
+def _is_hunted_in_rings(traits: Traits) -> bool:
+    """Until when a ring of connections must have ended is worked out where switches sum its messages."""
+    return traits.reliable and traits.in_messages and traits.sums
 
 
 def _program_of(overrides: list[str], program: str) -> str:
@@ -192,8 +199,8 @@ def _check_base(base: Scenario) -> None:
     def refuse(problem: str, key: str, found: str, allowed: str) -> ScenarioError:
         return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
 
-    hunted, traits = hunted_in(base), traits_of(base.job.collective)
-    if hunted is None and not (traits.in_messages and traits.sums):
+    hunted = hunted_in(base)
+    if hunted is None and not _is_hunted_in_rings(traits_of(base.job.collective)):
         raise refuse(
             "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
             ", ".join((_NETREDUCE, *PROTOCOLS)),

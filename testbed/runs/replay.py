@@ -12,6 +12,7 @@ from testbed.history import Record, read_history
 from testbed.runs.kepthistory import KeptHistory, load_history
 from testbed.runs.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import Scenario, load_scenario
+from testbed.scenario.known import traits_of
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words
 from testbed.terminal.words import amount
 from testbed.worlds.base import World
@@ -21,9 +22,6 @@ from workloads.errors import ScenarioError
 from workloads.wire import OPCODES
 
 __all__ = ["Comparison", "Recorded", "compare", "read_run", "replay", "why_bytes_depend_on_time"]
-
-_SLOTS_MOVE = ("atp", "esa")
-"""collectives whose packets carry the slot that they ask for, which is another one after a collision"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +124,10 @@ def _digests(history: Iterable[Record]) -> dict[tuple[str, int], str]:
 def why_bytes_depend_on_time(scenario: Scenario) -> str:
     """Why the fate of a first transmission may differ between two runs in real time, since its bytes do; empty: it may not."""
     jobs, routing = scenario.all_jobs, scenario.routing
-    if any(job.collective in _SLOTS_MOVE for job in jobs) and len(jobs) > 1:
+    traits = traits_of(scenario.job.collective)
+    if traits.slots_move and len(jobs) > 1:
         return "jobs that share slots move to other ones when their packets meet"
-    if any(job.collective == "esa" and job.priority not in TIMELESS for job in jobs):
+    if traits.has_priorities and any(job.priority not in TIMELESS for job in jobs):
         return f"packets carry a priority ({jobs[0].priority}) that depends on time"
     if routing is not None and any(isinstance(fault, LinkDown | Kill) for fault in scenario.faults):
         return "packets carry what their route asks for, and routes are planned anew meanwhile"

@@ -25,7 +25,7 @@ from testbed.report.junit import junit_xml
 from testbed.runs.kepthistory import load_history
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
-from testbed.scenario.own_program import program_words, with_stock_program
+from testbed.scenario.own_program import code_words, with_stock_code
 from testbed.terminal.stream import shown_path
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
@@ -131,7 +131,7 @@ def _run_in(
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *code_words(scenario)]
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document))
@@ -200,11 +200,11 @@ def _unfinished(run_dir: Path) -> ScenarioError:
 
 def _scenario_text(scenario: Scenario) -> str:
     """A file that loads: it names the program of ours in place of the user's own, and says so."""
-    words = program_words(scenario.switch.program)
+    words = code_words(scenario)
     told = (
         f"# It ran with {shlex.join(words)}, which a file cannot say: give that on the command line.\n" if words else ""
     )
-    return told + dump_scenario(with_stock_program(scenario))
+    return told + dump_scenario(with_stock_code(scenario))
 
 
 def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:

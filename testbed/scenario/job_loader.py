@@ -10,6 +10,7 @@ from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.validate import validate_section
 from testbed.reading.yamlfile import read_text
 from testbed.scenario.checks_jobs import check_entries
+from testbed.scenario.checks_own import check_collective
 from testbed.scenario.model import Compute, Job, Transport
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.schema import (
@@ -55,7 +56,7 @@ def load_job(problems: Problems, value: object, folder: Path) -> Job | None:
     path: KeyPath = ("job",)
     keys = validate_section(problems, path, value, JobKeys, "job")
     job = _shared(problems, path, value, Job(), keys, folder)
-    if keys is None or job is None:
+    if keys is None or job is None or not check_collective(problems, keys.collective):
         return None
     return replace(job, **{key: getattr(keys, key) for key in _OF_THE_ONE})
 

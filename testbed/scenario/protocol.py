@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import Any, TypeAlias, cast
 
 from switch_nodes.jobs import AggregatorKnobs
 
-__all__ = ["Hunt", "Protocol", "SectionCheck", "Subject", "Traits"]
+__all__ = ["Hunt", "Protocol", "SectionCheck", "Subject", "Traits", "protocol_names"]
 
 SectionCheck: TypeAlias = Callable[..., None]
 """Checks what must hold between sections of a scenario file. Its parameters name what it needs (`testbed.scenario.sections`); it is
@@ -136,3 +137,10 @@ class Protocol:
     """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce"""
     bench: tuple[Subject, ...] = ()
     """what `tb bench ina` compares"""
+    like: str = ""
+    """of a protocol of the user's own: the one of ours whose scenario files it can run, and which the kept ones name in its place"""
+
+
+def protocol_names() -> tuple[str, ...]:
+    """Of ours, in the order of their list, which is above: it names modules that bind parts of higher floors."""
+    return cast(tuple[str, ...], import_module("testbed.protocols").NAMES)

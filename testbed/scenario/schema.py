@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -37,6 +36,7 @@ from testbed.reading.fields import (
     whole_or_list,
 )
 from testbed.scenario import names
+from testbed.scenario.own_code import OWN_CODE
 from topologies import MAX_HOSTS, MAX_PORTS, MAX_RACK_HOSTS, MAX_RANKS
 from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
@@ -73,8 +73,6 @@ __all__ = [
     "TransportKeys",
 ]
 
-PROGRAM_FILE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
-"""a program of the user's own: `path.py:Class`"""
 
 NODE_LIST = "a list, as [{name: h1, role: host}, ...]"
 LINK_LIST = "a list, as [{ends: [h1, s1]}, ...]"
@@ -220,7 +218,7 @@ class CableKeys(LinkOverrideKeys):
 
 
 class SwitchKeys(Section):
-    program: Annotated[str, choice(names.PROGRAMS, or_form=PROGRAM_FILE)] = "netreduce"
+    program: Annotated[str, choice(names.PROGRAMS, or_form=OWN_CODE)] = "netreduce"
     release: Annotated[str, choice(names.RELEASES)] = "order"
     gate: Annotated[str, choice(names.GATES)] = "window"
     commodity: Annotated[str, choice(names.COMMODITY_KINDS)] = "soft"
@@ -362,7 +360,7 @@ class JobEntryKeys(SharedJobKeys):
 
 
 class JobKeys(SharedJobKeys):
-    collective: Annotated[str, choice(names.COLLECTIVES)] = "netreduce"
+    collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE)] = "netreduce"
     op: Annotated[str, choice(names.OPS)] = "sum"
     message_packets: Annotated[int, whole(1, 1024)] = 170
     window_messages: Annotated[int, whole(1, 16384)] = 2

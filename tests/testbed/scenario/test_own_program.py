@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed.scenario import dump_scenario, load_scenario
-from testbed.scenario.own_program import PROGRAM_KEY, program_words, with_stock_program
+from testbed.scenario.own_program import PROGRAM_KEY, program_words, with_stock_code
 from workloads.errors import ScenarioError
 
 
@@ -37,14 +37,14 @@ def test_a_file_holds_the_program_of_ours_that_serves(name: str, program: str, t
     own = load_scenario(name, [own_file("a/b.py:C")])
     path = f"{tmp_path}/s.yaml"
     with open(path, "w", encoding="utf-8") as file:
-        file.write(dump_scenario(with_stock_program(own)))
+        file.write(dump_scenario(with_stock_code(own)))
     assert load_scenario(path).switch.program == program
     assert load_scenario(path, [f"{PROGRAM_KEY}=a/b.py:C"]).switch == own.switch
 
 
 def test_a_program_of_ours_stays() -> None:
     ours = load_scenario("atp", ["switch.program=forward"])
-    assert with_stock_program(ours) is ours
+    assert with_stock_code(ours) is ours
     assert program_words("forward") == []
 
 
