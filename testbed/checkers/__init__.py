@@ -16,7 +16,17 @@ from testbed.checkers.job_liveness import job_liveness
 from testbed.checkers.jobs import blocks_once, job_credit, memory_private
 from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
-from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers, register_checker, run_checks
+from testbed.checkers.registry import (
+    Check,
+    Checked,
+    Checker,
+    Skipped,
+    checkers,
+    judges_of,
+    register_checker,
+    run_checks,
+    skip_approximate,
+)
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.transparency import skip_transparency, transparency
@@ -33,6 +43,7 @@ __all__ = [
     "Skipped",
     "checkers",
     "judge_fidelity",
+    "judges_of",
     "register_checker",
     "run_checks",
     "strikes",
@@ -73,13 +84,16 @@ def _without_credit(context: CheckContext) -> str | None:
 
 
 register_checker(
-    "bit_exact", bit_exact, proves="every worker holds, bit for bit, what an independent reference computes"
+    "bit_exact",
+    bit_exact,
+    proves="every worker holds, bit for bit, what an independent reference computes",
+    skip=skip_approximate,
 )
 register_checker(
     "exactly_once",
     _by_contract(exactly_once, blocks_once, counted_once),
     proves="every packet of every rank entered its sum exactly once",
-    skip=_without_aggregation,
+    skip=lambda context: skip_approximate(context) or _without_aggregation(context),
 )
 register_checker(
     "liveness",

@@ -44,7 +44,7 @@ examples:
     parser.add_argument("--jobs", type=_whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS",
+        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the state is kept (default: hunts/NAME-SEED-N)")
     parser.add_argument("--json", action="store_true", help="print summary.json alone on stdout; all else on stderr")

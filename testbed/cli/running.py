@@ -81,6 +81,10 @@ examples:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as faults[0].rate=3%%; may be repeated",
     )  # fmt: skip
+    parser.add_argument(
+        "--check", dest="checks", action="append", default=[], metavar="PATH.py:FUNCTION",
+        help="a checker of your own judges the run, too (docs/extending.md); may be repeated",
+    )  # fmt: skip
     _add_output_options(parser)
 
 
@@ -118,10 +122,10 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     _warn(scenario)
     if world is None:
         with _progress(console) as observer:
-            result = run_scenario(scenario, args.out, args.pcap, observer=observer)
+            result = run_scenario(scenario, args.out, args.pcap, observer=observer, checks=getattr(args, "checks", ()))
     else:
         # It tells its steps itself.
-        result = run_scenario(scenario, args.out, args.pcap, world=world)
+        result = run_scenario(scenario, args.out, args.pcap, world=world, checks=getattr(args, "checks", ()))
     _show(result, console, args.json)
     return result.exit_code
 
@@ -206,7 +210,7 @@ examples:
     parser.add_argument("--inventory", metavar="FILE", type=Path, help="of the lab, with --world lab")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="only switch.program=PATH.py:CLASS; a run with a program of one's own needs it",
+        help="only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME; a run with code of one's own needs them",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
 

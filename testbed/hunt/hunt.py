@@ -27,7 +27,9 @@ from testbed.report.document import to_json
 from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
 from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import PROGRAM_KEY, code_words, is_own_program, with_stock_code
+from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from testbed.scenario.protocol import Traits
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
@@ -116,9 +118,10 @@ def prepare(
 ) -> Hunt:
     """`kind`: as `kind_of_hunt` tells. Raises ScenarioError for what cannot be hunted in."""
     if scenario is None:
+        overrides, kind = _without_collective(overrides, kind)
         hunted = hunted_of(kind)
         program, base = _program_of(overrides, _NETREDUCE if hunted is None else hunted.program), None
-        kept = f"{_NETREDUCE} {kind}" if hunted is None else kind
+        kept = f"{_NETREDUCE} {kind}" if hunted is None else _own_name(kind) if is_own_code(kind) else kind
     elif hunted_of(kind) is not None:
         raise ScenarioError(
             "a scenario has its program already", file="--program", found=scenario, allowed="--program, or a SCENARIO"
@@ -175,14 +178,31 @@ def _is_hunted_in_rings(traits: Traits) -> bool:
     return traits.reliable and traits.in_messages and traits.sums
 
 
+def _without_collective(overrides: list[str], kind: str) -> tuple[list[str], str]:
+    """What is hunted in is a protocol of the user's own, where he names one. Raises ScenarioError."""
+    rest = []
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.strip() != COLLECTIVE_KEY:
+            rest.append(override)
+            continue
+        kind = value.strip()
+        if not is_own_code(kind) or hunted_of(kind) is None:
+            raise ScenarioError(
+                "no schedule is drawn for that protocol", file="--set", key=COLLECTIVE_KEY, found=repr(kind),
+                allowed="PATH.py:NAME of a protocol with a Hunt; one of ours is given by --program",
+            )  # fmt: skip
+    return rest, kind
+
+
 def _program_of(overrides: list[str], program: str) -> str:
     stock = program
     for override in overrides:
         key, _, value = override.partition("=")
         if key.strip() != PROGRAM_KEY:
             raise ScenarioError(
-                "a hunt without a scenario draws everything but the switch program", file="--set", found=repr(override),
-                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, or give a SCENARIO",
+                "a hunt without a scenario draws everything but code of your own", file="--set", found=repr(override),
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or give a SCENARIO",
             )  # fmt: skip
         program = value.strip()
     if program != stock and not is_own_program(program):

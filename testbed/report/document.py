@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
-from testbed.checkers import CheckContext, Checked, judge_fidelity, run_checks
+from testbed.checkers import CheckContext, Checked, Checker, judge_fidelity, judges_of, run_checks
 from testbed.checkers.registry import Skipped
 from testbed.figures.metrics import fault_table, metrics
 from testbed.history.verdict import CheckResult, merge_results
@@ -20,12 +20,14 @@ __all__ = ["SCHEMA_VERSION", "document", "judge", "result_schema", "to_json"]
 SCHEMA_VERSION = 1
 
 
-def judge(context: CheckContext, facts: RunFacts, *, world: str, replay: str) -> dict[str, Any]:
-    """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats the
+def judge(
+    context: CheckContext, facts: RunFacts, *, world: str, replay: str, more: Sequence[Checker] = ()
+) -> dict[str, Any]:
+    """All checks, and `more` of the user's own, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats the
     run; `facts.skipped` holds `check: reason` for what the world could not supply, `facts.partial` likewise what of a check
     that was made it could not see."""
     fidelity = judge_fidelity(context)
-    checked = run_checks(context)
+    checked = run_checks(context, (*judges_of(context), *more))
     impossible, seen_partly = _reasons(facts.skipped), _reasons(facts.partial)
     names = {item.name for item in impossible}
     checked = Checked(

@@ -13,7 +13,9 @@ from testbed.runs.kepthistory import KeptHistory, load_history
 from testbed.runs.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import Scenario, load_scenario
 from testbed.scenario.known import traits_of
-from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_program import CODE_KEYS, PROGRAM_KEY, set_words
+from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from testbed.terminal.words import amount
 from testbed.worlds.base import World
 from topologies import Direction, Topology, format_ip
@@ -54,23 +56,24 @@ class Recorded:
 
 
 def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] = ()) -> Recorded:
-    """`world`: another one than that of the run; `overrides`: `switch.program=...` or nothing; a run with a program of the user's
-    own needs it, since a file cannot name code. Raises ScenarioError when `run_dir` is no finished run, or a file in it is
+    """`world`: another one than that of the run; `overrides`: `switch.program=...`, `job.collective=...` or nothing; a run with code of the
+    user's own needs them, since a file cannot name code. Raises ScenarioError when `run_dir` is no finished run, or a file in it is
     damaged; a history that is cut is not: what is missing in it shows in the comparison."""
     for override in overrides:
-        if override.partition("=")[0].strip() != PROGRAM_KEY:
+        if override.partition("=")[0].strip() not in CODE_KEYS:
             raise ScenarioError(
-                "a replay changes nothing but the switch program", file="--set", found=repr(override),
-                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, or `tb run {run_dir}/scenario.yaml` with what is to change",
+                "a replay changes nothing but the switch program and the protocol", file="--set", found=repr(override),
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or `tb run {run_dir}/scenario.yaml` with what "
+                "is to change",
             )  # fmt: skip
-    document = read_result(run_dir)
-    program = str(document.get("program", ""))
-    if is_own_program(program) and not overrides:
-        words = shlex.join(program_words(program))
-        raise ScenarioError(
-            "ran with a program of your own, which only a command line can name", file=str(run_dir), key=PROGRAM_KEY,
-            found=program, allowed=f"with {words}",
-        )  # fmt: skip
+    document, given = read_result(run_dir), [override.partition("=")[0].strip() for override in overrides]
+    for what, key, name in (("program", PROGRAM_KEY, "program"), ("protocol", COLLECTIVE_KEY, "collective")):
+        found = str(document.get(name, ""))
+        if is_own_code(found) and key not in given:
+            raise ScenarioError(
+                f"ran with a {what} of your own, which only a command line can name", file=str(run_dir), key=key,
+                found=found, allowed=f"with {shlex.join(set_words(key, found))}",
+            )  # fmt: skip
     scenario = load_scenario(str(run_dir / "scenario.yaml"), overrides, world=world)
     return Recorded(scenario, document["verdict"], document["world"], load_history(run_dir))
 

@@ -7,13 +7,14 @@ import os
 import secrets
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from testbed.captures.capture import split_by_link
-from testbed.checkers import CheckContext
+from testbed.checkers import CheckContext, Checker
+from testbed.checkers.own import load_checker
 from testbed.estimate import require_memory
 from testbed.history import HistoryLog, Record, sort_history
 from testbed.history.verdict import Verdict
@@ -98,24 +99,32 @@ def run_scenario(
     pcap: bool = False,
     observer: Observer | None = None,
     world: World | None = None,
+    checks: Sequence[str] = (),
 ) -> RunResult:
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
-    is there already, instead of the one that the scenario names.
+    is there already, instead of the one that the scenario names. `checks`: checkers of the user's own, each `path.py:function`.
 
     Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for what is
     written; ScenarioError when `out` holds files already or others could change it; and whatever the world raises. What was
     recorded until then is in the run directory, also when this process is killed.
     """
-    world, plan = world or create_world(scenario.world), make_plan(scenario)
+    world, plan, own = world or create_world(scenario.world), make_plan(scenario), tuple(map(load_checker, checks))
     require_memory(plan)
     run_dir = _make_run_dir(scenario, out)
     with needs_room(run_dir):
-        return _run_in(run_dir, scenario, plan, world, pcap, observer)
+        return _run_in(run_dir, scenario, plan, world, pcap, observer, dict(zip(checks, own, strict=True)))
 
 
 def _run_in(
-    run_dir: Path, scenario: Scenario, plan: Plan, world: World, pcap: bool, observer: Observer | None
+    run_dir: Path,
+    scenario: Scenario,
+    plan: Plan,
+    world: World,
+    pcap: bool,
+    observer: Observer | None,
+    own: Mapping[str, Checker],
 ) -> RunResult:
+    """`own`: checkers of the user's, as he named them."""
     write_file(run_dir / "scenario.yaml", _scenario_text(scenario))
     tell = observer(plan) if observer else None
     # In virtual time records come in quick succession; in real time nothing may follow for a minute.
@@ -132,7 +141,8 @@ def _run_in(
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *code_words(scenario)]
-    document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
+    words += [word for name in own for word in ("--check", name)]
+    document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, more=tuple(own.values()))
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document))
     write_file(run_dir / "report.html", html_report(document, history))

@@ -30,6 +30,9 @@ def check_collective(problems: Problems, collective: str) -> bool:
     try:
         protocol_of(collective)
     except ScenarioError as error:
-        problems.add(path, error.problem, found=error.found, allowed=error.allowed)
+        if error.file == SET_FILE:
+            problems.add(path, error.problem, found=error.found, allowed=error.allowed)
+        else:
+            problems.relay(path, error)
         return False
     return True

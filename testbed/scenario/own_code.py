@@ -26,26 +26,26 @@ def is_own_code(name: str) -> bool:
     return ":" in name
 
 
-def load_own(name: str, what: str, key: str, wanted: Callable[[object], bool]) -> Any:
-    """The object that `path.py:NAME` names. `what`: in words, as `protocol`; `wanted`: whether an object of the file is one. Raises
+def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: str, key: str | None = None) -> Any:
+    """The object that `path.py:NAME` names. `what`: in words, as `protocol`; `wanted`: whether an object of the file is one; `file`, `key`: where it is named. Raises
     ScenarioError for a file that is not there or cannot be loaded, and for one that has no such object."""
     path_text, _, wanted_name = name.rpartition(":")
     path = Path(path_text)
     if path.suffix != ".py" or not path.is_file():
-        raise ScenarioError(f"no such {what} file", key=key, found=repr(path_text), allowed="a .py file")
-    module = _module_of(path, what, key)
+        raise ScenarioError(f"no such {what} file", file=file, key=key, found=repr(path_text), allowed="a .py file")
+    module = _module_of(path, what)
     found = getattr(module, wanted_name, None)
     if not wanted(found):
         names = [each for each, value in vars(module).items() if wanted(value) and not each.startswith("_")]
         kind = "" if found is None else f", which is {type(found).__name__}"
         raise ScenarioError(
-            f"the {what} file {path_text} has no such {what}", key=key, found=f"{wanted_name!r}{kind}",
+            f"the {what} file {path_text} has no such {what}", file=file, key=key, found=f"{wanted_name!r}{kind}",
             allowed=", ".join(names) or f"a {what} of that file, which has none",
         )  # fmt: skip
     return found
 
 
-def _module_of(path: Path, what: str, key: str) -> Any:
+def _module_of(path: Path, what: str) -> Any:
     """A file is loaded once: what it defines stays the same for whoever names it again."""
     name = f"own_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
     stamp = path.stat().st_mtime_ns
@@ -63,9 +63,7 @@ def _module_of(path: Path, what: str, key: str) -> Any:
         del sys.modules[name]
         place = deepest_place(error, str(spec.origin))
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == spec.origin else place and place[0]
-        raise ScenarioError(
-            f"the {what} file cannot be loaded: {told(error)}", file=str(path), line=line, key=key
-        ) from error
+        raise ScenarioError(f"the {what} file cannot be loaded: {told(error)}", file=str(path), line=line) from error
     vars(module)["__stamp__"] = stamp
     return module
 
@@ -73,7 +71,10 @@ def _module_of(path: Path, what: str, key: str) -> Any:
 @contextmanager
 def blame(name: str, what: str) -> Iterator[None]:
     """What code of the file of `path.py:NAME` raises becomes a ScenarioError with file, line and function. What code of ours raises
-    when nothing of that file called it stays what it is."""
+    when nothing of that file called it stays what it is, and so does everything where `name` is one of ours."""
+    if not is_own_code(name):
+        yield
+        return
     path = Path(name.rpartition(":")[0])
     try:
         yield

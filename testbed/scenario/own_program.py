@@ -15,7 +15,7 @@ from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from workloads.errors import ScenarioError
 
-__all__ = ["CODE_KEYS", "PROGRAM_KEY", "code_words", "is_own_program", "program_words", "with_stock_code"]
+__all__ = ["CODE_KEYS", "PROGRAM_KEY", "code_words", "is_own_program", "set_words", "with_stock_code"]
 
 CODE_KEYS = (PROGRAM_KEY, COLLECTIVE_KEY)
 """that may name code"""
@@ -48,17 +48,12 @@ def code_words(scenario: Scenario) -> list[str]:
     program = scenario.switch.program
     changed = [] if program == stock.switch.program else [(PROGRAM_KEY, program)]
     own = [(COLLECTIVE_KEY, scenario.job.collective)] if is_own_code(scenario.job.collective) else []
-    return [word for key, name in (*own, *changed) for word in (SET_FILE, f"{key}={_quoted(name)}")]
+    return [word for key, name in (*own, *changed) for word in set_words(key, name)]
 
 
-def program_words(program: str) -> list[str]:
-    """The same for a program alone."""
-    return [SET_FILE, f"{PROGRAM_KEY}={_quoted(program)}"] if is_own_program(program) else []
-
-
-def _quoted(name: str) -> str:
-    """The value is read as YAML, to which some paths mean something else."""
-    return name if _is_plain(name) else json.dumps(name, ensure_ascii=False)
+def set_words(key: str, name: str) -> list[str]:
+    """`--set` and its value, which is read as YAML, to which some paths mean something else."""
+    return [SET_FILE, f"{key}={name if _is_plain(name) else json.dumps(name, ensure_ascii=False)}"]
 
 
 def _is_plain(text: str) -> bool:

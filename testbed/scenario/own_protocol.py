@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
 
+from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.own_code import guarded, load_own
 from testbed.scenario.protocol import Protocol, protocol_names
 from workloads.errors import ScenarioError
@@ -28,22 +29,24 @@ def load_protocol(name: str) -> Protocol:
 @lru_cache(maxsize=64)
 def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
     """`resolved`, `stamp`: which file it is."""
-    found: Protocol = load_own(name, _WHAT, COLLECTIVE_KEY, lambda value: isinstance(value, Protocol))
+    found: Protocol = load_own(
+        name, _WHAT, lambda value: isinstance(value, Protocol), file=SET_FILE, key=COLLECTIVE_KEY
+    )
     title = name.rpartition(":")[2]
     if found.like not in protocol_names():
         raise ScenarioError(
             f"protocol {title} does not say which collective of ours a kept scenario file names in its place (like)",
-            key=COLLECTIVE_KEY, found=repr(found.like), allowed=", ".join(protocol_names()),
+            file=SET_FILE, key=COLLECTIVE_KEY, found=repr(found.like), allowed=", ".join(protocol_names()),
         )  # fmt: skip
     if found.traits.approximate and not found.checkers:
         raise ScenarioError(
             f"the sums of protocol {title} are approximate, and no checker of its own judges them (checkers)",
-            key=COLLECTIVE_KEY, found="approximate=True", allowed="checkers=(Checker(...),)",
+            file=SET_FILE, key=COLLECTIVE_KEY, found="approximate=True", allowed="checkers=(Checker(...),)",
         )  # fmt: skip
     if found.order is None and not found.traits.approximate:
         raise ScenarioError(
             f"protocol {title} does not say in which order it adds (order), and its sums are not approximate",
-            key=COLLECTIVE_KEY, found="order=None", allowed="a function as in testbed/checkers/orders.py",
+            file=SET_FILE, key=COLLECTIVE_KEY, found="order=None", allowed="a function as in testbed/checkers/orders.py",
         )  # fmt: skip
     changes = {
         field.name: guarded(value, name, _WHAT)
