@@ -9,12 +9,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testbed.api.changes import Changes, as_overrides
 from testbed.api.frames import make_frame
 from testbed.comparison.figures import Figure, flat_figures
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.report.terminal import plain_summary
+from testbed.runs.changes import Changes, as_overrides
 from testbed.runs.kepthistory import load_history
 from testbed.runs.needs import require_root
 from testbed.runs.run import read_result, run_scenario

@@ -29,6 +29,7 @@ from testbed.checkers.registry import (
 )
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
+from testbed.checkers.training import skip_training, training
 from testbed.checkers.transparency import skip_transparency, transparency
 from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
@@ -88,6 +89,12 @@ register_checker(
     bit_exact,
     proves="every worker holds, bit for bit, what an independent reference computes",
     skip=skip_approximate,
+)
+register_checker(
+    "training",
+    training,
+    proves="all ranks of the training posted the same collectives, and ended in order",
+    skip=skip_training,
 )
 register_checker(
     "exactly_once",

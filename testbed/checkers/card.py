@@ -13,7 +13,7 @@ __all__ = ["KEPT_OUT", "contributions", "counted_left", "counted_once", "counted
 
 KEPT_OUT = (
     "wrong_port", "icrc", "malformed", "inconsistent_first", "nofirst", "duplicate", "replayed", "stale",
-    "stale_forwarded", "overrun", "mismatch", "length", "ahead", "unasked",
+    "stale_forwarded", "overrun", "mismatch", "length", "ahead", "unasked", "unforeseen",
 )  # fmt: skip
 """counters of data on a ring's edge that enters no sum; what is left of `data_in` did, or was no INA data"""
 

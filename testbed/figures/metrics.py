@@ -8,6 +8,7 @@ from typing import Any
 from testbed.checkers.context import CheckContext
 from testbed.checkers.reference import workers_in
 from testbed.checkers.refused import refused_results
+from testbed.checkers.twins import Figures
 from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
 from testbed.figures.congestion import background_metrics, congestion_metrics
@@ -20,7 +21,7 @@ from testbed.scenario.known import protocol_of
 from topologies import format_ip
 from workloads.wire import OPCODES, Opcode
 
-__all__ = ["PERFORMANCE", "bound_bps", "fault_table", "metrics"]
+__all__ = ["PERFORMANCE", "bound_bps", "fault_table", "figures_of", "metrics", "withhold"]
 
 PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
 """metrics that mean nothing when the machine did not keep up"""
@@ -85,13 +86,32 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "routing": routing,
     }
     values |= {name: found for name, found in extra.items() if found is not None}
-    if fidelity is not None and fidelity.verdict is not Verdict.PASS:
-        values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}
-        values.update(dict.fromkeys(PERFORMANCE))
-        if jobs is not None:
-            values["unreliable"]["jobs"] = jobs
-            values["jobs"] = without_performance(jobs)
+    return values if fidelity is None else withhold(values, fidelity)
+
+
+def withhold(values: dict[str, Any], fidelity: CheckResult) -> dict[str, Any]:
+    """The metrics of a run as its fidelity allows: with one that does not hold, what was measured stands under `unreliable`."""
+    if fidelity.verdict is Verdict.PASS:
+        return values
+    jobs = values.get("jobs")
+    values = {**values, "unreliable": {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}}
+    values.update(dict.fromkeys(PERFORMANCE))
+    if jobs is not None:
+        values["unreliable"]["jobs"] = jobs
+        values["jobs"] = without_performance(jobs)
     return values
+
+
+def figures_of(found: dict[str, Any]) -> Figures:
+    """Of the metrics of a run, its performance figures not withheld."""
+    seconds = {} if found["jct_s"] is None else {"JCT": found["jct_s"]}
+    iterations = [value for value in found["iterations_s"] or () if value is not None]
+    if iterations and len(iterations) == len(found["iterations_s"]):
+        seconds["iterations"] = sum(iterations)
+    for job in (found.get("jobs") or {"each": ()})["each"]:
+        if job["jct_s"] is not None:
+            seconds[f"JCT of job {job['name'] or job['job']}"] = job["jct_s"]
+    return Figures(seconds, found["retransmissions"]["packets"])
 
 
 def fault_table(context: CheckContext) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import switch_nodes.fpga.events
 import testbed.faults.events
 import testbed.history.events
 import testbed.history.lab_events
+import testbed.history.training_events
 import testbed.steering.events
 import workloads.datagrams.blocks
 import workloads.events
@@ -24,6 +25,7 @@ _MODULES = (
     switch_nodes.fpga.events,
     testbed.faults.events,
     testbed.history.lab_events,
+    testbed.history.training_events,
     testbed.steering.events,
     testbed.history.events,
     workloads.datagrams.blocks,

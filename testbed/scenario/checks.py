@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 
 from switch_nodes.jobs import AggregatorKnobs
@@ -172,8 +173,13 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
         )
 
 
-def check_machines(problems: Problems, topology: Topology, job: Job) -> None:
-    """Of collectives whose phases run inside machines and between them."""
+def check_machines(problems: Problems, topology: Topology, job: Job, nics: Sequence[tuple[str, str]] = ()) -> None:
+    """Of collectives whose phases run inside machines and between them, on endpoints of our own."""
+    for host, device in nics:
+        problems.add(
+            ("nics", host), f"{job.collective} has rings in phases, and a worker on an RDMA device has one ring alone",
+            found=f"verbs:{device}", allowed="soft",
+        )  # fmt: skip
     if topology.kind != "machines":
         problems.add(
             ("job", "collective"),
@@ -218,6 +224,14 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
             found="'special'",
             allowed="extreme, synthetic, digits; or special with int32",
         )
+    if not traits.reliable:
+        ring_keys = {"credit": (job.credit, "both"), "pipelined": (job.pipelined, True)}
+        for key, (value, default) in ring_keys.items():
+            if value != default:
+                problems.add(
+                    (*path, key), f"collective {job.collective} has no ring whose messages this could hold back", found=show(value),
+                    allowed="leave the key out",
+                )  # fmt: skip
     if job.workload == "digits":
         allowed = {"dtype": (job.dtype, "float32"), "op": (job.op, "sum")}
         for key, (found, only) in allowed.items():

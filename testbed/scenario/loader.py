@@ -142,6 +142,7 @@ class _Build:
             sections: dict[str, object] = {
                 "problems": self.problems, "topology": topology and topology[0], "link": topology and topology[1], "switch": switch,
                 "transport": transport, "job": job, "entries": entries, "routing": routing,
+                "nics": nics,
             }  # fmt: skip
             for check in protocol_of(job.collective).checks:
                 call_check(check, sections)
@@ -196,6 +197,7 @@ class _Build:
             time_limit_ns=top.time_limit,
             capture=top.capture,
             trace=top.trace,
+            dilation=top.dilation,
             expect=top.expect,
             source=source,
         )

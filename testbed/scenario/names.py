@@ -17,6 +17,7 @@ __all__ = [
     "FRAMINGS",
     "FREES",
     "GATES",
+    "MOST_DILATION",
     "MOST_JOBS",
     "NODE_ROLES",
     "ON_COLLISION",
@@ -104,6 +105,7 @@ EXPECTATIONS = {
     "fail": "the scenario breaks something on purpose",
     "unknown": "nothing can be said",
 }
+MOST_DILATION = 10_000
 MOST_JOBS = 1024
 """ids of jobs are 1 to this"""
 AGES = {

@@ -60,6 +60,8 @@ class Traits:
     """values of `transport.framing` that it takes"""
     largest_mtu: int = 4096
     """of `transport.path_mtu`"""
+    needs: str = ""
+    """what a scenario file of another collective lacks for it, in words; empty: nothing"""
     told_share: float = 1.0
     """bytes of records in memory, for each byte of gradient that a worker reduces"""
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from switch_nodes.dataplane.clock import EmulatedClock
 from testbed.history import Record
 from testbed.history.codec import encode, error_fields, make_record
 from workloads.errors import TestbedError
@@ -37,6 +38,7 @@ SOCKET_NAME = "control.sock"
 _SEND_BUFFER = 1 << 20
 _FLUSH_BYTES = 32_768
 _FLUSH_NS = 100_000_000
+"""real time"""
 _LAST_WORDS_S = 5.0
 _URGENT = (WorkerFinished, WorkerFailed, QpFailed, TrainingProgress)
 """events for which somebody waits"""
@@ -94,8 +96,10 @@ class NodeChannel:
     """The node's side. Telling an event costs an append; what is held goes out in batches and never blocks while the data
     plane runs: what the socket does not take now is kept for the next time."""
 
-    def __init__(self, connection: socket.socket, node: str) -> None:
+    def __init__(self, connection: socket.socket, node: str, clock: EmulatedClock | None = None) -> None:
         self.socket, self.node = connection, node
+        self._clock = clock or EmulatedClock()
+        self._flush_ns = self._clock.emulated(_FLUSH_NS)
         self.stopped = False
         self.origin_ns = 0
         self._held: list[tuple[int, Event]] = []
@@ -142,9 +146,9 @@ class NodeChannel:
                     return None
 
     def on_event(self, now: int, event: Event) -> None:
-        """`now` in ns since the start of the traffic."""
+        """`now` in emulated ns since the start of the traffic."""
         self._held.append((now, event))
-        if now - self._flushed_at >= _FLUSH_NS or isinstance(event, _URGENT):
+        if now - self._flushed_at >= self._flush_ns or isinstance(event, _URGENT):
             self.flush()
 
     def on_control(self) -> bool:
@@ -165,7 +169,7 @@ class NodeChannel:
 
     def flush(self) -> None:
         self._encode_held()
-        self._flushed_at = time.monotonic_ns() - self.origin_ns
+        self._flushed_at = self._clock.since(self.origin_ns)
         try:
             while self._bytes:
                 del self._bytes[: self.socket.send(self._bytes[:_FLUSH_BYTES])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from testbed.faults.model import Kill, Pause
@@ -105,7 +106,7 @@ class MixedWorld:
             "lab": self._inventory.name,
             "card": f"{self._card.name} of {host.name}, by VXLAN",
         }
-        return RunFacts(facts.captures, environment, facts.skipped, (*facts.partial, *partial), facts.plan)
+        return replace(facts, environment=environment, partial=(*facts.partial, *partial))
 
     @contextmanager
     def _giving_back(self, lab: Lab, hosts: Sequence[Host]) -> Iterator[None]:

@@ -253,6 +253,4 @@ def test_the_reference_of_tencent_begins_with_the_last_worker_of_a_machine() -> 
 
 def test_the_reference_of_tencent_sums_masters_as_a_ring() -> None:
     rows = [np.array(values, np.float32) for values in ([1e8, 1e8, 1e8], [1, 1, 1], [-1e8, -1e8, -1e8])]
-    assert np.array_equal(
-        masters_fold([[0], [1], [2]], rows, ArithmeticSpec()), ring_fold(rows, ArithmeticSpec())
-    )
+    assert np.array_equal(masters_fold([[0], [1], [2]], rows, ArithmeticSpec()), ring_fold(rows, ArithmeticSpec()))

@@ -126,6 +126,3 @@ def test_measured_layers_keep_their_times_whatever_the_scale():
     assert first.workload.compute is not None
     told = [(layer.elements, layer.forward_ns, layer.backward_ns) for layer in first.workload.compute.layers]
     assert told == [(640, 1_000_000, 2_000_000), (64, 3_000_000, 4_000_000)]
-
-
-

@@ -55,7 +55,7 @@ def test_what_a_hunt_names_is_there(name: str) -> None:
     "check", [check for protocol in protocols() for check in protocol.checks], ids=lambda check: check.__name__
 )
 def test_checks_name_sections_that_there_are(check: Callable[..., None]) -> None:
-    sections = {"problems", "topology", "link", "switch", "transport", "job", "entries", "routing"}
+    sections = {"problems", "topology", "link", "switch", "transport", "job", "entries", "routing", "nics"}
     assert set(inspect.signature(check).parameters) <= sections
 
 
