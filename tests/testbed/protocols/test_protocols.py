@@ -92,11 +92,3 @@ def test_a_scenario_is_planned_by_its_collective(scenario: str, name: str, monke
     monkeypatch.setattr("testbed.plan.plan.protocol_of", found)
     assert make_plan(loaded).workers
     assert asked == [name]
-
-
-OWN_FOLDERS = (
-    "testbed/protocols/", "workloads/switchml/", "workloads/atp/", "workloads/grid/", "workloads/collectives/", "workloads/costs/",
-    "switch_nodes/netreduce/", "switch_nodes/switchml/", "switch_nodes/aggregators/", "switch_nodes/grid/", "switch_nodes/fpga/",
-    "switch_nodes/forwarding/", "switch_nodes/steering/", "topologies/routing/",
-)  # fmt: skip
-"""where a protocol or a program may know itself, and closed forms of collectives, and planners of routes, their names"""
