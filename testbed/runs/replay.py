@@ -12,7 +12,7 @@ from testbed.history import Record, read_history
 from testbed.runs.kepthistory import KeptHistory, load_history
 from testbed.runs.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of, traits_of
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import CODE_KEYS, PROGRAM_KEY, set_words
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
@@ -60,7 +60,7 @@ def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] =
     user's own needs them, since a file cannot name code. Raises ScenarioError when `run_dir` is no finished run, or a file in it is
     damaged; a history that is cut is not: what is missing in it shows in the comparison."""
     for override in overrides:
-        if override.partition("=")[0].strip() not in CODE_KEYS:
+        if not _is_of_code(override, overrides):
             raise ScenarioError(
                 "a replay changes nothing but the switch program and the protocol", file="--set", found=repr(override),
                 allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or `tb run {run_dir}/scenario.yaml` with what "
@@ -76,6 +76,20 @@ def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] =
             )  # fmt: skip
     scenario = load_scenario(str(run_dir / "scenario.yaml"), overrides, world=world)
     return Recorded(scenario, document["verdict"], document["world"], load_history(run_dir))
+
+
+def _is_of_code(override: str, overrides: Sequence[str]) -> bool:
+    """Whether it names code, or sets a key that only a protocol of the user's own has."""
+    key, _, _ = override.partition("=")
+    own = [
+        value.strip()
+        for name, _, value in (each.partition("=") for each in overrides)
+        if name.strip() == COLLECTIVE_KEY
+    ]
+    keys = protocol_of(own[-1]).job_keys if own and is_own_code(own[-1]) else None
+    return key.strip() in CODE_KEYS or (
+        keys is not None and key.strip() in {f"job.{name}" for name in keys.model_fields}
+    )
 
 
 def replay(

@@ -28,7 +28,7 @@ def dump_job(job: Job) -> dict[str, Any]:
         "fallback": job.fallback,
         "pipelined": job.pipelined,
     }
-    return result | _when(job)
+    return result | job.own_keys | _when(job)
 
 
 def dump_entry(job: Job) -> dict[str, Any]:

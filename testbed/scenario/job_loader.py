@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from testbed.reading.fields import Section
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.validate import validate_section
 from testbed.reading.yamlfile import read_text
 from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.checks_own import check_collective
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Compute, Job, Transport
 from testbed.scenario.overrides import SET_FILE
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.protocol import protocol_names
 from testbed.scenario.schema import (
     ComputeKeys,
     JobEntryKeys,
@@ -54,11 +59,28 @@ def load_job(problems: Problems, value: object, folder: Path) -> Job | None:
     if value is None:
         return Job()
     path: KeyPath = ("job",)
-    keys = validate_section(problems, path, value, JobKeys, "job")
-    job = _shared(problems, path, value, Job(), keys, folder)
-    if keys is None or job is None or not check_collective(problems, keys.collective):
+    collective = value.get("collective", Job().collective) if isinstance(value, dict) else Job().collective
+    if isinstance(collective, str) and is_own_code(collective) and not check_collective(problems, collective):
         return None
-    return replace(job, **{key: getattr(keys, key) for key in _OF_THE_ONE})
+    more = _job_keys(collective)
+    keys = validate_section(problems, path, value, _with_keys(more), "job")
+    job = _shared(problems, path, value, Job(), keys, folder)
+    if keys is None or job is None:
+        return None
+    own = tuple((key, getattr(keys, key)) for key in (more.model_fields if more else ()))
+    return replace(job, own=own, **{key: getattr(keys, key) for key in _OF_THE_ONE})
+
+
+def _job_keys(collective: object) -> type[Section] | None:
+    """That a collective adds; what is no collective is said elsewhere."""
+    known = isinstance(collective, str) and (is_own_code(collective) or collective in protocol_names())
+    return protocol_of(str(collective)).job_keys if known else None
+
+
+@cache
+def _with_keys(more: type[Section] | None) -> type[JobKeys]:
+    """`job` of a collective that adds keys."""
+    return JobKeys if more is None else cast(type[JobKeys], type("JobKeysAndMore", (JobKeys, more), {}))
 
 
 def load_jobs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.faults.model import Fault
@@ -163,6 +164,12 @@ class Job:
     """jobs with different offsets have different gradients"""
     straggle_factor: float = 1.0
     """by which the rank that starts late computes slower"""
+    own: tuple[tuple[str, Any], ...] = ()
+    """keys that its collective adds (`Protocol.job_keys`), and their values"""
+
+    @property
+    def own_keys(self) -> dict[str, Any]:
+        return dict(self.own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ def with_stock_code(scenario: Scenario) -> Scenario:
         like = protocol_of(collective).like
         scenario = replace(
             scenario,
-            job=replace(scenario.job, collective=like),
-            jobs=tuple(replace(job, collective=like) for job in scenario.jobs),
+            job=replace(scenario.job, collective=like, own=()),
+            jobs=tuple(replace(job, collective=like, own=()) for job in scenario.jobs),
         )
     served = protocol_of(scenario.job.collective).programs
     if is_own_code(scenario.switch.program) or (is_own_code(collective) and scenario.switch.program not in served):
@@ -48,7 +48,10 @@ def code_words(scenario: Scenario) -> list[str]:
     program = scenario.switch.program
     changed = [] if program == stock.switch.program else [(PROGRAM_KEY, program)]
     own = [(COLLECTIVE_KEY, scenario.job.collective)] if is_own_code(scenario.job.collective) else []
-    return [word for key, name in (*own, *changed) for word in set_words(key, name)]
+    words = [word for key, name in (*own, *changed) for word in set_words(key, name)]
+    return words + [
+        word for key, value in scenario.job.own if own for word in (SET_FILE, f"job.{key}={json.dumps(value)}")
+    ]
 
 
 def set_words(key: str, name: str) -> list[str]:

@@ -51,7 +51,7 @@ def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
     changes = {
         field.name: guarded(value, name, _WHAT)
         for field in fields(found)
-        if field.name != "worker" and callable(value := getattr(found, field.name))
+        if callable(value := getattr(found, field.name)) and not isinstance(value, type)
     }
     checks = tuple(guarded(check, name, _WHAT) for check in found.checks)
     return replace(found, name=name, checks=checks, **changes)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
+from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, load_scenario
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_program import code_words, with_stock_code
@@ -60,6 +61,22 @@ def failing_plan(scenario):
 
 
 FAILING = replace(BF16, plan=failing_plan)
+
+from typing import Annotated
+
+from testbed.reading.fields import Section, whole
+
+
+class Keys(Section):
+    bits: Annotated[int, whole(1, 16, " (of a fraction)")] = 7
+
+
+def told_plan(scenario):
+    bits = scenario.job.own_keys["bits"]
+    return replace(plan(scenario), racks=(bits,))
+
+
+KEYED = replace(BF16, plan=told_plan, job_keys=Keys)
 """
 
 
@@ -134,7 +151,7 @@ def test_sums_that_are_approximate_are_judged_by_its_own_checker(
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("NOPE", "the protocol file bf16.py has no such protocol; found 'NOPE'; allowed: BF16, NEAR, UNJUDGED, UNLIKE, UNORDERED, BROKEN, FAILING"),
+        ("NOPE", "the protocol file bf16.py has no such protocol; found 'NOPE'; allowed: BF16, NEAR, UNJUDGED, UNLIKE, UNORDERED, BROKEN, FAILING, KEYED"),
         ("Cutting", "the protocol file bf16.py has no such protocol; found 'Cutting', which is type; allowed: BF16,"),
         ("UNLIKE", "protocol UNLIKE does not say which collective of ours a kept scenario file names in its place (like); found ''; allowed: netreduce, switchml,"),
         ("UNJUDGED", "the sums of protocol UNJUDGED are approximate, and no checker of its own judges them (checkers)"),
@@ -171,6 +188,24 @@ def test_a_scenario_file_cannot_name_it(here: Path) -> None:
         "job.collective: a scenario file cannot name code to run; found 'bf16.py:BF16'; allowed: netreduce, switchml, atp, esa, "
         "grid, ring, shift, parallel_netreduce, tencent; give it on the command line: --set job.collective=bf16.py:BF16"
     )
+
+
+def test_it_may_add_keys_to_the_job(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_it, bits = own("KEYED")[1], "job.bits=3"
+    assert make_plan(load_scenario("switchml", [of_it])).racks == (7,)
+    loaded = load_scenario("switchml", [of_it, bits])
+    assert make_plan(loaded).racks == (3,)
+    assert code_words(loaded) == ["--set", of_it, "--set", bits]
+    assert with_stock_code(loaded) == load_scenario("switchml")
+    with pytest.raises(ScenarioError, match=r"--set: job\.bits: .*found 17; allowed: .*1 to 16 \(of a fraction\)"):
+        load_scenario("switchml", [of_it, "job.bits=17"])
+    with pytest.raises(ScenarioError, match=r"--set: job\.bits: unknown key; allowed: "):
+        load_scenario("switchml", [bits])
+    run = ["run", "switchml", "--set", of_it, "--set", bits, *SMALL, "--world", "simulated", "-q", "--out"]
+    assert main([*run, "first"]) == 0
+    assert main(["replay", "first", "--set", of_it, "--set", bits, "-q", "--out", "second"]) == 0
+    assert "no differences" in capsys.readouterr().out
+    assert main(["replay", "first", "--set", of_it, "--set", "job.size=4kB", "-q"]) == 64
 
 
 @pytest.mark.parametrize("name", ["BROKEN", "FAILING"])
