@@ -31,7 +31,6 @@ OTHER_THINGS = {
     "testbed/report/timeline/naming.py": "a state of the connection table",
     "testbed/scale/rack.py": "fast models of collectives, which are no protocols",
     "testbed/sweeps/parameters.py": "fast models of collectives, which are no protocols",
-    "testbed/scenario/job_dump.py": "times of a forward pass",
     "testbed/scenario/names.py": "planners of gradient routes, and fallbacks",
     "workloads/costs/registry.py": "closed forms",
     "workloads/costs/traffic.py": "closed forms",

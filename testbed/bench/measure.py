@@ -6,8 +6,9 @@ import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from switch_nodes.events import PlaneStatistics
+from testbed.history import of_kind
 from testbed.runs.run import run_scenario
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
@@ -73,21 +74,17 @@ def measure(scenario: Scenario) -> Measurement:
     fidelity = document["fidelity"]
     # Figures that the run itself does not trust stand apart; here they are shown, with the verdict on their fidelity.
     metrics = document["metrics"] | (document["metrics"].get("unreliable") or {})
-    planes = _planes(result.history)
-    workers = [plane for plane in planes if plane["node"] != "s1"]
-    busiest = max(planes, key=lambda plane: plane["cpu_ns"] / max(1, plane["wall_ns"]))
+    planes = of_kind(result.history, PlaneStatistics)
+    workers = [plane for plane in planes if plane.node != "s1"]
+    busiest = max(planes, key=lambda plane: plane.event.cpu_ns / max(1, plane.event.wall_ns))
     return Measurement(
         jct_s=metrics["jct_s"],
         goodput_bps=metrics["goodput_bps"],
         bound_bps=metrics["bound_bps"],
         fidelity=fidelity["verdict"],
         reasons=tuple(fidelity["reasons"]),
-        worker_peak_bytes=max((plane["peak_rss_bytes"] for plane in workers), default=0),
-        busiest=f"{busiest['node']} {busiest['cpu_ns'] / max(1, busiest['wall_ns']):.0%} of a core",
+        worker_peak_bytes=max((plane.event.peak_rss_bytes for plane in workers), default=0),
+        busiest=f"{busiest.node} {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a core",
         dilation=(document.get("dilation") or {"factor": 1})["factor"],
         deviation=(document.get("twin") or {"deviation": None})["deviation"],
     )
-
-
-def _planes(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [record for record in history if record["event"] == "PlaneStatistics"]

@@ -33,6 +33,7 @@ from testbed.checkers.training import skip_training, training
 from testbed.checkers.transparency import skip_transparency, transparency
 from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
+from testbed.history.events import CardCounted
 from testbed.history.verdict import CheckResult
 from testbed.scenario.known import traits_of
 
@@ -61,7 +62,7 @@ def _by_contract(messages: Check, jobs: Check, card: Check | None = None) -> Che
     """The judge that understands what the switches of this run tell. `card`: of one that tells counters only."""
 
     def check(context: CheckContext) -> CheckResult:
-        if card is not None and context.events("CardCounted"):
+        if card is not None and context.events(CardCounted):
             return card(context)
         return (jobs if _served(context) else messages)(context)
 

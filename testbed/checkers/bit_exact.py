@@ -12,9 +12,11 @@ from testbed.checkers.delivered import DeliveredResults, delivered_results
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results, workers_in
 from testbed.checkers.training import is_training, training_bit_exact
+from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers
 from workloads.collectives.kinds import ring_kind
+from workloads.events import CollectiveCompleted, MessageReceived, WorkerFellBack
 
 __all__ = ["bit_exact"]
 
@@ -62,14 +64,14 @@ def _told(context: CheckContext) -> tuple[Told, Told]:
     """Before and after the workers fell back. A process that starts anew is in its first life again."""
     lives: tuple[Told, Told] = ({}, {})
     later: set[str] = set()
-    for record in context.events("CollectiveCompleted") if not context.fell_back else context.history:
-        if record["event"] == "WorkerFellBack":
-            later.add(record["node"])
-        elif record["event"] == "NodeExited":
-            later.discard(record.get("node", ""))
-        elif record["event"] == "CollectiveCompleted":
-            told = lives[record["node"] in later]
-            told.setdefault((record["iteration"], record["node"]), set()).add(record["sha256"])
+    for record in context.events(CollectiveCompleted) if not context.fell_back else context.history:
+        if isinstance(record.event, WorkerFellBack):
+            later.add(record.node)
+        elif isinstance(record.event, NodeExited):
+            later.discard(record.node)
+        elif isinstance(record.event, CollectiveCompleted):
+            told = lives[record.node in later]
+            told.setdefault((record.event.iteration, record.node), set()).add(record.event.sha256)
     return lives
 
 
@@ -117,7 +119,7 @@ def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckRes
     )
     if context.fell_back:
         detail += (
-            f", as {context.events('WorkerFellBack')[0]['collective']}; {early} results told before that are right"
+            f", as {context.events(WorkerFellBack)[0].event.collective}; {early} results told before that are right"
         )
     return CheckResult("bit_exact", Verdict.PASS, detail)
 
@@ -141,7 +143,7 @@ def _first_difference(context: CheckContext, iteration: int, worker: str, expect
         return "its messages carry partial sums, so no message can be named"
     layout = message_layout(context)
     told = {
-        record["message"]: record["crc32"] for record in context.events("MessageReceived") if record["node"] == worker
+        record.event.message: record.event.crc32 for record in context.events(MessageReceived) if record.node == worker
     }
     first = layout.hello + iteration * layout.per_iteration
     for index in range(layout.per_iteration):

@@ -14,6 +14,7 @@ from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext
 from testbed.scenario.known import protocol_of
 from workloads.config import HostConfig
+from workloads.events import CollectiveStarted
 
 __all__ = ["BlockLayout", "block_layout", "blocks_with_exponents", "served_jobs", "summing_nodes"]
 
@@ -52,8 +53,7 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     worker, protocol = context.plan.groups[job][0], protocol_of(context.plan.scenario.job.collective)
     if protocol.blocks is None:
         raise ValueError(f"nothing is known of the blocks of {protocol.name}")
-    started = context.events("CollectiveStarted")
-    told = [int(record["bytes"]) // 4 for record in started if record["node"] == worker.name]
+    told = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
     blocks = protocol.blocks(worker, told[0] if told else worker.workload.elements)
     return BlockLayout(worker.workload.iterations, blocks)
 

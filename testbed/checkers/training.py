@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
+from testbed.history.training_events import (
+    AllReduceCarried,
+    AllReducePosted,
+    PieceExpected,
+    RankLeft,
+    RankStepped,
+    StoreCollectives,
+    TrainingFailed,
+)
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import amount
+from workloads.events import CollectiveCompleted
 
 __all__ = ["is_training", "skip_training", "training", "training_bit_exact"]
 
@@ -22,24 +32,26 @@ def skip_training(context: CheckContext) -> str | None:
 def training(context: CheckContext) -> CheckResult:
     """All ranks posted the same collectives and ended in order, and at least one was summed."""
     name = "training"
-    failed = [record["reason"] for record in context.events("TrainingFailed")]
+    failed = [record.event.reason for record in context.events(TrainingFailed)]
     errors = [
-        f"rank {record['rank']} ended: {record['error']}" for record in context.events("RankLeft") if record["error"]
+        f"rank {record.event.rank} ended: {record.event.error}"
+        for record in context.events(RankLeft)
+        if record.event.error
     ]
     if failed or errors:
         found = (*failed, *(error for error in errors if error not in failed))
         return CheckResult(name, Verdict.FAIL, found[0], found[:_SHOWN])
-    carried = len(context.events("AllReduceCarried"))
+    carried = len(context.events(AllReduceCarried))
     told = ", ".join(f"{count:,} {what}" for what, count in _over_store(context).items())
     beside = f"; not aggregated in the network: {told}" if told else ""
     if not carried:
         what = "no rank posted a float32 all-reduce of sums: the network had nothing to do"
         return CheckResult(name, Verdict.UNKNOWN, what + beside)
-    left = {record["rank"] for record in context.events("RankLeft")}
+    left = {record.event.rank for record in context.events(RankLeft)}
     missing = [str(rank) for rank in range(len(context.workers)) if rank not in left]
     if missing:
         return CheckResult(name, Verdict.UNKNOWN, f"the end of rank {', '.join(missing)} is not told")
-    steps = max((record["step"] for record in context.events("RankStepped")), default=0)
+    steps = max((record.event.step for record in context.events(RankStepped)), default=0)
     stepped = f" in {amount(steps, 'step')}" if steps else ""
     detail = f"{amount(len(left), 'rank')} posted the same {amount(carried, 'all-reduce')}{stepped}, and ended in order"
     return CheckResult(name, Verdict.PASS, detail + beside)
@@ -47,8 +59,8 @@ def training(context: CheckContext) -> CheckResult:
 
 def _over_store(context: CheckContext) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for record in context.events("StoreCollectives"):
-        for what, count in record["counts"].items():
+    for record in context.events(StoreCollectives):
+        for what, count in record.event.counts.items():
             counts[what] = counts.get(what, 0) + count
     return counts
 
@@ -57,10 +69,10 @@ def training_bit_exact(context: CheckContext) -> CheckResult:
     """Every worker held, after every piece of every all-reduce, what the reference makes of the ranks' gradients: the digests
     of the workers against those that were taken while the gradients were there."""
     name = "bit_exact"
-    expected = {record["iteration"]: record["sha256"] for record in context.events("PieceExpected")}
+    expected = {record.event.iteration: record.event.sha256 for record in context.events(PieceExpected)}
     told: dict[tuple[int, str], set[str]] = {}
-    for record in context.events("CollectiveCompleted"):
-        told.setdefault((record["iteration"], record["node"]), set()).add(record["sha256"])
+    for record in context.events(CollectiveCompleted):
+        told.setdefault((record.event.iteration, record.node), set()).add(record.event.sha256)
     if not told:
         return CheckResult(name, Verdict.UNKNOWN, "no worker completed an all-reduce: there is nothing to compare")
     place = _Places(context)
@@ -82,7 +94,7 @@ def training_bit_exact(context: CheckContext) -> CheckResult:
     if missing:
         detail = f"the {compared} results that were told are right, {len(missing)} are missing; first: {missing[0]}"
         return CheckResult(name, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
-    sums = amount(len(context.events("AllReducePosted")), "all-reduce")
+    sums = amount(len(context.events(AllReducePosted)), "all-reduce")
     detail = f"all {len(context.workers)} workers hold the reference's bits after each of {sums} ({amount(len(expected), 'piece')})"
     return CheckResult(name, Verdict.PASS, detail)
 
@@ -92,8 +104,8 @@ class _Places:
 
     def __init__(self, context: CheckContext) -> None:
         self._posted = [
-            (record["first_iteration"], record["pieces"], record["number"])
-            for record in context.events("AllReducePosted")
+            (record.event.first_iteration, record.event.pieces, record.event.number)
+            for record in context.events(AllReducePosted)
         ]
 
     def name(self, iteration: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import kind_of
 from testbed.history import Record
 from testbed.hunt.fate import may_fail
@@ -14,6 +15,7 @@ from testbed.hunt.protocols import Hunted, by_name, hunted_in
 from testbed.hunt.survival_datagrams import blocks_of, window_of
 from testbed.hunt.transitions import step_of
 from testbed.scenario.model import Scenario
+from workloads.events import WorkerFinished
 
 __all__ = ["Coverage", "values_of_jobs", "values_of_plans"]
 
@@ -43,14 +45,14 @@ class Coverage:
         self.traced += scenario.trace
         finished, strikes = set(), Counter[str]()
         for record in history:
-            event = record["event"]
-            if event == "FaultStruck":
-                strikes[record["kind"]] += 1
-            elif event == "FaultMissed":
-                strikes[record["kind"]] -= record["strikes"]
-            elif event == "WorkerFinished":
-                finished.add(record["node"])
-            elif scenario.trace and (step := step_of(record)) is not None:
+            event = record.event
+            if isinstance(event, FaultStruck):
+                strikes[event.kind] += 1
+            elif isinstance(event, FaultMissed):
+                strikes[event.kind] -= event.strikes
+            elif isinstance(event, WorkerFinished):
+                finished.add(record.node)
+            elif scenario.trace and (step := step_of(event)) is not None:
                 self.transitions[step] += 1
         self.strikes.update(+strikes)
         self.struck.update(set(+strikes))

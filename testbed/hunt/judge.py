@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from switch_nodes.aggregators.policies import atp_knobs
 from switch_nodes.config import SwitchConfig
+from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.own_program import ProgramFailed, ended_process
 from switch_nodes.registry import create_program
 from testbed.captures.capture import MemoryTap
@@ -29,13 +30,15 @@ from testbed.worlds.simulated import make_worker, simulate
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
 from workloads.config import NodeConfig, WorkerConfig
+from workloads.datagrams.blocks import SlotChanged
+from workloads.events import QpStepped
 from workloads.server import ServerConfig
 
 __all__ = ["CRASH", "SAME_TRACED", "Failure", "Machines", "judge_schedule", "run_and_judge"]
 
 CRASH, SAME_TRACED = "no_exception", "same_when_traced"
 """checks of the hunt's own, beside the stock ones"""
-_STEPS = frozenset({"QpStepped", "SlotStepped", "ConnectionStepped", "FrameStepped", "SlotChanged"})
+_STEPS = (QpStepped, SlotStepped, ConnectionStepped, FrameStepped, SlotChanged)
 _PASSED_OVER = "faults_exercised"
 """a drawn fault need not strike; the hunt counts those that do"""
 _ENDS_EARLY = frozenset(
@@ -130,7 +133,7 @@ def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[Failu
 
 
 def _compare(traced: list[Record], plain: list[Record]) -> Failure | None:
-    without = [record for record in traced if record["event"] not in _STEPS]
+    without = [record for record in traced if not isinstance(record.event, _STEPS)]
     for old, new in zip(without, plain, strict=False):
         if old != new:
             return Failure(SAME_TRACED, f"traced: {old}; untraced: {new}")

@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.events import PlaneStatistics
 from testbed.estimate.dilation import Calibration
-from testbed.history import Record
+from testbed.history import Record, of_kind
 from testbed.kernel.ledger import require_trusted_state, state_dir
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
@@ -123,9 +124,8 @@ def _costs(scenario: Scenario) -> dict[str, float]:
         EmulatedWorld().run(make_plan(scenario), Path(folder) / "run", records.append)
     switches = {switch.name for switch in scenario.topology.switches}
     spent, handled = dict.fromkeys(_ROLES, 0), dict.fromkeys(_ROLES, 0)
-    for record in records:
-        if record["event"] == "PlaneStatistics":
-            role = "switch" if record["node"] in switches else "host"
-            spent[role] += record["cpu_ns"]
-            handled[role] += record["frames_in"] + record["frames_out"]
+    for record in of_kind(records, PlaneStatistics):
+        role = "switch" if record.node in switches else "host"
+        spent[role] += record.event.cpu_ns
+        handled[role] += record.event.frames_in + record.event.frames_out
     return {role: spent[role] / max(1, handled[role]) for role in _ROLES}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from testbed.history import Record
+from switch_nodes.events import PlaneStatistics
+from testbed.history import of_kind
 from testbed.plan import make_plan
 from testbed.scale.outcome import Outcome
 from testbed.scale.rack import RackPoint
@@ -13,6 +12,7 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import simulate
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
+from workloads.events import CollectiveCompleted
 
 __all__ = ["packet_level"]
 
@@ -35,12 +35,8 @@ def packet_level(collective: str, point: RackPoint) -> Outcome:
         time_limit_ns=_TIME_LIMIT_NS,
     )  # fmt: skip
     records = simulate(make_plan(scenario))
-    ends = [record["completed_ns"] for record in _of(records, "CollectiveCompleted")]
+    ends = [record.event.completed_ns for record in of_kind(records, CollectiveCompleted)]
     if len(ends) != point.hosts:
         raise InternalError(f"{point.hosts - len(ends)} hosts of {point.hosts} did not finish: {point}")
-    frames = sum(record["frames_out"] for record in _of(records, "PlaneStatistics"))
+    frames = sum(record.event.frames_out for record in of_kind(records, PlaneStatistics))
     return Outcome(max(ends) / 1e9, frames)
-
-
-def _of(records: list[Record], event: str) -> list[dict[str, Any]]:
-    return [record for record in records if record["event"] == event]

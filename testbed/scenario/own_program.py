@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 from switch_nodes.program_files import PROGRAM_KEY
+from testbed.reading.sections import write_section
 from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
@@ -33,8 +34,8 @@ def with_stock_code(scenario: Scenario) -> Scenario:
         like = protocol_of(collective).like
         scenario = replace(
             scenario,
-            job=replace(scenario.job, collective=like, own=()),
-            jobs=tuple(replace(job, collective=like, own=()) for job in scenario.jobs),
+            job=replace(scenario.job, collective=like, own=None),
+            jobs=tuple(replace(job, collective=like, own=None) for job in scenario.jobs),
         )
     served = protocol_of(scenario.job.collective).programs
     if is_own_code(scenario.switch.program) or (is_own_code(collective) and scenario.switch.program not in served):
@@ -49,9 +50,8 @@ def code_words(scenario: Scenario) -> list[str]:
     changed = [] if program == stock.switch.program else [(PROGRAM_KEY, program)]
     own = [(COLLECTIVE_KEY, scenario.job.collective)] if is_own_code(scenario.job.collective) else []
     words = [word for key, name in (*own, *changed) for word in set_words(key, name)]
-    return words + [
-        word for key, value in scenario.job.own if own for word in (SET_FILE, f"job.{key}={json.dumps(value)}")
-    ]
+    keys = write_section(scenario.job.own) if own and scenario.job.own is not None else {}
+    return words + [word for key, value in keys.items() for word in (SET_FILE, f"job.{key}={json.dumps(value)}")]
 
 
 def set_words(key: str, name: str) -> list[str]:

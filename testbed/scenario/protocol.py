@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, TypeAlias, cast
 
 from switch_nodes.jobs import AggregatorKnobs
-from testbed.reading.fields import Section
+from testbed.reading.known import Section
 
 __all__ = ["Hunt", "Protocol", "SectionCheck", "Subject", "Traits", "protocol_names"]
 
@@ -119,7 +119,7 @@ class Protocol:
     """of switches, that serve it; the usual one first"""
     traits: Traits = Traits()
     job_keys: type[Section] | None = None
-    """keys that it adds to `job`, with plain values (text, numbers, true, false): `Job.own_keys` holds them"""
+    """keys that it adds to `job`; `Job.own` is the section that they make"""
     checks: tuple[SectionCheck, ...] = ()
     """what must hold between sections of the scenario file, for this collective alone"""
     check_fault: Callable[..., None] | None = None

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from testbed.history import Record
+from testbed.history.events import NodeExited
 from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
 from testbed.plan import Plan
 from testbed.train.expected import RunningReference
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from workloads.events import WorkerFailed
 from workloads.gradients.external import ExternalSource, attach_sources
 from workloads.gradients.shared import SharedPieces
 from workloads.machine import Event
@@ -92,10 +94,11 @@ class EmulatedNetwork:
         """What the world tells: a worker that is gone sums nothing any more."""
         if self.problem is not None:
             return
-        if record["event"] == "WorkerFailed":
-            self._fail(record, f"{record['node']} gave up with {record['reason']}: {record['detail']}")
-        elif record["event"] == "NodeExited" and record["node"] in {worker.name for worker in self._plan.workers}:
-            self._fail(record, f"{record['node']} died: no rank can go on without its worker")
+        event = record.event
+        if isinstance(event, WorkerFailed):
+            self._fail(record, f"{record.node} gave up with {event.reason}: {event.detail}")
+        elif isinstance(event, NodeExited) and record.node in {worker.name for worker in self._plan.workers}:
+            self._fail(record, f"{record.node} died: no rank can go on without its worker")
 
     def close(self) -> None:
         """Nobody will post any more: the workers finish."""
@@ -111,7 +114,7 @@ class EmulatedNetwork:
                 mailbox.post(_place(memory, piece), len(piece))
 
     def _fail(self, record: Record, reason: str) -> None:
-        self.problem = f"the network failed {record['t'] / 1e9:.3f} s after it came up: {reason}"
+        self.problem = f"the network failed {record.t / 1e9:.3f} s after it came up: {reason}"
 
 
 def _place(memory: Gradient, piece: Gradient) -> int:

@@ -9,12 +9,14 @@ from pathlib import Path
 
 from testbed.captures.capture import PcapngTap
 from testbed.history import Record
-from testbed.history.codec import make_record
+from testbed.history.events import NodeExited
+from testbed.history.records import make_record
 from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
 from testbed.plan import Plan
 from testbed.train.expected import RunningReference
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
 from testbed.worlds.simulated.world import Simulation
+from workloads.events import WorkerFailed
 from workloads.gradients.external import ExternalSource, PostedPieces, attach_sources
 from workloads.machine import Event
 
@@ -112,11 +114,11 @@ class SimulatedNetwork:
         return f"the network failed at {self.now / 1e9:.6f} s of virtual time: {reason}"
 
     def _hear(self, record: Record) -> None:
-        match record["event"]:
-            case "WorkerFailed":
-                self._failed.append(f"{record['node']} gave up with {record['reason']}: {record['detail']}")
-            case "NodeExited" if not self._closing and record["node"] in self._workers:
-                self._failed.append(f"{record['node']} died: no rank can go on without its worker")
+        match record.event:
+            case WorkerFailed(reason=reason, detail=detail):
+                self._failed.append(f"{record.node} gave up with {reason}: {detail}")
+            case NodeExited() if not self._closing and record.node in self._workers:
+                self._failed.append(f"{record.node} died: no rank can go on without its worker")
         self._on_record(record)
 
     def _tell(self, event: Event) -> None:

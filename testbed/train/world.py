@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from testbed.history import Record
-from testbed.history.codec import make_record
+from testbed.history.events import TrafficStarted
+from testbed.history.records import make_record
 from testbed.history.training_events import RankStepped, StoreCollectives
 from testbed.plan import Plan
 from testbed.train.conversation import Conversation, Voice
@@ -191,8 +192,8 @@ class _EmulatedTraining(_Training):
         return self._network
 
     def _hear(self, record: Record) -> None:
-        if record["event"] == "TrafficStarted":
-            self._origin = time.monotonic_ns() - record["t"]
+        if isinstance(record.event, TrafficStarted):
+            self._origin = time.monotonic_ns() - record.t
             self._voice.say("the network is up")
         if self._network is not None and not self._closed:
             self._network.hear(record)

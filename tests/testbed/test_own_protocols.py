@@ -20,10 +20,11 @@ APPROXIMATE = """
 
 from testbed.checkers import Checker, CheckContext
 from testbed.history.verdict import CheckResult, Verdict
+from workloads.events import CollectiveCompleted
 
 
 def near(context: CheckContext) -> CheckResult:
-    return CheckResult("near", Verdict.PASS, f"{len(context.events('CollectiveCompleted'))} results looked at")
+    return CheckResult("near", Verdict.PASS, f"{len(context.events(CollectiveCompleted))} results looked at")
 
 
 NEAR = replace(
@@ -64,16 +65,20 @@ FAILING = replace(BF16, plan=failing_plan)
 
 from typing import Annotated
 
-from testbed.reading.fields import Section, whole
+from dataclasses import dataclass
+
+from testbed.reading.fields import whole
+from testbed.reading.sections import Section
 
 
+@dataclass(frozen=True, slots=True)
 class Keys(Section):
     bits: Annotated[int, whole(1, 16, " (of a fraction)")] = 7
 
 
 def told_plan(scenario):
-    bits = scenario.job.own_keys["bits"]
-    return replace(plan(scenario), racks=(bits,))
+    print("bits", scenario.job.own.bits)
+    return plan(scenario)
 
 
 KEYED = replace(BF16, plan=told_plan, job_keys=Keys)
@@ -192,9 +197,10 @@ def test_a_scenario_file_cannot_name_it(here: Path) -> None:
 
 def test_it_may_add_keys_to_the_job(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     of_it, bits = own("KEYED")[1], "job.bits=3"
-    assert make_plan(load_scenario("switchml", [of_it])).racks == (7,)
+    assert load_scenario("switchml", [of_it]).job.own.bits == 7
     loaded = load_scenario("switchml", [of_it, bits])
-    assert make_plan(loaded).racks == (3,)
+    assert make_plan(loaded).workers
+    assert capsys.readouterr().out == "bits 3\n"
     assert code_words(loaded) == ["--set", of_it, "--set", bits]
     assert with_stock_code(loaded) == load_scenario("switchml")
     with pytest.raises(ScenarioError, match=r"--set: job\.bits: .*found 17; allowed: .*1 to 16 \(of a fraction\)"):
@@ -222,10 +228,11 @@ def test_what_its_code_raises_is_told_as_its_own(here: Path, capsys: pytest.Capt
 CHECK = """
 from testbed.checkers import CheckContext
 from testbed.history.verdict import CheckResult, Verdict
+from workloads.events import DatagramResent
 
 
 def no_resends(context: CheckContext) -> CheckResult:
-    found = len(context.events("DatagramResent"))
+    found = len(context.events(DatagramResent))
     return CheckResult("no_resends", Verdict.PASS if not found else Verdict.FAIL, f"{found} packets were sent again")
 
 

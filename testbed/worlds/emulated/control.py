@@ -17,10 +17,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from switch_nodes.dataplane.clock import EmulatedClock
-from testbed.history import Record
-from testbed.history.codec import encode, error_fields, make_record
+from testbed.history import make_record
+from testbed.history.codec import encode, encode_record, error_fields
 from workloads.errors import TestbedError
 from workloads.events import QpFailed, TrainingProgress, WorkerFailed, WorkerFinished
 from workloads.machine import Event
@@ -28,12 +29,15 @@ from workloads.machine import Event
 __all__ = [
     "SOCKET_NAME",
     "LineBuffer",
+    "Message",
     "NodeChannel",
     "connect",
     "listen",
     "peer_pid",
 ]
 
+Message: TypeAlias = dict[str, Any]
+"""a JSON object: of the control of nodes, or a record of the history"""
 SOCKET_NAME = "control.sock"
 _SEND_BUFFER = 1 << 20
 _FLUSH_BYTES = 32_768
@@ -50,7 +54,7 @@ class LineBuffer:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, data: bytes) -> list[Record]:
+    def feed(self, data: bytes) -> list[Message]:
         """Raises ValueError on a line that is no JSON object."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         messages = [json.loads(line) for line in lines]
@@ -117,7 +121,7 @@ class NodeChannel:
         self.socket.settimeout(_LAST_WORDS_S)
         self._send_all(encode({"control": "refused", "error": error_fields(error)}))
 
-    def exchange_names(self, own: Record) -> dict[str, Record] | None:
+    def exchange_names(self, own: Message) -> dict[str, Message] | None:
         """Tell what a device chose for this node, and block until the names of all such nodes come (by node); None when we
         are to stop."""
         self._send_all(encode({"control": "names", "names": own}))
@@ -200,7 +204,7 @@ class NodeChannel:
 
     def _encode_held(self) -> None:
         for t, event in self._held:
-            self._bytes += encode(make_record(t, self.node, event))
+            self._bytes += encode_record(make_record(t, self.node, event))
         self._held.clear()
 
     def _send_all(self, data: bytes) -> None:

@@ -7,18 +7,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from switch_nodes.events import QueueMarks
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
-from testbed.history import Record
-from testbed.history.codec import make_record
-from testbed.history.events import (
-    FaultByChance,
-    LeftoversFound,
-    ShapingMeasured,
-    TimeLimitReached,
-    TrafficStarted,
-)
+from testbed.history import Record, events, make_record
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger
@@ -51,6 +44,7 @@ from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
 from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import ScenarioError
+from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.machine import Event
 
 __all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "refuse"]
@@ -133,7 +127,7 @@ class _Run:
             entries = ledger.entries()
             left = find_leftovers(entries)
             if left:
-                self._tell(LeftoversFound(left))
+                self._tell(events.LeftoversFound(left))
             ledger.close()
             remove_run(ledger.folder, ledger.owner, entries)
         return RunFacts(
@@ -199,10 +193,10 @@ class _Run:
         self._machine_before = read_machine()
         self._kernel_faults.start(self._origin_ns)
         self._fleet.start(self._origin_ns)
-        self._tell(TrafficStarted(len(self._topology.nodes)))
+        self._tell(events.TrafficStarted(len(self._topology.nodes)))
         for item in self._assignments:
             if item.backend == "netem" and item.fault:
-                self._tell(FaultByChance(item.fault, item.target, item.direction))
+                self._tell(events.FaultByChance(item.fault, item.target, item.direction))
 
     def _launch(self, name: str) -> None:
         lives = self._lives[name]
@@ -221,7 +215,7 @@ class _Run:
             self._interruption.check()
             now = self._now()
             if now >= limit:
-                self._tell(TimeLimitReached(limit, tuple(sorted(self._workers - self._settled()))))
+                self._tell(events.TimeLimitReached(limit, tuple(sorted(self._workers - self._settled()))))
                 return
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
@@ -326,7 +320,7 @@ class _Run:
                 reading = self._network.read_shaping(link, direction)
                 self._effects.end_rates((link.name, str(direction)), reading.bytes)
                 self._tell(
-                    ShapingMeasured(
+                    events.ShapingMeasured(
                         link.name,
                         str(direction),
                         link.shape.rate_bps,
@@ -342,25 +336,24 @@ class _Run:
         return 0 if self._origin_ns is None else max(0, self._clock.since(self._origin_ns))
 
     def _tell(self, event: Event) -> None:
-        record = make_record(self._now(), "world", event)
-        if record["event"] == "NodeStarted":
-            self._backends.add(record["backend"])
-        self._on_record(record)
+        if isinstance(event, events.NodeStarted):
+            self._backends.add(event.backend)
+        self._on_record(make_record(self._now(), "world", event))
 
     def _tell_kernel_faults(self) -> None:
         for at_ns, event in self._kernel_faults.events(self._now()):
             self._on_record(make_record(at_ns, "world", event))
 
     def _hear(self, record: Record) -> None:
-        if record["event"] == "WorkerFinished":
-            self._finished.add(record["node"])
-        elif record["event"] == "WorkerFellBack":
-            self._finished.discard(record["node"])
-        elif record["event"] == "WorkerFailed":
-            self._failed.add(record["node"])
+        if isinstance(record.event, WorkerFinished):
+            self._finished.add(record.node)
+        elif isinstance(record.event, WorkerFellBack):
+            self._finished.discard(record.node)
+        elif isinstance(record.event, WorkerFailed):
+            self._failed.add(record.node)
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
-        elif record["event"] == "QueueMarks":
-            self._marks[record["node"], record["port"]] += record["marks"]
+        elif isinstance(record.event, QueueMarks):
+            self._marks[record.node, record.event.port] += record.event.marks
         self._on_record(record)
 
     def _grace_ns(self) -> int:

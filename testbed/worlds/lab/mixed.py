@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from testbed.faults.model import Kill, Pause
-from testbed.history import Record
-from testbed.history.codec import make_record
+from testbed.history import Record, make_record
+from testbed.history.events import TrafficStarted
 from testbed.history.lab_events import LabStep
 from testbed.lab import plays, steps
 from testbed.lab.lab import Lab, Tell
@@ -76,8 +76,8 @@ class MixedWorld:
         origin: list[int] = []
 
         def hear(record: Record) -> None:
-            if record["event"] == "TrafficStarted":
-                origin.append(time.time_ns() + START_LEAD_NS - record["t"])
+            if isinstance(record.event, TrafficStarted):
+                origin.append(time.time_ns() + START_LEAD_NS - record.t)
             on_record(record)
 
         def tell(step: LabStep) -> None:

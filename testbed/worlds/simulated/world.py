@@ -16,7 +16,7 @@ from switch_nodes.own_program import ended_process
 from switch_nodes.registry import create_program
 from switch_nodes.tap import Tap
 from testbed.captures.capture import PcapngTap
-from testbed.history import Record
+from testbed.history import Record, make_record
 from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.plan import Plan, udp_ends
 from testbed.scenario.own_code import blame
@@ -35,7 +35,7 @@ from workloads.config import NodeConfig
 from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.hosts import create_host
-from workloads.machine import Event, event_record
+from workloads.machine import Event
 
 __all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_taps", "make_worker", "simulate"]
 
@@ -200,10 +200,7 @@ class Simulation:
                 self._tell("world", NodeExited(name, 0, True, ""))
 
     def _tell(self, node: str, event: Event) -> None:
-        record = {"t": self.agenda.now, "node": node, **event_record(event)}
-        if node != "world":
-            record["node"] = node  # whatever the event says
-        self._on_record(record)
+        self._on_record(make_record(self.agenda.now, node, event))
         match event:
             case WorkerFinished() | WorkerFailed():
                 self._open.discard(node)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from switch_nodes.events import MessageAggregated
 from testbed.captures.capture import MemoryTap
 from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers import CheckContext, run_checks
@@ -17,8 +18,10 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from testbed.worlds.simulated import simulate
+from tests.support.records import a_record, event_with
 from topologies import LinkShape, machines
 from workloads.config import ArithmeticSpec
+from workloads.events import CollectiveCompleted, MessageReceived, PhaseStarted, WorkerFinished
 from workloads.wire import Bth, Opcode, Packet, decode_packet, encode_packet, replace_payload
 
 SHAPE = LinkShape(rate_bps=1_000_000_000)
@@ -62,7 +65,7 @@ def test_a_good_run_passes_every_check_that_applies(parallel: Run, tencent: Run)
     assert {"credit_bound", "slots_private", "transparency"} <= set(results)
     for run in (parallel, tencent):
         told = [
-            sorted((r["node"], r["iteration"], r["phase"]) for r in run.history if r["event"] == event)
+            sorted((r.node, r.event.iteration, r.event.phase) for r in run.history if r.name == event)
             for event in ("PhaseStarted", "PhaseCompleted")
         ]
         assert told[0] == told[1]
@@ -75,11 +78,11 @@ def test_a_good_run_passes_every_check_that_applies(parallel: Run, tencent: Run)
 def changed(history: list[Record], which: Callable[[Record], bool], **values: Any) -> list[Record]:
     """The first record of that kind with other values."""
     number = next(number for number, record in enumerate(history) if which(record))
-    return [*history[:number], history[number] | values, *history[number + 1 :]]
+    return [*history[:number], event_with(history[number], **values), *history[number + 1 :]]
 
 
 def aggregated(ring: int, message: int) -> Callable[[Record], bool]:
-    return lambda r: r["event"] == "MessageAggregated" and (r["ring_id"], r["message"]) == (ring, message)
+    return lambda r: isinstance(r.event, MessageAggregated) and (r.event.ring_id, r.event.message) == (ring, message)
 
 
 def test_a_contribution_that_entered_one_ring_twice(parallel: Run) -> None:
@@ -105,7 +108,7 @@ def test_credit_is_that_of_the_ring_alone(parallel: Run) -> None:
     """Messages of other phases give none."""
 
     def is_result(record: Record) -> bool:
-        return record["event"] == "MessageReceived" and record["node"] == "h1" and record["phase"] == "netreduce"
+        return isinstance(record.event, MessageReceived) and record.node == "h1" and record.event.phase == "netreduce"
 
     found = parallel.judge(changed(parallel.history, is_result, phase="reduce_scatter"))["credit_bound"]
     assert found.verdict is Verdict.FAIL
@@ -115,15 +118,17 @@ def test_credit_is_that_of_the_ring_alone(parallel: Run) -> None:
 @pytest.mark.parametrize("name", ["parallel", "tencent"])
 def test_a_wrong_result(name: str, request: pytest.FixtureRequest) -> None:
     run: Run = request.getfixturevalue(name)
-    found = run.judge(changed(run.history, lambda r: r["event"] == "CollectiveCompleted", sha256="0" * 64))["bit_exact"]
+    found = run.judge(changed(run.history, lambda r: isinstance(r.event, CollectiveCompleted), sha256="0" * 64))[
+        "bit_exact"
+    ]
     assert found.verdict is Verdict.FAIL
     assert "its messages carry partial sums" in found.detail
 
 
 def test_who_did_not_finish_was_in_a_phase(parallel: Run) -> None:
-    last = max(r["t"] for r in parallel.history if r["event"] == "PhaseStarted" and r["node"] == "h3")
+    last = max(r.t for r in parallel.history if isinstance(r.event, PhaseStarted) and r.node == "h3")
     history = [
-        r for r in parallel.history if not (r["node"] == "h3" and (r["t"] > last or r["event"] == "WorkerFinished"))
+        r for r in parallel.history if not (r.node == "h3" and (r.t > last or isinstance(r.event, WorkerFinished)))
     ]
     found = parallel.judge(history)["liveness"]
     assert found.verdict is Verdict.FAIL
@@ -132,16 +137,8 @@ def test_who_did_not_finish_was_in_a_phase(parallel: Run) -> None:
 
 def test_a_failed_queue_pair_is_named_with_its_phase_and_peer(parallel: Run) -> None:
     qpn = parallel.plan.workers[1].phases[1].to_successor.qpn
-    failed = {
-        "t": 1,
-        "node": "h2",
-        "event": "QpFailed",
-        "qpn": qpn,
-        "status": "RETRY_EXC",
-        "psn": 4,
-        "detail": "8 times",
-    }
-    history = [failed, *(record for record in parallel.history if record["event"] != "WorkerFinished")]
+    failed = a_record(1, "h2", "QpFailed", qpn=qpn, status="RETRY_EXC", psn=4, detail="8 times")
+    history = [failed, *(record for record in parallel.history if not isinstance(record.event, WorkerFinished))]
     found = parallel.judge(history)["liveness"]
     assert f"the queue pair {qpn:#x} of h2 towards h4 in phase netreduce failed with RETRY_EXC" in found.detail
 

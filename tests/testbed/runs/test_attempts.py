@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from switch_nodes.events import PlaneStatistics
 from testbed.history.events import NodeStarted
 from testbed.plan import make_plan
 from testbed.runs import attempts
@@ -36,10 +37,10 @@ class SlowUntil:
         self.at.append(dilation)
 
         def hear(record: Any) -> None:
-            if record["event"] == NodeStarted.__name__:
-                record = {**record, "backend": "native"}
-            if record["event"] == "PlaneStatistics" and dilation < self.enough:
-                record = {**record, "socket_drops": 1}
+            if isinstance(record.event, NodeStarted):
+                record = replace(record, event=replace(record.event, backend="native"))
+            if isinstance(record.event, PlaneStatistics) and dilation < self.enough:
+                record = replace(record, event=replace(record.event, socket_drops=1))
             on_record(record)
 
         return SimulatedWorld().run(replace(plan, scenario=replace(plan.scenario, capture=False)), run_dir, hear)

@@ -1,6 +1,7 @@
 """All-reduces of changing size over simulated networks of every collective: real sums, and the usual judges."""
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from testbed.history.verdict import Verdict
 from testbed.train.planning import TrainingSource, judged_plan, training_plan
 from testbed.train.simulated import SimulatedNetwork
 from workloads.errors import ScenarioError
+from workloads.events import CollectiveCompleted
 
 PIECE = 12_000
 SIZES = (3000, 17, 7001)
@@ -81,8 +83,9 @@ def test_two_trainings_of_the_same_gradients_have_the_same_history():
 
 def test_a_wrong_result_is_seen():
     def spoil(record):
-        wrong = record["event"] == "CollectiveCompleted" and (record["node"], record["iteration"]) == ("h2", 2)
-        return {**record, "sha256": "0" * 64} if wrong else record
+        event = record.event
+        wrong = isinstance(event, CollectiveCompleted) and (record.node, event.iteration) == ("h2", 2)
+        return replace(record, event=replace(event, sha256="0" * 64)) if wrong else record
 
     result = Trained("rack", spoil=spoil).verdicts["bit_exact"]
     assert result.verdict is Verdict.FAIL

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from switch_nodes.dataplane import EmulatedClock
 from testbed.checkers import CheckContext
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Delay, Drop, Duplicate, Reorder
 from testbed.figures.metrics import metrics
 from testbed.history import sort_history
+from testbed.history.records import of_kind
 from testbed.kernel.load import read_machine
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
@@ -33,6 +35,7 @@ from testbed.worlds.emulated.dilation import (
 from testbed.worlds.emulated.kernel_faults import in_real_time
 from testbed.worlds.simulated.world import simulate
 from workloads.errors import ScenarioError
+from workloads.events import CollectiveCompleted
 
 TCP = "background=[{name: bulk, kind: tcp, from: h1, to: h2}]"
 
@@ -140,10 +143,10 @@ def test_a_slowed_run_sums_and_loses_the_same_in_emulated_time(name: str, tmp_pa
     real = sort_history(records)
 
     def results(history: Any) -> Any:
-        return {(r["node"], r["iteration"], r["sha256"]) for r in history if r["event"] == "CollectiveCompleted"}
+        return {(r.node, r.event.iteration, r.event.sha256) for r in of_kind(history, CollectiveCompleted)}
 
     def struck(history: Any) -> Any:
-        return {(r["fault"], r["target"], r["flow"], r["psn"]) for r in history if r["event"] == "FaultStruck"}
+        return {(e.fault, e.target, e.flow, e.psn) for e in (r.event for r in of_kind(history, FaultStruck))}
 
     assert results(real) == results(virtual) != set()
     assert struck(real) == struck(virtual)
