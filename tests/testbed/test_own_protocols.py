@@ -12,6 +12,7 @@ from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, load_scenario
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_program import code_words, with_stock_code
+from tests.support.emulated import needs_root
 from tests.support.guide import only_file, section
 from workloads.errors import ScenarioError
 
@@ -118,6 +119,27 @@ def test_it_is_validated_run_judged_replayed_and_drawn(here: Path, capsys: pytes
     assert "no differences" in capsys.readouterr().out
     # What the hosts send is not what SwitchML's would.
     assert main(["replay", "first", "--set", "job.collective=switchml", "-q", "--out", "third"]) == 1
+
+
+@pytest.mark.parametrize("world", [pytest.param("emulated", marks=needs_root)])
+def test_it_runs_between_namespaces(here: Path, capsys: pytest.CaptureFixture[str], world: str) -> None:
+    assert (
+        main(["run", "switchml-lossy", *own("BF16"), *SMALL, "--world", world, "--no-twin", "-q", "--out", "run"])
+        == 0
+    )
+    document = json.loads((here / "run/result.json").read_text(encoding="utf-8"))
+    assert document["world"] == world
+    assert {check["name"] for check in document["checks"] if check["verdict"] == "pass"} >= {
+        "bit_exact",
+        "exactly_once",
+    }
+    assert main(["replay", "run", *own("BF16"), "--world", "simulated", "-q", "--out", "again"]) == 0
+    # Code of its own that fails in a process of its own is blamed, too.
+    assert (
+        main(["run", "switchml", *own("FAILING"), *SMALL, "--world", world, "--no-twin", "-q", "--out", "bad"])
+        == 64
+    )
+    assert "the protocol's own code failed in receive_frame: ValueError: no frame for me" in capsys.readouterr().err
 
 
 def test_the_reference_cuts_as_the_workers_do(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
