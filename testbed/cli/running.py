@@ -85,6 +85,10 @@ examples:
         help="change one key, as faults[0].rate=3%%; may be repeated",
     )  # fmt: skip
     parser.add_argument(
+        "--check", dest="checks", action="append", default=[], metavar="PATH.py:FUNCTION",
+        help="a checker of your own judges the run, too (docs/extending.md); may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
         "--expect", action="store_true",
         help="exit code 0 when the verdict is the one that the scenario expects, 1 when it is another; junit.xml likewise",
     )  # fmt: skip
@@ -129,11 +133,12 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     if world is None:
         with _progress(console) as observer:
             result = run_scenario(
-                scenario, args.out, args.pcap, observer=observer, twin=args.twin, say=_teller(console)
-            )
+                scenario, args.out, args.pcap, observer=observer, twin=args.twin, say=_teller(console),
+                checks=getattr(args, "checks", ()),
+            )  # fmt: skip
     else:
         # It tells its steps itself.
-        result = run_scenario(scenario, args.out, args.pcap, world=world)
+        result = run_scenario(scenario, args.out, args.pcap, world=world, checks=getattr(args, "checks", ()))
     if getattr(args, "expect", False):
         return _as_expected(result, console, args.json)
     _show(result, console, args.json)
@@ -249,7 +254,7 @@ examples:
     parser.add_argument("--inventory", metavar="FILE", type=Path, help="of the lab, with --world lab")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="only switch.program=PATH.py:CLASS; a run with a program of one's own needs it",
+        help="only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME; a run with code of one's own needs them",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
     parser.add_argument(

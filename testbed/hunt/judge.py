@@ -11,7 +11,7 @@ from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.own_program import ProgramFailed, ended_process
 from switch_nodes.registry import create_program
 from testbed.captures.capture import MemoryTap
-from testbed.checkers import CheckContext, checkers, run_checks
+from testbed.checkers import CheckContext, judges_of, run_checks
 from testbed.history import Record, sort_history
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
@@ -91,7 +91,7 @@ def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | No
         where = f"{place.filename.rpartition('/')[2]}:{place.lineno} in {place.name}"
         return Failure(CRASH, f"{type(error).__name__}: {error} ({where})"), []
     context = CheckContext(plan, history, tuple(taps.values()))
-    among = [checker for checker in checkers() if checker.name != _PASSED_OVER]
+    among = [checker for checker in judges_of(context) if checker.name != _PASSED_OVER]
     bad = [result for result in run_checks(context, among).results if not _is_good(result, context)]
     bad.sort(key=lambda result: result.verdict is not Verdict.FAIL)  # what is unknown follows from what failed
     if bad:

@@ -38,7 +38,6 @@ from testbed.plan import Plan, make_plan
 from testbed.plan.outages import outages
 from testbed.scenario.model import Scenario
 from workloads.datagrams.training import longest_digest_delay_ns
-from workloads.grid import GridConfig
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = [
@@ -159,8 +158,8 @@ def _pace_ns(scenario: Scenario) -> int:
     """That a window takes to leave."""
     if scenario.routing is None or scenario.routing.mode != "paced":
         return 0
-    workers = [worker for worker in make_plan(scenario).workers if isinstance(worker, GridConfig)]
-    paces = [orders.rate_bps for worker in workers for orders in worker.orders if orders.rate_bps]
+    every = [getattr(worker, "orders", ()) for worker in make_plan(scenario).workers]
+    paces = [orders.rate_bps for each in every for orders in each if orders.rate_bps]
     bits = (window_of(scenario, scenario.job) + 1) * _frame_bits(scenario)
     return round(bits * _SECOND / min(paces)) if paces else 0
 
