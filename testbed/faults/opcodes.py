@@ -9,11 +9,13 @@ from testbed.reading.keytypes import At, KeyType, Refer, refuse
 from testbed.reading.problems import closest
 from workloads.wire import ACK_UNLIMITED, OPCODES, Nak, Opcode, opcode_name
 
-__all__ = ["ACK_OPCODES", "DATA_OPCODES", "OPCODE_GROUPS", "UC_OPCODES", "OpcodesType"]
+__all__ = ["ACK_OPCODES", "DATA_OPCODES", "IRN_OPCODES", "OPCODE_GROUPS", "UC_OPCODES", "OpcodesType"]
 
 UC_OPCODES = frozenset(int(op) for op in Opcode if Opcode.UC_SEND_FIRST <= op <= Opcode.UC_WRITE_ONLY_IMM)
 DATA_OPCODES = frozenset(int(op) for op in Opcode if OPCODES[op].is_request and op < Opcode.UC_SEND_FIRST) | UC_OPCODES
 ACK_OPCODES = frozenset({int(Opcode.ACKNOWLEDGE)})
+IRN_OPCODES = frozenset(map(int, (Opcode.WRITE_FIRST, Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)))
+"""of requests"""
 OPCODE_GROUPS: dict[str, tuple[frozenset[int], int | None]] = {
     "data": (DATA_OPCODES, None),
     "ack": (ACK_OPCODES, ACK_UNLIMITED),
@@ -22,7 +24,7 @@ OPCODE_GROUPS: dict[str, tuple[frozenset[int], int | None]] = {
 }
 """Words of `match.opcode` that say more than one opcode does: (opcodes, syndrome)."""
 
-_NAMES = [op.name for op in Opcode if op <= Opcode.FETCH_ADD or op in UC_OPCODES]
+_NAMES = [op.name for op in Opcode if op <= Opcode.FETCH_ADD or op in UC_OPCODES or op is Opcode.IRN_ANSWER]
 _WORDS = [*OPCODE_GROUPS, *_NAMES]
 
 

@@ -24,6 +24,7 @@ from testbed.scenario.checks import (
 )
 from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_datagrams import check_copies, check_datagram_fault, check_no_devices
+from testbed.scenario.checks_irn import check_irn
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
 from testbed.scenario.checks_server import check_aimd, check_server_keys
 from testbed.scenario.checks_uc import check_no_framing
@@ -126,6 +127,7 @@ class _Between:
         self._run(check_card, topology, of.switch, of.trace)
         self._run(check_copies, of.job)
         self._run(check_no_framing, of.transport, of.job)
+        self._run(check_irn, of.transport, of.job, of.switch, of.nics)
         if of.switch is not None and of.transport is not None and of.job is not None:
             with as_far_as_known():
                 check_switch_memory(self.problems, hosts, of.switch, of.transport, of.job)

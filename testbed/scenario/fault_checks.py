@@ -17,7 +17,7 @@ from itertools import combinations
 from testbed.faults.base import Fault, LinkFault, Match, NodeFault, PacketFault, Window
 from testbed.faults.kinds import record_of
 from testbed.faults.model import Delay, Kill, LinkDown
-from testbed.faults.opcodes import ACK_OPCODES, UC_OPCODES
+from testbed.faults.opcodes import ACK_OPCODES, IRN_OPCODES, UC_OPCODES
 from testbed.reading.known import as_far_as_known
 from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.units import format_duration
@@ -26,7 +26,7 @@ from testbed.scenario.geometry import Geometry
 from testbed.scenario.job import Job
 from testbed.scenario.transport import Transport
 from topologies import Topology
-from workloads.wire import OPCODES, opcode_name
+from workloads.wire import OPCODES, Opcode, opcode_name
 
 __all__ = ["check_conflicts", "check_match", "check_window"]
 
@@ -131,7 +131,15 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
                      found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
                      allowed="data, WRITE_FIRST and the like, or transport.framing: uc")  # fmt: skip
         return
+    if _check_answers(problems, path, match.opcodes, transport.recovery):
+        return
     requests = [code for code in match.opcodes - UC_OPCODES if OPCODES[code].is_request]
+    if transport.recovery == "irn":
+        if requests and not IRN_OPCODES & set(requests):
+            problems.add((*path, "opcode"), "the fault can never strike: recovery irn sends no such packet",
+                         found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+                         allowed="data, WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM")  # fmt: skip
+        return
     if requests and not any(OPCODES[code].is_write == (transport.verb == "write") for code in requests):
         prefix = transport.verb.upper()
         problems.add((*path, "opcode"), f"the fault can never strike: verb {transport.verb} sends no such packet",
@@ -142,6 +150,16 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
         problems.add((*path, "packet"), "the fault can never strike: the opcode stands elsewhere in a message",
                      found=f"{where} with {', '.join(opcode_name(code) for code in sorted(match.opcodes))}",
                      allowed="FIRST and ONLY are packet 0, LAST and ONLY are the last")  # fmt: skip
+
+
+def _check_answers(problems: Problems, path: KeyPath, opcodes: frozenset[int], recovery: str) -> bool:
+    """Whether only answers match that connections of this recovery never send; then that is a problem."""
+    sent = Opcode.IRN_ANSWER if recovery == "irn" else Opcode.ACKNOWLEDGE
+    if not opcodes <= {Opcode.IRN_ANSWER, Opcode.ACKNOWLEDGE} or sent in opcodes:
+        return False
+    problems.add((*path, "opcode"), f"the fault can never strike: recovery {recovery} has other answers",
+                 found=", ".join(opcode_name(code) for code in sorted(opcodes)), allowed=sent.name)  # fmt: skip
+    return True
 
 
 def _position_fits(opcode: int, packet: int) -> bool:

@@ -151,7 +151,9 @@ def _check_times(at: At, job: Job) -> None:
         )  # fmt: skip
 
 
-def _with_hosts(at: At, jobs: Sequence[Job], wanted: Sequence[int | None], topology: Topology) -> tuple[Job | None, ...]:
+def _with_hosts(
+    at: At, jobs: Sequence[Job], wanted: Sequence[int | None], topology: Topology
+) -> tuple[Job | None, ...]:
     """Jobs that say how many workers they have get the first hosts that nobody names."""
     named = {name for job in jobs for name in (*job.hosts, job.server)}
     free = [host.name for host in topology.hosts if host.name not in named]

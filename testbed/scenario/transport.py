@@ -66,6 +66,8 @@ class Transport(Section):
     8192)"""
     verb: Annotated[str, choice(names.VERBS)] = "write"
     """`write`: RDMA WRITE with immediate; `send`: SEND with immediate"""
+    recovery: Annotated[str, choice(names.RECOVERIES)] = "gbn"
+    """how RC connections repair losses: `gbn`, go-back-N; `irn`, what is lost is sent again alone ([IRN](irn.md))"""
     timeout_code: Annotated[int, whole(0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")] = 15
     """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never"""
     retry_count: Annotated[int, whole(0, 7)] = 7
