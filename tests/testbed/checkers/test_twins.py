@@ -34,7 +34,9 @@ def twin_of(*jcts: float, resent: int = 0, by_identity: bool = False) -> Twin:
     return Twin(tuple(figures(jct, resent) for jct in jcts), by_identity)
 
 
-@pytest.mark.parametrize(("own", "good"), [(1.0, True), (1.0499, True), (1.0501, False), (0.9501, True), (0.9499, False)])
+@pytest.mark.parametrize(
+    ("own", "good"), [(1.0, True), (1.0499, True), (1.0501, False), (0.9501, True), (0.9499, False)]
+)
 def test_five_percent_of_one_twin(own: float, good: bool) -> None:
     assert (judge_twin(figures(own), twin_of(1.0)) == []) is good
 
