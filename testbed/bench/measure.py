@@ -31,12 +31,15 @@ class Measurement:
     worker_peak_bytes: int
     busiest: str
     """node with the largest share of a core, and the share"""
+    dilation: int = 1
+    deviation: float | None = None
+    """of the JCT, from that of the same plan in virtual time"""
 
 
 def allreduce_scenario(
-    collective: str, hosts: int, rate_bps: int, path_mtu: int, size_bytes: int, seed: int
+    collective: str, hosts: int, rate_bps: int, path_mtu: int, size_bytes: int, seed: int, dilation: int | None = 1
 ) -> Scenario:
-    """A lossless rack, captures off."""
+    """A lossless rack, captures off. `dilation`: None leaves it to the machine."""
     mtu = 1500 if path_mtu <= 1024 else 9000
     shape = LinkShape(rate_bps=rate_bps, mtu=mtu)
     return Scenario(
@@ -48,6 +51,7 @@ def allreduce_scenario(
         switch=SwitchOptions(program=protocol_of(collective).programs[0]),
         job=Job(collective=collective, size_bytes=size_bytes, window_messages=_window_messages(rate_bps, path_mtu)),
         capture=False,
+        dilation=dilation,
         time_limit_ns=120_000_000_000,
     )
 
@@ -81,4 +85,6 @@ def measure(scenario: Scenario) -> Measurement:
         reasons=tuple(fidelity["reasons"]),
         worker_peak_bytes=max((plane.event.peak_rss_bytes for plane in workers), default=0),
         busiest=f"{busiest.node} {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a core",
+        dilation=(document.get("dilation") or {"factor": 1})["factor"],
+        deviation=(document.get("twin") or {"deviation": None})["deviation"],
     )

@@ -11,6 +11,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.delivered import DeliveredResults, delivered_results
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results, workers_in
+from testbed.checkers.training import is_training, training_bit_exact
 from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers
@@ -24,6 +25,8 @@ _SHOWN = 8
 def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> CheckResult:
     """`create` makes the gradients; None: `workloads.gradients.create_source`. What workers told before they fell back is
     compared with the reference of the first collective, and need not be complete; what they told after it with the other's."""
+    if is_training(context):
+        return training_bit_exact(context)
     lives = _told(context)
     if not any(lives):
         return CheckResult(

@@ -25,7 +25,7 @@ from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
 from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, put_away, twice, with_dilation
 from testbed.runs.kepthistory import load_history
-from testbed.runs.twin import is_emulated, make_twin
+from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
@@ -56,6 +56,8 @@ class RunResult:
     run_dir: Path
     captures: tuple[Path, ...] = ()
     """that were kept in the run directory: of a run that did not pass, and with `pcap`"""
+    took_s: float = 0.0
+    """by the clock on the wall"""
 
     @property
     def exit_code(self) -> int:
@@ -128,7 +130,8 @@ def run_scenario(
     while True:
         with needs_room(run_dir):
             result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried)
-        factor = twice(scenario, result.document) if automatic and len(tried) < MOST_ATTEMPTS else None
+        again = automatic and has_twin(world) and len(tried) < MOST_ATTEMPTS
+        factor = twice(scenario, result.document) if again else None
         if factor is None:
             return result
         assert scenario.dilation is not None
@@ -182,13 +185,15 @@ def _run_in(
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
-    beside = make_twin(plan, took_s, facts, say) if twin and is_emulated(world) else None
+    verb = getattr(world, "replay_verb", "run")  # likewise
+    words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    beside = make_twin(plan, took_s, facts, say) if twin and has_twin(world) else None
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
     write_file(run_dir / "result.json", to_json(document))
-    write_file(run_dir / "junit.xml", junit_xml(document))
+    write_file(run_dir / "junit.xml", junit_xml(document, took_s))
     write_file(run_dir / "report.html", html_report(document, history))
-    return RunResult(document, history, run_dir, _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap))
+    kept = _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap)
+    return RunResult(document, history, run_dir, kept, took_s)
 
 
 def _keep_captures(

@@ -3,6 +3,7 @@ the run itself took."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import random
@@ -18,7 +19,7 @@ from testbed.checkers import CheckContext
 from testbed.checkers.twins import TWINS, Figures, Twin, is_by_identity, needs_several
 from testbed.figures.metrics import figures_of, metrics
 from testbed.history import sort_history
-from testbed.kernel.processes import die_with_parent
+from testbed.kernel.processes import HOST_NICE, die_with_parent, take_precedence
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.own_program import is_own_program
@@ -28,7 +29,7 @@ from testbed.worlds.simulated.world import make_worker, simulate
 from workloads.config import NodeConfig
 from workloads.errors import TestbedError
 
-__all__ = ["is_emulated", "make_twin", "run_twins", "why_no_judge"]
+__all__ = ["has_twin", "make_twin", "run_twins", "why_no_judge"]
 
 LEAST_BUDGET_S = 2.0
 _SILENT_S, _TELL_EVERY_S = 1.0, 5.0
@@ -76,9 +77,9 @@ def _figures(plan: Plan, dice: random.Random | None) -> Figures:
     return figures_of(metrics(CheckContext(plan, history)))
 
 
-def is_emulated(world: World) -> bool:
-    """Whether all of the run is on this machine: a card of a lab is no part of it."""
-    return world.name == "emulated" and not getattr(world, "replay_options", "")
+def has_twin(world: World) -> bool:
+    """Whether all of the run follows from its plan: a card of a lab, or the ranks of a training, do not."""
+    return bool(getattr(world, "has_twin", False))
 
 
 def make_twin(plan: Plan, budget_s: float, facts: RunFacts, say: Callable[[str], None] = lambda text: None) -> Twin:
@@ -148,6 +149,10 @@ def _answer(plan: Plan, parent: int, source: int, sink: int) -> None:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         die_with_parent(parent)
+        with contextlib.suppress(OSError):
+            # Its time is short, and other processes of the machine are not part of the run.
+            os.setsid()
+            take_precedence(HOST_NICE)
 
         def tell(found: Figures) -> None:
             data = pickle.dumps(Figures(dict(found.seconds), found.resent))

@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("api",),
-    ("hunt", "bench", "sweeps"),
+    ("hunt", "bench", "sweeps", "train"),
     ("scale", "comparison"),
     ("runs",),
     ("estimate",),

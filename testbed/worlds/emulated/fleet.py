@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from switch_nodes.own_program import ended_process
 from switch_nodes.program_files import PROGRAM_KEY
@@ -31,13 +32,25 @@ from topologies import Role
 from workloads.errors import InternalError, ScenarioError
 from workloads.machine import Event
 
-__all__ = ["Fleet", "NodeProcess", "Phase"]
+__all__ = ["Companion", "Fleet", "NodeProcess", "Phase"]
 
 _TICK_S = 0.1
 _READ = 262_144
 _OUTPUT_PART = 1_500
 _STOP_PATIENCE_S = 10.0
 _DIE_PATIENCE_S = 1.0
+
+
+class Companion(Protocol):
+    """Whoever lives beside the nodes in the orchestrator's loop."""
+
+    def fileno(self) -> int:
+        """Readable when it has something to do."""
+        ...
+
+    def turn(self) -> float:
+        """Do it, without waiting; in how many seconds it wants the next turn at the latest."""
+        ...
 
 
 class Phase(Enum):
@@ -87,11 +100,17 @@ class Fleet:
         self._nodes: dict[str, NodeProcess] = {}
         self._origin_ns: int | None = None
         self._next_tick = 0.0
+        self._companion: Companion | None = None
         self._selector = selectors.DefaultSelector()
         ledger.note(PathEntry(SOCKET_NAME, "socket"))
         self._server = listen(ledger.folder)
         self._selector.register(self._server, selectors.EVENT_READ, self._accept)
         self._selector.register(interruption, selectors.EVENT_READ, lambda: None)
+
+    def accompany(self, companion: Companion) -> None:
+        """From now on each `pump` gives it a turn, and ends its sleep when it has something to do."""
+        self._companion = companion
+        self._selector.register(companion, selectors.EVENT_READ, lambda: None)
 
     def launch(self, task: NodeTask, shell_pid: int) -> None:
         """Fork one node; also again after its end (then it starts at once, with the common origin)."""
@@ -199,6 +218,8 @@ class Fleet:
                     # The first one is lost when ticks filled the buffer of a node that stood still.
                     self._send(node, {"control": "stop"})
         timeout_s = max(0.0, min(timeout_s, self._next_tick - now))
+        if self._companion is not None:
+            timeout_s = min(timeout_s, self._companion.turn())
         for key, _ in self._selector.select(timeout_s):
             key.data()
 

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
-from testbed.kernel.processes import child_setup, name_process, take_precedence
+from testbed.kernel.processes import HOST_NICE, SWITCH_NICE, child_setup, name_process, take_precedence
 from testbed.kernel.room import lack_of
 from testbed.plan import Plan
 from testbed.worlds.emulated.control import NodeChannel, connect
@@ -79,8 +79,7 @@ def fork_node(task: NodeTask, build: NodeBuilder, ledger: Ledger, shell_pid: int
         child_setup(parent, lambda process: ledger.note_process(process, role))
         name_process(f"tb {task.node.name}")
         _detach(log)
-        if task.node.role is Role.SWITCH:
-            take_precedence()
+        take_precedence(SWITCH_NICE if task.node.role is Role.SWITCH else HOST_NICE)
         _live(task, build, ledger.folder, shell_pid)
     except BaseException:
         traceback.print_exc()

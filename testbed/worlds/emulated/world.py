@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -22,11 +20,10 @@ from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
-from testbed.worlds.base import NODE_LIBRARIES, RunFacts, code_that_ran
+from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.backends import (
     Assignment,
     choose_backends,
-    describe,
     probe_fault_capabilities,
     spliced_links,
 )
@@ -34,7 +31,8 @@ from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilation
 from testbed.worlds.emulated.effects import Effects
-from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.environment import environment
+from testbed.worlds.emulated.fleet import Companion, Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.ledgers import open_ledger
 from testbed.worlds.emulated.machine import machine_load
@@ -62,12 +60,14 @@ _NEVER = 1 << 62
 
 
 class EmulatedWorld:
-    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process."""
+    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process; `companion`
+    gets its turns in the loop that drives the nodes."""
 
     name = "emulated"
+    has_twin = True
 
-    def __init__(self, build: NodeBuilder = build_node) -> None:
-        self._build = build
+    def __init__(self, build: NodeBuilder = build_node, companion: Companion | None = None) -> None:
+        self._build, self._companion = build, companion
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """Records come in the order in which they arrive; sort them by time. Call it before you start threads: it forks.
@@ -83,7 +83,7 @@ class EmulatedWorld:
             refuse_for_openflow(plan)
             assignments = choose_backends(plan, probe_fault_capabilities)
             interruption.check()
-            return _Run(plan, run_dir, on_record, self._build, interruption, assignments).go()
+            return _Run(plan, run_dir, on_record, self._build, interruption, assignments, self._companion).go()
 
 
 class _Run:
@@ -95,8 +95,9 @@ class _Run:
         build: NodeBuilder,
         interruption: Interruption,
         assignments: tuple[Assignment, ...],
+        companion: Companion | None,
     ) -> None:
-        self._assignments = assignments
+        self._assignments, self._companion = assignments, companion
         self._plan, self._scenario, self._topology = plan, plan.scenario, plan.scenario.topology
         self._run_dir, self._on_record, self._build = run_dir, on_record, build
         self._interruption = interruption
@@ -131,7 +132,7 @@ class _Run:
             remove_run(ledger.folder, ledger.owner, entries)
         return RunFacts(
             self._captures(),
-            self._environment(),
+            environment(self._backends, self._assignments, self._clock.dilation),
             plan=self._plan,
             not_dilated=not_dilated(self._plan, openflow_switches(self._plan)),
         )
@@ -147,6 +148,8 @@ class _Run:
         try:
             self._kernel_faults = KernelFaults(self._plan, self._assignments, self._network.splices)
             self._fleet = Fleet(ledger, node_builder, self._interruption, tell=self._tell, on_record=self._hear)
+            if self._companion is not None:
+                self._fleet.accompany(self._companion)
             tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell, self._clock)
             try:
                 tenants.listen()
@@ -365,25 +368,6 @@ class _Run:
     def _captures(self) -> tuple[Path, ...]:
         names = (switch.name for switch in self._topology.switches)
         return tuple(path for name in names if (path := capture_path(self._run_dir, name)).exists())
-
-    def _environment(self) -> dict[str, str]:
-        import numpy
-
-        from testbed.kernel.mininet_api import MININET_VERSION
-
-        return {
-            "kernel": os.uname().release,
-            "machine": os.uname().machine,
-            "cpus": str(len(os.sched_getaffinity(0))),
-            "python": platform.python_version(),
-            "numpy": numpy.__version__,
-            "mininet": MININET_VERSION,
-            "data_plane": ", ".join(sorted(self._backends)),
-            **code_that_ran(*NODE_LIBRARIES),
-            "shaping": "htb",
-            "dilation": str(self._clock.dilation),
-            "faults": "; ".join(describe(self._assignments)) or "none",
-        }
 
 
 def refuse(plan: Plan) -> None:
