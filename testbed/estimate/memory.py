@@ -28,8 +28,8 @@ _NODE = 20 * _MIB
 _WORKER_COPIES = 2
 _REFERENCE_COPIES = 2
 _REFERENCE_MORE = 3
-_TOLD = {"netreduce": 0.1, "shift": 0.1, "ring": 0.4}
-_TOLD_OF_OTHERS, _TOLD_OF_STEPS = 1.0, 5.0
+_TOLD = {"netreduce": 0.06, "shift": 0.06, "ring": 0.25}
+_TOLD_OF_OTHERS, _TOLD_OF_STEPS = 0.6, 3.4
 """bytes of records, in memory, for each byte of gradient that a worker reduces: by collective, of all others, and more for each
 that is traced"""
 
