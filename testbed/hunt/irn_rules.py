@@ -6,7 +6,8 @@ queue pair that works with plain sets.
 - `answers_are_given`: before the host sends a request.
 - `acks_are_believed`: what was answered to have arrived is not sent again.
 - `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
-- `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived.
+- `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each but once,
+  until a timer is over.
 - `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high when more
   than N were in flight.
 """
@@ -79,7 +80,7 @@ class IrnPair:
             self._receiver.has_answered()
 
     def woke(self, now: int) -> None:
-        self._sender.now = now
+        self._sender.woke(now)
 
 
 class _Sender:
@@ -89,10 +90,19 @@ class _Sender:
         self._pair, self._irn = pair, pair.config.irn
         self._oldest = self._end = pair.config.first_psn
         self._arrived: set[int] = set()
-        self._since = self.now = 0
-        """the last progress; the last time that a timer of the pair's host was over"""
+        self._since = 0
+        """the last progress, or the last time that its timer was over"""
+        self._fired: int | None = None
+        """its timer was over then, and nothing was sent again since"""
         self._gap_told = False
         """an answer since the last progress showed a gap"""
+        self._round, self._again = 0, dict[int, int]()
+        """how often a timer had something sent again; in which round each PSN was sent again last"""
+
+    def woke(self, now: int) -> None:
+        many = self._end - self._oldest > self._irn.few_packets
+        if self._end > self._oldest and now - self._since >= (self._irn.rto_high_ns if many else self._irn.rto_low_ns):
+            self._fired = now if self._fired is None else self._fired
 
     def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
         named = [self._oldest + psn_diff(psn & PSN_MASK, self._oldest & PSN_MASK) for psn in (cumulative, selective)]
@@ -102,7 +112,8 @@ class _Sender:
         if (syndrome == _ACK) != (answered < expected):
             return
         if expected > self._oldest:
-            self._oldest, self._since, self._gap_told = expected, now, False
+            self._oldest, self._since, self._fired, self._gap_told = expected, now, None, False
+            self._again = {psn: round_ for psn, round_ in self._again.items() if psn >= expected}
         if syndrome == Nak.PSN_SEQUENCE:
             self._arrived.add(answered)
             self._gap_told |= expected == self._oldest
@@ -123,14 +134,23 @@ class _Sender:
             tell("requests_in_order", f"sends PSN {psn}; unacknowledged from {oldest} on, {end} is next")
         elif at in self._arrived:
             tell("acks_are_believed", f"sends PSN {psn} again, which was answered to have arrived")
-        elif at != self._oldest and at > max(self._arrived, default=self._oldest):
+        else:
+            self._repeats(at, psn)
+
+    def _repeats(self, at: int, psn: int) -> None:
+        tell, done = self._pair.tell, self._again.get(at) == self._round
+        if at > max(self._arrived, default=self._oldest):
             tell("holes_alone_again", f"sends PSN {psn} again, and nothing behind it is known to have arrived")
-        elif at == self._oldest and not self._gap_told:
-            many = self._end - self._oldest > self._irn.few_packets
-            wait = self._irn.rto_high_ns if many else self._irn.rto_low_ns
-            if now - self._since < wait:
-                tell("timers_wait", f"sends PSN {psn} again {now - self._since} ns after the last progress, not {wait}")
-            self._since = now
+        elif at != self._oldest and done:
+            tell("holes_alone_again", f"sends PSN {psn} again a second time, and no timer was over")
+        elif at == self._oldest and (done or not self._gap_told):
+            if self._fired is None:
+                tell("timers_wait", f"sends PSN {psn} again before its timer was over")
+            else:
+                self._since = self._fired
+            self._fired = None
+            self._round += 1
+        self._again[at] = self._round
 
 
 class _Receiver:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from testbed.reading.problems import Problems
+from testbed.reading.units import format_duration
 from testbed.scenario.model import Job, SwitchOptions, Transport
 
 __all__ = ["check_irn"]
@@ -35,7 +36,7 @@ def check_irn(
         problems.add(
             ("transport", "receive_late"),
             "IRN has no RNR NAK that would ask for a receive",
-            found=f"{transport.receive_late_ns} ns",
+            found=format_duration(transport.receive_late_ns),
             allowed="0; or transport.recovery: gbn",
         )
     if switch.program == "fpga":
