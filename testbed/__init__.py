@@ -11,26 +11,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from testbed.api import (
+        Comparison,
         HostCapabilityError,
         InternalError,
         LabError,
         Run,
         ScenarioError,
+        SweepResult,
         TestbedError,
+        compare,
         load,
         run,
+        sweep,
     )
 
 __all__ = [
+    "Comparison",
     "HostCapabilityError",
     "InternalError",
     "LabError",
     "Run",
     "ScenarioError",
+    "SweepResult",
     "TestbedError",
     "__version__",
+    "compare",
     "load",
     "run",
+    "sweep",
 ]
 
 __version__ = "0.1.0"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import Enum
 
 from switch_nodes.jobs import AggregatorKnobs
-from workloads.automaton import Transitions
+from workloads.automaton import UNFORESEEN, Transitions
 
 __all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "aggregator_table"]
 
@@ -104,5 +104,9 @@ def aggregator_table(knobs: AggregatorKnobs) -> Table:
     return Transitions(table, lambda state: (state, _A.UNFORESEEN))
 
 
-DROP_REASONS: dict[SlotAction, str] = {SlotAction.DROP_DUPLICATE: "duplicate", SlotAction.DROP_MISMATCH: "mismatch"}
+DROP_REASONS: dict[SlotAction, str] = {
+    SlotAction.DROP_DUPLICATE: "duplicate",
+    SlotAction.DROP_MISMATCH: "mismatch",
+    SlotAction.UNFORESEEN: UNFORESEEN,
+}
 """`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""

@@ -18,6 +18,7 @@ from switch_nodes.fpga.registers import Access, check_of, doubled
 from switch_nodes.fpga.regmap import (
     CONFIGURATION,
     COUNTERS,
+    COUNTERS_OF_1_0,
     OPERATIONS,
     PAGE_BYTES,
     REGISTERS,
@@ -124,15 +125,15 @@ class CardDriver:
         )
 
     def counters(self) -> dict[str, int]:
-        """All of one moment."""
-        self.words.identify()
+        """All that the card's map has, of one moment."""
+        names = list(COUNTERS) if self.words.identify() else list(COUNTERS)[:COUNTERS_OF_1_0]
         base = REGISTERS[f"COUNT_{next(iter(COUNTERS)).upper()}"].address
         for _ in range(_LATCH_TRIES):
             self._command(Command.LATCH)
             before = self.words.word("LATCHES")
-            words = self.words.read_at(base, 2 * len(COUNTERS))
+            words = self.words.read_at(base, 2 * len(names))
             if self.words.word("LATCHES") == before:
-                return {name: words[2 * at] | words[2 * at + 1] << 32 for at, name in enumerate(COUNTERS)}
+                return {name: words[2 * at] | words[2 * at + 1] << 32 for at, name in enumerate(names)}
         raise CardError(self._card, "somebody else latches the counters all the time", register="LATCHES")
 
     def configuration(self) -> SwitchConfig:

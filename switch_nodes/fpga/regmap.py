@@ -14,6 +14,7 @@ from workloads.collectives.ina_header import DTYPE_CODES, MAX_GROUP, OP_CODES
 __all__ = [
     "CONFIGURATION",
     "COUNTERS",
+    "COUNTERS_OF_1_0",
     "DTYPES",
     "GATES",
     "MAC_FIELDS",
@@ -41,7 +42,7 @@ __all__ = [
 
 MAGIC = 0x494E4143
 """INAC"""
-MAP_VERSION = 0x0001_0000
+MAP_VERSION = 0x0001_0001
 """major in the upper half: another one is another map; minor: registers were added"""
 PAGE_BYTES = 1024
 MAX_RINGS, MAX_MACS, MAX_PORTS = 8, 256, 64
@@ -214,7 +215,10 @@ COUNTERS: dict[str, str] = {
     "wrong_port": "dropped: came in where its sender is not",
     "ahead": "dropped: gate epsn only",
     "unasked": "leaf, dropped: a sum of spines that the rack did not ask for",
+    "unforeseen": "dropped: its table has no such pair of state and event (map 1.1)",
 }
+COUNTERS_OF_1_0 = 26
+"""counters of the map 1.0; each later version of map 1 adds some behind them"""
 _COUNTING = (
     Register("LATCHES", 0x200, _R, "times that LATCH was given: the counters below are of one moment"),
     *(

@@ -99,8 +99,8 @@ class CardWords:
             hint="no card, another map, a dead bus, or somebody else reads at the same time",
         )
 
-    def identify(self) -> None:
-        """A card with this map is there, and the bus carries ones and zeros both ways."""
+    def identify(self) -> int:
+        """A card with this map is there, and the bus carries ones and zeros both ways. Its minor version of the map."""
         magic = self._ask("MAGIC", lambda: self._transport.read(REGISTERS["MAGIC"].address, WORD))
         found = int.from_bytes(magic, "little")
         if found != MAGIC:
@@ -126,6 +126,7 @@ class CardWords:
                 self.card, "does not give back what was written", register="ECHO",
                 found=f"{echo:#010x}", allowed=f"{challenge ^ 0xFFFFFFFF:#010x}",
             )  # fmt: skip
+        return version & 0xFFFF
 
     def status(self) -> Status:
         word = self.word("STATUS")

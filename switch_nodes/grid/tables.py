@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workloads.automaton import Transitions
+from workloads.automaton import UNFORESEEN, Transitions
 
 __all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "slot_table"]
 
@@ -89,5 +89,6 @@ DROP_REASONS: dict[SlotAction, str] = {
     SlotAction.DROP_DUPLICATE: "duplicate",
     SlotAction.DROP_MISMATCH: "mismatch",
     SlotAction.TURN_AWAY: "collided",
+    SlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""

@@ -45,7 +45,6 @@ from switch_nodes.netreduce.tables import (
     SlotState,
     SlotTable,
 )
-from workloads.automaton import UNFORESEEN
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
 from workloads.wire import psn_add, psn_diff
@@ -157,7 +156,7 @@ class NetReduceProgram(SlotActions):
                 self.placement.note_plain(packet)
             self.bypass(packet.port, packet.frame)
         else:
-            self._ignore(place.edge, place.message, place.offset, DROP_REASONS.get(action, UNFORESEEN))
+            self._ignore(place.edge, place.message, place.offset, DROP_REASONS[action])
 
     def _aggregate(self, packet: DataPacket, place: Place) -> None:
         ring = place.edge.ring
@@ -173,8 +172,8 @@ class NetReduceProgram(SlotActions):
         after, action = self.table_of(ring)[state, event]
         if self._traced:
             self._tell_slot(ring, slot, place.message, place.edge.rank, state, event, after)
-        if action in DROP_REASONS or action is SlotAction.UNFORESEEN:
-            self._ignore(place.edge, place.message, place.offset, DROP_REASONS.get(action, UNFORESEEN))
+        if action in DROP_REASONS:
+            self._ignore(place.edge, place.message, place.offset, DROP_REASONS[action])
         self._actions[action](contribution, slot)
 
     def _is_ahead(self, packet: DataPacket, edge: Edge) -> bool:

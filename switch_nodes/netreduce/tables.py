@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workloads.automaton import Transitions
+from workloads.automaton import UNFORESEEN, Transitions
 
 __all__ = [
     "CONNECTION_TABLE",
@@ -228,5 +228,7 @@ DROP_REASONS: dict[FrameAction | SlotAction, str] = {
     SlotAction.DROP_LENGTH: "length",
     SlotAction.DROP_STALE: "stale",
     SlotAction.DROP_OVERRUN: "overrun",
+    FrameAction.UNFORESEEN: UNFORESEEN,
+    SlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`PacketIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""

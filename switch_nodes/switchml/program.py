@@ -18,7 +18,6 @@ from switch_nodes.jobs import JobMember
 from switch_nodes.switchml.framing import Taken, create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
-from workloads.automaton import UNFORESEEN
 from workloads.datagrams.blocks import (
     BlockReplayed,
     BlockSummed,
@@ -71,7 +70,7 @@ class SwitchMlProgram(ForwardProgram):
         self._actions: dict[SlotAction, Callable[[Contribution], None]] = {
             action: getattr(self, action.value)
             for action in SlotAction
-            if action not in (*DROP_REASONS, SlotAction.FORGET, SlotAction.UNFORESEEN)
+            if action not in (*DROP_REASONS, SlotAction.FORGET)
         }
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
@@ -125,9 +124,8 @@ class SwitchMlProgram(ForwardProgram):
         after, action = SLOT_TABLE[before, event]
         if self._traced:
             self._tell_step(c, c.version, before, event, after)
-        if action in DROP_REASONS or action is SlotAction.UNFORESEEN:
-            reason = DROP_REASONS.get(action, UNFORESEEN)
-            self._ignore(c.pool.job, c.rank, c.block, c.datagram.header.slot, reason)
+        if action in DROP_REASONS:
+            self._ignore(c.pool.job, c.rank, c.block, c.datagram.header.slot, DROP_REASONS[action])
             return
         c.pool.newest[c.rank][c.cell] = c.block
         self.move_on(c)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workloads.automaton import Transitions
+from workloads.automaton import UNFORESEEN, Transitions
 
 __all__ = ["DROP_REASONS", "SLOT_TABLE", "SlotAction", "SlotEvent", "SlotState"]
 
@@ -74,5 +74,6 @@ DROP_REASONS: dict[SlotAction, str] = {
     SlotAction.DROP_MISMATCH: "mismatch",
     SlotAction.DROP_OVERRUN: "overrun",
     SlotAction.DROP_STALE: "stale",
+    SlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""

@@ -9,12 +9,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testbed.api.changes import Changes, as_overrides
 from testbed.api.frames import make_frame
 from testbed.comparison.figures import Figure, flat_figures
+from testbed.comparison.model import Comparison, compare_runs
 from testbed.history import Record
+from testbed.history.codec import record_fields
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.report.terminal import plain_summary
+from testbed.runs.changes import Changes, as_overrides
 from testbed.runs.kepthistory import load_history
 from testbed.runs.needs import require_root
 from testbed.runs.run import read_result, run_scenario
@@ -23,7 +25,7 @@ from testbed.scenario import load_scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Run", "load", "run"]
+__all__ = ["Comparison", "Run", "compare", "load", "run"]
 
 
 @dataclass(frozen=True)
@@ -88,13 +90,13 @@ class Run:
         return self.run_dir / "report.html"
 
     def events(self, *names: str) -> list[Record]:
-        """Those of the history with one of these names, as `run.events("Retransmission")`."""
-        return [record for record in self.history if record["event"] in names]
+        """Those of the history with one of these names, as `run.events("Retransmission")`; `record.t`, `record.node`, `record.event.cause`."""
+        return [record for record in self.history if record.name in names]
 
     def frame(self, *names: str) -> pd.DataFrame:
         """The history as a pandas table, a row for each event: `t` in nanoseconds, `node`, `event`, then the fields of the events. `names`:
         only events of these names. Raises HostCapabilityError where there is no pandas."""
-        return make_frame(self.events(*names) if names else self.history)
+        return make_frame(map(record_fields, self.events(*names) if names else self.history))
 
     def summary(self) -> str:
         """As `tb run` prints it."""
@@ -136,3 +138,9 @@ def run(
 def load(run_dir: str | Path) -> Run:
     """A finished run, read from its directory. Raises ScenarioError when there is none, when it did not end, or when it is damaged."""
     return Run(read_result(Path(run_dir)), Path(run_dir))
+
+
+def compare(*runs: Run | str | Path) -> Comparison:
+    """Two or more finished runs, given as runs or as their directories (or as points of a sweep): `keys` that differ, `figures` with `ratios` to the first,
+    `checks`, `faults`. Raises ScenarioError for what is no finished run."""
+    return compare_runs([each.run_dir if isinstance(each, Run) else Path(each) for each in runs])

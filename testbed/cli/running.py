@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.cli.dilating import add_dilation, add_twin, dilated
 from testbed.terminal.stream import complain, say, shown_path
 from testbed.terminal.words import amount
 from workloads.errors import HostCapabilityError, ScenarioError
@@ -67,6 +69,7 @@ examples:
   sudo ./tb run rack-lossy
   sudo ./tb run psn-wrap --seed 3 --pcap --out /tmp/wrap
   sudo ./tb run rack --set topology.hosts=8 --set topology.link.rate=300Mbps --json
+  sudo ./tb run rack --set topology.link.rate=10Gbps --dilation auto
 """
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--world", help="emulated, simulated or lab (default: as the scenario says)")
@@ -81,6 +84,12 @@ examples:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as faults[0].rate=3%%; may be repeated",
     )  # fmt: skip
+    parser.add_argument(
+        "--expect", action="store_true",
+        help="exit code 0 when the verdict is the one that the scenario expects, 1 when it is another; junit.xml likewise",
+    )  # fmt: skip
+    add_dilation(parser)
+    add_twin(parser)
     _add_output_options(parser)
 
 
@@ -92,6 +101,7 @@ def run_run(args: argparse.Namespace) -> int:
         require_root(f"run {args.scenario}", simulated_helps=True)
     if args.card is not None and scenario.world != "emulated":
         raise ScenarioError("means nothing in this world", file="tb run", key="--card", allowed="with --world emulated")
+    scenario = dilated(scenario, args.dilation, "tb run", card=args.card is not None)
     if scenario.world == "lab" or args.card is not None:
         return _run(scenario, args, _lab_world(args))
     if args.inventory is not None:
@@ -118,17 +128,47 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     _warn(scenario)
     if world is None:
         with _progress(console) as observer:
-            result = run_scenario(scenario, args.out, args.pcap, observer=observer)
+            result = run_scenario(
+                scenario, args.out, args.pcap, observer=observer, twin=args.twin, say=_teller(console)
+            )
     else:
         # It tells its steps itself.
         result = run_scenario(scenario, args.out, args.pcap, world=world)
+    if getattr(args, "expect", False):
+        return _as_expected(result, console, args.json)
     _show(result, console, args.json)
     return result.exit_code
 
 
+def _as_expected(result: RunResult, console: Console, as_json: bool) -> int:
+    """0 or 1, whatever the verdict is."""
+    from testbed.report.junit import junit_xml
+    from workloads.trusted import write_file
+
+    document = result.document
+    write_file(result.run_dir / "junit.xml", junit_xml(document, result.took_s, expect=True))
+    _show(result, console, as_json)
+    if document["verdict"] == document["expect"]:
+        return 0
+    complain(f"tb run: {document['scenario']}: {document['verdict']}, and {document['expect']} was expected")
+    return 1
+
+
+def _teller(console: Console) -> Callable[[str], None]:
+    """What goes on beside a run, on the person's stream; nothing with --quiet."""
+    if console.verbosity < 0:
+        return lambda text: None
+
+    def tell(text: str) -> None:
+        say(text, stream=console.stream)
+        console.stream.flush()
+
+    return tell
+
+
 def _warn(scenario: Scenario) -> None:
     """What cannot end in time is said before it begins."""
-    from testbed.cli.catalogue import warnings
+    from testbed.cli.validation import warnings
     from testbed.estimate import memory_need, require_memory, time_need
     from testbed.plan import make_plan
 
@@ -165,6 +205,7 @@ def _show(result: RunResult, console: Console, as_json: bool) -> None:
 
     if console.verbosity >= 0:
         print_summary(result.document, console.stream, no_color=not console.color)
+        say(f"Report:        {shown_path(result.run_dir / 'report.html')}", stream=console.stream)
         say(f"Run directory: {shown_path(result.run_dir)}", stream=console.stream)
         if result.captures:
             # of a run that did not pass, or asked for
@@ -183,6 +224,8 @@ examples:
     parser.add_argument("--hosts", type=_hosts, default=4, metavar="N", help="workers, 2 to 32 (default: 4)")
     parser.add_argument("--loss", type=_loss, default=0.01, metavar="P", help="loss both ways, as 3%% (default: 1%%)")
     parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="default: 1")
+    add_dilation(parser)
+    add_twin(parser)
     _add_output_options(parser)
 
 
@@ -191,7 +234,7 @@ def run_demo(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
     changes = [f"topology.hosts={args.hosts}", f"faults.lossy-links.rate={args.loss!r}"]
-    return _run(load_scenario("demo", changes, args.seed), args)
+    return _run(dilated(load_scenario("demo", changes, args.seed), args.dilation, "tb demo"), args)
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
@@ -209,6 +252,9 @@ examples:
         help="only switch.program=PATH.py:CLASS; a run with a program of one's own needs it",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
+    parser.add_argument(
+        "--json", action="store_true", help="print the comparison as JSON alone on stdout; all else on stderr"
+    )
 
 
 def run_replay(args: argparse.Namespace) -> int:
@@ -234,10 +280,15 @@ def run_replay(args: argparse.Namespace) -> int:
         comparison = replay(before, args.out, observer, realised)
     _show(comparison.result, console, False)
     found = comparison.differences
-    say(*(f"differs: {difference}" for difference in found))
+    say(*(f"differs: {difference}" for difference in found), stream=console.stream)
     say(
-        f"compared: {', '.join(comparison.compared)}; {amount(len(found), 'difference') if found else 'no differences'}"
+        f"compared: {', '.join(comparison.compared)}; {amount(len(found), 'difference') if found else 'no differences'}",
+        stream=console.stream,
     )
+    if args.json:
+        told = {"schema": 1, "replayed": str(args.run_dir), "run_dir": str(comparison.result.run_dir)}
+        told |= {"verdict": comparison.result.document["verdict"], "exit_code": comparison.exit_code}
+        print(json.dumps(told | {"differences": found, "compared": comparison.compared}, indent=1, ensure_ascii=False))
     return comparison.exit_code
 
 

@@ -10,16 +10,15 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
-from testbed.hunt.draw_datagrams import draw_datagram_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK, draw_fabric
 from testbed.hunt.draw_faults import draw_faults, is_sensible
-from testbed.hunt.draw_grid import draw_grid_schedule
 from testbed.hunt.draw_link import draw_shape, other_shape
-from testbed.hunt.protocols import GRID, PROTOCOLS, protocol_of
+from testbed.hunt.protocols import by_name, hunted_in, hunted_of
 from testbed.hunt.recipes import FABRIC_RECIPES, RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack
 from workloads.rc.recovery import rto_ns
@@ -59,11 +58,9 @@ def draw_schedule(
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
-    if (kind if base is None else base.job.collective) == GRID:
-        scenario = draw_grid_schedule(draw, base, program, traced=traced, seed=run_seed)
-        return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", trace=traced))
-    if kind in PROTOCOLS or (base is not None and protocol_of(base) is not None):
-        scenario = draw_datagram_schedule(draw, PROTOCOLS.get(kind), base, program, traced=traced)
+    hunted = hunted_of(kind) if base is None else hunted_in(base)
+    if hunted is not None:
+        scenario = by_name(hunted.hunt.draw)(draw, hunted, base, program, traced=traced, seed=run_seed)
         return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", seed=run_seed, trace=traced))
     scenario = _calm(draw, program, kind) if base is None else replace(base, faults=())
     scenario = replace(
@@ -118,7 +115,7 @@ def _assembled(draw: Random, program: str, topology: Topology, shape: LinkShape,
         link=shape,
         transport=_transport(draw, mtu),
         switch=SwitchOptions(program=program, release=_weighted(draw, {"order": 85, "asap": 15})),
-        job=replace(job, straggle_rank=draw.randrange(hosts), straggle_ns=1) if draw.random() < 0.08 else job,
+        job=replace(job, straggler=Straggler(draw.randrange(hosts), 1)) if draw.random() < 0.08 else job,
         time_limit_ns=_TIME_LIMIT_NS,
     )
 
@@ -186,6 +183,6 @@ def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:
         if len(scenario.topology.switches) > 1:  # each time it is over, a packet crosses the fabric for nothing
             most = _MOST_WAITS * RNR_TIMER_NS[transport.rnr_timer_code]
             transport = replace(transport, receive_late_ns=min(late, most))
-    if job.straggle_rank is not None:
-        job = replace(job, straggle_ns=draw.randint(1, share))
+    if job.straggler is not None:
+        job = replace(job, straggler=replace(job.straggler, delay_ns=draw.randint(1, share)))
     return replace(scenario, transport=transport, job=job)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from switch_nodes.jobs import AggregatorKnobs
-from testbed.hunt.protocols import Protocol
+from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import in_one_rack, moved_together
 from testbed.hunt.shrink_jobs import with_less_to_send
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario
 
 __all__ = ["smaller_datagrams"]
@@ -17,7 +18,7 @@ __all__ = ["smaller_datagrams"]
 _SEEDS = (1, 2, 3)
 
 
-def smaller_datagrams(scenario: Scenario, protocol: Protocol) -> Iterator[Scenario]:
+def smaller_datagrams(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
     """Fewer jobs, workers, iterations and blocks; smaller windows and less memory. Each with some other seeds as well: faults
     know datagrams by their bytes, so that a smaller job meets other dice."""
     for smaller in _smaller(scenario, protocol):
@@ -25,7 +26,7 @@ def smaller_datagrams(scenario: Scenario, protocol: Protocol) -> Iterator[Scenar
         yield from (replace(smaller, seed=seed) for seed in _SEEDS if seed != scenario.seed)
 
 
-def _smaller(scenario: Scenario, protocol: Protocol) -> Iterator[Scenario]:
+def _smaller(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
     if not scenario.jobs:
         yield _one_by_one(scenario)
         return
@@ -65,23 +66,25 @@ def _fewer_workers(scenario: Scenario) -> Iterator[Scenario]:
     for index, job in enumerate(jobs):
         for rank in range(len(job.hosts)) if len(job.hosts) > 1 else ():
             left = (*job.hosts[:rank], *job.hosts[rank + 1 :])
-            fewer = replace(job, hosts=left, straggle_rank=_rank_without(job.straggle_rank, rank))
-            candidates.append(_with_job(scenario, index, fewer if fewer.straggle_rank is not None else _on_time(fewer)))
+            fewer = replace(job, hosts=left, straggler=_without_rank(job.straggler, rank))
+            candidates.append(_with_job(scenario, index, fewer))
     for candidate in candidates:
         smaller = candidate if custom else moved_together(candidate)
         yield replace(smaller, jobs=tuple(replace(job, number=at) for at, job in enumerate(smaller.jobs, 1)))
 
 
-def _rank_without(late: int | None, gone: int) -> int | None:
-    """Of a straggler when rank `gone` is not there any more."""
-    return None if late is None or late == gone else late - (late > gone)
+def _without_rank(late: Straggler | None, gone: int) -> Straggler | None:
+    """The straggler when rank `gone` is not there any more."""
+    if late is None or late.rank == gone:
+        return None
+    return replace(late, rank=late.rank - (late.rank > gone))
 
 
 def _on_time(job: Job) -> Job:
-    return replace(job, straggle_rank=None, straggle_ns=0)
+    return replace(job, straggler=None)
 
 
-def _smaller_job(job: Job, scenario: Scenario, protocol: Protocol) -> Iterator[Job]:
+def _smaller_job(job: Job, scenario: Scenario, protocol: Hunted) -> Iterator[Job]:
     if job.arrival_ns:
         yield replace(job, arrival_ns=0)
     if job.straggle_rank is not None:
@@ -107,7 +110,7 @@ def _narrower(scenario: Scenario) -> Iterator[Scenario]:
     yield replace(scenario, jobs=tuple(jobs), transport=replace(scenario.transport, path_mtu=256))
 
 
-def _plainer_switch(scenario: Scenario, protocol: Protocol) -> Iterator[Scenario]:
+def _plainer_switch(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
     """Less memory, knobs as they are unless somebody turns them."""
     switch, least = scenario.switch, protocol.values_per_index * len(scenario.jobs)
     if protocol.server:

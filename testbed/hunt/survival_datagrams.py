@@ -43,29 +43,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from testbed.faults.healing import heals_at
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import (
-    Burst,
-    Drop,
     Duplicate,
     Fault,
     Kill,
-    LinkDown,
-    Loss,
     PacketFault,
     Pause,
     RateChange,
 )
 from testbed.hunt.fault_reach import hold_ns, tiers
-from testbed.hunt.protocols import Protocol, protocol_of
+from testbed.hunt.protocols import Hunted, hunted_in
+from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
 from testbed.scenario.model import Job, Scenario
-from workloads.atp import AtpConfig
 from workloads.config import HostConfig
 from workloads.datagrams.training import longest_digest_delay_ns
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = [
     "LOSES",
+    "SURVIVAL",
     "blocks_of",
     "copies_of",
     "excused",
@@ -77,7 +75,11 @@ __all__ = [
     "window_of",
 ]
 
-LOSES = (Loss, Burst, Drop, LinkDown)
+LOSES: tuple[type[PacketFault], ...] = tuple(
+    kind.value
+    for kind in FAULT_KINDS.values()
+    if kind.takes_away and kind.drawn is not None and kind.drawn.datagrams and issubclass(kind.value, PacketFault)
+)
 """faults that take datagrams away"""
 _SATURATING = "int32sat"
 _MOST_WAITS, _MOST_DOUBLINGS = 16, 64
@@ -125,14 +127,14 @@ def _gone(scenario: Scenario) -> set[str]:
 
 
 def _may_overflow(worker: HostConfig) -> bool:
-    fixed = isinstance(worker, AtpConfig) and worker.fixed_scale is not None
+    fixed = getattr(worker, "fixed_scale", None) is not None
     return fixed or worker.collective.arithmetic.dtype == _SATURATING
 
 
-def _protocol(scenario: Scenario) -> Protocol:
-    protocol = protocol_of(scenario)
-    assert protocol is not None, "it has datagrams"
-    return protocol
+def _protocol(scenario: Scenario) -> Hunted:
+    hunted = hunted_in(scenario)
+    assert hunted is not None, "it has datagrams"
+    return hunted
 
 
 def blocks_of(scenario: Scenario, job: Job) -> int:
@@ -268,3 +270,6 @@ def unsurvivable(scenario: Scenario) -> str | None:
     if end > scenario.time_limit_ns:
         return f"it may take {end} ns; its time limit is {scenario.time_limit_ns} ns"
     return None
+
+
+SURVIVAL = Survival(may_fail, unsurvivable, excused)

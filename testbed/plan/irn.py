@@ -28,7 +28,8 @@ def irn_config(scenario: Scenario) -> IrnConfig:
     packet = scenario.transport.path_mtu + _HEADERS
     wake = 0 if scenario.world == "simulated" else _WAKE_NS
     trip = max(
-        round_trip_ns(topology, own, peer, packet, wake) for own, peer in zip(hosts, [*hosts[1:], hosts[0]], strict=True)
+        round_trip_ns(topology, own, peer, packet, wake)
+        for own, peer in zip(hosts, [*hosts[1:], hosts[0]], strict=True)
     )
     low = _LOW * trip
     high = low * 16 // 5

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.model import Job, Routing, SwitchOptions
+from testbed.scenario.job import Job
+from testbed.scenario.routing import Routing
+from testbed.scenario.switch import SwitchOptions
 from topologies import Topology
 
 __all__ = ["check_grid"]
@@ -20,8 +22,6 @@ def check_grid(
     entries: Sequence[tuple[KeyPath, Job]] = (),
 ) -> None:
     """One job, one server, and routes for exactly its hosts. `entries`: of `jobs`."""
-    if job.collective != "grid":
-        return
     if routing is not None and switch.commodity == "openflow":
         capacity = {each.name: routing.capacity_bps for each in topology.switches} | dict(routing.capacities)
         if all(capacity.values()):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from testbed.reading.problems import Problems
 from testbed.reading.units import format_duration
-from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.job import Job
+from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.transport import Transport
 
 __all__ = ["check_irn"]
-
-_COLLECTIVES = ("netreduce", "ring", "shift")
 
 
 def check_irn(
@@ -18,12 +19,12 @@ def check_irn(
     if transport.recovery != "irn":
         return
     path = ("transport", "recovery")
-    if job.collective not in _COLLECTIVES:
+    if transport.recovery not in traits_of(job.collective).recoveries:
         problems.add(
             path,
             f"collective {job.collective} does not run over IRN",
             found="'irn'",
-            allowed=f"gbn; or irn with job.collective: {', '.join(_COLLECTIVES)}",
+            allowed=f"gbn; or irn with job.collective: {', '.join(names_where(lambda traits: transport.recovery in traits.recoveries))}",
         )
     if transport.verb != "write":
         problems.add(

@@ -35,8 +35,11 @@ class LossRecovery(Protocol):
 
     deadline: int | None
     """when it wants `on_timer`, ns; None: never"""
-    una: int
-    """the oldest unacknowledged sequence number (not wrapped)"""
+
+    @property
+    def una(self) -> int:
+        """The oldest unacknowledged sequence number (not wrapped)."""
+        ...
 
     @property
     def can_send(self) -> bool:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from workloads.atp.config import KINDS
 from workloads.atp.slots import SlotTable
-from workloads.automaton import UNFORESEEN
 from workloads.datagrams.blocks import (
     BlockLost,
     BlockReplayed,
@@ -270,7 +269,7 @@ class JobServer:
             _only_rank(header.bitmap0),
             block.number,
             header.slot,
-            DROP_REASONS.get(action, UNFORESEEN),
+            DROP_REASONS[action],
         )
         self.events.append(ContributionIgnored(*told))
 

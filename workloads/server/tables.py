@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workloads.automaton import Transitions
+from workloads.automaton import UNFORESEEN, Transitions
 
 __all__ = ["BLOCK_TABLE", "DROP_REASONS", "BlockAction", "BlockEvent", "BlockState"]
 
@@ -111,5 +111,6 @@ DROP_REASONS: dict[BlockAction, str] = {
     BlockAction.DROP_OVERRUN: "overrun",
     BlockAction.DROP_DUPLICATE: "duplicate",
     BlockAction.DROP_STALE: "stale",
+    BlockAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason` of every action that keeps a packet out of the sums"""

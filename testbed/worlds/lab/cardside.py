@@ -7,9 +7,8 @@ from pathlib import Path
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import SwitchStatistics
-from testbed.history import Record
-from testbed.history.codec import make_record
-from testbed.history.events import CardCounted
+from testbed.history import Record, make_record
+from testbed.history.events import CaptureCut, CardCounted
 from testbed.lab import plays, steps
 from testbed.lab.lab import Lab
 from testbed.lab.model import Card, Host
@@ -63,10 +62,8 @@ def tell_card(
     folder.mkdir(parents=True, exist_ok=True)
     lab.do("trace", fetch, [host])
     for record in trace_records(read_lines(folder / f"{host.name}-trace.jsonl", host.name), switch, origin_ns):
-        if record["event"] == "CaptureCut":
-            problem = (
-                f"the trace of card {card.name} was cut at {record['limit_bytes']} bytes: it did too much to be judged"
-            )
+        if isinstance(record.event, CaptureCut):
+            problem = f"the trace of card {card.name} was cut at {record.event.limit_bytes} bytes: it did too much to be judged"
             raise LabError(host.name, f"{problem}; a shorter job, or an inventory without `trace:`")
         tell(record)
     return ()

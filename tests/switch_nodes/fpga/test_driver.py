@@ -12,7 +12,7 @@ from switch_nodes.fpga.errors import CardError
 from switch_nodes.fpga.faults import AgentDies, GarbageReads, ProgrammingFails, WrongBitstream
 from switch_nodes.fpga.golden import play
 from switch_nodes.fpga.registers import doubled
-from switch_nodes.fpga.regmap import CONFIGURATION, REGISTERS, Feature, LoadState, Status
+from switch_nodes.fpga.regmap import CONFIGURATION, COUNTERS, REGISTERS, Feature, LoadState, Status
 from switch_nodes.netreduce.program import NetReduceProgram
 from tests.support.cards import BITS, Bus, CardBench, card_config, job_trace
 from tests.support.netreduce_harness import small_job
@@ -35,7 +35,7 @@ def still_sums(card, job=JOB):
 def test_from_nothing_to_a_card_that_sums():
     bench = running(load_ns=30_000_000)
     identity, state = bench.driver.identity(), bench.driver.state()
-    assert (identity.serial, identity.map_version, identity.ports) == ("emulated-0", "1.0", 3)
+    assert (identity.serial, identity.map_version, identity.ports) == ("emulated-0", "1.1", 3)
     assert len(identity.operations) == 9
     assert (state.status, state.load_state) == (
         Status.PROGRAMMED | Status.CONFIGURED | Status.RUNNING,
@@ -306,6 +306,21 @@ def test_counters_are_of_one_moment():
     )
     with pytest.raises(CardError, match="register LATCHES: somebody else latches the counters all the time"):
         bench.driver.counters()
+
+
+def test_a_card_of_the_first_map_is_asked_for_its_counters_alone():
+    bench = running()
+    assert bench.driver.counters()["unforeseen"] == 0
+    answering(bench, "MAP_VERSION", 1 << 16)
+    behind = REGISTERS["COUNT_UNFORESEEN"].address
+    real = bench.card._read_word
+
+    def read(address):
+        assert address < behind or address >= CONFIGURATION.start or address == REGISTERS["LOAD_BUFFER"].address
+        return real(address)
+
+    bench.card._read_word = read
+    assert set(COUNTERS) - set(bench.driver.counters()) == {"unforeseen"}
 
 
 @pytest.mark.parametrize(

@@ -89,9 +89,7 @@ def test_every_action_has_a_method_and_every_drop_a_reason_and_a_counter() -> No
         assert callable(getattr(NetReduceProgram, action.value))
     enters = {SlotAction.STORE, SlotAction.STORE_AND_COMPLETE, SlotAction.REPLAY, SlotAction.CLEAR}
     enters |= {SlotAction.STORE_AND_SEND_UP, SlotAction.SEND_UP_AGAIN, SlotAction.ADOPT, SlotAction.PASS_DOWN}
-    enters |= {SlotAction.UNFORESEEN}  # in no table: its reason is every program's
     passes = {
-        FrameAction.UNFORESEEN,
         FrameAction.BYPASS,
         FrameAction.CONNECTION,
         FrameAction.AGGREGATE,

@@ -8,13 +8,14 @@ import pytest
 
 from switch_nodes.filters import Delivery
 from testbed.faults.model import Delay, Drop, Match
-from testbed.scenario.fault_schema import OPCODE_GROUPS
+from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.worlds.simulated import simulate
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.nodes import HostNode, SwitchNode
 from testbed.worlds.simulated.wire import Wire
 from tests.support.simulation import of, rack_links, rack_plan
 from topologies import LinkShape
+from workloads.events import WorkerFinished
 
 SHAPE = LinkShape(rate_bps=8_000_000_000)
 """a byte takes a nanosecond"""
@@ -107,4 +108,4 @@ def test_lost_retransmissions_of_a_busy_host_are_sent_again():
     late = Delay("delay-2", rack_links(3), delay_ns=1)
     for seed in range(6):
         plan = rack_plan(3, seed=seed, faults=(lost, late), job=job, transport=transport, link={"rate_bps": 40_000_000})
-        assert len(of(simulate(plan), "WorkerFinished")) == 3
+        assert len(of(simulate(plan), WorkerFinished)) == 3

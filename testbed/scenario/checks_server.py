@@ -1,0 +1,133 @@
+"""What must hold between the keys of a scenario whose collective has a parameter server, and for keys that only such have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.sections import changed
+from testbed.scenario.checks_datagrams import check_rto, check_sizes
+from testbed.scenario.job import Job
+from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.names import PATH_MTUS, PRIORITIES
+from testbed.scenario.transport import Transport
+from topologies import Topology, attachment
+
+__all__ = ["check_aimd", "check_served", "check_server_keys", "with_server"]
+
+_OF_PRIORITIES = ("priority", "priority_x0")
+
+
+def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
+    """The last host is the parameter server unless the file names another one. A server must be there, and be no worker."""
+    if topology is None or not traits_of(job.collective).has_server:
+        return job
+    known = [host.name for host in topology.hosts]
+    if not job.server:
+        job = changed(job, server=known[-1])
+    path: KeyPath = ("job", "server")
+    if job.server not in known:
+        problems.add(
+            path, "the parameter server is not on the topology", found=show(job.server), allowed=", ".join(known),
+            hint=closest(job.server, known),
+        )  # fmt: skip
+    elif job.server in job.hosts:
+        place = path if path in problems.places else ("job", "hosts")
+        problems.add(
+            place, "the parameter server is a worker", found=job.server,
+            allowed="a host of its own: leave it out of job.hosts, or name another job.server",
+        )  # fmt: skip
+    return job
+
+
+def check_server_keys(
+    problems: Problems, job: Job, given: Mapping[KeyPath, Collection[str]], entries: Sequence[tuple[KeyPath, Job]]
+) -> None:
+    """`given`: keys that the file holds at `job` and at each of the `entries` of `jobs`: servers, scales, priorities."""
+    name, traits = job.collective, traits_of(job.collective)
+    for path, each in ((("job",), job), *entries):
+        keys = given.get(path, ())
+        if "server" in keys and not traits.has_server and path == ("job",):
+            problems.add(
+                (*path, "server"),
+                f"collective {name} has no parameter server",
+                allowed=f"with job.collective: {', '.join(names_where(lambda each: each.has_server))}",
+            )
+        if each.fixed_scale is not None and not traits.fixed_scale:
+            problems.add(
+                (*path, "quantisation"), f"collective {name} has no way to tell that a sum left its range",
+                allowed=f"exponents; fixed: with job.collective: {', '.join(names_where(lambda each: each.fixed_scale))}",
+            )  # fmt: skip
+        elif each.fixed_scale is not None and each.dtype != "float32":
+            problems.add(
+                (*path, "quantisation"),
+                "integers need no scale",
+                found=f"dtype {each.dtype}",
+                allowed="with dtype: float32",
+            )
+        for key in _OF_PRIORITIES:
+            if key in keys and not traits.has_priorities:
+                problems.add(
+                    (*path, key), f"collective {name} has no priorities",
+                    allowed=f"with job.collective: {', '.join(names_where(lambda each: each.has_priorities))}",
+                )  # fmt: skip
+        if "priority_x0" in keys and each.priority_x0 is not None and each.priority == "equal":
+            problems.add(
+                (*path, "priority_x0"), "rule equal has no scale", found=f"{each.priority_x0:g}",
+                allowed="leave the key out, or another priority",
+            )  # fmt: skip
+        if "priority" in keys and traits.has_priorities and each.priority not in PRIORITIES:
+            problems.add(
+                (*path, "priority"), "no such policy", found=show(each.priority), allowed=", ".join(PRIORITIES),
+                hint=closest(each.priority, list(PRIORITIES)),
+            )  # fmt: skip
+
+
+def check_aimd(problems: Problems, transport: Transport, job: Job) -> None:
+    """Of the window that heeds marks; that of GRID is `routing.mode`'s."""
+    if not transport.aimd and not traits_of(job.collective).heeds_marks:
+        problems.add(
+            ("transport", "aimd"), f"collective {job.collective} has no such window", found="false",
+            allowed=f"leave the key out, or job.collective: {', '.join(names_where(lambda traits: traits.heeds_marks))}",
+        )  # fmt: skip
+
+
+def check_served(
+    problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
+) -> None:
+    """The bitmap has 32 bits, a packet so many elements at most, and integers are summed. `entries`: of `jobs`, each with its
+    place."""
+    name, traits = job.collective, traits_of(job.collective)
+    if attachment(topology) is not None:
+        problems.add(
+            ("job", "collective"), f"{name} knows no accelerator", found=f"the {topology.kind} topology",
+            allowed="any other topology.kind",
+        )  # fmt: skip
+    hosts = len(job.hosts) or len(topology.hosts) - 1
+    if transport.congestion_control != "none":
+        problems.add(
+            ("transport", "congestion_control"),
+            f"{name} has no RoCE connections to slow down",
+            found=transport.congestion_control,
+            allowed="none; its own is transport.aimd",
+        )
+    if hosts % job.copies or hosts < job.copies:
+        problems.add(
+            ("job", "copies"),
+            "every job has as many hosts",
+            found=f"{job.copies} jobs on {hosts} hosts beside the server",
+            allowed=f"a divisor of {hosts}",
+        )
+        return
+    check_sizes(problems, entries, hosts // job.copies)
+    if job.op != "sum":
+        problems.add(("job", "op"), f"{name} only sums", found=f"'{job.op}'", allowed="sum")
+    if transport.path_mtu > traits.largest_mtu:
+        problems.add(
+            ("transport", "path_mtu"),
+            f"a packet of {name} has at most {traits.largest_mtu // 4} elements",
+            found=str(transport.path_mtu),
+            allowed=", ".join(str(mtu) for mtu in PATH_MTUS if mtu <= traits.largest_mtu),
+        )
+        return
+    check_rto(problems, transport)
