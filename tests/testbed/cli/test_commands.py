@@ -16,9 +16,9 @@ from testbed.bench.options import BenchOptions
 from testbed.cli import main
 from testbed.cli.console import Console
 from testbed.cli.parsing import make_parser
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import Loss
 from testbed.scenario import builtin_names, load_scenario, parse_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS
 from tests.support.fake_modules import install_fake
 
 
@@ -35,7 +35,7 @@ class _Engine:
     asked: tuple[Any, ...] = ()
     summaries: int = 0
 
-    def __call__(self, scenario, out, pcap, observer):
+    def __call__(self, scenario, out, pcap, observer, **beside):
         self.asked = (scenario, out, pcap, observer)
         return SimpleNamespace(
             exit_code=self.exit_code, document={"verdict": "pass"}, run_dir=Path("runs/x"), captures=()
@@ -58,7 +58,7 @@ def engine(monkeypatch):
 def test_run_ends_with_the_code_of_the_verdict(engine, code, capsys):
     engine.exit_code = code
     assert main(["run", "rack"]) == code
-    assert capsys.readouterr().out == "the summary\nRun directory: runs/x\n"
+    assert capsys.readouterr().out == "the summary\nReport:        runs/x/report.html\nRun directory: runs/x\n"
 
 
 def test_run_hands_over_the_whole_command_line(engine, capsys, tmp_path, monkeypatch):
