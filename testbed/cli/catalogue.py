@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from testbed.cli.validation import shown_seconds, validate_as_json, warnings
 from testbed.estimate import MemoryNeed, TimeNeed, available_bytes, memory_need, time_need
 from testbed.faults.healing import kind_of
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.plan import make_plan
 from testbed.plan.jobs import plan_jobs
+from testbed.reading.documentation import plain_text
+from testbed.reading.sections import names_of
 from testbed.reading.units import format_duration, format_rate, format_size
-from testbed.reading.validate import key_names
 from testbed.report.lines import byte_size
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
@@ -37,8 +38,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 
 def _topologies() -> Iterator[tuple[str, str]]:
     for name, kind in TOPOLOGY_KINDS.items():
-        keys = [key for key in key_names(kind.keys) if key != "kind"]
-        yield name, f"{kind.meaning}; keys: {', '.join(keys)}"
+        yield name, f"{plain_text(kind.meaning)}; keys: {', '.join(names_of(kind.keys))}"
 
 
 _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {

@@ -37,6 +37,9 @@ COMMANDS = {
         "testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults, sweeps"
     ),
     "validate": Command("testbed.cli.catalogue", "check a scenario and show what it means; touches nothing"),
+    "schema": Command(
+        "testbed.cli.schema", "the keys of scenario files as JSON Schema, for editors that complete them"
+    ),
     "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid"),
     "route": Command("testbed.cli.routing", "plan gradient routes: which switch aggregates what, along which links"),
     "steering": Command("testbed.cli.steering", "flow tables of commodity switches: planned, or as a run counted them"),

@@ -16,9 +16,9 @@ from testbed.bench.options import BenchOptions
 from testbed.cli import main
 from testbed.cli.console import Console
 from testbed.cli.parsing import make_parser
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import Loss
 from testbed.scenario import builtin_names, load_scenario, parse_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS
 from tests.support.fake_modules import install_fake
 
 
