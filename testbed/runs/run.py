@@ -204,7 +204,7 @@ def _run_in(
     )  # fmt: skip
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document, took_s))
-    write_file(run_dir / "report.html", html_report(document, history))
+    write_file(run_dir / "report.html", html_report(document, history, plan.scenario))
     kept = _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap)
     return RunResult(document, history, run_dir, kept, took_s)
 
