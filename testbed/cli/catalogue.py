@@ -45,7 +45,7 @@ _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "programs": lambda: iter(PROGRAMS.items()),
     "collectives": lambda: iter(COLLECTIVES.items()),
     "planners": lambda: iter(PLANNERS.items()),
-    "sweeps": lambda: ((name, first_sentence(load_sweep(name).description)) for name in builtin_sweeps()),
+    "sweeps": lambda: ((name, load_sweep(name).description.partition("\n")[0]) for name in builtin_sweeps()),
     "faults": lambda: ((name, kind.meaning) for name, kind in FAULT_KINDS.items()),
 }
 

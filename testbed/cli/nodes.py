@@ -25,6 +25,7 @@ from testbed.reading.units import UnitError, parse_duration
 from workloads.config import WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.machine import Event
+from workloads.trusted import require_trusted
 
 if TYPE_CHECKING:
     from testbed.cli.datagramnode import DatagramConfig
@@ -228,6 +229,8 @@ def run_worker(args: argparse.Namespace) -> int:
     from testbed.cli.datagramnode import read_worker_config
 
     config = read_worker_config(args.config)
+    if args.capture is not None:
+        require_trusted(args.capture, file="tb worker", key="--capture")
     if not isinstance(config, WorkerConfig):
         return _run_datagram_worker(config, args)
     if args.device is None:

@@ -115,19 +115,19 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     from testbed.runs.run import run_scenario
 
     console = Console.of(args)
-    _warn(scenario)
+    plan = _warn(scenario)
     if world is None:
         with _progress(console) as observer:
-            result = run_scenario(scenario, args.out, args.pcap, observer=observer)
+            result = run_scenario(scenario, args.out, args.pcap, observer=observer, plan=plan)
     else:
         # It tells its steps itself.
-        result = run_scenario(scenario, args.out, args.pcap, world=world)
+        result = run_scenario(scenario, args.out, args.pcap, world=world, plan=plan)
     _show(result, console, args.json)
     return result.exit_code
 
 
-def _warn(scenario: Scenario) -> None:
-    """What cannot end in time is said before it begins."""
+def _warn(scenario: Scenario) -> Plan:
+    """What cannot end in time is said before it begins. Its plan."""
     from testbed.cli.catalogue import warnings
     from testbed.estimate import memory_need, require_memory, time_need
     from testbed.plan import make_plan
@@ -136,6 +136,7 @@ def _warn(scenario: Scenario) -> None:
     require_memory(plan)
     for warning in warnings(scenario, time_need(plan), memory_need(plan)):
         complain(f"tb: {warning}")
+    return plan
 
 
 @contextlib.contextmanager

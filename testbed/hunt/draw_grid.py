@@ -10,9 +10,9 @@ from typing import TypeVar
 from testbed.hunt.draw_grid_faults import draw_grid_faults, with_limit
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.grid_recipes import GRID_RECIPES
+from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import GRID, PROTOCOLS
 from testbed.hunt.survival_datagrams import travel_ns
-from testbed.plan import make_plan
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
 from topologies.assembly import Cable, assemble, host, switch
@@ -53,7 +53,7 @@ def draw_grid_schedule(draw: Random, base: Scenario | None, program: str, *, tra
     run, which planners draw from, too. The time limit is when it must have ended."""
     if base is not None:
         calm = replace(base, faults=(), world="simulated", source="", seed=seed)
-        make_plan(calm)
+        plan_of(calm)
         return with_limit(draw_grid_faults(draw, calm))
     calm = _with_plan(draw, program, seed)
     if traced and draw.random() < _FOLLOWS_RECIPE:
@@ -66,7 +66,7 @@ def _with_plan(draw: Random, program: str, seed: int) -> Scenario:
     for _ in range(_TRIES):
         calm = replace(_calm(draw, program), seed=seed)
         try:
-            make_plan(calm)
+            plan_of(calm)
         except ScenarioError:
             continue
         return _with_times(draw, calm)

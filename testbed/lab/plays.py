@@ -11,6 +11,7 @@ from testbed.lab import steps
 from testbed.lab.lab import Lab
 from testbed.lab.model import Card, Host
 from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
 
 __all__ = [
     "attach",
@@ -119,7 +120,8 @@ def detach(lab: Lab, hosts: Sequence[Host], label: str) -> None:
 
 
 def collect(lab: Lab, hosts: Sequence[Host], run: str, folder: Path) -> dict[str, Any]:
-    """Paths by host."""
+    """Paths by host. Raises ScenarioError for a folder that others could change."""
+    require_trusted(folder, file="tb lab collect", key="--out")
     return lab.do("collect", steps.collect(lab, run, folder), hosts)
 
 

@@ -98,15 +98,16 @@ def run_scenario(
     pcap: bool = False,
     observer: Observer | None = None,
     world: World | None = None,
+    plan: Plan | None = None,
 ) -> RunResult:
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
-    is there already, instead of the one that the scenario names.
+    is there already, instead of the one that the scenario names. `plan`: of this scenario, where the caller has it already.
 
     Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for what is
     written; ScenarioError when `out` holds files already or others could change it; and whatever the world raises. What was
     recorded until then is in the run directory, also when this process is killed.
     """
-    world, plan = world or create_world(scenario.world), make_plan(scenario)
+    world, plan = world or create_world(scenario.world), plan or make_plan(scenario)
     require_memory(plan)
     run_dir = _make_run_dir(scenario, out)
     with needs_room(run_dir):

@@ -278,6 +278,18 @@ def test_the_help_lists_every_key_of_the_file(capsys):
     assert keys - set(words) == set()
 
 
+def test_a_worker_captures_only_where_nobody_else_can_change_it(plane, tmp_path, capsys):
+    (tmp_path / "h1.yaml").write_text(_WORKER, encoding="utf-8")
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    words = ["--config", str(tmp_path / "h1.yaml"), "--port", "a", "--capture", str(folder / "h1.pcapng")]
+    assert main(["worker", *words]) == 64
+    told = "tb worker: --capture: others could change what is in this folder; found everybody can write to"
+    assert capsys.readouterr().err.startswith(told)
+    assert list(folder.iterdir()) == []
+
+
 def _switch_that_is_told(plane, monkeypatch, tmp_path, acts):
     """A real program under the stand-in plane; `acts` happen before the turns of these numbers, the last one stops it."""
     install_fake(monkeypatch, "switch_nodes.registry", create_program=NetReduceProgram)
