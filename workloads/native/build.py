@@ -52,6 +52,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "fault_filter": ("testbed/faults/filter.c",),
     "simulator": (
         "testbed/worlds/simulated/native/agenda.c",
+        "testbed/worlds/simulated/native/wire.c",
         "testbed/worlds/simulated/native/core.c",
         "workloads/rc/held.c",
         "workloads/rc/fast.c",
