@@ -12,7 +12,7 @@ const struct ina_field netreduce_ring_layout[] = {
     INA_FIELD(netreduce_ring, entry_message), INA_FIELD(netreduce_ring, entry_psn),
     INA_FIELD(netreduce_ring, entry_length), INA_FIELD(netreduce_ring, cursor), INA_FIELD(netreduce_ring, edge),
     INA_FIELD(netreduce_ring, ingress), INA_FIELD(netreduce_ring, egress), INA_FIELD(netreduce_ring, ranks),
-    INA_FIELD(netreduce_ring, uplinks), INA_FIELD(netreduce_ring, everyone), INA_FIELD(netreduce_ring, size),
+    INA_FIELD(netreduce_ring, uplinks), INA_FIELD(netreduce_ring, everyone), INA_FIELD(netreduce_ring, row), INA_FIELD(netreduce_ring, header_row), INA_FIELD(netreduce_ring, size),
     INA_FIELD(netreduce_ring, window), INA_FIELD(netreduce_ring, banks), INA_FIELD(netreduce_ring, message_packets),
     INA_FIELD(netreduce_ring, mtu), INA_FIELD(netreduce_ring, entries), INA_FIELD(netreduce_ring, op),
     INA_FIELD(netreduce_ring, dtype), INA_FIELD(netreduce_ring, asap), INA_FIELD(netreduce_ring, id),
