@@ -25,6 +25,7 @@ from testbed.scenario.model import Job, Scenario
 from testbed.worlds.simulated.native.library import Why, load_core
 from testbed.worlds.simulated.world import Simulation
 from topologies import LinkShape, rack
+from workloads.events import CollectiveCompleted
 
 _NS3 = "ns-3.37, as issue 3 cites a reference machine (not measured here): 0.12 M TCP, 0.23 M UDP packet-hops/s"
 
@@ -73,7 +74,7 @@ def _ours(plan: Plan, *, compiled: bool) -> tuple[float, int, object]:
     records: list[Record] = []
     simulation = Simulation(plan, records.append, native=compiled)
     taken = _timed(simulation.run)
-    digests = {(r["node"], r["iteration"]): r["sha256"] for r in records if r["event"] == "CollectiveCompleted"}
+    digests = {(r.node, r.event.iteration): r.event.sha256 for r in records if isinstance(r.event, CollectiveCompleted)}
     return taken, simulation.packet_hops, digests
 
 

@@ -14,13 +14,15 @@ from typing import Any
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import Machines, judge_schedule
-from testbed.hunt.protocols import GRID, PROTOCOLS
+from testbed.hunt.protocols import PROTOCOLS
 from tests.support.datagram_more_mutants import MORE_NOT_HUNTED
 from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
 from tests.support.endpoint_mutants import ENDPOINT_NOT_HUNTED
 from tests.support.grid_planted import GRID_NOT_HUNTED, GRID_PLANTED
 from tests.support.hunt_mutants import FABRIC_PLANTED, NOT_HUNTED, PLANTED
 from tests.support.netreduce_more_mutants import MORE_NOT_HUNTED as NETREDUCE_NOT_HUNTED
+
+GRID = "grid"
 
 
 def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[int, str] | None:

@@ -23,6 +23,7 @@ from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.judge import Machines, run_and_judge
 from testbed.scenario.geometry import INA_HEADER_BYTES
 from testbed.scenario.model import Scenario
+from workloads.events import Retransmission, WorkerFinished
 
 
 class _SpineToLosersLeaf(SpineRing):
@@ -123,14 +124,14 @@ def _scenario(seed: int, number: int) -> Scenario:
 def _cost(scenario: Scenario, program: type[NetReduceProgram]) -> _Cost | None:
     """None: a queue pair gave up."""
     failure, history = run_and_judge(scenario, Machines(create=program))
-    finished = [record["t"] for record in history if record["event"] == "WorkerFinished"]
+    finished = [record.t for record in history if isinstance(record.event, WorkerFinished)]
     if len(finished) < len(scenario.topology.hosts):
         return None
     if failure is not None:
         raise SystemExit(f"{program.__name__} breaks {failure.check} on {scenario.name}: {failure.detail}")
-    back = [record for record in history if record["event"] == "Retransmission"]
-    timers = sum(record["cause"] == "timeout" for record in back)
-    return _Cost(len(back), sum(record["packets"] for record in back), timers, max(finished))
+    back = [record for record in history if isinstance(record.event, Retransmission)]
+    timers = sum(record.event.cause == "timeout" for record in back)
+    return _Cost(len(back), sum(record.event.packets for record in back), timers, max(finished))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -220,7 +220,7 @@ class QueueMarks(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlaneStatistics(Event):
-    """What the data plane of a node counted; feeds the fidelity check."""
+    """What the data plane of a node counted; feeds the fidelity check. Times are emulated, but for those of the machine."""
 
     frames_in: int
     frames_out: int
@@ -231,8 +231,9 @@ class PlaneStatistics(Event):
     queue_drops: int
     """frames that the egress queue refused (drop-tail)"""
     cpu_ns: int
-    """user and system time of the process"""
+    """user and system time of the process, of the machine"""
     wall_ns: int
+    """from its start to its end, of the machine"""
     wakeups: int
     lag_p99_ns: int
     """from a deadline to the handling of it, 99th percentile"""
@@ -255,3 +256,5 @@ class PlaneStatistics(Event):
     """the longest time that the loop stood still beyond its sleep: stopped, swapped out, or without a CPU"""
     stood_until_ns: int = unless_default(0)
     """when that was over, since the start of the traffic"""
+    starved_ns: int = unless_default(0)
+    """of a NIC: its link was idle although frames waited for it, and it could not make good for that"""

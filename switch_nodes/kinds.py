@@ -31,6 +31,8 @@ class ProgramKind:
     """those of AggregatorKnobs that it looks at"""
     sums: bool = True
     """False: it only forwards"""
+    some_only_forward: bool = False
+    """it sums, but a switch may be told to aggregate nothing"""
     is_card: bool = False
     """its switch is an aggregation card, configured through registers"""
 

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
         LabError,
         Run,
         ScenarioError,
+        SweepResult,
         TestbedError,
         load,
         run,
+        sweep,
     )
 
 __all__ = [
@@ -27,10 +29,12 @@ __all__ = [
     "LabError",
     "Run",
     "ScenarioError",
+    "SweepResult",
     "TestbedError",
     "__version__",
     "load",
     "run",
+    "sweep",
 ]
 
 __version__ = "0.1.0"

@@ -31,7 +31,10 @@ SANS_IO_FORBIDDEN = {
     "socket", "time", "random", "threading", "asyncio", "mininet", "pyroute2", "logging", "select", "selectors",
     "subprocess", "secrets", "uuid", "datetime",
 }  # fmt: skip
-IO_EDGES = ("workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "workloads/verbs/")
+IO_EDGES = (
+    "workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "workloads/verbs/", "workloads/ranks/client.py",
+    "workloads/torch_backend/",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("folder", FLOORS)

@@ -18,7 +18,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-__all__ = ["NOTHING", "PLAIN", "Codec", "Misfit", "Problem", "Reader", "describe", "fields_of", "unless_default"]
+__all__ = [
+    "NOTHING",
+    "PLAIN",
+    "Codec",
+    "Misfit",
+    "Problem",
+    "Reader",
+    "describe",
+    "fields_of",
+    "fields_told",
+    "unless_default",
+]
 
 _T = TypeVar("_T")
 Path: TypeAlias = tuple[str | int, ...]
@@ -65,7 +76,7 @@ _ALWAYS: Any = object()
 
 
 @cache
-def fields_of(kind: type) -> tuple[tuple[str, Any, bool, bool], ...]:
+def fields_of(kind: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
     """Of each field of a dataclass: name, annotation, whether its JSON is always there, whether its value is JSON as it is."""
     hints = get_type_hints(kind)
     return tuple(
@@ -82,10 +93,26 @@ def _is_json(hint: Any) -> bool:
 
 
 @cache
-def _writers(kind: type) -> tuple[tuple[str, Any, bool], ...]:
-    """Of each field: name, the default at which it is left out or _ALWAYS, whether its value is JSON as it is."""
-    defaults = {each.name: each.default for each in dataclasses.fields(kind)}
-    return tuple((name, _ALWAYS if always else defaults[name], plain) for name, _, always, plain in fields_of(kind))
+def _told_fields(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """Of each field: name, the default at which it is left out or _ALWAYS."""
+    return tuple(
+        (each.name, each.default if _SOMETIMES in each.metadata else _ALWAYS) for each in dataclasses.fields(kind)
+    )
+
+
+def fields_told(value: Any) -> dict[str, Any]:
+    """Of a dataclass whose fields hold what `json.dumps` takes, by name, as they are."""
+    told, kind = {}, cast(Any, type(value))
+    for name, default in _told_fields(kind):
+        item = getattr(value, name)
+        if default is _ALWAYS or item != default:
+            told[name] = item
+    return told
+
+
+@cache
+def _plain_fields(kind: Any) -> frozenset[str]:
+    return frozenset(name for name, _, _, plain in fields_of(kind) if plain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,14 +149,11 @@ class Codec:
 
     def encode_fields(self, value: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
         """Of a dataclass; tuples of what JSON knows stay tuples."""
-        told, kind = {}, cast(type, type(value))
-        for name, default, plain in _writers(kind):
-            item = getattr(value, name)
-            if default is _ALWAYS or item != default:
-                told[name] = item if plain else self.encode(item)
+        told = fields_told(value)
         for name in leave_out:
             told.pop(name, None)
-        return told
+        plain = _plain_fields(cast(Any, type(value)))
+        return {name: item if name in plain else self.encode(item) for name, item in told.items()}
 
     def decode(self, kind: type[_T], data: Any, preset: Mapping[str, Any] | None = None) -> _T:
         """The inverse of `encode`. `preset`: fields of a dataclass that `data` cannot give. Raises Misfit."""

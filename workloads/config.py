@@ -16,6 +16,7 @@ __all__ = [
     "Framing",
     "GroupShare",
     "HostConfig",
+    "IrnConfig",
     "JobShare",
     "LayerConfig",
     "NodeConfig",
@@ -57,6 +58,20 @@ class DcqcnConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class IrnConfig:
+    """IRN on one queue pair, in both roles; `testbed.plan.irn` makes it. Times in ns of the world."""
+
+    rto_low_ns: int = 400_000
+    """a packet is sent again that long after the last progress, when few are in flight"""
+    rto_high_ns: int = 1_280_000
+    """the same when more are in flight: their answers tell of a loss earlier"""
+    cap_packets: int = 111
+    """PSNs that may be unacknowledged (BDP flow control)"""
+    few_packets: int = 3
+    """N: so many are few"""
+
+
+@dataclass(frozen=True, slots=True)
 class QpConfig:
     """One RC queue pair, both roles (requester and responder)."""
 
@@ -86,6 +101,8 @@ class QpConfig:
     """None: no congestion control, and no CNPs"""
     recovery: str = "gbn"
     """how losses are repaired, the same at both ends: a name in `workloads.rc.recoveries`"""
+    irn: IrnConfig = IrnConfig()
+    """with `recovery` irn"""
 
     def reborn(self, lives: int) -> QpConfig:
         """The queue pair of a process that was started anew so many times: it has another number and another first PSN, as

@@ -7,11 +7,13 @@ its inputs, `now` and its seed. Times are integer nanoseconds from an arbitrary 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from workloads.codec import fields_told, unless_default
 
 __all__ = [
     "BatchMachine",
@@ -20,7 +22,6 @@ __all__ = [
     "FrameBatch",
     "Machine",
     "event_record",
-    "sometimes_told",
     "unless_default",
 ]
 
@@ -33,41 +34,8 @@ class Event:
 
 
 def event_record(event: Event) -> dict[str, Any]:
-    """`{"event": class name, **fields}`; values as they are (ints, floats, strings, lists, tuples, None). A field that is
-    `unless_default` is there only when it has another value."""
-    record: dict[str, Any] = {"event": type(event).__name__}
-    always, sometimes = _field_names(type(event))
-    for name in always:
-        record[name] = getattr(event, name)
-    for name, default in sometimes:
-        if (value := getattr(event, name)) != default:
-            record[name] = value
-    return record
-
-
-def unless_default(default: Any) -> Any:
-    """A field of an event that most runs have no use for: it is told only when its value is not `default`."""
-    return field(default=default, metadata={_SOMETIMES: True})
-
-
-def sometimes_told(kind: type[Event]) -> frozenset[str]:
-    """Names of its fields that are `unless_default`."""
-    return frozenset(name for name, _ in _field_names(kind)[1])
-
-
-_SOMETIMES = "unless_default"
-_Names = tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]
-"""fields that are always told; (name, default) of the others"""
-_names: dict[type, _Names] = {}
-
-
-def _field_names(kind: type[Event]) -> _Names:
-    found = _names.get(kind)
-    if found is None:
-        always = tuple(item.name for item in fields(kind) if _SOMETIMES not in item.metadata)
-        sometimes = tuple((item.name, item.default) for item in fields(kind) if _SOMETIMES in item.metadata)
-        found = _names[kind] = always, sometimes
-    return found
+    """`{"event": class name, **fields}`, for `json.dumps`. A field that is `unless_default` is there only when it has another value."""
+    return {"event": type(event).__name__, **fields_told(event)}
 
 
 @runtime_checkable

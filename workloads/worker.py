@@ -12,7 +12,7 @@ from workloads.collectives.registry import create_collective
 from workloads.collectives.slots import Verbs
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
-from workloads.gradients import GradientSource
+from workloads.gradients import AwaitedSource, GradientSource
 from workloads.machine import BatchMachine, Buffer, Event, FrameBatch
 from workloads.rc import SUCCESS, Completion, RcEndpoint, SendCompleted
 
@@ -37,8 +37,9 @@ class WorkerMachine:
 
     The traffic starts with the first call of `handle_timer`, which is due at `start_ns`. The gradient of an iteration is ready
     before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that no event
-    carries a time from before the computation. Memory: the source's gradient, one result of the same size, and the
-    receive slots of the collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
+    carries a time from before the computation. A source that awaits its gradients (`AwaitedSource`) is asked whenever the world
+    looks at the timer: it is due at once when the gradient is there, and until then after the source's `poll_ns`. Memory: the
+    source's gradient, one result of the same size, and the receive slots of the collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
 
     Raises ScenarioError when the configuration names no collective, or one that cannot do the arithmetic.
     """
@@ -52,10 +53,14 @@ class WorkerMachine:
             self._endpoint.add_qp(qp)
         self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
         self._iteration = 0
-        self._gradient = source.gradient(0)
+        self._awaited = source if isinstance(source, AwaitedSource) else None
+        self._gradient = source.gradient(0) if self._awaited is None else np.empty(0, source.dtype)
         self._result = np.empty(source.elements, source.dtype)
         self._result.fill(0)  # has the pages now, not while the clock runs
         self._start_at: int | None = start_ns
+        self._poll_at: int | None = None
+        """awaiting a gradient: when to ask again"""
+        self._awaits = False
         self._waits = True
         self._running = False
         self._events: deque[Event] = deque()
@@ -97,6 +102,8 @@ class WorkerMachine:
     def own_timer(self) -> int | None:
         """As `get_timer`, but for the endpoint's."""
         first, timer = self._start_at, self._collective.get_timer()
+        if self._awaits:
+            first = 0 if self._is_due() else self._poll_at
         return first if timer is None or (first is not None and first < timer) else timer
 
     def handle_timer(self, now: int) -> None:
@@ -104,6 +111,8 @@ class WorkerMachine:
         self._collective.handle_timer(now)
         if self._start_at is not None and self._start_at <= now:
             self._start(now)
+        elif self._awaits:
+            self._await(now)
         self._advance(now)
 
     def next_event(self) -> Event | None:
@@ -123,6 +132,31 @@ class WorkerMachine:
                 self._start_at = now + self._config.workload.straggle_ns
                 return
         self._start_at = None
+        if self._awaited is not None:
+            self._await(now)
+        else:
+            self._begin(now)
+
+    def _await(self, now: int) -> None:
+        """Begin when the gradient is there, end when there will be no more, or ask again later."""
+        source = self._awaited
+        assert source is not None
+        self._awaits = True
+        self._poll_at = now + source.poll_ns if source.poll_ns else None
+        if not self._is_due():
+            return
+        self._awaits = False
+        if self._iteration < source.iterations:
+            self._gradient = source.gradient(self._iteration)
+            self._begin(now)
+        else:
+            self._finish()
+
+    def _is_due(self) -> bool:
+        source = self._awaited
+        return source is not None and (source.is_ready(self._iteration) or self._iteration >= source.iterations)
+
+    def _begin(self, now: int) -> None:
         self._running = True
         self._collective.start(self._iteration, self._gradient, self._result, now)
 
@@ -157,15 +191,20 @@ class WorkerMachine:
         if progress is not None:
             self._events.append(progress)
         self._iteration += 1
-        if self._iteration < self._source.iterations:
+        if self._awaited is not None:
+            self._start_at = now + self._config.workload.straggle_ns
+        elif self._iteration < self._source.iterations:
             self._gradient = self._source.gradient(self._iteration)
             self._start_at = now + self._config.workload.straggle_ns
         else:
-            self.finished = True
-            self._events.append(WorkerFinished(self._source.iterations))
+            self._finish()
+
+    def _finish(self) -> None:
+        self.finished = True
+        self._events.append(WorkerFinished(self._source.iterations))
 
     def _fail(self, reason: str, detail: str) -> None:
         if not self.failed and not self.finished:
             self.failed = True
-            self._start_at = None
+            self._start_at, self._awaits = None, False
             self._events.append(WorkerFailed(reason, detail))

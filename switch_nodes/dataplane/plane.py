@@ -1,4 +1,4 @@
-"""The loop that drives one Machine on some interfaces, in real time."""
+"""The loop that drives one Machine on some interfaces, in emulated time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
+from switch_nodes.dataplane.arrivals import ArrivingFrames, Wire
+from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.filtering import PortFilters
 from switch_nodes.dataplane.lag import LagHistogram
 from switch_nodes.dataplane.marking import EgressMarking
@@ -29,11 +31,11 @@ __all__ = ["DataPlane", "open_io"]
 _ROWS = 256
 _ROUNDS = 4  # batches to send before we look for received frames again
 _TICK_NS = 100_000_000
-"""from one message of whoever controls a node to the next"""
+"""from one message of whoever controls a node to the next, in real time"""
 _UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
 _DENSE_FRAMES = 4  # handled in one wake-up: more will come before long, so it pays to wait for company
 _FIRST_GUESS_BYTES = 1500
-_LEAST_PAUSE_NS = 60_000  # the kernel's timer slack: a shorter sleep would be no shorter
+_LEAST_PAUSE_NS = 60_000  # real time, the kernel's timer slack: a shorter sleep would be no shorter
 _REASONS = {Fate.QUEUE: "queue", Fate.LINK: "link", Fate.MISFIT: "misfit"}
 
 
@@ -59,11 +61,11 @@ class DataPlane:
     `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) frames are taken from the
     Machine only when the socket has room and none is ever dropped here; without (a switch port) a full queue drops its
     tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when known,
-    makes a NIC's queue in the kernel about 12 ms long. `spin_ns`: the end of each sleep that is polled instead, which meets
-    deadlines more closely and costs CPU time. `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one wake-up to
-    the next, as a NIC moderates its interrupts; deadlines are met all the same. `marking`: ports that mark by the length of
-    their queues. `io` replaces the sockets (tests); `clock`
-    is in ns.
+    is that of a NIC's link in emulated time and bounds its queue in the kernel (`queue_frames_for`). `spin_ns`: the end of
+    each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time. `pacer` holds a NIC
+    to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one wake-up to the next, as a NIC
+    moderates its interrupts; deadlines are met all the same. `marking`: ports that mark by the length of their queues.
+    `wires`: of ports whose frames arrive when their last bit does. `io` replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they say otherwise.
 
     `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
     OSError when an interface does not exist here.
@@ -87,16 +89,18 @@ class DataPlane:
         pacer: Pacer | None = None,
         moderation_ns: int = 0,
         marking: EgressMarking | None = None,
+        wires: Mapping[int, Wire] | None = None,
         io: PacketIo | None = None,
-        clock: Callable[[], int] = time.monotonic_ns,
-        sleep: Callable[[float], None] = time.sleep,
+        clock: EmulatedClock | None = None,
     ) -> None:
         self._machine = machine
         self._fast = machine if isinstance(machine, BatchMachine) else None
-        self._tap, self._on_event, self._on_control, self._clock = tap, on_event, on_control, clock
+        self._tap, self._on_event, self._on_control = tap, on_event, on_control
+        self._clock = clock or EmulatedClock()
+        self._tick_ns = self._clock.emulated(_TICK_NS)
         self._check_event = check_event
-        self._backpressure, self._pacer, self._moderation_ns, self._sleep = backpressure, pacer, moderation_ns, sleep
-        self._marking = marking
+        self._backpressure, self._pacer, self._moderation_ns = backpressure, pacer, moderation_ns
+        self._marking, self._arriving = marking, ArrivingFrames(wires or {})
         self._typical_bytes = _FIRST_GUESS_BYTES
         self._go_on_at: int | None = None  # when the pace lets more out, if there may be more
         self._io = io or open_io(
@@ -127,17 +131,18 @@ class DataPlane:
         self._io.close()
 
     def run(self, origin_ns: int, *, until: Callable[[], bool] | None = None) -> PlaneStatistics:
-        """Drive the Machine, `now` being the monotonic clock less `origin_ns`, until `on_control` returns False or
+        """Drive the Machine, `now` being the emulated time since `origin_ns` (CLOCK_MONOTONIC), until `on_control` returns False or
         `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way through a filter are
         then lost. The statistics of this run are the last event and the result."""
         gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
-        began, cpu, waits = self._clock(), time.process_time_ns(), read_waits()
+        clock = self._clock
+        began, cpu, waits = clock.read(), time.process_time_ns(), read_waits()
         timeout, going = 0, True
         slept_from: int | None = None
         try:
             while going:
-                count = self._io.receive(self._received, timeout)
-                now = self._clock() - origin_ns
+                count = self._io.receive(self._received, timeout if timeout < 0 else clock.real(timeout))
+                now = clock.since(origin_ns)
                 if slept_from is not None:
                     self._note_standing(now, slept_from, timeout)
                 slept_from = now
@@ -145,6 +150,12 @@ class DataPlane:
                 self._handled = count
                 if self._filtered and len(self._ingress.delayed):
                     self._take_late(now)
+                if count and self._arriving:
+                    self._arriving.take(self._received.batch, now)
+                    count = 0
+                while len(self._arriving) and (due := self._arriving.next_due) is not None and due <= now:
+                    self._arriving.pop_due(now, self._received.batch, _ROWS, self._lag)
+                    self._take(self._received.batch.count, now)
                 if count:
                     self._take(count, now)
                 if self._io.control_ready and self._on_control is not None:
@@ -156,36 +167,38 @@ class DataPlane:
                     break
                 timeout = 0 if more else self._timeout(origin_ns, until is not None)
                 if timeout and self._handled >= _DENSE_FRAMES:
-                    timeout = self._moderate(origin_ns + now, timeout)
+                    timeout = self._moderate(origin_ns, now, timeout)
         finally:
             gc.unfreeze()
         if self._filtered:
-            self._finish_filters(self._clock() - origin_ns)
+            self._finish_filters(clock.since(origin_ns))
         waited_ns, turns = (after - before for after, before in zip(read_waits(), waits, strict=True))
-        statistics = self._statistics(self._clock() - began, time.process_time_ns() - cpu, waited_ns, turns)
+        waited_ns = clock.emulated(waited_ns)
+        statistics = self._statistics(clock.read() - began, time.process_time_ns() - cpu, waited_ns, turns)
         for event in self._marking.events() if self._marking is not None else ():
-            self._on_event(self._clock() - origin_ns, event)
-        self._on_event(self._clock() - origin_ns, statistics)
+            self._on_event(clock.since(origin_ns), event)
+        self._on_event(clock.since(origin_ns), statistics)
         return statistics
 
     def _note_standing(self, now: int, turned_at: int, timeout: int) -> None:
         """Whoever is controlled hears something every now and then, so that no sleep of his is long: of a gap of several such
         times nobody knows when it would have ended, and frames would have ended it as soon as they came."""
-        gap, ticked = now - turned_at, self._control_ticks and not 0 <= timeout <= _TICK_NS
+        gap, tick_ns = now - turned_at, self._tick_ns
+        ticked = self._control_ticks and not 0 <= timeout <= tick_ns
         if timeout < 0 and not ticked:
             return
-        asleep = (0 if gap > 2 * _TICK_NS else _TICK_NS) if ticked else timeout
+        asleep = (0 if gap > 2 * tick_ns else tick_ns) if ticked else timeout
         if gap - asleep > self._stood[0]:
             self._stood = gap - asleep, now
 
-    def _moderate(self, woke: int, timeout: int) -> int:
+    def _moderate(self, origin_ns: int, woke: int, timeout: int) -> int:
         """Sleep out the rest of the moderation, at most `timeout` (negative: no limit); what is left of the timeout."""
-        pause = woke + self._moderation_ns - self._clock()
+        pause = woke + self._moderation_ns - self._clock.since(origin_ns)
         if 0 <= timeout < pause:
             pause = timeout
-        if pause < _LEAST_PAUSE_NS:
+        if self._clock.real(pause) < _LEAST_PAUSE_NS:
             return timeout
-        self._sleep(pause / 1e9)
+        self._clock.sleep(pause)
         return timeout if timeout < 0 else max(timeout - pause, 0)
 
     def _take(self, count: int, now: int) -> None:
@@ -249,17 +262,19 @@ class DataPlane:
                 if paced:
                     limit = pace
                 if limit == 0:
-                    self._go_on_at = now + self._moderation_ns
+                    self._go_on_at = pacer.go_on_at
                     return False
             batch = self._fill(limit, now)
             taken = batch.count
             if not taken:
+                if pacer is not None:
+                    pacer.spend(now, 0, more=False)
                 return False
             self._handled += taken
             if pacer is not None:
                 sent_bytes = sum(self._sent_lengths[:taken])
                 self._typical_bytes = sent_bytes // taken
-                pacer.spend(now, sent_bytes)
+                pacer.spend(now, sent_bytes, more=taken == limit)
             if self._tap is not None:
                 self._tap.record(batch, 0, taken, now, True)
             if filtered and self._egress:
@@ -270,8 +285,8 @@ class DataPlane:
                 return True  # put off only to keep the order: they go before anything new
             if taken < limit:
                 return False
-            if paced:
-                self._go_on_at = now + self._moderation_ns
+            if paced and pacer is not None:
+                self._go_on_at = pacer.go_on_at
                 return False
         return True
 
@@ -305,7 +320,7 @@ class DataPlane:
 
     def _timeout(self, origin_ns: int, polled: bool) -> int:
         """How long to sleep, in ns; -1 for ever."""
-        now = self._clock() - origin_ns
+        now = self._clock.since(origin_ns)
         due = self._machine.get_timer()
         if due != self._timer_seen[0]:
             self._timer_seen = (due, now)
@@ -317,6 +332,9 @@ class DataPlane:
                     continue
                 if due is None or head < due:
                     due = head
+        arriving = self._arriving.next_due
+        if arriving is not None and (due is None or arriving < due):
+            due = arriving
         if self._go_on_at is not None and (due is None or self._go_on_at < due):
             due = self._go_on_at
         if polled and (due is None or due > now + _UNTIL_POLL_NS):
@@ -365,6 +383,7 @@ class DataPlane:
             turns=turns,
             stood_ns=self._stood[0],
             stood_until_ns=self._stood[1],
+            starved_ns=0 if self._pacer is None else self._pacer.starved_ns,
         )
 
     def _new_rows(self) -> Rows:

@@ -40,10 +40,10 @@ _DROP_TAIL_BUFFER_BYTES = 64 << 20
 """So large that the qdisc is full first: its limit decides what is dropped."""
 
 QUEUE_FRAMES = 160
-"""With backpressure, frames that the kernel holds for us at most: enough to keep a link busy between two wake-ups, few
-enough that a NAK turns a sender back before it has queued a whole window."""
-_QUEUE_NS = 12_000_000
-_LEAST_QUEUE_FRAMES = 4
+"""With backpressure, frames that the kernel holds for us at most: enough to keep a link busy between two wake-ups."""
+_QUEUE_NS = 1_000_000
+"""what the ring of a NIC holds: a NAK cannot recall it"""
+_LEAST_QUEUE_FRAMES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def frame_cost(length: int) -> int:
 
 
 def queue_frames_for(rate_bps: int | None, mtu: int) -> int:
-    """Frames that take about 12 ms at `rate_bps`, at most `QUEUE_FRAMES`; that many when the rate is unknown."""
+    """Frames that take 1 ms at `rate_bps`, two at least and at most `QUEUE_FRAMES`; that many when the rate is unknown."""
     if rate_bps is None:
         return QUEUE_FRAMES
     frames = rate_bps * _QUEUE_NS // (8 * 10**9) // (mtu + _ETHERNET_BYTES)
@@ -92,7 +92,7 @@ def open_ports(interfaces: Sequence[str], *, backpressure: bool, rate_bps: int |
 def open_port(interface: str, *, backpressure: bool, rate_bps: int | None = None) -> PortSocket:
     """A non-blocking raw socket that sees every frame that arrives on `interface`, promiscuous, and none that leaves.
 
-    With `backpressure` (a NIC) its send buffer holds only about 12 ms at `rate_bps`, so that the kernel says "not now" long
+    With `backpressure` (a NIC) its send buffer holds only about 1 ms at `rate_bps`, so that the kernel says "not now" long
     before a qdisc drops; without (a switch port) the qdisc's own limit drops. PACKET_QDISC_BYPASS stays off: shaping must
     apply. Raises HostCapabilityError without CAP_NET_RAW, OSError when there is no such interface.
     """

@@ -1,6 +1,7 @@
 """The Python interface, offered as `import testbed as tb`: runs, sweeps and comparisons as values, for scripts and notebooks."""
 
 from testbed.api.runs import Run, load, run
+from testbed.api.sweeps import SweepResult, sweep
 from workloads.errors import HostCapabilityError, InternalError, LabError, ScenarioError, TestbedError
 
 __all__ = [
@@ -9,7 +10,9 @@ __all__ = [
     "LabError",
     "Run",
     "ScenarioError",
+    "SweepResult",
     "TestbedError",
     "load",
     "run",
+    "sweep",
 ]

@@ -9,12 +9,13 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testbed.api.changes import Changes, as_overrides
 from testbed.api.frames import make_frame
 from testbed.comparison.figures import Figure, flat_figures
 from testbed.history import Record
+from testbed.history.codec import record_fields
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.report.terminal import plain_summary
+from testbed.runs.changes import Changes, as_overrides
 from testbed.runs.kepthistory import load_history
 from testbed.runs.needs import require_root
 from testbed.runs.run import read_result, run_scenario
@@ -88,13 +89,13 @@ class Run:
         return self.run_dir / "report.html"
 
     def events(self, *names: str) -> list[Record]:
-        """Those of the history with one of these names, as `run.events("Retransmission")`."""
-        return [record for record in self.history if record["event"] in names]
+        """Those of the history with one of these names, as `run.events("Retransmission")`; `record.t`, `record.node`, `record.event.cause`."""
+        return [record for record in self.history if record.name in names]
 
     def frame(self, *names: str) -> pd.DataFrame:
         """The history as a pandas table, a row for each event: `t` in nanoseconds, `node`, `event`, then the fields of the events. `names`:
         only events of these names. Raises HostCapabilityError where there is no pandas."""
-        return make_frame(self.events(*names) if names else self.history)
+        return make_frame(map(record_fields, self.events(*names) if names else self.history))
 
     def summary(self) -> str:
         """As `tb run` prints it."""

@@ -17,6 +17,7 @@ from testbed.checkers.uplinks import leaf_loads
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, spine_leaf
 from workloads.collectives.ina_header import INA_HEADER_BYTES
@@ -53,7 +54,7 @@ def fabric_scenario(
         seed=seed,
         world=world,
         transport=Transport(path_mtu=_PATH_MTU, timeout_code=19, ack_every=64),
-        switch=SwitchOptions(program="netreduce" if collective == "netreduce" else "forward"),
+        switch=SwitchOptions(program=protocol_of(collective).programs[0]),
         job=Job(
             collective=collective,
             size_bytes=size_bytes,

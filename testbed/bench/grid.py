@@ -12,9 +12,11 @@ from pathlib import Path
 from statistics import median
 
 from testbed.bench.rows import Row, spread
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Loss
 from testbed.figures.routes import Measured, measured, spans_of
 from testbed.history import Record
+from testbed.history.events import ShapingMeasured
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
@@ -133,8 +135,8 @@ def _judge(scenario: Scenario, history: list[Record], settings: _Settings, fidel
         tuple(replace(load, planned_bps=pace * load.planned_bps) for load in loads),
         min(load.measured_bps for load in loads if load.name in workers),
         sum(span.bypassed for span in spans) / arrived if arrived else 0.0,
-        sum(int(record["drops"]) for record in history if record["event"] == "ShapingMeasured"),
-        sum(record["event"] == "FaultStruck" for record in history),
+        sum(record.event.drops for record in history if isinstance(record.event, ShapingMeasured)),
+        sum(isinstance(record.event, FaultStruck) for record in history),
         fidelity,
     )
 

@@ -20,6 +20,7 @@ from testbed.plan.grid_routes import GROUP_IP
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated.world import simulate
 from topologies import Topology
+from workloads.datagrams.blocks import BlockSummed
 from workloads.errors import InternalError
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
@@ -96,7 +97,7 @@ def run_fabric(scenario: Scenario) -> FabricRun:
 
 
 def _rate_bps(history: list[Record], server: str | None) -> float:
-    sums = [int(r["t"]) for r in history if r["event"] == "BlockSummed" and r["node"] == server]
+    sums = [r.t for r in history if isinstance(r.event, BlockSummed) and r.node == server]
     frame_bits = 8 * (_PATH_MTU + AGGREGATION_OVERHEAD_BYTES)
     return 1e9 * frame_bits * (len(sums) - 1) / (max(sums) - min(sums))
 

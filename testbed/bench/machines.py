@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, machines
 from workloads.costs import Machines
@@ -48,7 +49,7 @@ class Place:
             seed=seed,
             world=self.world,
             transport=Transport(path_mtu=_PATH_MTU, timeout_code=19, ack_every=64),
-            switch=SwitchOptions(program="netreduce" if algorithm == "PN" else "forward"),
+            switch=SwitchOptions(program=protocol_of(collective).programs[0]),
             job=Job(
                 collective=collective,
                 size_bytes=size_bytes,

@@ -6,9 +6,11 @@ import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from switch_nodes.events import PlaneStatistics
+from testbed.history import of_kind
 from testbed.runs.run import run_scenario
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
@@ -29,12 +31,15 @@ class Measurement:
     worker_peak_bytes: int
     busiest: str
     """node with the largest share of a core, and the share"""
+    dilation: int = 1
+    deviation: float | None = None
+    """of the JCT, from that of the same plan in virtual time"""
 
 
 def allreduce_scenario(
-    collective: str, hosts: int, rate_bps: int, path_mtu: int, size_bytes: int, seed: int
+    collective: str, hosts: int, rate_bps: int, path_mtu: int, size_bytes: int, seed: int, dilation: int | None = 1
 ) -> Scenario:
-    """A lossless rack, captures off."""
+    """A lossless rack, captures off. `dilation`: None leaves it to the machine."""
     mtu = 1500 if path_mtu <= 1024 else 9000
     shape = LinkShape(rate_bps=rate_bps, mtu=mtu)
     return Scenario(
@@ -43,9 +48,10 @@ def allreduce_scenario(
         link=shape,
         seed=seed,
         transport=Transport(path_mtu=path_mtu, timeout_code=18, ack_every=64),
-        switch=SwitchOptions(program="netreduce" if collective == "netreduce" else "forward"),
+        switch=SwitchOptions(program=protocol_of(collective).programs[0]),
         job=Job(collective=collective, size_bytes=size_bytes, window_messages=_window_messages(rate_bps, path_mtu)),
         capture=False,
+        dilation=dilation,
         time_limit_ns=120_000_000_000,
     )
 
@@ -68,19 +74,17 @@ def measure(scenario: Scenario) -> Measurement:
     fidelity = document["fidelity"]
     # Figures that the run itself does not trust stand apart; here they are shown, with the verdict on their fidelity.
     metrics = document["metrics"] | (document["metrics"].get("unreliable") or {})
-    planes = _planes(result.history)
-    workers = [plane for plane in planes if plane["node"] != "s1"]
-    busiest = max(planes, key=lambda plane: plane["cpu_ns"] / max(1, plane["wall_ns"]))
+    planes = of_kind(result.history, PlaneStatistics)
+    workers = [plane for plane in planes if plane.node != "s1"]
+    busiest = max(planes, key=lambda plane: plane.event.cpu_ns / max(1, plane.event.wall_ns))
     return Measurement(
         jct_s=metrics["jct_s"],
         goodput_bps=metrics["goodput_bps"],
         bound_bps=metrics["bound_bps"],
         fidelity=fidelity["verdict"],
         reasons=tuple(fidelity["reasons"]),
-        worker_peak_bytes=max((plane["peak_rss_bytes"] for plane in workers), default=0),
-        busiest=f"{busiest['node']} {busiest['cpu_ns'] / max(1, busiest['wall_ns']):.0%} of a core",
+        worker_peak_bytes=max((plane.event.peak_rss_bytes for plane in workers), default=0),
+        busiest=f"{busiest.node} {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a core",
+        dilation=(document.get("dilation") or {"factor": 1})["factor"],
+        deviation=(document.get("twin") or {"deviation": None})["deviation"],
     )
-
-
-def _planes(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [record for record in history if record["event"] == "PlaneStatistics"]

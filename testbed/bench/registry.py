@@ -16,6 +16,7 @@ from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.ina import bench_ina
 from testbed.bench.options import BenchOptions, refuse_options
 from testbed.bench.rows import Report, Row, as_documents
+from testbed.runs.calibration import machine_name
 from testbed.terminal.stream import columns
 from testbed.terminal.tables import table_lines
 from workloads.errors import ScenarioError
@@ -74,7 +75,7 @@ def run_bench(
     found = bench.run(lambda text: print(text, file=sys.stderr, flush=True), chosen, options)
     report = found if isinstance(found, Report) else Report(found)
     if as_json:
-        print(json.dumps(as_documents(report.rows), indent=1))
+        print(json.dumps(as_documents(report.rows, machine_name()), indent=1))
     else:
         for line in report.lines(columns(sys.stdout)):
             print(line)
@@ -84,16 +85,18 @@ def run_bench(
 
 
 def _show(rows: list[Row]) -> None:
-    head = ("measured", "against", "median", "spread", "runs", "ratio", "target", "note")
+    head = ("measured", "against", "median", "spread", "runs", "ratio", "dilation", "twin", "target", "note")
     cells = []
     for row in rows:
         median = f"{row.median / 1e6:.2f} M{row.unit}" if row.unit else f"{row.median:.3f}"
         if row.unit == "s":
             median = f"{row.median:.4f} s"
         spread, runs, ratio = f"{row.spread:.1%}", f"{row.repeats:,}", f"{row.ratio:.3f}"
-        cells.append((row.what, row.peer, median, spread, runs, ratio, _target(row), row.note))
-    for line in table_lines(head, cells, columns(sys.stdout), text=(0, 1, 6, 7), indent=0):
+        twin = "" if row.deviation is None else f"{row.deviation:+.1%}"
+        cells.append((row.what, row.peer, median, spread, runs, ratio, str(row.dilation), twin, _target(row), row.note))
+    for line in table_lines(head, cells, columns(sys.stdout), text=(0, 1, 8, 9), indent=0):
         print(line)
+    print(f"on {machine_name()}")
 
 
 def _target(row: Row) -> str:

@@ -32,6 +32,10 @@ class Row:
     note: str = ""
     most: float | None = None
     """the ratio must not be above it; None: more is better, or for information"""
+    dilation: int = 1
+    """largest of its runs: real seconds of an emulated one"""
+    deviation: float | None = None
+    """of the JCT from that of the same plan in virtual time, the largest of its runs; None: it was not held beside it"""
 
     @property
     def met(self) -> bool:
@@ -69,11 +73,15 @@ def summarise(
     fidelity: str = "pass",
     needs_fidelity: bool = False,
     note: str = "",
+    dilation: int = 1,
+    deviation: float | None = None,
 ) -> Row:
     return Row(
-        what, peer, len(values), median(values), spread(values), unit, ratio, target, fidelity, needs_fidelity, note
-    )
+        what, peer, len(values), median(values), spread(values), unit, ratio, target, fidelity, needs_fidelity, note,
+        dilation=dilation, deviation=deviation,
+    )  # fmt: skip
 
 
-def as_documents(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    return [asdict(row) | {"met": row.met} for row in rows]
+def as_documents(rows: Sequence[Row], machine: str = "") -> list[dict[str, Any]]:
+    """`machine`: for whom the figures hold."""
+    return [asdict(row) | {"met": row.met, "machine": machine} for row in rows]

@@ -18,9 +18,11 @@ from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers, register_checker, run_checks
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
+from testbed.checkers.training import skip_training, training
 from testbed.checkers.transparency import skip_transparency, transparency
 from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
+from testbed.history.events import CardCounted
 from testbed.history.verdict import CheckResult
 
 __all__ = [
@@ -47,7 +49,7 @@ def _by_contract(messages: Check, jobs: Check, card: Check | None = None) -> Che
     """The judge that understands what the switches of this run tell. `card`: of one that tells counters only."""
 
     def check(context: CheckContext) -> CheckResult:
-        if card is not None and context.events("CardCounted"):
+        if card is not None and context.events(CardCounted):
             return card(context)
         return (jobs if _served(context) else messages)(context)
 
@@ -72,6 +74,12 @@ def _without_credit(context: CheckContext) -> str | None:
 
 register_checker(
     "bit_exact", bit_exact, proves="every worker holds, bit for bit, what an independent reference computes"
+)
+register_checker(
+    "training",
+    training,
+    proves="all ranks of the training posted the same collectives, and ended in order",
+    skip=skip_training,
 )
 register_checker(
     "exactly_once",

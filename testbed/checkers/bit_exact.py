@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.delivered import DeliveredResults, delivered_results
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results, workers_in
+from testbed.checkers.training import is_training, training_bit_exact
+from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers
+from workloads.events import CollectiveCompleted, MessageReceived, WorkerFellBack
 
 __all__ = ["bit_exact"]
 
@@ -22,6 +25,8 @@ _SHOWN = 8
 def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> CheckResult:
     """`create` makes the gradients; None: `workloads.gradients.create_source`. What workers told before they fell back is
     compared with the reference of the first collective, and need not be complete; what they told after it with the other's."""
+    if is_training(context):
+        return training_bit_exact(context)
     lives = _told(context)
     if not any(lives):
         return CheckResult(
@@ -33,8 +38,7 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
         if before:
             _compare(context, context.plan, before, findings, create)
         early, findings.missing = findings.compared, []
-        workers = [worker.fallback or worker for worker in context.plan.ring_workers]
-        _compare(context, with_workers(context.plan, workers), after, findings, create)
+        _compare(context, _fallen_back(context.plan), after, findings, create)
     else:
         early = 0
         _compare(context, context.plan, before, findings, create)
@@ -59,14 +63,14 @@ def _told(context: CheckContext) -> tuple[Told, Told]:
     """Before and after the workers fell back. A process that starts anew is in its first life again."""
     lives: tuple[Told, Told] = ({}, {})
     later: set[str] = set()
-    for record in context.events("CollectiveCompleted") if not context.fell_back else context.history:
-        if record["event"] == "WorkerFellBack":
-            later.add(record["node"])
-        elif record["event"] == "NodeExited":
-            later.discard(record.get("node", ""))
-        elif record["event"] == "CollectiveCompleted":
-            told = lives[record["node"] in later]
-            told.setdefault((record["iteration"], record["node"]), set()).add(record["sha256"])
+    for record in context.events(CollectiveCompleted) if not context.fell_back else context.history:
+        if isinstance(record.event, WorkerFellBack):
+            later.add(record.node)
+        elif isinstance(record.event, NodeExited):
+            later.discard(record.node)
+        elif isinstance(record.event, CollectiveCompleted):
+            told = lives[record.node in later]
+            told.setdefault((record.event.iteration, record.node), set()).add(record.event.sha256)
     return lives
 
 
@@ -114,9 +118,16 @@ def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckRes
     )
     if context.fell_back:
         detail += (
-            f", as {context.events('WorkerFellBack')[0]['collective']}; {early} results told before that are right"
+            f", as {context.events(WorkerFellBack)[0].event.collective}; {early} results told before that are right"
         )
     return CheckResult("bit_exact", Verdict.PASS, detail)
+
+
+def _fallen_back(plan: Plan) -> Plan:
+    """As it is when all workers have started their job anew."""
+    job = replace(plan.scenario.job, collective=plan.scenario.job.fallback)
+    later = with_workers(plan, [worker.fallback or worker for worker in plan.ring_workers])
+    return replace(later, scenario=replace(plan.scenario, job=job))
 
 
 def _little_endian(values: Array) -> bytes:
@@ -131,7 +142,7 @@ def _first_difference(context: CheckContext, iteration: int, worker: str, expect
         return "its messages carry partial sums, so no message can be named"
     layout = message_layout(context)
     told = {
-        record["message"]: record["crc32"] for record in context.events("MessageReceived") if record["node"] == worker
+        record.event.message: record.event.crc32 for record in context.events(MessageReceived) if record.node == worker
     }
     first = layout.hello + iteration * layout.per_iteration
     for index in range(layout.per_iteration):

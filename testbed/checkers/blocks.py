@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext
-from workloads.atp import AtpConfig
-from workloads.switchml import SwitchMlConfig
+from testbed.scenario.known import protocol_of
+from workloads.config import HostConfig
+from workloads.events import CollectiveStarted
 
-__all__ = ["IN_BLOCKS", "BlockLayout", "block_layout", "served_jobs", "summing_nodes"]
+__all__ = ["BlockLayout", "block_layout", "blocks_with_exponents", "served_jobs", "summing_nodes"]
 
-IN_BLOCKS = (SwitchMlConfig, AtpConfig)
-"""configurations of workers that send blocks; floats as integers"""
+
+class BlockConfig(HostConfig, Protocol):
+    """Of a worker that sends blocks, a window of them ahead of results."""
+
+    @property
+    def elements(self) -> int:
+        """of a full block"""
+        ...
+
+    @property
+    def window(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +50,20 @@ class BlockLayout:
 def block_layout(context: CheckContext, job: int) -> BlockLayout:
     """Of one job in `context`. The gradient's size is what its first worker told, else what the scenario asks for. Raises
     ValueError for workers whose blocks follow no rule that is known here."""
-    worker = context.plan.groups[job][0]
-    if not isinstance(worker, IN_BLOCKS):
-        raise ValueError(f"nothing is known of the blocks of {worker.collective.kind}")
-    started = context.events("CollectiveStarted")
-    told = [int(record["bytes"]) // 4 for record in started if record["node"] == worker.name]
-    blocks = -(-(told[0] if told else worker.workload.elements) // worker.elements)
-    if worker.collective.arithmetic.dtype == "float32" and not (isinstance(worker, AtpConfig) and worker.fixed_scale):
-        blocks = max(blocks, worker.window) + worker.window
+    worker, protocol = context.plan.groups[job][0], protocol_of(context.plan.scenario.job.collective)
+    if protocol.blocks is None:
+        raise ValueError(f"nothing is known of the blocks of {protocol.name}")
+    told = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
+    blocks = protocol.blocks(worker, told[0] if told else worker.workload.elements)
     return BlockLayout(worker.workload.iterations, blocks)
+
+
+def blocks_with_exponents(worker: BlockConfig, elements: int) -> int:
+    """Of one iteration, as `Protocol.blocks`. Packets that carry exponents go a window ahead of the integers."""
+    blocks = -(-elements // worker.elements)
+    if worker.collective.arithmetic.dtype == "float32" and not getattr(worker, "fixed_scale", None):
+        blocks = max(blocks, worker.window) + worker.window
+    return blocks
 
 
 def served_jobs(context: CheckContext) -> Mapping[tuple[str, int], JobConfig]:

@@ -7,6 +7,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import ring_layout
 from testbed.faults.model import Forge
 from testbed.history import Record
+from testbed.history.events import CardCounted
 from testbed.history.verdict import CheckResult, Verdict
 
 __all__ = ["KEPT_OUT", "contributions", "counted_left", "counted_once", "counted_slots", "expected_contributions"]
@@ -31,15 +32,15 @@ def expected_contributions(context: CheckContext) -> int:
     )
 
 
-def _newest(context: CheckContext) -> Record:
-    return context.events("CardCounted")[-1]
+def _newest(context: CheckContext) -> Record[CardCounted]:
+    return context.events(CardCounted)[-1]
 
 
 def counted_once(context: CheckContext) -> CheckResult:
     """As many contributions entered sums as the job has packets: one that entered twice shows unless another is missing,
     and then the sums are wrong (`bit_exact`)."""
     told = _newest(context)
-    counters, node = told["counters"], told["node"]
+    counters, node = told.event.counters, told.node
     found, expected = contributions(counters), expected_contributions(context)
     kept_out = ", ".join(f"{counters[name]:,} {name}" for name in KEPT_OUT if counters.get(name))
     evidence = (f"data_in {counters.get('data_in', 0):,}; kept out: {kept_out or 'none'}",)
@@ -57,18 +58,18 @@ def counted_once(context: CheckContext) -> CheckResult:
 def counted_slots(context: CheckContext) -> CheckResult:
     """What the card's registers say is active: the rings of the plan with their own slots, and no other."""
     told = _newest(context)
-    active = {tuple(ring) for ring in told["rings"]}
+    active = {tuple(ring) for ring in told.event.rings}
     planned = {
         (ring.ring_id, len(ring.members), ring.message_packets, ring.window_messages)
         for switch in context.plan.switches
-        if switch.name == told["node"]
+        if switch.name == told.node
         for ring in switch.rings
     }
     if active != planned:
-        detail = f"the registers of {told['node']} say rings {sorted(active)}, installed were {sorted(planned)}"
+        detail = f"the registers of {told.node} say rings {sorted(active)}, installed were {sorted(planned)}"
         return CheckResult("slots_private", Verdict.FAIL, detail)
     if len(planned) != 1:
-        detail = f"{told['node']} has {len(planned)} rings, and does not tell who used which slot"
+        detail = f"{told.node} has {len(planned)} rings, and does not tell who used which slot"
         return CheckResult("slots_private", Verdict.UNKNOWN, detail)
     ((ring_id, _, packets, window),) = planned
     detail = (
@@ -80,7 +81,7 @@ def counted_slots(context: CheckContext) -> CheckResult:
 def counted_left(context: CheckContext) -> CheckResult:
     """For `liveness`, when every worker has finished: each has all results, so every slot was completed; a contribution
     beyond those that the results take is left in one."""
-    found, expected = contributions(_newest(context)["counters"]), expected_contributions(context)
+    found, expected = contributions(_newest(context).event.counters), expected_contributions(context)
     if found != expected:
         detail = f"every worker finished, but by the card's counters {found:,} contributions entered, {expected:,} have results"
         return CheckResult("liveness", Verdict.UNKNOWN, detail)

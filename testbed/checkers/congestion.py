@@ -10,6 +10,7 @@ from testbed.faults.model import Duplicate, Forge
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
 from workloads.config import DcqcnConfig
+from workloads.events import CnpSent, CongestionStatistics, RateChanged
 
 __all__ = ["congestion", "skip_congestion"]
 
@@ -27,9 +28,9 @@ def congestion(context: CheckContext) -> CheckResult:
     """Rules of DCQCN that hold whatever its parameters are. A run in which nothing was marked, or no sender was slowed
     down, says nothing about them."""
     wrong = [*_notices(context), *_rates(context)]
-    marks, sent = marks_of(context), len(context.events("CnpSent"))
-    told = context.events("CongestionStatistics")
-    received, cuts = (sum(int(record[key]) for record in told) for key in ("cnps_received", "cuts"))
+    marks, sent = marks_of(context), len(context.events(CnpSent))
+    told = context.events(CongestionStatistics)
+    received, cuts = sum(record.event.cnps_received for record in told), sum(record.event.cuts for record in told)
     if sent and not marks:
         wrong.append(f"{sent} CNPs were sent, and nothing marked a packet")
     doubled = any(isinstance(fault, Duplicate | Forge) for fault in context.plan.scenario.faults)
@@ -68,32 +69,32 @@ def _notices(context: CheckContext) -> Iterator[str]:
     """At most one CNP per interval and queue pair, by the clock of the receiver."""
     parameters, drift = _parameters(context), context.plan.scenario.clocks.drift_ppb
     last: dict[tuple[str, int], int] = {}
-    for record in context.events("CnpSent"):
-        key = record["node"], record["qpn"]
+    for record in context.events(CnpSent):
+        key = record.node, record.event.qpn
         config = parameters.get(key)
         if config is None:
             continue
         least = config.cnp_interval_ns * (_BILLION - drift) // _BILLION
-        if key in last and record["t"] - last[key] < least:
-            gap, interval = (record["t"] - last[key]) / 1e6, config.cnp_interval_ns / 1e6
+        if key in last and record.t - last[key] < least:
+            gap, interval = (record.t - last[key]) / 1e6, config.cnp_interval_ns / 1e6
             yield f"{key[0]} sent two CNPs within {gap:g} ms, the interval is {interval:g} ms"
-        last[key] = record["t"]
+        last[key] = record.t
 
 
 def _rates(context: CheckContext) -> Iterator[str]:
     """A rate is between the least one and that of the line, and a CNP lowers it."""
     parameters = _parameters(context)
     before = {key: config.line_rate_bps for key, config in parameters.items()}
-    for record in context.events("RateChanged"):
-        key, rate = (record["node"], record["qpn"]), record["rate_bps"]
+    for record in context.events(RateChanged):
+        key, rate = (record.node, record.event.qpn), record.event.rate_bps
         config = parameters.get(key)
         if config is None:
             continue
-        where = f"{key[0]}: a rate of {rate / 1e6:g} Mbit/s after {record['cause']}"
+        where = f"{key[0]}: a rate of {rate / 1e6:g} Mbit/s after {record.event.cause}"
         if not config.min_rate_bps <= rate <= config.line_rate_bps:
             yield f"{where} is outside {config.min_rate_bps / 1e6:g} to {config.line_rate_bps / 1e6:g} Mbit/s"
-        if record["cause"] == "cnp" and rate >= before[key]:
+        if record.event.cause == "cnp" and rate >= before[key]:
             yield f"{where} is no lower than before"
-        if not 0 <= record["alpha"] <= 1:
-            yield f"{where}: alpha is {record['alpha']:g}"
+        if not 0 <= record.event.alpha <= 1:
+            yield f"{where}: alpha is {record.event.alpha:g}"
         before[key] = rate

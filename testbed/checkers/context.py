@@ -7,14 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar, overload
 
 from testbed.captures.pcapng import CapturedFrame
 from testbed.history import Record
+from testbed.history.events import NodeStarted
 from testbed.plan import Plan
 from testbed.plan.rings import PlannedRing, planned_rings
+from workloads.events import WorkerFellBack, WorkerFinished
+from workloads.machine import Event
 
 __all__ = ["Capture", "CheckContext"]
+
+_A = TypeVar("_A", bound=Event)
+_B = TypeVar("_B", bound=Event)
 
 
 class Capture(Protocol):
@@ -45,15 +51,21 @@ class CheckContext:
     """one per switch; a path is that of a pcapng file"""
 
     @cached_property
-    def _by_event(self) -> dict[str, list[Record]]:
-        index: dict[str, list[Record]] = {}
+    def _by_kind(self) -> dict[type[Event], list[Record]]:
+        index: dict[type[Event], list[Record]] = {}
         for record in self.history:
-            index.setdefault(record["event"], []).append(record)
+            index.setdefault(type(record.event), []).append(record)
         return index
 
-    def events(self, *names: str) -> list[Record]:
+    @overload
+    def events(self, kind: type[_A], /) -> list[Record[_A]]: ...
+    @overload
+    def events(self, kind: type[_A], other: type[_B], /) -> list[Record[_A | _B]]: ...
+    @overload
+    def events(self, *kinds: type[Event]) -> list[Record]: ...
+    def events(self, *kinds: type[Event]) -> list[Any]:
         """Records of these event classes, in the order of the history within each class."""
-        return [record for name in names for record in self._by_event.get(name, ())]
+        return [record for kind in kinds for record in self._by_kind.get(kind, ())]
 
     @property
     def workers(self) -> tuple[str, ...]:
@@ -69,16 +81,16 @@ class CheckContext:
         """Workers that told that they finished, and did not fall back after it."""
         done: set[str] = set()
         for record in self.history:
-            if record["event"] == "WorkerFinished":
-                done.add(record["node"])
-            elif record["event"] == "WorkerFellBack":
-                done.discard(record["node"])
+            if isinstance(record.event, WorkerFinished):
+                done.add(record.node)
+            elif isinstance(record.event, WorkerFellBack):
+                done.discard(record.node)
         return frozenset(done)
 
     @property
     def fell_back(self) -> bool:
         """Whether a worker started its job anew without the help of the network."""
-        return bool(self.events("WorkerFellBack"))
+        return bool(self.events(WorkerFellBack))
 
     @cached_property
     def first_life(self) -> Sequence[Record]:
@@ -87,9 +99,9 @@ class CheckContext:
             return self.history
         records, later = [], set[str]()
         for record in self.history:
-            if record["event"] == "WorkerFellBack":
-                later.add(record["node"])
-            if record["node"] not in later:
+            if isinstance(record.event, WorkerFellBack):
+                later.add(record.node)
+            if record.node not in later:
                 records.append(record)
         return records
 
@@ -104,7 +116,7 @@ class CheckContext:
         return self._restarted(server.name for server in self.plan.servers)
 
     def _restarted(self, names: Iterable[str]) -> tuple[str, ...]:
-        started = Counter(record["node"] for record in self.events("NodeStarted"))
+        started = Counter(record.node for record in self.events(NodeStarted))
         return tuple(name for name in names if started[name] > 1)
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from switch_nodes.events import PacketIgnored
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Corrupt, Forge, Kill
-from testbed.history import Record
+from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
 from workloads.config import WorkerConfig
+from workloads.events import MessageAcked, MessagePosted, MessageReceived
 
 __all__ = ["WITH_CREDIT", "credit_bound"]
 
@@ -32,25 +34,26 @@ def credit_bound(context: CheckContext) -> CheckResult:
     }
     wrong: list[str] = []
     for record in context.first_life:
-        if record["event"] == "NodeExited":  # one that starts anew starts from nothing
+        if isinstance(record.event, NodeExited):  # one that starts anew starts from nothing
             for (name, _), account in accounts.items():
-                if name == record["node"]:
+                if name == record.node:
                     account.forget()
             continue
-        of = accounts.get((record["node"], record.get("phase", "")))
-        if of is not None:
-            wrong += of.note(record)
+        event = record.event
+        if isinstance(event, MessagePosted | MessageAcked | MessageReceived):
+            of = accounts.get((record.node, event.phase))
+            wrong += () if of is None else of.note(record.node, event)
     most, total = max(of.most for of in accounts.values()), sum(of.total for of in accounts.values())
     faults = context.plan.scenario.faults
     forgetful = {fault.node for fault in faults if isinstance(fault, Kill)}
     forged = any(isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in faults)
     overruns = [
         record
-        for record in context.events("PacketIgnored")
-        if record["reason"] == "overrun" and record["node"] not in forgetful and not forged
+        for record in context.events(PacketIgnored)
+        if record.event.reason == "overrun" and record.node not in forgetful and not forged
     ]
     wrong += [
-        f"{record['node']} got a packet of message {record['message']} of rank {record['rank']} with no slot free for it"
+        f"{record.node} got a packet of message {record.event.message} of rank {record.event.rank} with no slot free for it"
         for record in overruns
     ]
     if wrong:
@@ -75,15 +78,14 @@ class _Account:
     def forget(self) -> None:
         self._received = self._acked = self._posted = 0
 
-    def note(self, record: Record) -> Iterator[str]:
+    def note(self, node: str, event: MessagePosted | MessageAcked | MessageReceived) -> Iterator[str]:
         """What is wrong with it."""
-        event = record["event"]
-        if event == "MessageReceived":
+        if isinstance(event, MessageReceived):
             self._received += 1
-        elif event == "MessageAcked":
+        elif isinstance(event, MessageAcked):
             self._acked += 1
-        elif event == "MessagePosted":
-            yield from self._post(record["node"], record["message"])
+        else:
+            yield from self._post(node, event.message)
 
     def _post(self, node: str, message: int) -> Iterator[str]:
         received, acked = self._received, self._acked

@@ -17,6 +17,8 @@ from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import data_of
 from testbed.checkers.messages import INA_HEADER_BYTES, MessageLayout, message_layout
 from testbed.checkers.rules import PsnClock
+from testbed.history.events import CaptureCut, CaptureLost, NodeStarted
+from workloads.events import WorkerFellBack
 
 __all__ = ["DeliveredResults", "delivered_results"]
 
@@ -58,8 +60,8 @@ def delivered_results(context: CheckContext) -> DeliveredResults | None:
     workers = context.plan.ring_workers
     if not workers or any(worker.phases or worker.collective.kind != "netreduce" for worker in workers):
         return None
-    started = Counter(record["node"] for record in context.events("NodeStarted"))
-    cut = context.events("CaptureCut", "CaptureLost", "WorkerFellBack")
+    started = Counter(record.node for record in context.events(NodeStarted))
+    cut = context.events(CaptureCut, CaptureLost, WorkerFellBack)
     if not context.captures or cut or any(count > 1 for count in started.values()):
         return None
     result = DeliveredResults(message_layout(context))

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from switch_nodes.config import SpineLinks
+from switch_nodes.events import MessageAggregated
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import ring_layout
-from testbed.history import Record
+from testbed.history import of_kind
+from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
 from testbed.terminal.words import violations
+from workloads.events import MessageReceived
 
 __all__ = ["exactly_once"]
 
@@ -28,13 +31,13 @@ def exactly_once(context: CheckContext) -> CheckResult:
     seen: Counter[tuple[str, int, int]] = Counter()
     wrong: list[str] = []
     for record in context.first_life:
-        node = record["node"]
-        if record["event"] == "NodeExited" and node in switches:
+        node, event = record.node, record.event
+        if isinstance(event, NodeExited) and node in switches:
             # A switch that starts anew remembers nothing: what is sent again is summed again.
             seen = Counter({key: count for key, count in seen.items() if key[0] != node})
-        if record["event"] != "MessageAggregated":
+        if not isinstance(event, MessageAggregated):
             continue
-        ring_id, message = record["ring_id"], record["message"]
+        ring_id, message = event.ring_id, event.message
         ring = rings.get(ring_id)
         if ring is None:
             wrong.append(f"message {message} of ring {ring_id} was aggregated, the job has no such ring")
@@ -42,7 +45,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
         seen[node, ring_id, message] += 1
         if seen[node, ring_id, message] == 2:
             wrong.append(f"{ring.name(message)} was aggregated twice{ring.at(node)}")
-        wrong += ring.judge(record)
+        wrong += ring.judge(node, event)
     restarted = context.restarted_switches
     missing = []
     for ring in rings.values():
@@ -98,12 +101,12 @@ class _Ring:
         """Where, if there are several switches."""
         return f" by {node}" if len(self._configs) > 1 else ""
 
-    def judge(self, record: Record) -> Iterator[str]:
+    def judge(self, node: str, told: MessageAggregated) -> Iterator[str]:
         """What is wrong with an aggregation."""
-        layout, names, node = self.layout, self._ring.names, record["node"]
-        message, packets = record["message"], record["packets"]
+        layout, names = self.layout, self._ring.names
+        message, packets = told.message, told.packets
         self._told.setdefault(message, set()).add(node)
-        contributions, name = list(record["contributions"]), self.name(message)
+        contributions, name = list(told.contributions), self.name(message)
         config = self._configs.get(node)
         ranks = [] if config is None else [member.rank for member in config.members]
         if message >= layout.total:
@@ -132,5 +135,5 @@ class _Ring:
     def received(self, context: CheckContext) -> set[int]:
         """Messages that reached a worker."""
         phase, names = self._ring.phase, self._ring.names
-        told = (record for record in context.first_life if record["event"] == "MessageReceived")
-        return {r["message"] for r in told if r.get("phase", "") == phase and (not phase or r["node"] in names)}
+        told = of_kind(context.first_life, MessageReceived)
+        return {r.event.message for r in told if r.event.phase == phase and (not phase or r.node in names)}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
+from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChange, is_silent
 from testbed.history import Record
+from testbed.history.events import FaultByChance, KernelFaultsUnseen
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import times
 
@@ -14,10 +16,10 @@ __all__ = ["faults_exercised", "strikes"]
 def strikes(context: CheckContext) -> dict[str, int]:
     """Per fault of the scenario, how often it really did something."""
     counts = dict.fromkeys((fault.name for fault in context.plan.scenario.faults), 0)
-    for record in context.events("FaultStruck"):
-        counts[record["fault"]] = counts.get(record["fault"], 0) + 1
-    for record in context.events("FaultMissed"):
-        counts[record["fault"]] -= record["strikes"]
+    for record in context.events(FaultStruck):
+        counts[record.event.fault] = counts.get(record.event.fault, 0) + 1
+    for missed in context.events(FaultMissed):
+        counts[missed.event.fault] -= missed.event.strikes
     return counts
 
 
@@ -26,7 +28,7 @@ def faults_exercised(context: CheckContext) -> CheckResult:
     if not faults:
         return CheckResult("faults_exercised", Verdict.PASS, "the scenario asks for no fault")
     counts = strikes(context)
-    end_ns = max((int(record["t"]) for record in context.history), default=0)
+    end_ns = max((record.t for record in context.history), default=0)
     wrong = [
         f"{fault.name} has a rate of 0 and struck {times(counts[fault.name])}"
         for fault in faults
@@ -36,7 +38,7 @@ def faults_exercised(context: CheckContext) -> CheckResult:
         return CheckResult("faults_exercised", Verdict.FAIL, "; ".join(wrong), tuple(wrong))
     silent = [f"{fault.name}: a rate of 0, expected not to strike" for fault in faults if is_silent(fault)]
     faults = tuple(fault for fault in faults if not is_silent(fault))
-    by_chance = {record["fault"] for record in context.events("FaultByChance")}
+    by_chance = {record.event.fault for record in context.events(FaultByChance)}
     doubts = [
         f"{fault.name}: netem carries it out by dice of its own and tells no strike"
         if fault.name in by_chance
@@ -44,7 +46,7 @@ def faults_exercised(context: CheckContext) -> CheckResult:
         for fault in faults
         if not counts[fault.name]
     ]
-    doubts += [_unseen(record) for record in context.events("KernelFaultsUnseen")]
+    doubts += [_unseen(record) for record in context.events(KernelFaultsUnseen)]
     if doubts:
         return CheckResult("faults_exercised", Verdict.UNKNOWN, "; ".join(doubts), tuple(doubts))
     struck = ", ".join(f"{fault.name} {times(counts[fault.name])}" for fault in faults)
@@ -52,24 +54,24 @@ def faults_exercised(context: CheckContext) -> CheckResult:
     return CheckResult("faults_exercised", Verdict.PASS, "; ".join(told))
 
 
-def _unseen(record: Record) -> str:
+def _unseen(record: Record[KernelFaultsUnseen]) -> str:
     parts = (
         (
-            record["uncounted"],
+            record.event.uncounted,
             "frames passed without a decision, since the eBPF program's table of identities was full",
         ),
-        (record["undescribed"], "strikes are not told one by one, since the eBPF program's log was full"),
+        (record.event.undescribed, "strikes are not told one by one, since the eBPF program's log was full"),
     )
-    return f"{record['link']} {record['direction']}: " + "; ".join(
+    return f"{record.event.link} {record.event.direction}: " + "; ".join(
         f"{number:,} {text}" for number, text in parts if number
     )
 
 
 def _why(context: CheckContext, fault: Fault, end_ns: int) -> str:
     """The likeliest reason, for a person who wonders."""
-    for record in context.events("FaultMissed"):
-        if record["fault"] == fault.name:
-            return str(record["why"])
+    for record in context.events(FaultMissed):
+        if record.event.fault == fault.name:
+            return record.event.why
     if isinstance(fault, PacketFault | RateChange | NodeFault) and fault.window.start_ns >= end_ns:
         return f"it starts at {fault.window.start_ns / 1e9:g} s and the run ended at {end_ns / 1e9:.3f} s"
     if isinstance(fault, PacketFault):

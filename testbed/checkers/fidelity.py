@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from switch_nodes.events import PlaneStatistics
 from testbed.checkers.context import CheckContext
-from testbed.faults.model import RateChange
+from testbed.checkers.twins import Figures, Twin, deviation, judge_twin
+from testbed.faults.model import Pause, RateChange
+from testbed.history import Record
+from testbed.history.events import MachineMeasured, NodeStarted, ShapingMeasured
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.paths import overbooked
 from topologies import DIRECTIONS, Direction
 
-__all__ = ["CPU_LIMIT", "LAG_LIMIT_NS", "LAG_SAMPLES", "SHAPING_SLACK", "WAIT_LIMIT_NS", "judge_fidelity"]
+__all__ = [
+    "BUSY_LIMIT",
+    "CPU_LIMIT",
+    "LAG_LIMIT_NS",
+    "LAG_SAMPLES",
+    "SHAPING_SLACK",
+    "STARVED_LIMIT",
+    "STOLEN_LIMIT",
+    "WAIT_LIMIT_NS",
+    "judge_fidelity",
+]
 
 CPU_LIMIT = 0.9
 """share of one CPU that a node's process may use on average: above, it was the bottleneck rather than the link"""
@@ -19,39 +33,40 @@ LAG_SAMPLES = 20
 WAIT_LIMIT_NS = 2_500_000
 """from being ready to run to running, on average over a node's turns: beyond that the run measures how the machine shares its
 CPUs among the nodes. Of many nodes each has few deadlines, but many turns"""
+STARVED_LIMIT = 0.05
+"""of the time that a host had something to send, in which its link may be idle"""
+STOLEN_LIMIT = 0.05
+"""of the processors' time, that a hypervisor may give to others"""
+BUSY_LIMIT = 0.95
+"""of the processors' time, that all processes of this machine may take"""
 SHAPING_SLACK = 0.03
 """a shaped direction may carry that much more than its rate, beyond one burst"""
 _BURST_BYTES = 128 * 1024
+_WORTH_TELLING = 0.05
+"""of a run, spent waiting for a CPU"""
 
 
-def judge_fidelity(context: CheckContext) -> CheckResult:
-    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with."""
-    planes = context.events("PlaneStatistics")
-    virtual = any(record["backend"] == "virtual" for record in context.events("NodeStarted"))
+def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin | None = None) -> CheckResult:
+    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with. `own`: the
+    figures of this run; `twin`: those of the same plan in virtual time."""
+    planes = context.events(PlaneStatistics)
+    virtual = any(record.event.backend == "virtual" for record in context.events(NodeStarted))
     if virtual:
         return CheckResult("fidelity", Verdict.PASS, "virtual time: no machine to keep up with")
     if not planes:
         return CheckResult("fidelity", Verdict.UNKNOWN, "no node told how its data plane fared", ("no statistics",))
-    reasons = []
+    beside = _beside_twin(own, twin)
+    reasons = [*beside]
+    if beside or twin is None or twin.left_out:
+        # Beside a twin that agrees, a busy machine has done no harm.
+        reasons += _machine(context)
+    faults = context.plan.scenario.faults
+    changed = {link for fault in faults if isinstance(fault, RateChange) for link in fault.links}
     for record in planes:
-        node, wall = record["node"], max(1, record["wall_ns"])
-        if record["socket_drops"]:
-            reasons.append(
-                f"{node}: the kernel dropped {record['socket_drops']} frames that the node was too slow to take"
-            )
-        if record["cpu_ns"] / wall > CPU_LIMIT:
-            reasons.append(f"{node}: its process used {record['cpu_ns'] / wall:.0%} of a CPU")
-        if record["deadlines"] >= LAG_SAMPLES and record["lag_p99_ns"] > LAG_LIMIT_NS:
-            reasons.append(
-                f"{node}: deadlines were handled {record['lag_p99_ns'] / 1e6:.1f} ms late (99th percentile), "
-                f"the limit is {LAG_LIMIT_NS / 1e6:g} ms"
-            )
-        if record["turns"] >= LAG_SAMPLES and record["waited_ns"] / record["turns"] > WAIT_LIMIT_NS:
-            reasons.append(
-                f"{node}: waited {record['waited_ns'] / record['turns'] / 1e6:.1f} ms for a CPU each time, "
-                f"the limit is {WAIT_LIMIT_NS / 1e6:g} ms"
-            )
-    changed = {link for fault in context.plan.scenario.faults if isinstance(fault, RateChange) for link in fault.links}
+        reasons += _plane(record)
+        reasons += _starved(context, record, changed)
+    if beside:
+        reasons += _longest_wait(planes)
     # Where the scenario sends more than a link takes, a queue that overflows is no sign of a slow machine.
     tight = overbooked(context.plan)
     links = context.plan.scenario.topology.links
@@ -60,28 +75,116 @@ def judge_fidelity(context: CheckContext) -> CheckResult:
     }
     if not changed:
         reasons += [
-            f"{record['node']}: its egress queues refused {record['queue_drops']} frames, and no fault asked for that"
+            f"{record.node}: its egress queues refused {record.event.queue_drops} frames, and no fault asked for that"
             for record in planes
-            if record["queue_drops"] and record["node"] not in squeezed
+            if record.event.queue_drops and record.node not in squeezed
         ]
-    shaped = context.events("ShapingMeasured")
-    for record in shaped:
-        where = f"{record['link']} {record['direction']}"
-        if record["link"] in changed:
+    for measured in (record.event for record in context.events(ShapingMeasured)):
+        where = f"{measured.link} {measured.direction}"
+        if measured.link in changed:
             continue
-        allowed = record["rate_bps"] * record["busy_ns"] / 8e9
-        if record["bytes"] > allowed * (1 + SHAPING_SLACK) + _BURST_BYTES:
-            excess = record["bytes"] / allowed - 1 if allowed else float("inf")
+        allowed = measured.rate_bps * measured.busy_ns / 8e9
+        if measured.bytes > allowed * (1 + SHAPING_SLACK) + _BURST_BYTES:
+            excess = measured.bytes / allowed - 1 if allowed else float("inf")
             reasons.append(f"{where}: the shaper let {excess:.0%} more through than its rate allows")
-        if record["drops"] and (record["link"], record["direction"]) not in tight:
-            reasons.append(f"{where}: the shaper's queue dropped {record['drops']} frames, and no fault asked for that")
+        if measured.drops and (measured.link, measured.direction) not in tight:
+            reasons.append(f"{where}: the shaper's queue dropped {measured.drops} frames, and no fault asked for that")
     if reasons:
         return CheckResult("fidelity", Verdict.UNKNOWN, "the machine did not keep up: " + reasons[0], tuple(reasons))
-    busiest = max(planes, key=lambda record: float(record["cpu_ns"] / max(1, record["wall_ns"])))
-    lag_ns = max((record["lag_p99_ns"] for record in planes if record["deadlines"] >= LAG_SAMPLES), default=0)
+    busiest = max(planes, key=lambda record: float(record.event.cpu_ns / max(1, record.event.wall_ns)))
+    lag_ns = max((record.event.lag_p99_ns for record in planes if record.event.deadlines >= LAG_SAMPLES), default=0)
     detail = (
         f"{len(planes)} nodes kept up: no frame dropped by a socket or queue, lag at most "
         f"{lag_ns / 1e6:.2f} ms (99th percentile), busiest node "
-        f"{busiest['node']} at {busiest['cpu_ns'] / max(1, busiest['wall_ns']):.0%} of a CPU"
+        f"{busiest.node} at {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a CPU"
     )
-    return CheckResult("fidelity", Verdict.PASS, detail)
+    return CheckResult("fidelity", Verdict.PASS, detail + _compared(own, twin))
+
+
+def _plane(record: Record[PlaneStatistics]) -> list[str]:
+    """What one node's data plane tells of a machine that is too slow for it."""
+    node, wall, reasons = record.node, max(1, record.event.wall_ns), []
+    if record.event.socket_drops:
+        reasons.append(
+            f"{node}: the kernel dropped {record.event.socket_drops} frames that the node was too slow to take"
+        )
+    if record.event.cpu_ns / wall > CPU_LIMIT:
+        reasons.append(f"{node}: its process used {record.event.cpu_ns / wall:.0%} of a CPU")
+    if record.event.deadlines >= LAG_SAMPLES and record.event.lag_p99_ns > LAG_LIMIT_NS:
+        reasons.append(
+            f"{node}: deadlines were handled {record.event.lag_p99_ns / 1e6:.1f} ms late (99th percentile), "
+            f"the limit is {LAG_LIMIT_NS / 1e6:g} ms"
+        )
+    if record.event.turns >= LAG_SAMPLES and record.event.waited_ns / record.event.turns > WAIT_LIMIT_NS:
+        reasons.append(
+            f"{node}: waited {record.event.waited_ns / record.event.turns / 1e6:.1f} ms for a CPU each time, "
+            f"the limit is {WAIT_LIMIT_NS / 1e6:g} ms"
+        )
+    return reasons
+
+
+def _starved(context: CheckContext, record: Record[PlaneStatistics], changed: set[str]) -> list[str]:
+    """A host whose link was idle although it had a backlog. Where a fault changes the rate or pauses the host, that is meant."""
+    node, starved_ns = record.node, record.event.starved_ns
+    links = [link for link in context.plan.scenario.topology.links if node in (link.a, link.b)]
+    paused = any(isinstance(fault, Pause) and fault.node == node for fault in context.plan.scenario.faults)
+    if not starved_ns or paused or changed & {link.name for link in links}:
+        return []
+    carried_ns = record.event.bytes_out * 8 * 10**9 / sum(link.shape.rate_bps for link in links)
+    share = starved_ns / (starved_ns + carried_ns)
+    if share <= STARVED_LIMIT:
+        return []
+    names = ", ".join(link.name for link in links)
+    told = (
+        f"{node}: {names} was idle for {starved_ns / 1e6:.1f} ms although frames waited for it, {share:.0%} of the time"
+    )
+    return [f"{told} that the host had something to send, the limit is {STARVED_LIMIT:.0%}"]
+
+
+def _longest_wait(planes: list[Record[PlaneStatistics]]) -> list[str]:
+    """Which node had most to wait for a processor: the likely cause of figures that are off."""
+    worst = max(planes, key=lambda record: record.event.waited_ns)
+    share = worst.event.waited_ns / max((record.t for record in planes), default=1)
+    if share < _WORTH_TELLING:
+        return []
+    return [f"{worst.node}: had to wait for a CPU for {share:.0%} of the run, longer than any other node"]
+
+
+def _machine(context: CheckContext) -> list[str]:
+    """What others did to the processors, in words."""
+    reasons = []
+    for record in context.events(MachineMeasured):
+        had_ns = max(1, record.event.wall_ns * record.event.processors)
+        if (stolen := record.event.stolen_ns / had_ns) > STOLEN_LIMIT:
+            reasons.append(
+                f"this machine: the hypervisor took {stolen:.0%} of the processors' time, the limit is {STOLEN_LIMIT:.0%}"
+            )
+        if (busy := record.event.busy_ns / had_ns) > BUSY_LIMIT:
+            own_ns = sum(plane.event.cpu_ns for plane in context.events(PlaneStatistics))
+            pressure = (
+                ""
+                if record.event.pressure_ns is None
+                else f"; some task waited for one for {record.event.pressure_ns / max(1, record.event.wall_ns):.0%} of the time"
+            )
+            reasons.append(
+                f"this machine: its processors were busy for {busy:.0%} of the run, {own_ns / had_ns:.0%} with its nodes{pressure}"
+            )
+    return reasons
+
+
+def _beside_twin(own: Figures | None, twin: Twin | None) -> list[str]:
+    return [] if own is None or twin is None else judge_twin(own, twin)
+
+
+def _compared(own: Figures | None, twin: Twin | None) -> str:
+    """How far the figures are from the twin's, in words; empty: nobody compared them."""
+    if own is None or twin is None:
+        return ""
+    if twin.left_out:
+        return f"; {twin.left_out}"
+    off = deviation(own, twin)
+    if off is None:
+        return "; neither it nor its twin in virtual time completed" if not own.seconds else ""
+    if len(twin.runs) > 1:
+        return f"; the JCT is {'within the range' if not off else f'{off:+.1%} from the range'} of {len(twin.runs)} twins in virtual time"
+    return f"; the JCT is {off:+.1%} from that in virtual time"

@@ -10,7 +10,7 @@ import zlib
 from enum import Enum
 from typing import NamedTuple
 
-from workloads.wire import OPCODES, Opcode
+from workloads.wire import OPCODES, Opcode, continues
 from workloads.wire.packet import EXTENSIONS
 
 __all__ = ["MalformedFrame", "RoceData", "RoceFrame", "Role", "data_of", "parse_frame"]
@@ -18,7 +18,7 @@ __all__ = ["MalformedFrame", "RoceData", "RoceFrame", "Role", "data_of", "parse_
 
 class Role(Enum):
     DATA = "a SEND or WRITE packet of an RC connection"
-    ANSWER = "an ACK, NAK or RNR NAK"
+    ANSWER = "an ACK, NAK or RNR NAK, or an answer of IRN"
     OTHER = "any other RoCE packet"
 
 
@@ -30,7 +30,7 @@ class RoceFrame:
     """What the rules ask about one RoCE v2 frame."""
 
     __slots__ = ("ack_req", "connection", "constant", "dest", "extensions", "head", "icrc_valid", "msn", "opcode",
-                 "payload", "payload_bytes", "psn", "reth_length", "role", "source", "syndrome")  # fmt: skip
+                 "payload", "payload_bytes", "psn", "reth_length", "reth_va", "role", "sack", "source", "starts", "syndrome")  # fmt: skip
 
     source: bytes
     dest: bytes
@@ -44,12 +44,17 @@ class RoceFrame:
     extensions: bytes
     """RETH, ImmDt, AETH as they stand; empty without them"""
     reth_length: int
-    """-1 without RETH"""
+    reth_va: int
+    """both -1 without RETH"""
+    starts: bool
+    """of data: FIRST or ONLY, and no later packet of a message under IRN (`workloads.wire.continues`)"""
     syndrome: int
     msn: int
     """both -1 without AETH"""
+    sack: tuple[int, int] | None
+    """of an answer of IRN: next expected PSN, PSN that is answered"""
     head: bytes
-    """of data: Ethernet header to the last extension header and, in a FIRST or ONLY, the 16 bytes behind it (the INA
+    """of data: Ethernet header to the last extension header and, where a message starts, the 16 bytes behind it (the INA
     header), without what a switch may change: ToS, TTL, IP checksum, UDP checksum"""
     payload: bytes
     payload_bytes: int
@@ -72,6 +77,8 @@ _EXTENSION_BYTES = {
 }
 _RC_DATA = frozenset(code for code, info in OPCODES.items() if info.is_request and code < 0x20)
 _STARTS = frozenset(code for code, info in OPCODES.items() if info.starts)
+_ANSWERS = (Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER)
+_SACK = struct.Struct("!II")
 _WITH_RETH = frozenset(code for code, info in OPCODES.items() if "reth" in info.extensions)
 
 
@@ -120,19 +127,26 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
     result.connection = source, dest, qpn & 0xFFFFFF
     result.opcode, result.psn, result.ack_req = opcode, psn & 0xFFFFFF, psn >> 31
     result.extensions = frame[at + 12 : data_at]
-    result.reth_length = int.from_bytes(frame[at + 24 : at + 28], "big") if opcode in _WITH_RETH else -1
+    result.reth_length = result.reth_va = -1
+    if opcode in _WITH_RETH:
+        result.reth_va = int.from_bytes(frame[at + 12 : at + 20], "big")
+        result.reth_length = int.from_bytes(frame[at + 24 : at + 28], "big")
+    result.sack, result.starts = None, False
     result.syndrome = result.msn = -1
     result.payload, result.payload_bytes = frame[data_at:data_end], data_end - data_at
     result.head = result.constant = b""
     bth4 = frame[at + 4 : at + 5]
     if opcode in _RC_DATA:
         result.role = Role.DATA
-        kept = data_at + min(_INA_HEADER_BYTES, data_end - data_at) if opcode in _STARTS else data_at
+        result.starts = opcode in _STARTS and not continues(opcode, result.reth_length, result.payload_bytes)
+        kept = data_at + min(_INA_HEADER_BYTES, data_end - data_at) if result.starts else data_at
         result.head = b"".join((frame[:14], masked[: kept - 14], bth4))
         return result
-    if opcode == Opcode.ACKNOWLEDGE:
+    if opcode in _ANSWERS:
         result.role, result.syndrome = Role.ANSWER, frame[at + 12]
         result.msn = int.from_bytes(frame[at + 13 : at + 16], "big")
+        if opcode == Opcode.IRN_ANSWER:
+            result.sack = _SACK.unpack_from(frame, at + 16)
     else:
         result.role = Role.OTHER
     udp_checksum = frame[at - 2 : at]

@@ -8,8 +8,11 @@ from testbed.checkers.blocks import block_layout, served_jobs
 from testbed.checkers.context import CheckContext
 from testbed.checkers.liveness import failures
 from testbed.checkers.refused import Refused, refused_results, refused_text
+from testbed.history.events import TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import amount
+from workloads.datagrams.blocks import BlockSummed, MemoryAtEnd, ServerStatistics
+from workloads.events import CollectiveStarted, DatagramResent, WorkerFailed, WorkerFinished
 
 __all__ = ["job_liveness"]
 
@@ -17,7 +20,7 @@ __all__ = ["job_liveness"]
 def job_liveness(context: CheckContext) -> CheckResult:
     """Every worker finished, and no slot holds a contribution without a sum."""
     name = "liveness"
-    if not context.events("TrafficStarted", "CollectiveStarted", "WorkerFinished", "WorkerFailed"):
+    if not context.events(TrafficStarted, CollectiveStarted, WorkerFinished, WorkerFailed):
         return CheckResult(name, Verdict.UNKNOWN, "the history tells of no traffic")
     stalled = [worker for worker in context.workers if worker not in context.finished]
     if stalled:
@@ -26,14 +29,14 @@ def job_liveness(context: CheckContext) -> CheckResult:
         why = [text for text in (refused_text(refused), (found or stories)[0]) if text]
         detail = f"{len(stalled)} of {amount(len(context.workers), 'worker')} did not finish; {'; '.join(why)}"
         return CheckResult(name, Verdict.FAIL, detail, (*found, *stories))
-    told = context.events("MemoryAtEnd")
-    left = [f"{record['node']}, job {record['job']}: {record['open']} slots" for record in told if record["open"]]
+    told = context.events(MemoryAtEnd)
+    left = [f"{record.node}, job {record.event.job}: {record.event.open} slots" for record in told if record.event.open]
     left += _open_at_servers(context)
     if left:
         detail = f"every worker finished, but contributions without a sum are left: {'; '.join(left)}"
         verdict = Verdict.UNKNOWN if context.restarted_switches or context.restarted_servers else Verdict.FAIL
         return CheckResult(name, verdict, detail, tuple(left))
-    if {(record["node"], record["job"]) for record in told} < set(served_jobs(context)):
+    if {(record.node, record.event.job) for record in told} < set(served_jobs(context)):
         detail = "every worker finished, but a switch did not tell what is left in its slots"
         return CheckResult(name, Verdict.UNKNOWN, detail)
     return CheckResult(name, Verdict.PASS, f"all {len(context.workers)} workers finished; no slot holds a leftover")
@@ -44,19 +47,19 @@ def _open_at_servers(context: CheckContext) -> list[str]:
     that nobody needs."""
     kinds = {group: workers[0].collective.kind for group, workers in context.plan.groups.items()}
     return [
-        f"{record['node']}, job {record['job']}: {record['open']} blocks"
-        for record in context.events("ServerStatistics")
-        if record["open"] and kinds.get(record["job"]) in ("atp", "grid")
+        f"{record.node}, job {record.event.job}: {record.event.open} blocks"
+        for record in context.events(ServerStatistics)
+        if record.event.open and kinds.get(record.event.job) in ("atp", "grid")
     ]
 
 
 def _story(context: CheckContext, worker: str, refused: dict[str, Refused]) -> str:
     """The block that a stalled worker asked for most often, and whether it was ever summed."""
-    resent = [record for record in context.events("DatagramResent") if record["node"] == worker]
+    resent = [record for record in context.events(DatagramResent) if record.node == worker]
     if not resent:
         return f"{worker} waited, and sent nothing again"
-    (job, block), times = Counter((record["job"], record["block"]) for record in resent).most_common(1)[0]
-    summed = any((record["job"], record["block"]) == (job, block) for record in context.events("BlockSummed"))
+    (job, block), times = Counter((record.event.job, record.event.block) for record in resent).most_common(1)[0]
+    summed = any((record.event.job, record.event.block) == (job, block) for record in context.events(BlockSummed))
     layout = block_layout(context, job)
     who = "a switch or the server" if context.plan.servers else "the switch"
     came = "the result did not arrive"

@@ -8,8 +8,18 @@ from itertools import pairwise
 
 from testbed.checkers.blocks import block_layout, served_jobs, summing_nodes
 from testbed.checkers.context import CheckContext
+from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
+from workloads.datagrams.blocks import (
+    BlockReplayed,
+    BlockSummed,
+    Collided,
+    ContributionIgnored,
+    MemoryAtEnd,
+    PartialSent,
+    SlotMixed,
+)
 
 __all__ = ["blocks_once", "job_credit", "memory_private"]
 
@@ -26,12 +36,12 @@ def blocks_once(context: CheckContext) -> CheckResult:
     summed: set[tuple[int, int]] = set()
     wrong = []
     for record in context.history:
-        if record["event"] == "NodeExited":
+        if isinstance(record.event, NodeExited):
             # a switch that starts anew remembers nothing: what is sent again is summed again
-            seen = {key for key in seen if key[0] != record["node"]}
-        if record["event"] != "BlockSummed":
+            seen = {key for key in seen if key[0] != record.node}
+        if not isinstance(record.event, BlockSummed):
             continue
-        node, job, block = record["node"], record["job"], record["block"]
+        node, job, block = record.node, record.event.job, record.event.block
         if (node, job) not in jobs or job not in layouts:
             wrong.append(f"block {block} of job {job} was summed by {node}, which does not serve that job")
             continue
@@ -43,7 +53,7 @@ def blocks_once(context: CheckContext) -> CheckResult:
         seen.add((node, job, block))
         if block >= layout.total:
             wrong.append(f"{title} was summed, the job has only {layout.total}")
-        contributions = list(record["contributions"])
+        contributions = list(record.event.contributions)
         if len(contributions) != len(members):
             wrong.append(f"{title} counts {len(contributions)} ranks, the job has {len(members)}")
         for worker, count in zip(members, contributions, strict=False):
@@ -71,11 +81,11 @@ def blocks_once(context: CheckContext) -> CheckResult:
 
 def _miscounted(context: CheckContext) -> Iterable[str]:
     """Sums on their way to a server that are not what their bitmap says."""
-    for record in context.events("PartialSent"):
-        counts, bitmap = list(record["contributions"]), record["bitmap"]
+    for record in context.events(PartialSent):
+        counts, bitmap = list(record.event.contributions), record.event.bitmap
         if counts != [bitmap >> rank & 1 for rank in range(len(counts))]:
             yield (
-                f"{record['node']} sent a sum of block {record['block']} of job {record['job']} ({record['reason']}) whose "
+                f"{record.node} sent a sum of block {record.event.block} of job {record.event.job} ({record.event.reason}) whose "
                 f"bitmap is {bitmap:#x}, and in which the ranks are {counts} times"
             )
 
@@ -86,26 +96,32 @@ def memory_private(context: CheckContext) -> CheckResult:
     name, jobs = "slots_private", served_jobs(context)
     wrong = list(_overlaps(context))
     told: dict[tuple[str, int], str] = {}
-    for record in context.events("MemoryAtEnd"):
-        key = record["node"], record["job"]
+    for record in context.events(MemoryAtEnd):
+        key = record.node, record.event.job
         config = jobs.get(key)
         if config is None:
             wrong.append(f"{key[0]} has slots of job {key[1]}, which it does not serve")
             continue
-        if (record["first_slot"], record["slots"]) != (config.first_slot, config.slots):
-            wrong.append(f"job {key[1]} on {key[0]} has slots from {record['first_slot']}, {record['slots']} of them")
-        if record["peak_occupied"] > record["values"]:
-            wrong.append(f"job {key[1]} on {key[0]} used {record['peak_occupied']} of its {record['values']} values")
-        told[key] = f"job {key[1]} on {key[0]}: {record['peak_occupied']} of {record['values']}"
-    for record in context.events("SlotMixed"):
+        if (record.event.first_slot, record.event.slots) != (config.first_slot, config.slots):
+            wrong.append(
+                f"job {key[1]} on {key[0]} has slots from {record.event.first_slot}, {record.event.slots} of them"
+            )
+        if record.event.peak_occupied > record.event.values:
+            wrong.append(
+                f"job {key[1]} on {key[0]} used {record.event.peak_occupied} of its {record.event.values} values"
+            )
+        told[key] = f"job {key[1]} on {key[0]}: {record.event.peak_occupied} of {record.event.values}"
+    for mixed in context.events(SlotMixed):
+        into = mixed.event
         wrong.append(
-            f"slot {record['slot']} of {record['node']} has block {record['owner_block']} of job {record['owner_job']}, and got "
-            f"block {record['block']} of job {record['job']} from rank {record['rank']}"
+            f"slot {into.slot} of {mixed.node} has block {into.owner_block} of job {into.owner_job}, and got "
+            f"block {into.block} of job {into.job} from rank {into.rank}"
         )
-    for record in context.events("BlockSummed", "BlockReplayed"):
-        config = jobs.get((record["node"], record["job"]))
-        if config is not None and not 0 <= record["slot"] - config.first_slot < config.slots:
-            wrong.append(f"job {record['job']} on {record['node']} used slot {record['slot']}, which is not its own")
+    for used in context.events(BlockSummed, BlockReplayed):
+        block = used.event
+        config = jobs.get((used.node, block.job))
+        if config is not None and not 0 <= block.slot - config.first_slot < config.slots:
+            wrong.append(f"job {block.job} on {used.node} used slot {block.slot}, which is not its own")
     if wrong:
         return _fail(name, wrong)
     if set(jobs) - set(told):
@@ -113,12 +129,12 @@ def memory_private(context: CheckContext) -> CheckResult:
         return CheckResult(name, Verdict.UNKNOWN, f"nothing is told about the slots of {missing}")
     if not told:
         return CheckResult(name, Verdict.PASS, "no switch has slots: everything is summed at parameter servers")
-    used = ", ".join(told.values())
-    detail = f"every job kept to its own slots; most values in use: {used}"
+    most = ", ".join(told.values())
+    detail = f"every job kept to its own slots; most values in use: {most}"
     if context.plan.servers:
-        met = len(context.events("Collided"))
-        evicted = sum(record["reason"] == "evicted" for record in context.events("PartialSent"))
-        detail = f"all slots are everybody's, one block in each: {met} collisions, {evicted} evictions; most values in use: {used}"
+        met = len(context.events(Collided))
+        evicted = sum(record.event.reason == "evicted" for record in context.events(PartialSent))
+        detail = f"all slots are everybody's, one block in each: {met} collisions, {evicted} evictions; most values in use: {most}"
     return CheckResult(name, Verdict.PASS, detail)
 
 
@@ -134,14 +150,14 @@ def job_credit(context: CheckContext) -> CheckResult:
     """The opinion of switches and servers: no packet was an `overrun`, unless they started anew without memory."""
     name, reborn = "credit_bound", {*context.restarted_switches, *context.restarted_servers}
     wrong = [
-        f"{record['node']} got block {record['block']} of rank {record['rank']} of job {record['job']} before that worker "
-        f"could know that slot {record['slot']} is free"
-        for record in context.events("ContributionIgnored")
-        if record["reason"] == "overrun" and record["node"] not in reborn
+        f"{record.node} got block {record.event.block} of rank {record.event.rank} of job {record.event.job} before that worker "
+        f"could know that slot {record.event.slot} is free"
+        for record in context.events(ContributionIgnored)
+        if record.event.reason == "overrun" and record.node not in reborn
     ]
     if wrong:
         return _fail(name, wrong)
-    summed = len(context.events("BlockSummed"))
+    summed = len(context.events(BlockSummed))
     if not summed:
         return CheckResult(name, Verdict.UNKNOWN, "nobody told that a block was summed")
     return CheckResult(name, Verdict.PASS, f"{summed} blocks summed, no packet came before its slot was free")

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from switch_nodes.events import MessageAggregated, SlotsAtEnd
 from testbed.checkers.card import counted_left
 from testbed.checkers.context import CheckContext
 from testbed.checkers.lateness import machine_to_blame
 from testbed.checkers.messages import MessageLayout, message_layout
+from testbed.faults.events import FaultStruck
 from testbed.faults.healing import is_active
 from testbed.faults.model import Kill, LinkDown, Pause
 from testbed.history import Record
+from testbed.history.events import CardCounted, TimeLimitReached, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
+from workloads.events import (
+    CollectiveStarted,
+    MessagePosted,
+    MessageReceived,
+    PhaseStarted,
+    QpFailed,
+    WorkerFailed,
+    WorkerFellBack,
+    WorkerFinished,
+)
 
 __all__ = ["failures", "liveness"]
 
@@ -25,7 +38,7 @@ _EXPLAINED = {
 
 
 def liveness(context: CheckContext) -> CheckResult:
-    if not context.events("TrafficStarted", "CollectiveStarted", "WorkerFinished", "WorkerFailed"):
+    if not context.events(TrafficStarted, CollectiveStarted, WorkerFinished, WorkerFailed):
         return CheckResult("liveness", Verdict.UNKNOWN, "the history tells of no traffic")
     stalled = [worker for worker in context.workers if worker not in context.finished]
     if stalled:
@@ -38,23 +51,27 @@ def liveness(context: CheckContext) -> CheckResult:
         detail = f"{len(stalled)} of {len(context.workers)} workers did not finish; {why or stories[0]}"
         return CheckResult("liveness", Verdict.FAIL, detail, (*failures(context), *stories))
     if context.fell_back:
-        first = context.events("WorkerFellBack")[0]
+        first = context.events(WorkerFellBack)[0]
         detail = (
-            f"all {len(context.workers)} workers finished, as {first['collective']}: at {first['t'] / 1e9:.3f} s "
-            f"{first['node']} was the first to start the job anew ({first['reason']})"
+            f"all {len(context.workers)} workers finished, as {first.event.collective}: at {first.t / 1e9:.3f} s "
+            f"{first.node} was the first to start the job anew ({first.event.reason})"
         )
         return CheckResult("liveness", Verdict.PASS, detail)
-    if context.events("CardCounted"):
+    if context.events(CardCounted):
         return counted_left(context)
-    slots = context.events("SlotsAtEnd")
-    left = [f"{record['node']}, ring {record['ring_id']}: {record['open']} slots" for record in slots if record["open"]]
+    slots = context.events(SlotsAtEnd)
+    left = [
+        f"{record.node}, ring {record.event.ring_id}: {record.event.open} slots"
+        for record in slots
+        if record.event.open
+    ]
     if left:
         detail = f"every worker finished, but contributions without a sum are left: {'; '.join(left)}"
         if restarted := context.restarted_switches:
             detail += f" ({', '.join(restarted)} started anew: a former life may have summed them)"
         return CheckResult("liveness", Verdict.UNKNOWN if restarted else Verdict.FAIL, detail, tuple(left))
     rings = sum(len(switch.rings) for switch in context.plan.switches if switch.program != "forward")
-    if len({(record["node"], record["ring_id"]) for record in slots}) < rings:
+    if len({(record.node, record.event.ring_id) for record in slots}) < rings:
         detail = "every worker finished, but a switch did not tell what is left in its slots"
         return CheckResult("liveness", Verdict.UNKNOWN, detail)
     rest = "; no slot holds a leftover" if rings else ""
@@ -70,19 +87,19 @@ def _cause(context: CheckContext) -> str:
 def failures(context: CheckContext) -> list[str]:
     """What went wrong, each once, in the order of time; the first one is why the others did. A worker that gives up because its
     queue pair failed tells nothing that the queue pair did not."""
-    found = context.events("QpFailed", "WorkerFailed", "TimeLimitReached")
-    failed = {(record["node"], record["status"]) for record in context.events("QpFailed")}
+    gave_up, ended = context.events(QpFailed, WorkerFailed), context.events(TimeLimitReached)
+    failed = {(record.node, record.event.status) for record in context.events(QpFailed)}
     told = [
         record
-        for record in found
-        if record["event"] != "WorkerFailed" or (record["node"], record["reason"]) not in failed
+        for record in (*gave_up, *ended)
+        if not isinstance(record.event, WorkerFailed) or (record.node, record.event.reason) not in failed
     ]
-    return [_failure(record, context) for record in sorted(told, key=lambda record: int(record["t"]))]
+    return [_failure(record, context) for record in sorted(told, key=lambda record: record.t)]
 
 
 def _out_of_order(context: CheckContext, at_ns: int) -> str:
     """Links and nodes that a fault had out of order then."""
-    struck = {record["fault"] for record in context.events("FaultStruck")}
+    struck = {record.event.fault for record in context.events(FaultStruck)}
     told = []
     for fault in context.plan.scenario.faults:
         if fault.name not in struck or not isinstance(fault, LinkDown | Kill | Pause) or not is_active(fault, at_ns):
@@ -95,22 +112,20 @@ def _out_of_order(context: CheckContext, at_ns: int) -> str:
     return f", {' and '.join(told)}," if told else ""
 
 
-def _failure(record: Record, context: CheckContext) -> str:
-    at = f"at {record['t'] / 1e9:.3f} s" + _out_of_order(context, record["t"])
-    if record["event"] == "TimeLimitReached":
-        names = ", ".join(record["unfinished"])
-        limit = f"the time limit of {record['limit_ns'] / 1e9:g} s"
-        if record["t"] < record["limit_ns"]:  # virtual time need not be waited out
-            return (
-                f"{limit} was reached, and nothing more happened after {record['t'] / 1e9:.3f} s; unfinished: {names}"
-            )
+def _failure(record: Record[QpFailed | WorkerFailed | TimeLimitReached], context: CheckContext) -> str:
+    at = f"at {record.t / 1e9:.3f} s" + _out_of_order(context, record.t)
+    if isinstance(record.event, TimeLimitReached):
+        names = ", ".join(record.event.unfinished)
+        limit = f"the time limit of {record.event.limit_ns / 1e9:g} s"
+        if record.t < record.event.limit_ns:  # virtual time need not be waited out
+            return f"{limit} was reached, and nothing more happened after {record.t / 1e9:.3f} s; unfinished: {names}"
         return f"{at} {limit} was reached, unfinished: {names}"
-    if record["event"] == "QpFailed":
-        explained = _EXPLAINED.get(record["status"], "")
-        peer = _peer(context, record["node"], record["qpn"])
-        text = f"{at} the queue pair {record['qpn']:#x} of {record['node']}{peer} failed with {record['status']}"
-        return text + (f" ({explained})" if explained else "") + f" at PSN {record['psn']}: {record['detail']}"
-    return f"{at} {record['node']} gave up with {record['reason']}: {record['detail']}"
+    if isinstance(record.event, QpFailed):
+        explained = _EXPLAINED.get(record.event.status, "")
+        peer = _peer(context, record.node, record.event.qpn)
+        text = f"{at} the queue pair {record.event.qpn:#x} of {record.node}{peer} failed with {record.event.status}"
+        return text + (f" ({explained})" if explained else "") + f" at PSN {record.event.psn}: {record.event.detail}"
+    return f"{at} {record.node} gave up with {record.event.reason}: {record.event.detail}"
 
 
 def _peer(context: CheckContext, node: str, qpn: int) -> str:
@@ -126,22 +141,20 @@ def _peer(context: CheckContext, node: str, qpn: int) -> str:
 
 def _story(context: CheckContext, layout: MessageLayout, worker: str) -> str:
     """Which message a stalled worker waited for, and why it did not come."""
-    received = [r["message"] for r in context.events("MessageReceived") if r["node"] == worker]
-    begun = [r for r in context.events("PhaseStarted") if r["node"] == worker]
+    received = [r.event.message for r in context.events(MessageReceived) if r.node == worker]
+    begun = [r for r in context.events(PhaseStarted) if r.node == worker]
     if begun:
-        phase = begun[-1]["phase"]
-        count = sum(r["node"] == worker and r.get("phase") == phase for r in context.events("MessageReceived"))
-        return (
-            f"{worker} was in phase {phase} of iteration {begun[-1]['iteration']}, with {count} messages received in it"
-        )
+        phase = begun[-1].event.phase
+        count = sum(r.node == worker and r.event.phase == phase for r in context.events(MessageReceived))
+        return f"{worker} was in phase {phase} of iteration {begun[-1].event.iteration}, with {count} messages received in it"
     if context.plan.workers[0].collective.kind not in ("netreduce", "shift"):
         return f"{worker} had received {len(received)} messages"
     waited = max(received, default=-1) + 1
     if waited >= layout.total:
         return f"{worker} had received everything, but waited for the acknowledgement of its own messages"
     posted: dict[str, int] = {}
-    for record in context.events("MessagePosted"):
-        posted[record["node"]] = max(record["message"], posted.get(record["node"], -1))
+    for record in context.events(MessagePosted):
+        posted[record.node] = max(record.event.message, posted.get(record.node, -1))
     absent = [name for name in context.workers if posted.get(name, -1) < waited]
     text = f"{worker} waited for the result of {layout.name(waited)}"
     if context.plan.workers[0].collective.kind == "shift":
@@ -149,6 +162,6 @@ def _story(context: CheckContext, layout: MessageLayout, worker: str) -> str:
         return text + (f", which {predecessor} had not sent" if predecessor in absent else f", sent by {predecessor}")
     if absent:
         return text + f", which {', '.join(absent)} had not sent yet"
-    if any(record["message"] == waited for record in context.events("MessageAggregated")):
+    if any(record.event.message == waited for record in context.events(MessageAggregated)):
         return text + ": every worker had sent it and the switch had summed it, the result did not arrive whole"
     return text + ": every worker had posted it, the switch did not get all packets of it"

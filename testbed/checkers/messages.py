@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from testbed.checkers.context import CheckContext
 from testbed.plan.rings import PlannedRing
+from workloads.events import CollectiveStarted
 
 __all__ = ["INA_HEADER_BYTES", "MessageLayout", "message_layout", "ring_layout"]
 
@@ -83,7 +84,7 @@ def message_layout(context: CheckContext) -> MessageLayout:
     """Of the job in `context`, whose workers form a ring. The gradient's size is what the workers told, else what the
     scenario asks for."""
     worker = context.plan.ring_workers[0]
-    told = [int(record["bytes"]) for record in context.events("CollectiveStarted")]
+    told = [record.event.bytes for record in context.events(CollectiveStarted)]
     workload, collective = worker.workload, worker.collective
     return MessageLayout(
         told[0] if told else workload.elements * 4,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from testbed.checkers.context import CheckContext
+from testbed.faults.events import FaultStruck
+from testbed.history.events import ShapingMeasured
+from workloads.events import RateChanged
 
 __all__ = ["marks_of", "rate_timeline"]
 
 
 def marks_of(context: CheckContext) -> int:
     """Frames that got CE: in queues, and by faults."""
-    struck = len([record for record in context.events("FaultStruck") if record["kind"] == "ecn_mark"])
-    return sum(int(record["marks"]) for record in context.events("ShapingMeasured")) + struck
+    struck = len([record for record in context.events(FaultStruck) if record.event.kind == "ecn_mark"])
+    return sum(record.event.marks for record in context.events(ShapingMeasured)) + struck
 
 
 def rate_timeline(context: CheckContext, worker: str) -> list[tuple[int, int]]:
@@ -19,6 +22,6 @@ def rate_timeline(context: CheckContext, worker: str) -> list[tuple[int, int]]:
     for config in context.plan.ring_workers:
         if config.name == worker and config.to_successor.dcqcn is not None:
             line = config.to_successor.dcqcn.line_rate_bps
-            told = [record for record in context.events("RateChanged") if record["node"] == worker]
-            return [(0, line), *((int(record["t"]), int(record["rate_bps"])) for record in told)]
+            told = [record for record in context.events(RateChanged) if record.node == worker]
+            return [(0, line), *((record.t, record.event.rate_bps) for record in told)]
     raise ValueError(f"{worker} is no worker with congestion control")

@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from testbed.checkers.context import CheckContext
 from testbed.terminal.words import amount, times
+from workloads.events import FrameRejected
 
 __all__ = ["Refused", "refused_results", "refused_text"]
 
@@ -24,10 +25,10 @@ def refused_results(context: CheckContext) -> dict[str, Refused]:
     """By worker, in the order of their first one. Workers over datagrams throw such a result away and ask again; over RoCE the first
     one ends the worker, which says so itself."""
     found: dict[str, Refused] = {}
-    for record in context.events("FrameRejected"):
-        if record["reason"] == _BAD_RESULT:
-            first: Refused = {"count": 0, "first": record["detail"], "first_s": record["t"] / 1e9}
-            found.setdefault(record["node"], first)["count"] += 1
+    for record in context.events(FrameRejected):
+        if record.event.reason == _BAD_RESULT:
+            first: Refused = {"count": 0, "first": record.event.detail, "first_s": record.t / 1e9}
+            found.setdefault(record.node, first)["count"] += 1
     return found
 
 

@@ -1,7 +1,7 @@
 """Checkers by name. To add one, write a function and register it before the run:
 
     def no_rnr(context: CheckContext) -> CheckResult:
-        found = context.events("RnrNakSent")
+        found = context.events(RnrNakSent)
         verdict = Verdict.FAIL if found else Verdict.PASS
         return CheckResult("no_rnr", verdict, f"{len(found)} RNR NAKs")
 

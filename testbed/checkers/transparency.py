@@ -17,11 +17,13 @@ from testbed.checkers.rules_switch import Connection, SwitchRules
 from testbed.checkers.transparency_hosts import transparency_at_hosts
 from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
+from testbed.history.events import TimeLimitReached
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
 from testbed.terminal.words import amount, times
 from topologies import Topology, attachment
 from workloads.config import WorkerConfig
+from workloads.events import QpFailed, WorkerFailed
 
 __all__ = ["skip_transparency", "transparency"]
 
@@ -122,7 +124,7 @@ class _CaptureJudge:
                     sees_sender=worker.name in here,
                 )
                 self._by_requests[requests] = self._by_answers[seat.ring.answers(seat.rank)] = rules
-        self._failed = bool(context.events("QpFailed", "WorkerFailed", "TimeLimitReached")) or not context.all_finished
+        self._failed = bool(context.events(QpFailed, WorkerFailed, TimeLimitReached)) or not context.all_finished
         self.judged = [0, 0, 0]
         """frames, data packets that left, answers that left"""
 

@@ -12,6 +12,7 @@ from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, parse_frame
 from testbed.checkers.rules import RULES, Sighting, Violations
 from testbed.checkers.rules_switch import SwitchRules
+from testbed.history.events import CaptureCut
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import amount, times
 
@@ -24,7 +25,7 @@ def transparency_at_hosts(context: CheckContext, captures: Iterable[Capture]) ->
     """`captures`: one per host, each named after its host. Raises OSError and ValueError for one that cannot be read."""
     by_host = {capture.switch: capture for capture in captures}
     lacking = [name for name in context.workers if name not in by_host]
-    cut = sorted({record["node"] for record in context.events("CaptureCut")})
+    cut = sorted({record.node for record in context.events(CaptureCut)})
     if lacking or cut:
         what = f"of {', '.join(lacking)} is missing" if lacking else f"of {', '.join(cut)} reached its limit"
         return CheckResult("transparency", Verdict.UNKNOWN, f"the capture at the interface {what}")

@@ -18,7 +18,7 @@ from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
-from testbed.sweeps import builtin_sweeps, load_sweep
+from testbed.sweeps import builtin_sweeps, describe_sweep
 from testbed.terminal.folding import fold, fold_lines
 from testbed.terminal.stream import complain, prose_columns
 from testbed.terminal.words import amount, first_sentence
@@ -45,7 +45,7 @@ _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "programs": lambda: iter(PROGRAMS.items()),
     "collectives": lambda: iter(COLLECTIVES.items()),
     "planners": lambda: iter(PLANNERS.items()),
-    "sweeps": lambda: ((name, load_sweep(name).description.partition("\n")[0]) for name in builtin_sweeps()),
+    "sweeps": lambda: ((name, describe_sweep(name).partition("\n")[0]) for name in builtin_sweeps()),
     "faults": lambda: ((name, kind.meaning) for name, kind in FAULT_KINDS.items()),
 }
 

@@ -29,6 +29,9 @@ class Command:
 COMMANDS = {
     "demo": Command("testbed.cli.running", "train a real model over a lossy rack, and judge every sum bit for bit"),
     "run": Command("testbed.cli.running", "run a scenario and say pass, fail or unknown"),
+    "train": Command(
+        "testbed.cli.training", "training processes (torch.distributed) over a scenario's network, judged"
+    ),
     "hunt": Command("testbed.cli.hunting", "search thousands of drawn fault schedules for one that breaks a rule"),
     "list": Command(
         "testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults, sweeps"

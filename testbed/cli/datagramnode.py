@@ -6,9 +6,7 @@ Types are checked by `nodeconfig`; what a Machine takes for granted is in the `c
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 from testbed.cli.driving import drive
 from testbed.cli.running import require_raw_sockets
@@ -16,48 +14,34 @@ from testbed.plan.nodeconfig import place_errors, read_node_config, refuse_mista
 from testbed.reading.problems import closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario import names
-from workloads.atp import AtpConfig
-from workloads.atp.checks import mistakes_in_worker as atp_mistakes
-from workloads.config import WorkerConfig
-from workloads.datagrams.mistakes import Mistake, mistakes_in_workload
+from testbed.scenario.known import protocol_of
+from workloads.config import HostConfig, WorkerConfig
+from workloads.datagrams.mistakes import mistakes_in_workload
 from workloads.errors import ScenarioError
-from workloads.grid import GridConfig
-from workloads.grid.checks import mistakes_in_grid_worker
 from workloads.server import ServerConfig
 from workloads.server.checks import mistakes_in_server
-from workloads.switchml import SwitchMlConfig
-from workloads.switchml.checks import mistakes_in_worker as switchml_mistakes
 
-__all__ = ["DatagramConfig", "configure_server", "read_server_config", "read_worker_config", "run_server"]
-
-DatagramConfig: TypeAlias = SwitchMlConfig | AtpConfig | GridConfig
-_KINDS: dict[str, type[DatagramConfig]] = {
-    "switchml": SwitchMlConfig,
-    "atp": AtpConfig,
-    "esa": AtpConfig,
-    "grid": GridConfig,
-}
-"""by `collective.kind`; a file of any other kind is a WorkerConfig"""
+__all__ = ["configure_server", "read_server_config", "read_worker_config", "run_server"]
 
 
-def read_worker_config(path: Path) -> WorkerConfig | DatagramConfig:
+def read_worker_config(path: Path) -> HostConfig:
     """Its class is chosen by the kind of collective that the file names. Raises ScenarioError."""
     data, _ = parse_yaml(read_text(path, str(path)), str(path))
     collective = data.get("collective") if isinstance(data, dict) else None
     kind = collective.get("kind") if isinstance(collective, dict) else None
-    cls = _KINDS.get(kind) if isinstance(kind, str) else None
     if isinstance(kind, str) and kind not in names.COLLECTIVES:
         unknown = ScenarioError(
             "unknown value", key="collective.kind", found=show(kind), allowed=", ".join(names.COLLECTIVES),
             hint=closest(kind, names.COLLECTIVES),
         )  # fmt: skip
         raise place_errors(path, unknown)
-    if cls is None:
+    protocol = protocol_of(kind) if isinstance(kind, str) else None
+    if protocol is None or protocol.worker is None or protocol.mistakes is None:
         worker = read_node_config(path, WorkerConfig)
         refuse_mistakes(path, mistakes_in_workload(worker.workload))
         return worker
-    config: DatagramConfig = read_node_config(path, cls)
-    refuse_mistakes(path, _mistakes(config))
+    config: HostConfig = read_node_config(path, protocol.worker)
+    refuse_mistakes(path, protocol.mistakes(config))
     return config
 
 
@@ -66,12 +50,6 @@ def read_server_config(path: Path) -> ServerConfig:
     config = read_node_config(path, ServerConfig)
     refuse_mistakes(path, mistakes_in_server(config))
     return config
-
-
-def _mistakes(config: DatagramConfig) -> Iterator[Mistake]:
-    if isinstance(config, SwitchMlConfig):
-        return switchml_mistakes(config)
-    return mistakes_in_grid_worker(config) if isinstance(config, GridConfig) else atp_mistakes(config)
 
 
 def configure_server(parser: argparse.ArgumentParser) -> None:

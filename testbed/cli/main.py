@@ -68,6 +68,12 @@ def _parse(words: list[str]) -> argparse.Namespace:
         args = parser.parse_args(words[: index + 1])
         args.pytest_args = words[index + 1 :]
         return args
+    if chosen == "train" and "--" in words[index:]:
+        # What follows is a command with options of its own.
+        end = words.index("--", index)
+        args = parser.parse_args(words[:end])
+        args.rank_command = words[end + 1 :]
+        return args
     return parser.parse_args(words)
 
 

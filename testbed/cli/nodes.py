@@ -12,7 +12,7 @@ import dataclasses
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.kinds import unused_keys
@@ -22,13 +22,10 @@ from testbed.cli.driving import drive, noted, tell
 from testbed.cli.running import require_raw_sockets, require_root
 from testbed.plan.nodeconfig import parse_node_config, place_errors, read_node_config
 from testbed.reading.units import UnitError, parse_duration
-from workloads.config import WorkerConfig
+from workloads.config import HostConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.machine import Event
 from workloads.trusted import require_trusted
-
-if TYPE_CHECKING:
-    from testbed.cli.datagramnode import DatagramConfig
 
 __all__ = ["configure_switch", "configure_worker", "run_switch", "run_worker"]
 
@@ -270,7 +267,7 @@ def run_worker(args: argparse.Namespace) -> int:
     )
 
 
-def _run_datagram_worker(config: DatagramConfig, args: argparse.Namespace) -> int:
+def _run_datagram_worker(config: HostConfig, args: argparse.Namespace) -> int:
     for flag, found in (("--device", args.device), ("--exchange", args.exchange)):
         if found is not None:
             raise ScenarioError(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.cli.dilating import add_dilation, add_twin, dilated
 from testbed.terminal.stream import complain, say, shown_path
 from testbed.terminal.words import amount
 from workloads.errors import HostCapabilityError, ScenarioError
@@ -67,6 +68,7 @@ examples:
   sudo ./tb run rack-lossy
   sudo ./tb run psn-wrap --seed 3 --pcap --out /tmp/wrap
   sudo ./tb run rack --set topology.hosts=8 --set topology.link.rate=300Mbps --json
+  sudo ./tb run rack --set topology.link.rate=10Gbps --dilation auto
 """
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--world", help="emulated, simulated or lab (default: as the scenario says)")
@@ -81,6 +83,8 @@ examples:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as faults[0].rate=3%%; may be repeated",
     )  # fmt: skip
+    add_dilation(parser)
+    add_twin(parser)
     _add_output_options(parser)
 
 
@@ -92,6 +96,7 @@ def run_run(args: argparse.Namespace) -> int:
         require_root(f"run {args.scenario}", simulated_helps=True)
     if args.card is not None and scenario.world != "emulated":
         raise ScenarioError("means nothing in this world", file="tb run", key="--card", allowed="with --world emulated")
+    scenario = dilated(scenario, args.dilation, "tb run", card=args.card is not None)
     if scenario.world == "lab" or args.card is not None:
         return _run(scenario, args, _lab_world(args))
     if args.inventory is not None:
@@ -118,12 +123,26 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     plan = _warn(scenario)
     if world is None:
         with _progress(console) as observer:
-            result = run_scenario(scenario, args.out, args.pcap, observer=observer, plan=plan)
+            result = run_scenario(
+                scenario, args.out, args.pcap, observer=observer, plan=plan, twin=args.twin, say=_teller(console)
+            )
     else:
         # It tells its steps itself.
         result = run_scenario(scenario, args.out, args.pcap, world=world, plan=plan)
     _show(result, console, args.json)
     return result.exit_code
+
+
+def _teller(console: Console) -> Callable[[str], None]:
+    """What goes on beside a run, on the person's stream; nothing with --quiet."""
+    if console.verbosity < 0:
+        return lambda text: None
+
+    def tell(text: str) -> None:
+        say(text, stream=console.stream)
+        console.stream.flush()
+
+    return tell
 
 
 def _warn(scenario: Scenario) -> Plan:
@@ -184,6 +203,8 @@ examples:
     parser.add_argument("--hosts", type=_hosts, default=4, metavar="N", help="workers, 2 to 32 (default: 4)")
     parser.add_argument("--loss", type=_loss, default=0.01, metavar="P", help="loss both ways, as 3%% (default: 1%%)")
     parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="default: 1")
+    add_dilation(parser)
+    add_twin(parser)
     _add_output_options(parser)
 
 
@@ -192,7 +213,7 @@ def run_demo(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
     changes = [f"topology.hosts={args.hosts}", f"faults.lossy-links.rate={args.loss!r}"]
-    return _run(load_scenario("demo", changes, args.seed), args)
+    return _run(dilated(load_scenario("demo", changes, args.seed), args.dilation, "tb demo"), args)
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from testbed.cli.dilating import add_dilation, dilated
 from testbed.cli.running import require_root
 from testbed.terminal.stream import complain
 from workloads.errors import ScenarioError
@@ -52,6 +53,7 @@ what you start on them. When you leave, everything is removed.
         "-c", "--command", dest="lines", action="append", default=[], metavar="CMD",
         help="run this and leave; may be repeated. Else commands come from the terminal, or as lines of stdin",
     )  # fmt: skip
+    add_dilation(parser, auto=False)
     parser.add_argument("--limit", default="60min", metavar="TIME", help="leave after so long (default: 60min)")
 
 
@@ -59,7 +61,12 @@ def run_shell(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
     limit_s = _limit(args.limit)
-    scenario = load_scenario(args.scenario, args.overrides, world="emulated")
+    scenario = dilated(load_scenario(args.scenario, args.overrides, world="emulated"), args.dilation, "tb shell")
+    if scenario.dilation is None:
+        raise ScenarioError(
+            "nothing runs here that a factor could be chosen for", file=args.scenario, key="dilation", found="auto",
+            allowed="a whole number, as --dilation 10",
+        )  # fmt: skip
     require_root(f"shell {args.scenario}")
     from testbed.kernel.interruption import Interruption
     from testbed.worlds.emulated.session import open_session
@@ -75,7 +82,7 @@ def run_shell(args: argparse.Namespace) -> int:
     ):
         try:
             with _ending_after(limit_s):
-                return _converse(session, lines)
+                return _converse(session, lines, scenario.dilation)
         except _Over as over:
             complain(f"tb: {over}")
             return _FAILED
@@ -123,7 +130,7 @@ def _ending_after(limit_s: float) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _converse(session: Session, lines: list[str] | None) -> int:
+def _converse(session: Session, lines: list[str] | None, dilation: int) -> int:
     from mininet.cli import CLI
     from mininet.log import lg
 
@@ -156,6 +163,11 @@ def _converse(session: Session, lines: list[str] | None) -> int:
     lg.setLevel(_MININET_OUTPUT)
     lg.ch.setLevel(_MININET_OUTPUT)
     lg.ch.setStream(sys.stdout)
+    if dilation > 1:
+        print(
+            f"Dilation {dilation}: links have 1/{dilation} of their rates and {dilation} times their delays in real time, in which "
+            f"ping, iperf3 and all that you start here measure."
+        )
     if lines is None:
         print("Mininet's command line: `help` lists its commands, `h1 ping -c 3 h2` runs one on a host, `exit` leaves.")
         Conversation(session.mininet)

@@ -10,12 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.events import RulesReplaced
 from switch_nodes.grid.routes import flow_rules
+from testbed.history import Record
 from testbed.plan import make_plan
 from testbed.plan.commodity import commodity_switches
 from testbed.runs.kepthistory import load_history
 from testbed.scenario import load_scenario
 from testbed.steering.entries import make_table
+from testbed.steering.events import ControllerReady, RulesInstalled, SwitchLost
 from testbed.steering.fabric import make_fabric
 from testbed.steering.readings import READINGS_NAME, TableReading, TableRow, make_rows
 from testbed.terminal.stream import columns, say
@@ -24,7 +27,7 @@ from workloads.errors import ScenarioError
 
 __all__ = ["configure_steering", "run_steering"]
 
-_FACTS = ("ControllerReady", "RulesInstalled", "RulesReplaced", "SwitchLost")
+_FACTS = (ControllerReady, RulesInstalled, RulesReplaced, SwitchLost)
 
 
 def configure_steering(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +52,7 @@ examples:
 
 def run_steering(args: argparse.Namespace) -> int:
     folder = Path(args.what)
-    facts: list[dict[str, Any]] = []
+    facts: list[Record] = []
     if folder.is_dir():
         if args.down or args.overrides:
             raise ScenarioError("a run directory holds what was", file="--down" if args.down else "--set")
@@ -99,14 +102,14 @@ def _port(word: str, ports: dict[str, int]) -> tuple[str, int]:
     return name, int(number)
 
 
-def _recorded(folder: Path) -> tuple[list[TableReading], list[dict[str, Any]]]:
+def _recorded(folder: Path) -> tuple[list[TableReading], list[Record]]:
     facts = []
     told = folder / "history.jsonl"
     if told.is_file() and told.stat().st_size:  # of a run that goes on it may be empty
         history = load_history(folder)
         if history.cut:
             print(f"tb: {history.path}: {history.cut}; what came later is not shown", file=sys.stderr)
-        facts = [record for record in history.records if record["event"] in _FACTS]
+        facts = [record for record in history.records if isinstance(record.event, _FACTS)]
     readings = folder / READINGS_NAME
     if readings.exists():
         return _readings(readings), facts
@@ -159,14 +162,15 @@ def _count(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def _fact(record: dict[str, Any]) -> str:
-    at, event = f"{record['t'] / 1e9:8.3f} s  {record['node']}: ", record["event"]
-    if event == "ControllerReady":
-        return f"{at}{record['library']} controls {', '.join(record['switches'])}"
-    if event == "SwitchLost":
+def _fact(record: Record) -> str:
+    at, event = f"{record.t / 1e9:8.3f} s  {record.node}: ", record.event
+    if isinstance(event, ControllerReady):
+        return f"{at}{event.library} controls {', '.join(event.switches)}"
+    if isinstance(event, SwitchLost):
         return f"{at}lost its controller's connection; it goes on by the rules that it has"
-    fallback = ", the fallback" if record["fallback"] else ""
-    if event == "RulesReplaced":
-        return f"{at}{record['reason']}: {record['rules']} rules{fallback}"
-    changes = f"{record['kept']} entries kept, {record['added']} added, {record['removed']} removed"
-    return f"{at}{record['reason']}: {changes}{fallback}"
+    assert isinstance(event, RulesInstalled | RulesReplaced)
+    fallback = ", the fallback" if event.fallback else ""
+    if isinstance(event, RulesReplaced):
+        return f"{at}{event.reason}: {event.rules} rules{fallback}"
+    changes = f"{event.kept} entries kept, {event.added} added, {event.removed} removed"
+    return f"{at}{event.reason}: {changes}{fallback}"

@@ -1,56 +1,152 @@
-"""`tb sweep`: a grid of models and algorithms, in parallel, resumable."""
+"""`tb sweep`: scenarios over their keys, protocols, worlds and seeds, or models over their parameters; in parallel, resumable."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.statusline import StatusLine
-from testbed.terminal.stream import columns
+from testbed.terminal.stream import columns, shown_path
+from workloads.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from testbed.sweeps.model import Sweep
+    from testbed.sweeps.scenario_engine import FinishedScenarios
+    from testbed.sweeps.scenario_model import ScenarioSweep
 
 __all__ = ["configure_sweep", "run_sweep"]
 
 _LINE_EVERY = 0.1
 """of the work: how often progress is told where there is no terminal"""
+_OR_EVERY_S = 30.0
 
 
 def configure_sweep(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
+  ./tb sweep rack-lossy --axis faults.loss.rate=0,0.1%,1%,5% --seeds 10 --world simulated --plot
+  ./tb sweep rack-lossy --axis faults.loss.rate=0,1% --protocols netreduce,switchml,atp,esa --seeds 5
+  ./tb sweep rack rack-lossy psn-wrap --protocols netreduce,atp --world simulated --matrix
+  ./tb sweep jct-against-loss --plot
   ./tb sweep netreduce-scale --plot
-  ./tb sweep netreduce-65536 --jobs 2
-  ./tb sweep my.yaml --model message --out /tmp/my --json
+  ./tb sweep netreduce-scale --axis gpus=32,64 --model message --json
 """
-    parser.add_argument("sweep", metavar="SWEEP", help="a built-in's name (`tb list sweeps`) or a YAML file")
-    parser.add_argument("--model", help="formula, flow, message or packet (default: as the file says)")
+    parser.add_argument(
+        "targets", metavar="TARGET", nargs="+",
+        help="scenarios (names or files), or one sweep (`tb list sweeps`, or a YAML file)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--axis", dest="axes", action="append", default=[], metavar="KEY=VALUES",
+        help="vary this key of the scenario, or this parameter of the models: 0,1%%,5%% or {from: 1%%, to: 8%%, factor: 2}; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--seeds", type=_seeds, metavar="N", help="seeds 1 to N at each point, or these: 3,5,7")
+    parser.add_argument(
+        "--protocols", type=_names, default=[], metavar="P,P", help="netreduce, ring, switchml, atp, esa: each of them"
+    )
+    parser.add_argument(
+        "--world", dest="worlds", type=_names, default=[], metavar="W,W", help="worlds (default: each scenario's)"
+    )
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as in `tb run`, for all points",
+    )
+    parser.add_argument(
+        "--figures",
+        type=_names,
+        default=[],
+        metavar="F,F",
+        help="shown and drawn, as jct_s,goodput_bps,lost.data (default: jct_s)",
+    )
+    parser.add_argument(
+        "--model", help="of a sweep of models: formula, flow, message or packet (default: as the file says)"
+    )
     parser.add_argument("--jobs", type=_jobs, metavar="J", help="processes (default: one per processor)")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a Dask scheduler, whose workers compute (needs the extra `dask`)"
+    )
     parser.add_argument("--out", metavar="DIR", type=Path, help="where results are kept (default: runs/sweeps/NAME)")
-    parser.add_argument("--plot", action="store_true", help="also draw plot.svg")
+    parser.add_argument("--plot", action="store_true", help="also draw: plot-FIGURE.svg and .pdf; plot.svg of models")
+    parser.add_argument(
+        "--matrix", action="store_true", help="also write matrix.html: protocols across, scenarios down"
+    )
     parser.add_argument("--json", action="store_true", help="print results.json alone on stdout; all else on stderr")
 
 
 def run_sweep(args: argparse.Namespace) -> int:
-    from testbed.sweeps import engine, load_sweep
-    from testbed.sweeps.plot import write_svg
-    from testbed.sweeps.report import summary, to_json, write_files
+    from testbed.sweeps import load_sweep
+    from testbed.sweeps.scenario_loader import SweepWords
+    from testbed.sweeps.scenario_model import ScenarioSweep
 
-    sweep = load_sweep(args.sweep, args.model)
+    words = SweepWords(args.axes, args.protocols, args.seeds, args.worlds, args.overrides, args.figures)
+    sweep = load_sweep(args.targets, words, args.model)
     folder = args.out or Path("runs") / "sweeps" / sweep.name
+    if isinstance(sweep, ScenarioSweep):
+        return _sweep_scenarios(sweep, folder, args)
+    if args.matrix:
+        raise ScenarioError(
+            "means nothing for a sweep of models", file="tb sweep", key="--matrix", allowed="with scenarios"
+        )
+    return _sweep_models(sweep, folder, args)
+
+
+def _sweep_scenarios(sweep: ScenarioSweep, folder: Path, args: argparse.Namespace) -> int:
+    from testbed.sweeps.scenario_engine import run_scenario_sweep
+    from testbed.sweeps.scenario_report import scenario_json, scenario_summary, write_scenario_files
+    from testbed.sweeps.where import computing
+
     console = Console.of(args)
     tell, close = _progress(console)
     try:
-        finished = engine.run_sweep(sweep, folder, args.jobs or os.cpu_count() or 1, tell)
+        finished = run_scenario_sweep(sweep, folder, computing(args.jobs, args.scheduler), tell)
+    finally:
+        close()
+    written = [*write_scenario_files(finished, folder), *_pictures(finished, folder, args)]
+    if console.verbosity >= 0:
+        _print(console, scenario_summary(finished, columns(console.stream)))
+        print(f"\nResults: {', '.join(shown_path(path) for path in written)}", file=console.stream)
+    if args.json:
+        print(scenario_json(finished), end="")
+    return finished.exit_code
+
+
+def _pictures(finished: FinishedScenarios, folder: Path, args: argparse.Namespace) -> list[Path]:
+    from testbed.sweeps.figure import write_plots
+    from testbed.sweeps.matrix import matrix_page
+    from workloads.trusted import write_file
+
+    drawn = write_plots(finished, folder) if args.plot else []
+    if args.matrix:
+        write_file(folder / "matrix.html", matrix_page(finished))
+        drawn.append(folder / "matrix.html")
+    return drawn
+
+
+def _sweep_models(sweep: Sweep, folder: Path, args: argparse.Namespace) -> int:
+    from testbed.sweeps import engine
+    from testbed.sweeps.plot import write_svg
+    from testbed.sweeps.report import summary, to_json, write_files
+    from testbed.sweeps.where import computing_models
+
+    console = Console.of(args)
+    tell, close = _progress(console)
+    jobs = args.jobs or os.cpu_count() or 1
+    try:
+        finished = engine.run_sweep(sweep, folder, jobs, tell, computing_models(args.scheduler))
     finally:
         close()
     as_json, as_csv = write_files(finished, folder)
     if console.verbosity >= 0:
-        for line in fold_lines(summary(finished, columns(console.stream)), columns(console.stream)):
-            print(line, file=console.stream)
+        _print(console, summary(finished, columns(console.stream)))
         print(f"\nResults: {as_json}, {as_csv}", file=console.stream)
     if args.plot:
         drawn = write_svg(finished, folder / "plot.svg")
@@ -61,31 +157,56 @@ def run_sweep(args: argparse.Namespace) -> int:
     return 0
 
 
+def _print(console: Console, lines: Iterable[str]) -> None:
+    for line in fold_lines(lines, columns(console.stream)):
+        print(line, file=console.stream)
+
+
 def _progress(console: Console) -> tuple[Callable[[int, int, int], None], Callable[[], None]]:
-    """(on_progress, to be called at the end): a bar on a terminal, a line for every tenth elsewhere."""
+    """(on_progress, to be called at the end): a bar on a terminal, a line for every tenth and every half minute elsewhere."""
     if console.verbosity < 0:
         return lambda done, total, reused: None, lambda: None
+    began = time.monotonic()
+
+    def left(done: int, total: int, reused: int) -> str:
+        computed = done - reused
+        if not computed:
+            return f"{done:,} of {total:,} results"
+        seconds = (time.monotonic() - began) / computed * (total - done)
+        about = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+        return f"{done:,} of {total:,} results, about {about} to go"
+
     if not console.color:
-        told = [0.0]
+        told = [0.0, began]
 
         def line(done: int, total: int, reused: int) -> None:
-            if total and done < total and done / total >= told[0] + _LINE_EVERY:
-                told[0] = done / total
-                print(f"{done:,} of {total:,} results", file=console.stream, flush=True)
+            due = total and done < total and done > reused
+            if due and (done / total >= told[0] + _LINE_EVERY or time.monotonic() >= told[1] + _OR_EVERY_S):
+                told[:] = done / total, time.monotonic()
+                print(left(done, total, reused), file=console.stream, flush=True)
 
         return line, lambda: None
     bar = StatusLine(console.stream)
-    began = time.monotonic()
-
-    def show(done: int, total: int, reused: int) -> None:
-        computed = done - reused
-        left = (time.monotonic() - began) / computed * (total - done) if computed else 0.0
-        bar.show(done / max(1, total), f"{done:,} of {total:,} results, about {left:.0f} s to go")
-
-    return show, bar.close
+    return lambda done, total, reused: bar.show(done / max(1, total), left(done, total, reused)), bar.close
 
 
 def _jobs(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 1024:
         raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to 1024")
     return int(text)
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: names with commas between them")
+    return names
+
+
+def _seeds(text: str) -> int | tuple[int, ...]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
+        raise argparse.ArgumentTypeError(
+            f"found {text!r}; allowed: how many, as 10, or seeds with commas between them, as 3,5,7"
+        )
+    return int(words[0]) if len(words) == 1 else tuple(map(int, words))

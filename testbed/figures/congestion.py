@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.rates import marks_of, rate_timeline
-from testbed.history import Record
+from testbed.history.events import TcpFlowMeasured
 from testbed.plan import PlannedFlow
 from testbed.plan.congestion import time_scale
+from workloads.events import CnpSent, CollectiveCompleted, CongestionStatistics, FlowReceived, FlowSent
 
 __all__ = ["background_metrics", "congestion_metrics"]
+
+_Flow = TypeVar("_Flow", FlowSent, FlowReceived, TcpFlowMeasured)
 
 
 def congestion_metrics(context: CheckContext) -> dict[str, Any] | None:
@@ -18,9 +21,9 @@ def congestion_metrics(context: CheckContext) -> dict[str, Any] | None:
     scenario = context.plan.scenario
     if scenario.transport.congestion_control == "none":
         return None
-    told = context.events("CongestionStatistics")
-    end = max((int(record["completed_ns"]) for record in context.events("CollectiveCompleted")), default=0)
-    end = end or max((int(record["t"]) for record in context.history), default=0)
+    told = context.events(CongestionStatistics)
+    end = max((record.event.completed_ns for record in context.events(CollectiveCompleted)), default=0)
+    end = end or max((record.t for record in context.history), default=0)
     rates = {}
     for worker in context.plan.workers:
         timeline = rate_timeline(context, worker.name)
@@ -34,9 +37,9 @@ def congestion_metrics(context: CheckContext) -> dict[str, Any] | None:
     return {
         "control": scenario.transport.congestion_control,
         "ce_marks": marks_of(context),
-        "cnps_sent": len(context.events("CnpSent")),
-        "cnps_received": sum(int(record["cnps_received"]) for record in told),
-        "rate_cuts": sum(int(record["cuts"]) for record in told),
+        "cnps_sent": len(context.events(CnpSent)),
+        "cnps_received": sum(record.event.cnps_received for record in told),
+        "rate_cuts": sum(record.event.cuts for record in told),
         "rates": rates,
     }
 
@@ -65,32 +68,32 @@ def _entry(flow: PlannedFlow, offered: float | None, received: int, goodput: flo
     }  # fmt: skip
 
 
-def _one(context: CheckContext, event: str, flow: PlannedFlow) -> Record | None:
+def _one(context: CheckContext, kind: type[_Flow], flow: PlannedFlow) -> _Flow | None:
     """The last one: a host that started anew tells of its last life."""
-    told = [record for record in context.events(event) if record["flow"] == flow.config.name]
+    told = [record.event for record in context.events(kind) if record.event.flow == flow.config.name]
     return told[-1] if told else None
 
 
 def _udp(context: CheckContext, flow: PlannedFlow) -> dict[str, Any]:
     config = flow.config
-    sent, came = _one(context, "FlowSent", flow), _one(context, "FlowReceived", flow)
+    sent, came = _one(context, FlowSent, flow), _one(context, FlowReceived, flow)
     assert config.rate_bps is not None
     offered = config.rate_bps * config.payload_bytes / config.frame_bytes
     if came is None:
         return _entry(flow, offered, 0, None) | {"trouble": "its receiver told nothing"}
-    duration = (came["last_ns"] - came["first_ns"]) / 1e9
+    duration = (came.last_ns - came.first_ns) / 1e9
     # The first datagram begins the time in which the others came.
-    goodput = 8 * (came["bytes"] - config.payload_bytes) / duration if came["packets"] > 1 and duration > 0 else None
-    entry = _entry(flow, offered, came["bytes"], goodput) | {"marked_packets": came["marked"]}
-    return entry if sent is None else entry | {"missing_packets": max(0, sent["packets"] - came["packets"])}
+    goodput = 8 * (came.bytes - config.payload_bytes) / duration if came.packets > 1 and duration > 0 else None
+    entry = _entry(flow, offered, came.bytes, goodput) | {"marked_packets": came.marked}
+    return entry if sent is None else entry | {"missing_packets": max(0, sent.packets - came.packets)}
 
 
 def _tcp(context: CheckContext, flow: PlannedFlow) -> dict[str, Any]:
-    told = _one(context, "TcpFlowMeasured", flow)
+    told = _one(context, TcpFlowMeasured, flow)
     offered = None if flow.config.rate_bps is None else float(flow.config.rate_bps)
     if told is None:
         return _entry(flow, offered, 0, None) | {"trouble": "it never began"}
-    goodput = 8e9 * told["bytes"] / told["duration_ns"] if told["duration_ns"] else None
-    return _entry(flow, offered, told["bytes"], goodput) | {
-        "retransmits": told["retransmits"], "trouble": told["trouble"],
+    goodput = 8e9 * told.bytes / told.duration_ns if told.duration_ns else None
+    return _entry(flow, offered, told.bytes, goodput) | {
+        "retransmits": told.retransmits, "trouble": told.trouble,
     }  # fmt: skip

@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from testbed.checkers.blocks import block_layout
 from testbed.checkers.context import CheckContext
 from testbed.history import Record
+from testbed.history.events import TrafficStarted
 from workloads.config import HostConfig
+from workloads.datagrams.blocks import BlockSummed, Collided, MemoryAtEnd, PartialSent, ServerStatistics
+from workloads.events import CollectiveCompleted, DatagramResent
 
 __all__ = ["JOB_PERFORMANCE", "job_metrics", "without_performance"]
 
 JOB_PERFORMANCE = ("average_jct_s", "p95_jct_s", "makespan_s", "busy", "useful")
 """figures that mean nothing when the machine did not keep up; of each job those of `_PERFORMANCE`"""
+_OfJob = TypeVar("_OfJob", Collided, DatagramResent, PartialSent, ServerStatistics)
 _PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "busy", "useful")
 
 
@@ -31,7 +35,7 @@ def job_metrics(context: CheckContext) -> dict[str, Any] | None:
         return None
     memory = sum(switch.memory for switch in serving)
     groups = context.plan.groups
-    started = [int(record["t"]) for record in context.events("TrafficStarted")]
+    started = [record.t for record in context.events(TrafficStarted)]
     start_ns = started[0] if started else 0
     ends = {group: _ends(context, workers) for group, workers in groups.items()}
     last = [times[-1] for times in ends.values()]
@@ -74,12 +78,12 @@ def _job(
     jct_s = None if ends[-1] is None else (ends[-1] - arrival_ns) / 1e9
     size_bytes = 4 * workload.elements
     restarted = {switch.name for switch in context.plan.switches if switch.jobs} & set(context.restarted_switches)
-    told = [record for record in context.events("MemoryAtEnd") if record["job"] == group and not restarted]
-    partial = Counter(str(record["reason"]) for record in _of(context, group, "PartialSent"))
-    servers = _of(context, group, "ServerStatistics")
-    collisions = _of(context, group, "Collided")
+    told = [record for record in context.events(MemoryAtEnd) if record.event.job == group and not restarted]
+    partial = Counter(record.event.reason for record in _of(context, group, PartialSent))
+    servers = _of(context, group, ServerStatistics)
+    collisions = _of(context, group, Collided)
     serverless = not servers
-    forgot = serverless or any(record["node"] in context.restarted_servers for record in servers)
+    forgot = serverless or any(record.node in context.restarted_servers for record in servers)
     return {
         "workers": len(workers),
         "arrival_s": workload.arrival_ns / 1e9,
@@ -87,28 +91,28 @@ def _job(
         "iterations_s": _differences([arrival_ns, *ends]),
         "goodput_bps": 8 * size_bytes * workload.iterations / jct_s if jct_s else None,
         "gradient_bytes": size_bytes,
-        "resends": len(_of(context, group, "DatagramResent")),
+        "resends": len(_of(context, group, DatagramResent)),
         "collisions": None if serverless else len(collisions),
         "evictions": None if serverless else partial["evicted"],
-        "reminders": None if forgot else sum(record["reminders"] for record in servers),
-        "server_bytes": None if forgot else sum(record["bytes_in"] for record in servers),
+        "reminders": None if forgot else sum(record.event.reminders for record in servers),
+        "server_bytes": None if forgot else sum(record.event.bytes_in for record in servers),
         "switch_completed": None if ends[-1] is None else _completed_share(context, group),
-        "busy": _share((record["busy_ns"] for record in told), capacity),
-        "useful": _share((record.get("useful_ns") for record in told), capacity),
+        "busy": _share((record.event.busy_ns for record in told), capacity),
+        "useful": _share((_known(record.event.useful_ns) for record in told), capacity),
     }
 
 
-def _of(context: CheckContext, group: int, *events: str) -> list[Record]:
-    return [record for record in context.events(*events) if record["job"] == group]
+def _of(context: CheckContext, group: int, kind: type[_OfJob]) -> list[Record[_OfJob]]:
+    return [record for record in context.events(kind) if record.event.job == group]
 
 
 def _ends(context: CheckContext, workers: Sequence[HostConfig]) -> list[int | None]:
     """Of each iteration of a job, when its slowest worker held the result."""
     names = {worker.name for worker in workers}
     found: dict[int, dict[str, int]] = {}
-    for record in context.events("CollectiveCompleted"):
-        if record["node"] in names:
-            found.setdefault(int(record["iteration"]), {})[str(record["node"])] = int(record["completed_ns"])
+    for record in context.events(CollectiveCompleted):
+        if record.node in names:
+            found.setdefault(record.event.iteration, {})[record.node] = record.event.completed_ns
     iterations = range(workers[0].workload.iterations)
     return [max(found[k].values()) if len(found.get(k, ())) == len(names) else None for k in iterations]
 
@@ -121,9 +125,9 @@ def _completed_share(context: CheckContext, group: int) -> float | None:
     """Of all blocks of the job, those of which one switch had all contributions; None where no blocks are known."""
     switches = {switch.name for switch in context.plan.switches}
     whole: set[int] = set()
-    for record in _of(context, group, "BlockSummed", "PartialSent"):
-        if record["node"] in switches and all(record["contributions"]):
-            whole.add(record["block"])
+    for record in context.events(BlockSummed, PartialSent):
+        if record.event.job == group and record.node in switches and all(record.event.contributions):
+            whole.add(record.event.block)
     try:
         total = block_layout(context, group).total
     except ValueError:  # blocks of a protocol of somebody's own
@@ -136,6 +140,11 @@ def _share(parts: Iterable[int | None], capacity: int | None) -> float | None:
     if not found or capacity is None or None in found:
         return None
     return sum(part for part in found if part is not None) / capacity
+
+
+def _known(time_ns: int) -> int | None:
+    """-1: nobody told."""
+    return None if time_ns < 0 else time_ns
 
 
 def _sum(parts: Iterable[float | None]) -> float | None:

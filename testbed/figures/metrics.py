@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
+from switch_nodes.events import MessageInferred, PacketIgnored, ResultReplayed, SlotsAtEnd
 from testbed.checkers.context import CheckContext
 from testbed.checkers.reference import workers_in
 from testbed.checkers.refused import refused_results
+from testbed.checkers.twins import Figures
+from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
 from testbed.figures.congestion import background_metrics, congestion_metrics
 from testbed.figures.jobs import job_metrics, without_performance
 from testbed.figures.recovery import routing_metrics
 from testbed.history import Record
+from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.paths import data_flows
-from topologies import Topology, format_ip, machine_groups
-from workloads.config import WorkerConfig
-from workloads.costs import Machines, machine_cost
+from testbed.scenario.known import protocol_of
+from topologies import format_ip
+from workloads.datagrams.blocks import BlockReplayed, ContributionIgnored, MemoryAtEnd
+from workloads.events import (
+    CollectiveCompleted,
+    CollectiveStarted,
+    DatagramResent,
+    DatagramStatistics,
+    FrameRejected,
+    NakSent,
+    RcStatistics,
+    Retransmission,
+    RnrNakSent,
+    TrainingProgress,
+)
 from workloads.wire import OPCODES, Opcode
 
-__all__ = ["PERFORMANCE", "bound_bps", "fault_table", "metrics"]
+__all__ = ["PERFORMANCE", "bound_bps", "fault_table", "figures_of", "metrics", "withhold"]
 
 PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
 """metrics that mean nothing when the machine did not keep up"""
@@ -31,43 +48,22 @@ _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 
 def bound_bps(context: CheckContext) -> float:
     """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
-    bytes; the rate of a link that several connections share is divided among them. In a ring all-reduce each gradient
-    crosses a link 2(P-1)/P times (protocol text, section 1). What runs in phases: the closed form without latencies."""
+    bytes; the rate of a link that several connections share is divided among them. What the protocol makes of it otherwise
+    (`Protocol.bound`)."""
     worker = context.plan.workers[0]
     share = worker.framing.payload_bytes / worker.framing.frame_bytes
     topology = context.plan.scenario.topology
-    if isinstance(worker, WorkerConfig) and worker.phases:
-        return _phases_bound_bps(topology, worker.collective.kind, share)
-    if context.plan.routing:
-        return context.plan.routing[0].plan.min_rate_bps * share
     shared = data_flows(context.plan)
-    rate = min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
-    bound = rate * share
-    if worker.collective.kind == "ring":
-        size = worker.collective.size
-        bound *= size / (2 * (size - 1))
-    return bound
-
-
-def _phases_bound_bps(topology: Topology, kind: str, share: float) -> float:
-    """By the slowest link inside a machine and the slowest between them; `share` of their rates is payload."""
-    groups, hosts = machine_groups(topology), {host.name for host in topology.hosts}
-    inside = min(link.shape.rate_bps for link in topology.links if link.a in hosts)
-    between = min(link.shape.rate_bps for link in topology.links if link.a not in hosts)
-    place = Machines(len(hosts), len(groups[0]), between * share, inside * share, 0.0)
-    seconds = machine_cost("TA" if kind == "tencent" else "PN").seconds
-    if (
-        len(groups[0]) == 1 and kind == "tencent"
-    ):  # the closed form reduces inside even where there is nobody to reduce with
-        return 8 / machine_cost("FR").seconds(place, 1)
-    return 8 / seconds(place, 1)
+    link_bps = share * min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
+    bound = protocol_of(context.plan.scenario.job.collective).bound
+    return link_bps if bound is None else bound(context.plan, link_bps)
 
 
 def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[str, Any]:
     """The `metrics` of result.json. With a fidelity that does not hold, the figures of PERFORMANCE are None; what was
     measured stands under `unreliable`."""
     iterations = _iteration_times(context)
-    size_bytes = max((int(record["bytes"]) for record in context.events("CollectiveStarted")), default=0)
+    size_bytes = max((record.event.bytes for record in context.events(CollectiveStarted)), default=0)
     times = [duration for duration in iterations if duration is not None]
     # Over jobs that differ there is no one size per iteration: each of them has a goodput of its own.
     known = len(times) == len(iterations) and sum(times) > 0 and not context.plan.scenario.jobs
@@ -82,17 +78,19 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "retransmissions": _retransmissions(context),
         "reliable": bool(context.plan.ring_workers),
         "refused_results": refused_results(context),
-        "naks": len(context.events("NakSent")),
-        "timeouts": sum(record["cause"] == "timeout" for record in context.events("Retransmission", "DatagramResent")),
-        "rnr_naks": len(context.events("RnrNakSent")),
-        "rejected_frames": _count(context, ("FrameRejected",), "reason"),
+        "naks": len(context.events(NakSent)),
+        "timeouts": sum(record.event.cause == "timeout" for record in context.events(Retransmission, DatagramResent)),
+        "rnr_naks": len(context.events(RnrNakSent)),
+        "rejected_frames": _counts(record.event.reason for record in context.events(FrameRejected)),
         "lost": _lost(context),
         "recovered_packets": _recovered(context),
-        "replayed_results": len(context.events("ResultReplayed", "BlockReplayed")),
-        "inferred_messages": len(context.events("MessageInferred")),
-        "ignored_packets": _count(context, ("PacketIgnored", "ContributionIgnored"), "reason"),
+        "replayed_results": len(context.events(ResultReplayed, BlockReplayed)),
+        "inferred_messages": len(context.events(MessageInferred)),
+        "ignored_packets": _counts(
+            record.event.reason for record in context.events(PacketIgnored, ContributionIgnored)
+        ),
         "peak_slots": max(
-            (record["peak_occupied"] for record in context.events("SlotsAtEnd", "MemoryAtEnd")), default=None
+            (record.event.peak_occupied for record in context.events(SlotsAtEnd, MemoryAtEnd)), default=None
         ),
         "training": _training(context),
         "unreliable": None,
@@ -107,13 +105,32 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "routing": routing,
     }
     values |= {name: found for name, found in extra.items() if found is not None}
-    if fidelity is not None and fidelity.verdict is not Verdict.PASS:
-        values["unreliable"] = {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}
-        values.update(dict.fromkeys(PERFORMANCE))
-        if jobs is not None:
-            values["unreliable"]["jobs"] = jobs
-            values["jobs"] = without_performance(jobs)
+    return values if fidelity is None else withhold(values, fidelity)
+
+
+def withhold(values: dict[str, Any], fidelity: CheckResult) -> dict[str, Any]:
+    """The metrics of a run as its fidelity allows: with one that does not hold, what was measured stands under `unreliable`."""
+    if fidelity.verdict is Verdict.PASS:
+        return values
+    jobs = values.get("jobs")
+    values = {**values, "unreliable": {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}}
+    values.update(dict.fromkeys(PERFORMANCE))
+    if jobs is not None:
+        values["unreliable"]["jobs"] = jobs
+        values["jobs"] = without_performance(jobs)
     return values
+
+
+def figures_of(found: dict[str, Any]) -> Figures:
+    """Of the metrics of a run, its performance figures not withheld."""
+    seconds = {} if found["jct_s"] is None else {"JCT": found["jct_s"]}
+    iterations = [value for value in found["iterations_s"] or () if value is not None]
+    if iterations and len(iterations) == len(found["iterations_s"]):
+        seconds["iterations"] = sum(iterations)
+    for job in (found.get("jobs") or {"each": ()})["each"]:
+        if job["jct_s"] is not None:
+            seconds[f"JCT of job {job['name'] or job['job']}"] = job["jct_s"]
+    return Figures(seconds, found["retransmissions"]["packets"])
 
 
 def fault_table(context: CheckContext) -> list[dict[str, Any]]:
@@ -121,31 +138,29 @@ def fault_table(context: CheckContext) -> list[dict[str, Any]]:
     for what has none; `silent`: it is expected not to strike; `active_s`: its windows, empty where it stays until the end;
     `struck_s`: first and last strike."""
     faults = {fault.name: fault for fault in context.plan.scenario.faults}
-    struck: dict[str, list[Record]] = {fault.name: [] for fault in context.plan.scenario.faults}
-    for record in context.events("FaultStruck"):
-        struck.setdefault(record["fault"], []).append(record)
+    struck: dict[str, list[Record[FaultStruck]]] = {fault.name: [] for fault in context.plan.scenario.faults}
+    for record in context.events(FaultStruck):
+        struck.setdefault(record.event.fault, []).append(record)
     missed: dict[str, Counter[str]] = {name: Counter() for name in struck}
-    for record in context.events("FaultMissed"):
-        missed[record["fault"]][record["target"]] += record["strikes"]
+    for miss in context.events(FaultMissed):
+        missed[miss.event.fault][miss.event.target] += miss.event.strikes
     kinds = {fault.name: _kind(type(fault).__name__) for fault in context.plan.scenario.faults}
-    by_chance = {record["fault"] for record in context.events("FaultByChance")}
+    by_chance = {record.event.fault for record in context.events(FaultByChance)}
     return [
         {
             "name": name,
-            "kind": records[0]["kind"] if records else kinds[name],
+            "kind": records[0].event.kind if records else kinds[name],
             "strikes": len(records) - sum(missed[name].values()),
             "backend": ",".join(
-                sorted({record["backend"] for record in records} | ({"netem"} if name in by_chance else set()))
+                sorted({record.event.backend for record in records} | ({"netem"} if name in by_chance else set()))
             ),
-            "targets": dict(sorted((Counter(record["target"] for record in records) - missed[name]).items())),
+            "targets": dict(sorted((Counter(record.event.target for record in records) - missed[name]).items())),
             "rate": getattr(faults.get(name), "rate", None),
             "silent": name in faults and is_silent(faults[name]),
             "active_s": [[since / 1e9, until / 1e9] for since, until in windows_of(faults[name])]
             if name in faults
             else [],
-            "struck_s": [min(times) / 1e9, max(times) / 1e9]
-            if (times := [record["t"] for record in records])
-            else None,
+            "struck_s": [min(times) / 1e9, max(times) / 1e9] if (times := [record.t for record in records]) else None,
         }
         for name, records in struck.items()
     ]
@@ -160,27 +175,27 @@ def _jct(context: CheckContext) -> float | None:
     """From the start of the traffic until the last worker held its last result."""
     if not context.all_finished:
         return None
-    started = [record["t"] for record in context.events("TrafficStarted")]
-    ends = [record["completed_ns"] for record in context.events("CollectiveCompleted")]
+    started = [record.t for record in context.events(TrafficStarted)]
+    ends = [record.event.completed_ns for record in context.events(CollectiveCompleted)]
     return float(max(ends, default=0) - (started[0] if started else 0)) / 1e9
 
 
 def _duration(context: CheckContext) -> float | None:
     """From the start of the traffic until the last that was told, whatever the end; None: there was no traffic."""
-    started = next((record["t"] for record in context.events("TrafficStarted")), None)
+    started = next((record.t for record in context.events(TrafficStarted)), None)
     if started is None:
         return None
-    return float(max(record["t"] for record in context.history) - started) / 1e9
+    return float(max(record.t for record in context.history) - started) / 1e9
 
 
 def _iteration_times(context: CheckContext) -> list[float | None]:
     """Per iteration, from the first worker's start to the last worker's result; None when one has no result."""
     starts: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
-    for record in context.events("CollectiveStarted"):
-        starts.setdefault(record["iteration"], []).append(record["t"])
-    for record in context.events("CollectiveCompleted"):
-        ends.setdefault(record["iteration"], []).append(record["completed_ns"])
+    for record in context.events(CollectiveStarted):
+        starts.setdefault(record.event.iteration, []).append(record.t)
+    for done in context.events(CollectiveCompleted):
+        ends.setdefault(done.event.iteration, []).append(done.event.completed_ns)
     plan = context.plan
     return [
         (max(ends[number]) - min(starts[number])) / 1e9
@@ -192,18 +207,18 @@ def _iteration_times(context: CheckContext) -> list[float | None]:
 
 def _retransmissions(context: CheckContext) -> dict[str, Any]:
     """`packets` is None when no queue pair told its statistics (a killed run)."""
-    told = context.events("RcStatistics", "DatagramStatistics")
-    sent = sum(record["packets_sent"] for record in told)
-    again = sum(record["packets_retransmitted"] for record in told)
+    told = context.events(RcStatistics, DatagramStatistics)
+    sent = sum(record.event.packets_sent for record in told)
+    again = sum(record.event.packets_retransmitted for record in told)
     return {
         "packets": again if told else None,
         "of_packets_sent": sent if told else None,
-        "by_cause": _count(context, ("Retransmission", "DatagramResent"), "cause"),
+        "by_cause": _counts(record.event.cause for record in context.events(Retransmission, DatagramResent)),
     }
 
 
-def _count(context: CheckContext, events: tuple[str, ...], key: str) -> dict[str, int]:
-    return dict(sorted(Counter(str(record[key]) for record in context.events(*events)).items()))
+def _counts(words: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(words).items()))
 
 
 def _lost(context: CheckContext) -> dict[str, int]:
@@ -212,8 +227,8 @@ def _lost(context: CheckContext) -> dict[str, int]:
     counts = {"data": 0, "results": 0, "answers": 0, "other": 0}
     hosts = {format_ip(host.ip) for host in context.plan.scenario.topology.hosts if host.ip}
     for record in _losses(context):
-        kind = _DATAGRAMS.get(str(record.get("packet", "")).partition(" ")[0]) or _class_of(record["opcode"])
-        from_switch = kind == "data" and bool(record["flow"]) and record["flow"].partition(">")[0] not in hosts
+        kind = _DATAGRAMS.get(record.event.packet.partition(" ")[0]) or _class_of(record.event.opcode)
+        from_switch = kind == "data" and bool(record.event.flow) and record.event.flow.partition(">")[0] not in hosts
         counts["results" if from_switch else kind] += 1
     return counts
 
@@ -225,14 +240,14 @@ _DATAGRAMS = {
 """kinds of datagrams, by class of what is lost"""
 
 
-def _losses(context: CheckContext) -> list[Record]:
+def _losses(context: CheckContext) -> list[Record[FaultStruck]]:
     """Strikes that took a packet away: not those on a link or a node as a whole. Damage with a repaired iCRC does not: it goes through."""
     repaired = {f.name for f in context.plan.scenario.faults if isinstance(f, Corrupt) and f.repair_icrc}
-    struck = context.events("FaultStruck")
+    struck = context.events(FaultStruck)
     return [
         record
         for record in struck
-        if record["kind"] in _LOSSES and record["psn"] >= 0 and record["fault"] not in repaired
+        if record.event.kind in _LOSSES and record.event.psn >= 0 and record.event.fault not in repaired
     ]
 
 
@@ -252,13 +267,15 @@ def _recovered(context: CheckContext) -> int:
         for worker in context.plan.ring_workers
         for part in worker.parts
     }
-    lost = {(record["flow"], record["psn"]) for record in _losses(context) if _class_of(record["opcode"]) == "data"}
+    lost = {
+        (record.event.flow, record.event.psn) for record in _losses(context) if _class_of(record.event.opcode) == "data"
+    }
     return sum(receivers.get(flow) in done for flow, _ in lost)
 
 
 def _training(context: CheckContext) -> dict[str, float | int] | None:
-    told = context.events("TrainingProgress")
+    told = context.events(TrainingProgress)
     if not told:
         return None
-    last = max(told, key=lambda record: int(record["iteration"]))
-    return {"iteration": last["iteration"], "loss": last["loss"], "accuracy": last["accuracy"]}
+    last = max(told, key=lambda record: record.event.iteration)
+    return {"iteration": last.event.iteration, "loss": last.event.loss, "accuracy": last.event.accuracy}

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from testbed.checkers.context import CheckContext
+from testbed.history.events import TrafficStarted
 from testbed.plan.model import RoutedFrom
+from workloads.datagrams.blocks import BlockSummed
 
 __all__ = ["routing_metrics"]
 
@@ -21,11 +23,11 @@ def routing_metrics(context: CheckContext) -> dict[str, Any] | None:
     plan = context.plan
     if not plan.routing:
         return None
-    started = [int(record["t"]) for record in context.events("TrafficStarted")]
+    started = [record.t for record in context.events(TrafficStarted)]
     servers = {server.name for server in plan.servers}
     start_ns = started[0] if started else 0
-    told = context.events("BlockSummed")
-    sums = sorted(int(record["t"]) - start_ns for record in told if record["node"] in servers)
+    told = context.events(BlockSummed)
+    sums = sorted(record.t - start_ns for record in told if record.node in servers)
     frame_bits = 8 * plan.workers[0].framing.frame_bytes
     ends = [later.from_ns for later in plan.routing[1:]] + [max(sums, default=0) + 1]
     changes = [

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from switch_nodes.events import LoadSampled
 from testbed.history import Record
 
 if TYPE_CHECKING:
@@ -68,22 +69,24 @@ def measured(plan: Plan, history: Iterable[Record], from_ns: int, until_ns: int)
 
 def spans_of(history: Iterable[Record], from_ns: int, until_ns: int) -> Mapping[str, Span]:
     """By switch: from its first to its last sample in that time. Raises ValueError where there are no two of them."""
-    samples: dict[str, list[Record]] = {}
+    samples: dict[str, list[LoadSampled]] = {}
     for record in history:
-        if record["event"] == "LoadSampled":
-            within = samples.setdefault(str(record["node"]), [])
-            if from_ns <= record["at_ns"] <= until_ns:
-                within.append(record)
+        if isinstance(record.event, LoadSampled):
+            within = samples.setdefault(record.node, [])
+            if from_ns <= record.event.at_ns <= until_ns:
+                within.append(record.event)
     found = {}
     for switch, within in samples.items():
         if len(within) < 2:
             raise ValueError(f"{switch} was not sampled twice between {from_ns} and {until_ns} ns")
         first, last = within[0], within[-1]
         found[switch] = Span(
-            int(last["at_ns"]) - int(first["at_ns"]),
-            _differences(first["bytes_in"], last["bytes_in"]),
-            _differences(first["bytes_out"], last["bytes_out"]),
-            *(int(last[key]) - int(first[key]) for key in ("added_bytes", "data_in", "bypassed")),
+            last.at_ns - first.at_ns,
+            _differences(first.bytes_in, last.bytes_in),
+            _differences(first.bytes_out, last.bytes_out),
+            last.added_bytes - first.added_bytes,
+            last.data_in - first.data_in,
+            last.bypassed - first.bypassed,
         )
     return found
 

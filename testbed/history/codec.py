@@ -1,16 +1,29 @@
-"""Records of a history and errors as JSON, for a file, a socket or another process."""
+"""Records of a history and errors as JSON, for a file, a socket or another process. What comes from there is checked before anything
+relies on it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from testbed.history.records import Record
-from testbed.scenario.model import CONTROLLER
+from testbed.history.eventkinds import event_kinds
+from testbed.history.records import OwnEvent, Record
+from workloads.codec import PLAIN, Misfit, Reader, describe, fields_of, fields_told
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError, TestbedError
-from workloads.machine import Event, event_record
+from workloads.machine import Event
 
-__all__ = ["encode", "error_fields", "error_from", "make_record"]
+__all__ = [
+    "NoRecord",
+    "encode",
+    "encode_record",
+    "error_fields",
+    "error_from",
+    "read_event",
+    "read_record",
+    "record_fields",
+]
 
 _ERROR_FIELDS = {
     "ScenarioError": ("problem", "file", "key", "line", "found", "allowed"),
@@ -18,7 +31,26 @@ _ERROR_FIELDS = {
 }
 
 
-def encode(message: Record) -> bytes:
+class NoRecord(ValueError):
+    """A JSON value is no record of a history: why."""
+
+
+def record_fields(record: Record) -> dict[str, Any]:
+    """What `json.dumps` takes."""
+    event = record.event
+    if isinstance(event, OwnEvent):
+        return {"t": record.t, "node": record.node, "event": event.name, **event.fields}
+    fields = {"t": record.t, "node": record.node, "event": type(event).__name__, **fields_told(event)}
+    fields["node"] = record.node  # an event may have a field of this name, which says the same
+    return fields
+
+
+def encode_record(record: Record) -> bytes:
+    """Its line."""
+    return encode(record_fields(record))
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
     return _to_json(message).encode() + b"\n"
 
 
@@ -32,12 +64,49 @@ def _plain(value: Any) -> Any:
 _to_json = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
 
 
-def make_record(t: int, node: str, event: Event) -> Record:
-    """An event that names a node itself is told of that node by the world and by a controller, and by nobody else."""
-    record = {"t": t, "node": node, **event_record(event)}
-    if node not in ("world", CONTROLLER):
-        record["node"] = node
-    return record
+def read_record(data: Any) -> Record:
+    """The inverse of `record_fields`. Raises NoRecord. What fields an event has that is none of ours (of a user's program) nobody
+    knows."""
+    if not isinstance(data, dict) or not {"t", "node", "event"} <= data.keys():
+        raise NoRecord("no t, node and event")
+    t, node, name = data["t"], data["node"], data["event"]
+    if type(t) is not int:
+        raise NoRecord(f"t: {_short(t)}, not {describe(int)}")
+    if not isinstance(node, str):
+        raise NoRecord(f"node: {_short(node)}, not {describe(str)}")
+    if not isinstance(name, str):
+        raise NoRecord(f"event: {_short(name)}, not {describe(str)}")
+    return Record(t, node, read_event(data))
+
+
+def read_event(data: Mapping[str, Any]) -> Event:
+    """Of the fields of its record. Raises NoRecord."""
+    name = data["event"]
+    kind: Any = event_kinds().get(name)
+    if kind is None:
+        return OwnEvent(name, {key: value for key, value in data.items() if key not in ("t", "node", "event")})
+    values = {}
+    for field, hint, always, read in _readers(kind):
+        if field in data:
+            try:
+                values[field] = read(data[field], field)
+            except Misfit:
+                raise NoRecord(f"{field} of {name}: {_short(data[field])}, not {describe(hint)}") from None
+        elif always:
+            raise NoRecord(f"{name} without {field}")
+    event: Event = kind(**values)
+    return event
+
+
+@cache
+def _readers(kind: Any) -> tuple[tuple[str, Any, bool, Reader], ...]:
+    """Of each field: name, annotation, whether it is always told, how it is read."""
+    return tuple((name, hint, always, PLAIN.reader(hint)) for name, hint, always, _ in fields_of(kind))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def error_fields(error: TestbedError) -> dict[str, Any]:

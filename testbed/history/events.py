@@ -15,6 +15,7 @@ __all__ = [
     "FaultByChance",
     "KernelFaultsUnseen",
     "LeftoversFound",
+    "MachineMeasured",
     "NodeExited",
     "NodeStarted",
     "ShapingMeasured",
@@ -84,6 +85,21 @@ class ShapingMeasured(Event):
     drops: int
     marks: int = 0
     """frames that got CE because the queue was longer than its ECN threshold"""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineMeasured(Event):
+    """How busy this machine was while the traffic ran, whoever kept it so; feeds the fidelity check. Spans are of real time."""
+
+    processors: int
+    """that the run may use"""
+    wall_ns: int
+    busy_ns: int
+    """over all processors of the machine"""
+    stolen_ns: int
+    """over all processors: the hypervisor gave them to others"""
+    pressure_ns: int | None
+    """some task was ready to run and had no processor; None: the kernel does not tell"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,97 +1,73 @@
-"""The history of a run: an ordered list of records, one JSON object per line in `history.jsonl`.
+"""Records: who told which event when. Everything that people and checkers see of a run comes from them.
 
-Record: `{"t": ns since the start, "node": name, "event": class name, ...fields of the event}`. Everything that people and
-checkers see comes from here.
+As JSON (`testbed.history.codec`): `{"t": ns since the start, "node": name, "event": class name, ...fields of the event}`.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from types import TracebackType
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, cast
 
-__all__ = ["HistoryLog", "Record", "read_history", "sort_history", "write_history"]
+from typing_extensions import TypeVar
 
-Record: TypeAlias = dict[str, Any]
+from testbed.history.eventkinds import known_kinds
+from testbed.scenario.model import CONTROLLER
+from workloads.codec import fields_told
+from workloads.machine import Event
+
+__all__ = ["OwnEvent", "Record", "event_name", "make_record", "of_kind", "sort_history"]
+
+_E_co = TypeVar("_E_co", bound=Event, default=Event, covariant=True)
+_E = TypeVar("_E", bound=Event)
+_TELLS_OF_OTHERS = ("world", CONTROLLER)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnEvent(Event):
+    """What a switch program of a user's own told: only that program knows the class."""
+
+    name: str
+    fields: Mapping[str, Any]
+    """JSON values"""
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Generic[_E_co]):
+    t: int
+    """ns since the start of the traffic"""
+    node: str
+    """who told it, or what it is told of"""
+    event: _E_co
+
+    @property
+    def name(self) -> str:
+        """Of the event's class."""
+        return event_name(self.event)
+
+
+def event_name(event: Event) -> str:
+    return event.name if isinstance(event, OwnEvent) else type(event).__name__
+
+
+def make_record(t: int, node: str, event: Event) -> Record:
+    """An event that names a node itself is told of that node by the world and by a controller, and by nobody else."""
+    if type(event) not in known_kinds():
+        event = OwnEvent(type(event).__name__, fields_told(event))
+    if node in _TELLS_OF_OTHERS:
+        node = getattr(event, "node", node)
+    return Record(t, node, event)
+
+
+def of_kind(history: Iterable[Record], kind: type[_E]) -> list[Record[_E]]:
+    """Those whose event is of this class."""
+    return [cast("Record[_E]", record) for record in history if isinstance(record.event, kind)]
 
 
 def sort_history(records: Iterable[Record]) -> list[Record]:
     """By time; equal times by node; each node's own order is kept."""
-    return sorted(records, key=_place)
+    return sorted(records, key=place_of)
 
 
-def _place(record: Record) -> tuple[int, str]:
-    return record["t"], record["node"]
-
-
-def write_history(path: Path, records: Iterable[Record]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:  # the same bytes on every system
-        for record in records:
-            file.write(_to_json(record) + "\n")
-
-
-_to_json = json.JSONEncoder(separators=(",", ":")).encode
-_HELD_RECORDS = 4096
-
-
-class HistoryLog:
-    """The history of a run while it goes on: in the file, in the order in which the records come, and sorted at the end. A run
-    that is killed leaves what it told until then.
-
-    `hold_s`: records stay in memory for that long at most while others follow; 0: each is in the file at once (for worlds in
-    real time, where nothing may follow for long). Raises OSError when the file cannot be written."""
-
-    def __init__(self, path: Path, *, hold_s: float = 0.0) -> None:
-        self.records: list[Record] = []
-        """all of them, in the order in which they came"""
-        self._path, self._hold_s = path, hold_s
-        self._written = 0
-        self._due = time.monotonic() + hold_s
-        self._file = path.open("wb")
-
-    def __enter__(self) -> HistoryLog:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Also after an error the file is sorted."""
-        self._flush()
-        self._file.close()
-        self._sort()
-
-    def add(self, record: Record) -> None:
-        self.records.append(record)
-        waiting = len(self.records) - self._written
-        if not self._hold_s or waiting >= _HELD_RECORDS or time.monotonic() >= self._due:
-            self._flush()
-            self._due = time.monotonic() + self._hold_s
-
-    def _flush(self) -> None:
-        held = self.records[self._written :]
-        if held:
-            self._file.write("".join([f"{_to_json(record)}\n" for record in held]).encode())
-            self._file.flush()
-            self._written = len(self.records)
-
-    def _sort(self) -> None:
-        """In one step: who reads meanwhile, or after a kill right here, finds all records in one order or the other."""
-        order = sorted(range(len(self.records)), key=lambda index: _place(self.records[index]))
-        if order == list(range(len(order))):
-            return
-        lines = self._path.read_bytes().splitlines(keepends=True)
-        sorted_path = self._path.with_name(f".{self._path.name}")
-        sorted_path.write_bytes(b"".join([lines[index] for index in order]))
-        os.replace(sorted_path, self._path)
-
-
-def read_history(path: Path) -> Iterator[Record]:
-    """Lines that a killed run left unfinished are not there: a last line without its end is skipped."""
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            if line.endswith("\n"):
-                yield json.loads(line)
+def place_of(record: Record) -> tuple[int, str]:
+    return record.t, record.node

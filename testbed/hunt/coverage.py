@@ -7,15 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import kind_of
 from testbed.history import Record
 from testbed.hunt.fate import may_fail
-from testbed.hunt.protocols import GRID, protocol_of
+from testbed.hunt.protocols import Hunted, by_name, hunted_in
 from testbed.hunt.survival_datagrams import blocks_of, window_of
 from testbed.hunt.transitions import step_of
 from testbed.scenario.model import Scenario
+from workloads.events import WorkerFinished
 
-__all__ = ["Coverage"]
+__all__ = ["Coverage", "values_of_jobs", "values_of_plans"]
 
 
 @dataclass(slots=True)
@@ -43,14 +45,14 @@ class Coverage:
         self.traced += scenario.trace
         finished, strikes = set(), Counter[str]()
         for record in history:
-            event = record["event"]
-            if event == "FaultStruck":
-                strikes[record["kind"]] += 1
-            elif event == "FaultMissed":
-                strikes[record["kind"]] -= record["strikes"]
-            elif event == "WorkerFinished":
-                finished.add(record["node"])
-            elif scenario.trace and (step := step_of(record)) is not None:
+            event = record.event
+            if isinstance(event, FaultStruck):
+                strikes[event.kind] += 1
+            elif isinstance(event, FaultMissed):
+                strikes[event.kind] -= event.strikes
+            elif isinstance(event, WorkerFinished):
+                finished.add(record.node)
+            elif scenario.trace and (step := step_of(event)) is not None:
                 self.transitions[step] += 1
         self.strikes.update(+strikes)
         self.struck.update(set(+strikes))
@@ -101,7 +103,8 @@ def _workers(scenario: Scenario) -> int:
 
 
 def _values(scenario: Scenario) -> dict[str, object]:
-    own = _values_of_connections(scenario) if protocol_of(scenario) is None else _values_of_datagrams(scenario)
+    hunted = hunted_in(scenario)
+    own = _values_of_connections(scenario) if hunted is None else by_name(hunted.hunt.values)(scenario, hunted)
     transport, link = scenario.transport, scenario.link
     return {
         "gradients": scenario.all_jobs[0].workload,
@@ -120,9 +123,9 @@ def _values(scenario: Scenario) -> dict[str, object]:
 
 def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
     """Of the jobs: the first one's."""
-    jobs, knobs, protocol = scenario.all_jobs, scenario.switch.knobs, protocol_of(scenario)
+    jobs = scenario.all_jobs
     job = jobs[0]
-    told: dict[str, object] = {
+    return {
         "arithmetic": f"{job.op} of {job.dtype}",
         "iterations": job.iterations,
         "jobs": len(jobs),
@@ -132,26 +135,27 @@ def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
         "memory": scenario.switch.memory,
         "arrivals": "one by one" if any(each.arrival_ns for each in jobs) else "at once",
     }
-    if protocol is not None and protocol.name == GRID:
-        return told | _values_of_plans(scenario)
-    if protocol is not None and protocol.server:
+
+
+def values_of_jobs(scenario: Scenario, hunted: Hunted) -> dict[str, object]:
+    told, knobs = _values_of_datagrams(scenario), scenario.switch.knobs
+    if hunted.server:
         told |= {
-            "servers": len({each.server for each in jobs}),
+            "servers": len({each.server for each in scenario.all_jobs}),
             "levels": "one" if len(scenario.topology.switches) == 1 else "two",
             "AIMD": scenario.transport.aimd,
             "reclaim": knobs.reclaim,
         }
-    if protocol is not None and protocol.knobs:
+    if hunted.knobs:
         told |= {name: getattr(knobs, name) for name in ("preempt", "age", "free", "ps_copy", "reminder")}
-        told["priority"] = job.priority
+        told["priority"] = scenario.all_jobs[0].priority
     return told
 
 
-def _values_of_plans(scenario: Scenario) -> dict[str, object]:
-    """Of GRID."""
+def values_of_plans(scenario: Scenario, hunted: Hunted) -> dict[str, object]:
     routing, topology = scenario.routing, scenario.topology
-    assert routing is not None, "GRID follows a plan"
-    return {
+    assert routing is not None, f"{hunted.name} follows a plan"
+    return _values_of_datagrams(scenario) | {
         "network": "triangle" if topology.kind == "custom" else topology.kind,
         "planner": routing.planner,
         "mode": routing.mode if routing.mode == "aimd" else f"paced at {routing.pace:g}",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from testbed.faults.model import Drop, Duplicate, Fault, Kill, Match, Window
-from testbed.hunt.protocols import Protocol
+from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import travel_ns
 from testbed.scenario.model import Scenario
 from topologies import Direction
@@ -57,7 +57,7 @@ def some_lag_behind_a_forgetful_server(draw: Random, scenario: Scenario) -> Scen
     return replace(scenario, faults=(lost, _starting_anew(draw, scenario, servers)))
 
 
-def datagram_recipes(protocol: Protocol) -> tuple[Callable[[Random, Scenario], Scenario], ...]:
+def datagram_recipes(protocol: Hunted) -> tuple[Callable[[Random, Scenario], Scenario], ...]:
     """Those that a protocol's nodes can follow."""
     of_switches = late_copies_for_a_forgetful_switch, some_lag_behind_a_forgetful_switch
     return (*of_switches, some_lag_behind_a_forgetful_server) if protocol.server else of_switches

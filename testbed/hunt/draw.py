@@ -10,12 +10,10 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
-from testbed.hunt.draw_datagrams import draw_datagram_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK, draw_fabric
 from testbed.hunt.draw_faults import draw_faults, is_sensible
-from testbed.hunt.draw_grid import draw_grid_schedule
 from testbed.hunt.draw_link import draw_shape, other_shape
-from testbed.hunt.protocols import GRID, PROTOCOLS, protocol_of
+from testbed.hunt.protocols import by_name, hunted_in, hunted_of
 from testbed.hunt.recipes import FABRIC_RECIPES, RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
@@ -57,11 +55,9 @@ def draw_schedule(
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
-    if (kind if base is None else base.job.collective) == GRID:
-        scenario = draw_grid_schedule(draw, base, program, traced=traced, seed=run_seed)
-        return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", trace=traced))
-    if kind in PROTOCOLS or (base is not None and protocol_of(base) is not None):
-        scenario = draw_datagram_schedule(draw, PROTOCOLS.get(kind), base, program, traced=traced)
+    hunted = hunted_of(kind) if base is None else hunted_in(base)
+    if hunted is not None:
+        scenario = by_name(hunted.hunt.draw)(draw, hunted, base, program, traced=traced, seed=run_seed)
         return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", seed=run_seed, trace=traced))
     scenario = _calm(draw, program, kind) if base is None else replace(base, faults=())
     scenario = replace(

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from switch_nodes.aggregators.checks import AGES
 from switch_nodes.jobs import AggregatorKnobs
-from testbed.hunt.protocols import Protocol
+from testbed.hunt.protocols import Hunted
 from testbed.scenario.model import Job
 from workloads.atp.priority import PRIORITIES
 
@@ -34,7 +34,7 @@ def _weighted(draw: Random, weights: Mapping[T, int]) -> T:
     return draw.choices(list(weights), list(weights.values()))[0]
 
 
-def draw_jobs(draw: Random, protocol: Protocol, mtu: int) -> tuple[tuple[Job, ...], int]:
+def draw_jobs(draw: Random, protocol: Hunted, mtu: int) -> tuple[tuple[Job, ...], int]:
     """(jobs without stragglers, hosts h1 .. hN that they need). Roles are dealt out to hosts at random: workers of one job may be
     in several racks, and its server in any."""
     count = _weighted(draw, _JOBS)
@@ -69,7 +69,7 @@ def draw_jobs(draw: Random, protocol: Protocol, mtu: int) -> tuple[tuple[Job, ..
     return tuple(jobs), hosts
 
 
-def draw_knobs(draw: Random, protocol: Protocol) -> AggregatorKnobs:
+def draw_knobs(draw: Random, protocol: Hunted) -> AggregatorKnobs:
     """Where a switch gives results out, only reminders find a sum that all but one worker have: they go together."""
     reclaim = draw.random() < 0.85
     if not protocol.knobs:
@@ -85,7 +85,7 @@ def draw_knobs(draw: Random, protocol: Protocol) -> AggregatorKnobs:
     )
 
 
-def _job(draw: Random, protocol: Protocol, base: Job, packets: int, mtu: int) -> Job:
+def _job(draw: Random, protocol: Hunted, base: Job, packets: int, mtu: int) -> Job:
     """About `packets` packets per worker at most."""
     iterations = _weighted(draw, _ITERATIONS)
     dtype, window = _weighted(draw, protocol.dtypes), _weighted(draw, _WINDOWS)

@@ -17,7 +17,7 @@ from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagram_jobs import draw_jobs, draw_knobs
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.plans import plan_of
-from testbed.hunt.protocols import Protocol
+from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import excused, must_end_ns, travel_ns
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
@@ -43,12 +43,11 @@ _PATIENCE = 40
 
 
 def draw_datagram_schedule(
-    draw: Random, protocol: Protocol | None, base: Scenario | None, program: str, *, traced: bool
+    draw: Random, protocol: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
 ) -> Scenario:
     """With `base`: that scenario with other faults. Else all of it is drawn for `protocol`, with `program` on the switches. The
-    time limit is when it must have ended."""
-    if base is not None or protocol is None:
-        assert base is not None, "something is hunted in"
+    time limit is when it must have ended. `seed`: of the run, which nothing here depends on."""
+    if base is not None:
         return _with_limit(draw_datagram_faults(draw, replace(base, faults=(), world="simulated", source="")))
     calm = _calm(draw, protocol, program)
     if traced and draw.random() < _FOLLOWS_RECIPE:
@@ -72,7 +71,7 @@ def _weighted(draw: Random, weights: dict[T, int]) -> T:
     return draw.choices(list(weights), list(weights.values()))[0]
 
 
-def _calm(draw: Random, protocol: Protocol, program: str) -> Scenario:
+def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     mtu = _weighted(draw, _MTUS)
     jobs, hosts = draw_jobs(draw, protocol, mtu)
     shape = draw_shape(draw, AGGREGATION_OVERHEAD_BYTES - _ETHERNET + mtu, _QUEUES)
@@ -110,7 +109,7 @@ def _with_times(draw: Random, scenario: Scenario) -> Scenario:
     return replace(scenario, transport=replace(scenario.transport, rto_ns=rto), jobs=tuple(jobs))
 
 
-def _topology(draw: Random, protocol: Protocol, hosts: int, shape: LinkShape) -> Topology:
+def _topology(draw: Random, protocol: Hunted, hosts: int, shape: LinkShape) -> Topology:
     """A rack, or leaves of at least one host each under one or two spines."""
     if not protocol.server or hosts < 3 or draw.random() >= _TWO_LEVELS:
         overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}

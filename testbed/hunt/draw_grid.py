@@ -11,7 +11,7 @@ from testbed.hunt.draw_grid_faults import draw_grid_faults, with_limit
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.grid_recipes import GRID_RECIPES
 from testbed.hunt.plans import plan_of
-from testbed.hunt.protocols import GRID, PROTOCOLS
+from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import travel_ns
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
@@ -48,23 +48,25 @@ _LEAST_RTO_NS = 200_000
 _TRIES = 50
 
 
-def draw_grid_schedule(draw: Random, base: Scenario | None, program: str, *, traced: bool, seed: int) -> Scenario:
+def draw_grid_schedule(
+    draw: Random, protocol: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
+) -> Scenario:
     """With `base`: that scenario with other faults. Else all of it is drawn, with `program` on the switches that sum. `seed`: of the
     run, which planners draw from, too. The time limit is when it must have ended."""
     if base is not None:
         calm = replace(base, faults=(), world="simulated", source="", seed=seed)
         plan_of(calm)
         return with_limit(draw_grid_faults(draw, calm))
-    calm = _with_plan(draw, program, seed)
+    calm = _with_plan(draw, protocol, program, seed)
     if traced and draw.random() < _FOLLOWS_RECIPE:
         return with_limit(draw.choice(GRID_RECIPES)(draw, calm))
     return with_limit(draw_grid_faults(draw, calm))
 
 
-def _with_plan(draw: Random, program: str, seed: int) -> Scenario:
+def _with_plan(draw: Random, protocol: Hunted, program: str, seed: int) -> Scenario:
     """What planners refuse is drawn anew."""
     for _ in range(_TRIES):
-        calm = replace(_calm(draw, program), seed=seed)
+        calm = replace(_calm(draw, protocol, program), seed=seed)
         try:
             plan_of(calm)
         except ScenarioError:
@@ -77,7 +79,7 @@ def _weighted(draw: Random, weights: dict[T, int]) -> T:
     return draw.choices(list(weights), list(weights.values()))[0]
 
 
-def _calm(draw: Random, program: str) -> Scenario:
+def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     mtu, workers = _weighted(draw, _MTUS), _weighted(draw, _WORKERS)
     shape = draw_shape(draw, AGGREGATION_OVERHEAD_BYTES - _ETHERNET + mtu, _QUEUES)
     topology = _topology(draw, workers + 1, shape)
@@ -86,7 +88,7 @@ def _calm(draw: Random, program: str) -> Scenario:
     hosts = [name for name in names if name != server]
     if draw.random() < 0.3:
         draw.shuffle(hosts)
-    job = _job(draw, hosts, server, mtu)
+    job = _job(draw, protocol, hosts, server, mtu)
     routing = _routing(draw, topology, job, shape)
     plain = any(rate == 0 for _, rate in routing.capacities) and draw.random() < 0.5
     return Scenario(
@@ -127,11 +129,11 @@ def _triangle(hosts: int, homes: Sequence[int], shape: LinkShape, trunk: LinkSha
     return assemble("custom", [*map(host, range(1, hosts + 1)), *map(switch, names)], cables)
 
 
-def _job(draw: Random, hosts: Sequence[str], server: str, mtu: int) -> Job:
+def _job(draw: Random, protocol: Hunted, hosts: Sequence[str], server: str, mtu: int) -> Job:
     """Sums that leave int32 are told, and end a job at once: gradients of few elements let some of their sums be exact."""
     iterations, dtype, window = (
         _weighted(draw, _ITERATIONS),
-        _weighted(draw, dict(PROTOCOLS[GRID].dtypes)),
+        _weighted(draw, dict(protocol.dtypes)),
         _weighted(draw, _WINDOWS),
     )
     packets = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 4: 5}) // len(hosts)
@@ -145,7 +147,7 @@ def _job(draw: Random, hosts: Sequence[str], server: str, mtu: int) -> Job:
     if dtype == "int32sat" and workload == "synthetic":
         blocks, last = 1, 4 * draw.choice((1, 1, 1, 2, 4))
     return Job(
-        collective="grid",
+        collective=protocol.name,
         workload=workload,
         hosts=tuple(hosts),
         server=server,

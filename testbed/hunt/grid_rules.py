@@ -17,9 +17,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.events import PlanInstalled
 from switch_nodes.grid.layout import GridOrders, GridSwitch
 from testbed.checkers import CheckContext
-from testbed.history import Record
+from testbed.history.events import NodeExited
+from workloads.datagrams.blocks import PartialSent, SlotChanged
+from workloads.events import DatagramResent
 from workloads.grid.lanes import LaneTable
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
@@ -43,9 +46,9 @@ def broken_grid_rules(context: CheckContext) -> Broken:
     if not context.plan.scenario.trace:
         return
     opened = Counter(
-        record["node"]
-        for record in context.events("SlotChanged")
-        if record["state"] == "empty" and record["cause"] in _OPENS
+        record.node
+        for record in context.events(SlotChanged)
+        if record.event.state == "empty" and record.event.cause in _OPENS
     )
     models = {
         switch.name: _SwitchModel(switch, switch.grid, opened[switch.name])
@@ -53,32 +56,32 @@ def broken_grid_rules(context: CheckContext) -> Broken:
         if switch.grid is not None
     }
     for record in context.history:
-        event = record["event"]
-        if event == "NodeExited":
-            model = models.get(record["node"])
+        event = record.event
+        if isinstance(event, NodeExited):
+            model = models.get(record.node)
             if model is not None:
                 model.start_anew()
             continue
-        model = models.get(record["node"])
+        model = models.get(record.node)
         if model is None:
             continue
-        if event == "PlanInstalled":
+        if isinstance(event, PlanInstalled):
             model.obey()
-        elif event == "SlotChanged":
-            yield from model.step(record)
-        elif event == "PartialSent":
-            yield from model.sent(record)
+        elif isinstance(event, SlotChanged):
+            yield from model.step(event)
+        elif isinstance(event, PartialSent):
+            yield from model.sent(event)
 
 
 def _turned_away(context: CheckContext) -> Broken:
     times: Counter[tuple[str, int]] = Counter()
     for record in context.history:
-        if record["event"] == "NodeExited":  # a worker that starts anew sends all once more
-            times = Counter({packet: count for packet, count in times.items() if packet[0] != record["node"]})
+        if isinstance(record.event, NodeExited):  # a worker that starts anew sends all once more
+            times = Counter({packet: count for packet, count in times.items() if packet[0] != record.node})
             continue
-        if record["event"] != "DatagramResent" or record["cause"] != "rate":
+        if not isinstance(record.event, DatagramResent) or record.event.cause != "rate":
             continue
-        packet = record["node"], record["block"]
+        packet = record.node, record.event.block
         times[packet] += 1
         if times[packet] == _TURNED_AWAY_AT_MOST + 1:
             yield (
@@ -116,68 +119,77 @@ class _SwitchModel:
         self._lanes = LaneTable(self._orders.lanes)
         self._forget()
 
-    def step(self, record: Record) -> Broken:
-        slot, state = record["slot"], record["state"]
+    def step(self, step: SlotChanged) -> Broken:
+        slot, state = step.slot, step.state
         owner = self._owners.get(slot)
         if (owner is None) != (state == "empty"):
             was = "empty" if owner is None else f"with block {owner}"
-            yield "slots_follow_table", f"{self._title(record)} was left {was}, and {state} at the next step"
-            self._set(slot, None if state == "empty" else record["block"])
+            yield "slots_follow_table", f"{self._title(step)} was left {was}, and {state} at the next step"
+            self._set(slot, None if state == "empty" else step.block)
             owner = self._owners.get(slot)
-        yield from _STEPS[record["cause"]](self, record, owner)
-        if (slot in self._owners) != (record["next"] == "filling"):
-            yield "slots_follow_table", f"{self._title(record)} became {record['next']} by {record['cause']}"
+        yield from _STEPS[step.cause](self, step, owner)
+        if (slot in self._owners) != (step.next == "filling"):
+            yield "slots_follow_table", f"{self._title(step)} became {step.next} by {step.cause}"
 
-    def sent(self, record: Record) -> Broken:
+    def sent(self, partial: PartialSent) -> Broken:
         """A sum left, whole or flushed."""
         asker, self._asker = self._asker, None
-        if record["reason"] == "flushed" and asker is not None and not record["bitmap"] >> asker & 1:
-            yield "flush_names_asker", f"{self._name} flushed block {record['block']} without rank {asker}, which asked"
+        if partial.reason == "flushed" and asker is not None and not partial.bitmap >> asker & 1:
+            yield (
+                "flush_names_asker",
+                f"{self._name} flushed block {partial.block} without rank {asker}, which asked",
+            )
 
     # One for each cause: what must be, and what is from then on.
 
-    def new(self, record: Record, owner: int | None) -> Broken:
-        yield from self._may_enter(record, owner)
-        self._enter(record)
-        inside = self._inside[record["slot"]]
-        if inside == self._expected(record):
-            yield "slots_follow_table", f"{self._title(record)} has all parts of block {record['block']}, and waits"
+    def new(self, step: SlotChanged, owner: int | None) -> Broken:
+        yield from self._may_enter(step, owner)
+        self._enter(step)
+        inside = self._inside[step.slot]
+        if inside == self._expected(step):
+            yield "slots_follow_table", f"{self._title(step)} has all parts of block {step.block}, and waits"
 
-    def completing(self, record: Record, owner: int | None) -> Broken:
-        yield from self._may_enter(record, owner)
-        self._enter(record)
-        inside, wanted = self._inside[record["slot"]], self._expected(record)
+    def completing(self, step: SlotChanged, owner: int | None) -> Broken:
+        yield from self._may_enter(step, owner)
+        self._enter(step)
+        inside, wanted = self._inside[step.slot], self._expected(step)
         if inside != wanted:
             yield (
                 "slots_follow_table",
-                f"{self._title(record)} sent block {record['block']} as complete with {inside:#x} of {wanted:#x} inside",
+                f"{self._title(step)} sent block {step.block} as complete with {inside:#x} of {wanted:#x} inside",
             )
-        self._set(record["slot"], None)
+        self._set(step.slot, None)
 
-    def own(self, record: Record, owner: int | None) -> Broken:
-        if owner != record["block"]:
+    def own(self, step: SlotChanged, owner: int | None) -> Broken:
+        if owner != step.block:
             yield (
                 "slots_follow_table",
-                f"{self._title(record)} serves block {owner}, and took {record['cause']} for that of block {record['block']}",
+                f"{self._title(step)} serves block {owner}, and took {step.cause} for that of block {step.block}",
             )
 
-    def successor(self, record: Record, owner: int | None) -> Broken:
+    def successor(self, step: SlotChanged, owner: int | None) -> Broken:
         assert owner is not None, "an empty slot was told above"
-        if record["block"] - owner < self._job.window:
-            yield "ghosts_go", f"{self._title(record)} gave up block {owner} for {record['block']}: it may not be over"
-        self._set(record["slot"], None)
+        if step.block - owner < self._job.window:
+            yield (
+                "ghosts_go",
+                f"{self._title(step)} gave up block {owner} for {step.block}: it may not be over",
+            )
+        self._set(step.slot, None)
 
-    def other(self, record: Record, owner: int | None) -> Broken:
+    def other(self, step: SlotChanged, owner: int | None) -> Broken:
         assert owner is not None, "an empty slot was told above"
-        if owner == record["block"]:
-            yield "slots_follow_table", f"{self._title(record)} serves block {owner}, and turned a part of it away"
-        elif record["block"] - owner >= self._job.window:
-            yield "ghosts_go", f"{self._title(record)} kept block {owner}, which is over, when {record['block']} came"
+        if owner == step.block:
+            yield "slots_follow_table", f"{self._title(step)} serves block {owner}, and turned a part of it away"
+        elif step.block - owner >= self._job.window:
+            yield (
+                "ghosts_go",
+                f"{self._title(step)} kept block {owner}, which is over, when {step.block} came",
+            )
         if self._grid.on_collision == "to_ps":
-            self._went_around(record, 1 << record["rank"])
+            self._went_around(step, 1 << step.rank)
 
-    def refused(self, record: Record, owner: int | None) -> Broken:
-        block, rank, wanted = record["block"], record["rank"], self._expected(record)
+    def refused(self, step: SlotChanged, owner: int | None) -> Broken:
+        block, rank, wanted = step.block, step.rank, self._expected(step)
         if not wanted >> rank & 1:
             if len(self._grid.orders) == 1:
                 yield "right_node", f"{self._name} got block {block} of rank {rank}, which the plan sends elsewhere"
@@ -189,35 +201,35 @@ class _SwitchModel:
                     f"block {block} of rank {rank} went around {self._name}, though no other part had, or all had",
                 )
             self._around[block] = 0
-        self._went_around(record, 1 << rank)
+        self._went_around(step, 1 << rank)
 
-    def resend_own(self, record: Record, owner: int | None) -> Broken:
-        yield from self.own(record, owner)
-        self._asker = record["rank"]
-        self._went_around(record, self._inside[record["slot"]] | 1 << record["rank"])
-        self._set(record["slot"], None)
+    def resend_own(self, step: SlotChanged, owner: int | None) -> Broken:
+        yield from self.own(step, owner)
+        self._asker = step.rank
+        self._went_around(step, self._inside[step.slot] | 1 << step.rank)
+        self._set(step.slot, None)
 
-    def resend_other(self, record: Record, owner: int | None) -> Broken:
-        if owner == record["block"]:
+    def resend_other(self, step: SlotChanged, owner: int | None) -> Broken:
+        if owner == step.block:
             yield (
                 "slots_follow_table",
-                f"{self._title(record)} serves block {owner}, and a part that was sent again did not take it along",
+                f"{self._title(step)} serves block {owner}, and a part that was sent again did not take it along",
             )
-        self._went_around(record, 1 << record["rank"])
+        self._went_around(step, 1 << step.rank)
         yield from ()
 
-    def result_own(self, record: Record, owner: int | None) -> Broken:
-        yield from self.own(record, owner)
-        self._set(record["slot"], None)
-        self._around.pop(record["block"], None)
+    def result_own(self, step: SlotChanged, owner: int | None) -> Broken:
+        yield from self.own(step, owner)
+        self._set(step.slot, None)
+        self._around.pop(step.block, None)
 
-    def result_other(self, record: Record, owner: int | None) -> Broken:
-        if owner == record["block"]:
+    def result_other(self, step: SlotChanged, owner: int | None) -> Broken:
+        if owner == step.block:
             yield (
                 "slots_follow_table",
-                f"the result of block {owner} did not free {self._title(record)}, which serves it",
+                f"the result of block {owner} did not free {self._title(step)}, which serves it",
             )
-        self._around.pop(record["block"], None)
+        self._around.pop(step.block, None)
 
     @property
     def _orders(self) -> GridOrders:
@@ -228,11 +240,11 @@ class _SwitchModel:
             known.clear()
         self._asker = None
 
-    def _title(self, record: Record) -> str:
-        return f"slot {record['slot']} of {self._name}"
+    def _title(self, step: SlotChanged) -> str:
+        return f"slot {step.slot} of {self._name}"
 
-    def _expected(self, record: Record) -> int:
-        return self._lanes.expected(self._grid.node, record["block"])
+    def _expected(self, step: SlotChanged) -> int:
+        return self._lanes.expected(self._grid.node, step.block)
 
     def _set(self, slot: int, owner: int | None) -> None:
         self._owners.pop(slot, None)
@@ -240,23 +252,23 @@ class _SwitchModel:
         if owner is not None:
             self._owners[slot] = owner
 
-    def _may_enter(self, record: Record, owner: int | None) -> Broken:
+    def _may_enter(self, step: SlotChanged, owner: int | None) -> Broken:
         if owner is not None:
-            yield from self.own(record, owner)
-        elif record["block"] in self._around:
+            yield from self.own(step, owner)
+        elif step.block in self._around:
             yield (
                 "rest_goes_around",
-                f"block {record['block']} of rank {record['rank']} opened {self._title(record)}, though other parts went around",
+                f"block {step.block} of rank {step.rank} opened {self._title(step)}, though other parts went around",
             )
 
-    def _enter(self, record: Record) -> None:
-        slot = record["slot"]
-        inside = self._inside.get(slot, 0) | 1 << record["rank"]
-        self._set(slot, record["block"])
+    def _enter(self, step: SlotChanged) -> None:
+        slot = step.slot
+        inside = self._inside.get(slot, 0) | 1 << step.rank
+        self._set(slot, step.block)
         self._inside[slot] = inside
 
-    def _went_around(self, record: Record, ranks: int) -> None:
-        block, wanted = record["block"], self._expected(record)
+    def _went_around(self, step: SlotChanged, ranks: int) -> None:
+        block, wanted = step.block, self._expected(step)
         gone = self._around.get(block, 0) | ranks
         if gone & wanted == wanted:
             self._around.pop(block, None)

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.kinds import sums
 from switch_nodes.own_program import ended_process
 from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
-from testbed.hunt.protocols import PROTOCOLS
+from testbed.hunt.protocols import PROTOCOLS, hunted_in, hunted_of
 from testbed.hunt.runner import Found, Prey, run_hunt
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.shrink import shrink
@@ -25,6 +26,7 @@ from testbed.reading.units import format_duration
 from testbed.report.document import to_json
 from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
+from testbed.scenario.known import traits_of
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words, with_stock_program
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
@@ -113,9 +115,10 @@ def prepare(
 ) -> Hunt:
     """`kind`: as `kind_of_hunt` tells. Raises ScenarioError for what cannot be hunted in."""
     if scenario is None:
-        program, base = _program_of(overrides, kind if kind in PROTOCOLS else _NETREDUCE), None
-        kept = kind if kind in PROTOCOLS else f"{_NETREDUCE} {kind}"
-    elif kind in PROTOCOLS:
+        hunted = hunted_of(kind)
+        program, base = _program_of(overrides, _NETREDUCE if hunted is None else hunted.program), None
+        kept = f"{_NETREDUCE} {kind}" if hunted is None else kind
+    elif hunted_of(kind) is not None:
         raise ScenarioError(
             "a scenario has its program already", file="--program", found=scenario, allowed="--program, or a SCENARIO"
         )
@@ -189,12 +192,13 @@ def _check_base(base: Scenario) -> None:
     def refuse(problem: str, key: str, found: str, allowed: str) -> ScenarioError:
         return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
 
-    if base.job.collective not in (_NETREDUCE, *PROTOCOLS):
+    hunted, traits = hunted_in(base), traits_of(base.job.collective)
+    if hunted is None and not (traits.in_messages and traits.sums):
         raise refuse(
             "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
             ", ".join((_NETREDUCE, *PROTOCOLS)),
         )  # fmt: skip
-    if base.switch.program == "forward":
+    if not sums(base.switch.program):
         allowed = "a program that aggregates"
         raise refuse("nothing is aggregated, so no sum can be wrong", PROGRAM_KEY, base.switch.program, allowed)
     if base.expect != "pass":
@@ -202,7 +206,7 @@ def _check_base(base: Scenario) -> None:
     if base.job.workload == "digits":
         allowed = "synthetic, extreme, special"
         raise refuse("its messages do not follow from the file", "job.workload", base.job.workload, allowed)
-    if base.job.collective in PROTOCOLS:
+    if hunted is not None:
         return  # it sends again for ever, and gets the time limit that this may take
     transport = base.transport
     rto = rto_ns(transport.timeout_code)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from switch_nodes.aggregators.policies import atp_knobs
 from switch_nodes.config import SwitchConfig
+from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.own_program import ProgramFailed, ended_process
 from switch_nodes.registry import create_program
 from testbed.captures.capture import MemoryTap
@@ -18,7 +19,7 @@ from testbed.hunt.coverage import Coverage
 from testbed.hunt.endpoint_rules import EndpointWatch
 from testbed.hunt.fate import excused, may_fail
 from testbed.hunt.plans import plan_of
-from testbed.hunt.protocols import GRID, protocol_of
+from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.hunt.watch import Tell, Watched
@@ -30,13 +31,15 @@ from testbed.worlds.simulated import make_worker, simulate
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
 from workloads.config import NodeConfig, WorkerConfig
+from workloads.datagrams.blocks import SlotChanged
+from workloads.events import QpStepped
 from workloads.server import ServerConfig
 
 __all__ = ["CRASH", "SAME_TRACED", "Failure", "Machines", "judge_schedule", "run_and_judge"]
 
 CRASH, SAME_TRACED = "no_exception", "same_when_traced"
 """checks of the hunt's own, beside the stock ones"""
-_STEPS = frozenset({"QpStepped", "SlotStepped", "ConnectionStepped", "FrameStepped", "SlotChanged"})
+_STEPS = (QpStepped, SlotStepped, ConnectionStepped, FrameStepped, SlotChanged)
 _PASSED_OVER = "faults_exercised"
 """a drawn fault need not strike; the hunt counts those that do"""
 _ENDS_EARLY = frozenset(
@@ -100,7 +103,7 @@ def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | No
 
 def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
     """The same Machines, with somebody who looks on where there are rules of the hunt's own."""
-    protocol = protocol_of(scenario)
+    hunted = hunted_in(scenario)
 
     def employ(config: NodeConfig, start_ns: int) -> FinishingMachine:
         machine = machines.employ(config, start_ns)
@@ -110,9 +113,9 @@ def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
 
     def create(config: SwitchConfig) -> FinishingMachine:
         program = machines.create(config)
-        if protocol is None or not protocol.server or protocol.name == GRID:  # which has `grid_rules`
+        if hunted is None or not hunted.server or not hunted.hunt.watches_slots:
             return program
-        knobs = config.knobs if protocol.knobs else atp_knobs(config.knobs.reclaim)
+        knobs = config.knobs if hunted.knobs else atp_knobs(config.knobs.reclaim)
         return Watched(program, AggregatorWatch(config, knobs, tell))
 
     return Machines(create, employ)
@@ -131,7 +134,7 @@ def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[Failu
 
 
 def _compare(traced: list[Record], plain: list[Record]) -> Failure | None:
-    without = [record for record in traced if record["event"] not in _STEPS]
+    without = [record for record in traced if not isinstance(record.event, _STEPS)]
     for old, new in zip(without, plain, strict=False):
         if old != new:
             return Failure(SAME_TRACED, f"traced: {old}; untraced: {new}")

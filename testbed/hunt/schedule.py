@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from testbed.plan import Plan
 from testbed.scenario.model import Scenario
 
-__all__ = ["Schedule"]
+__all__ = ["Schedule", "Survival"]
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """Why a schedule of some protocol must end well."""
+
+    may_fail: Callable[[Scenario], str | None]
+    """why a failure that is told (never a wrong sum) is all right; None: everything must complete"""
+    unsurvivable: Callable[[Scenario], str | None]
+    """why the argument does not hold for a scenario; None: it does"""
+    excused: Callable[[Plan], frozenset[str]]
+    """workers that need not finish, where a failure is all right"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,7 @@ from typing import Any
 from testbed.faults.model import Fault, LinkDown, Match, PacketFault, RateChange, Window
 from testbed.hunt.draw_fabric import plain_fabric
 from testbed.hunt.fate import may_fail, unsurvivable
-from testbed.hunt.protocols import GRID, protocol_of
-from testbed.hunt.shrink_datagrams import smaller_datagrams
-from testbed.hunt.shrink_grid import smaller_grid
+from testbed.hunt.protocols import by_name, hunted_in
 from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.geometry import INA_HEADER_BYTES, geometry_of
@@ -69,15 +67,13 @@ def _loads(scenario: Scenario) -> bool:
 
 def simpler(scenario: Scenario) -> Iterator[Scenario]:
     """Every scenario that is one step simpler, the greatest steps first. No chain of steps comes back to its start."""
-    faults, protocol = scenario.faults, protocol_of(scenario)
+    faults, hunted = scenario.faults, hunted_in(scenario)
     if len(faults) > 1:
         yield replace(scenario, faults=())
     for index in range(len(faults)):
         yield replace(scenario, faults=(*faults[:index], *faults[index + 1 :]))
-    if protocol is not None and protocol.name == GRID:
-        yield from smaller_grid(scenario)
-    elif protocol is not None:
-        yield from smaller_datagrams(scenario, protocol)
+    if hunted is not None:
+        yield from by_name(hunted.hunt.smaller)(scenario, hunted)
     else:
         yield from fewer_hosts(scenario)
         yield from _smaller_job(scenario)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from switch_nodes.jobs import AggregatorKnobs
-from testbed.hunt.protocols import Protocol
+from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import in_one_rack, moved_together
 from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.scenario.model import Job, Scenario
@@ -17,7 +17,7 @@ __all__ = ["smaller_datagrams"]
 _SEEDS = (1, 2, 3)
 
 
-def smaller_datagrams(scenario: Scenario, protocol: Protocol) -> Iterator[Scenario]:
+def smaller_datagrams(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
     """Fewer jobs, workers, iterations and blocks; smaller windows and less memory. Each with some other seeds as well: faults
     know datagrams by their bytes, so that a smaller job meets other dice."""
     for smaller in _smaller(scenario, protocol):
@@ -25,7 +25,7 @@ def smaller_datagrams(scenario: Scenario, protocol: Protocol) -> Iterator[Scenar
         yield from (replace(smaller, seed=seed) for seed in _SEEDS if seed != scenario.seed)
 
 
-def _smaller(scenario: Scenario, protocol: Protocol) -> Iterator[Scenario]:
+def _smaller(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
     if not scenario.jobs:
         yield _one_by_one(scenario)
         return
@@ -81,7 +81,7 @@ def _on_time(job: Job) -> Job:
     return replace(job, straggle_rank=None, straggle_ns=0)
 
 
-def _smaller_job(job: Job, scenario: Scenario, protocol: Protocol) -> Iterator[Job]:
+def _smaller_job(job: Job, scenario: Scenario, protocol: Hunted) -> Iterator[Job]:
     if job.arrival_ns:
         yield replace(job, arrival_ns=0)
     if job.straggle_rank is not None:
@@ -107,7 +107,7 @@ def _narrower(scenario: Scenario) -> Iterator[Scenario]:
     yield replace(scenario, jobs=tuple(jobs), transport=replace(scenario.transport, path_mtu=256))
 
 
-def _plainer_switch(scenario: Scenario, protocol: Protocol) -> Iterator[Scenario]:
+def _plainer_switch(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
     """Less memory, knobs as they are unless somebody turns them."""
     switch, least = scenario.switch, protocol.values_per_index * len(scenario.jobs)
     if protocol.server:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from testbed.hunt.plans import plan_of
+from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import renamed
 from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.scenario.model import Job, Routing, Scenario
@@ -21,7 +22,7 @@ _PLAIN_PLANNER = "switchml"
 _LEAST_WORKERS = 1
 
 
-def smaller_grid(scenario: Scenario) -> Iterator[Scenario]:
+def smaller_grid(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
     """Fewer workers, switches, iterations and blocks; smaller windows and less memory; a plainer plan. Each with some other seeds as
     well: faults know datagrams by their bytes, so that a smaller job meets other dice."""
     for smaller in _smaller(scenario):

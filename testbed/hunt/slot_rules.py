@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.checkers import CheckContext
-from testbed.hunt.grid_rules import broken_grid_rules
-from testbed.hunt.protocols import BLOCK_STEPS, GRID, protocol_of
+from testbed.history.events import NodeExited
+from testbed.hunt.protocols import BLOCK_STEPS, by_name, hunted_in
 from testbed.hunt.survival_datagrams import window_of
 from testbed.plan.jobs import FIRST_JOB
+from testbed.scenario.known import traits_of
+from workloads.datagrams.blocks import Collided, PartialSent, SlotChanged
+from workloads.events import FrameRejected
 
-__all__ = ["SLOT_RULES", "broken_slot_rules"]
+__all__ = ["SLOT_RULES", "broken_rules_of_slots", "broken_slot_rules"]
 
 SLOT_RULES = ("slots_follow_table", "equals_stay", "ghosts_go", "right_server")
 _FREED = ("result_own", "result_overflow")
@@ -28,60 +31,67 @@ _TAKEN = "other_lower"
 
 def broken_slot_rules(context: CheckContext) -> Iterator[tuple[str, str]]:
     """(rule, what broke it)."""
-    protocol = protocol_of(context.plan.scenario)
-    if protocol is not None and protocol.name == GRID:
-        yield from broken_grid_rules(context)
-    elif protocol is not None:
-        yield from _steps(context)
-        yield from _evictions(context)
-        yield from _ghosts(context)
-        yield from _strangers(context)
+    hunted = hunted_in(context.plan.scenario)
+    if hunted is not None:
+        yield from by_name(hunted.hunt.rules)(context)
+
+
+def broken_rules_of_slots(context: CheckContext) -> Iterator[tuple[str, str]]:
+    """Of the rules above."""
+    yield from _steps(context)
+    yield from _evictions(context)
+    yield from _ghosts(context)
+    yield from _strangers(context)
 
 
 def _steps(context: CheckContext) -> Iterator[tuple[str, str]]:
-    protocol = protocol_of(context.plan.scenario)
-    shared = protocol is not None and protocol.server
-    evicts = protocol is not None and protocol.knobs and context.plan.scenario.switch.knobs.preempt
+    hunted = hunted_in(context.plan.scenario)
+    shared = hunted is not None and hunted.server
+    evicts = hunted is not None and hunted.knobs and context.plan.scenario.switch.knobs.preempt
     states: dict[tuple[object, ...], str] = {}
     owners: dict[tuple[object, ...], tuple[int, int]] = {}
     for record in context.history:
-        if record["event"] == "NodeExited":
-            for slot in [slot for slot in states if slot[0] == record["node"]]:
+        if isinstance(record.event, NodeExited):
+            for slot in [slot for slot in states if slot[0] == record.node]:
                 states.pop(slot)
                 owners.pop(slot, None)
-        if record["event"] != "SlotChanged" or (record["state"], record["cause"]) in BLOCK_STEPS:
+        if not isinstance(record.event, SlotChanged) or (record.event.state, record.event.cause) in BLOCK_STEPS:
             continue
-        slot = record["node"], record["slot"], record["version"], -1 if shared else record["job"]
-        place = f"slot {record['slot']} of {record['node']}"
-        before, now = states.get(slot), (record["job"], record["block"])
-        if before is not None and before != record["state"]:
+        slot = record.node, record.event.slot, record.event.version, -1 if shared else record.event.job
+        place = f"slot {record.event.slot} of {record.node}"
+        before, now = states.get(slot), (record.event.job, record.event.block)
+        if before is not None and before != record.event.state:
             yield (
                 "slots_follow_table",
-                f"{place} was left {before}, and {record['state']} when job {now[0]} came back to it",
+                f"{place} was left {before}, and {record.event.state} when job {now[0]} came back to it",
             )
-        if shared and record["cause"] in _FREED and owners.get(slot, now) != now:
+        if shared and record.event.cause in _FREED and owners.get(slot, now) != now:
             yield (
                 "slots_follow_table",
                 f"the result of block {now[1]} of job {now[0]} freed {place}, which serves {owners[slot]}",
             )
-        if shared and record["cause"] == "result_other" and owners.get(slot) == now:
+        if shared and record.event.cause == "result_other" and owners.get(slot) == now:
             yield (
                 "slots_follow_table",
                 f"the result of block {now[1]} of job {now[0]} did not free {place}, which serves it",
             )
-        states[slot] = record["next"]
-        if record["next"] == "empty":
+        states[slot] = record.event.next
+        if record.event.next == "empty":
             owners.pop(slot, None)
-        elif record["state"] == "empty" or (evicts and record["cause"] == _TAKEN):
+        elif record.event.state == "empty" or (evicts and record.event.cause == _TAKEN):
             owners[slot] = now
 
 
 def _evictions(context: CheckContext) -> Iterator[tuple[str, str]]:
     scenario = context.plan.scenario
     equal = all(job.priority == "equal" for job in scenario.all_jobs) or not scenario.switch.knobs.preempt
-    for record in context.events("PartialSent") if equal or scenario.job.collective == "atp" else ():
-        if record["reason"] == "evicted":
-            yield "equals_stay", f"{record['node']} evicted block {record['block']} of job {record['job']} for an equal"
+    equal = equal or not traits_of(scenario.job.collective).has_priorities
+    for record in context.events(PartialSent) if equal else ():
+        if record.event.reason == "evicted":
+            yield (
+                "equals_stay",
+                f"{record.node} evicted block {record.event.block} of job {record.event.job} for an equal",
+            )
 
 
 def _ghosts(context: CheckContext) -> Iterator[tuple[str, str]]:
@@ -92,18 +102,18 @@ def _ghosts(context: CheckContext) -> Iterator[tuple[str, str]]:
         FIRST_JOB + index if job.number is None else job.number: window_of(scenario, job)
         for index, job in enumerate(scenario.all_jobs)
     }
-    for record in context.events("Collided"):
-        same, behind = record["owner_job"] == record["job"], record["block"] - record["owner_block"]
-        if same and behind >= windows.get(record["job"], 1 << 32):
-            ghost = f"block {record['owner_block']} of job {record['job']}, which is over"
+    for record in context.events(Collided):
+        same, behind = record.event.owner_job == record.event.job, record.event.block - record.event.owner_block
+        if same and behind >= windows.get(record.event.job, 1 << 32):
+            ghost = f"block {record.event.owner_block} of job {record.event.job}, which is over"
             yield (
                 "ghosts_go",
-                f"{record['node']} kept {ghost}, in slot {record['slot']} when block {record['block']} came",
+                f"{record.node} kept {ghost}, in slot {record.event.slot} when block {record.event.block} came",
             )
 
 
 def _strangers(context: CheckContext) -> Iterator[tuple[str, str]]:
     servers = {server.name for server in context.plan.servers}
-    for record in context.events("FrameRejected"):
-        if record["node"] in servers and record["reason"] == "unexpected":
-            yield "right_server", f"server {record['node']} got {record['detail']}"
+    for record in context.events(FrameRejected):
+        if record.node in servers and record.event.reason == "unexpected":
+            yield "right_server", f"server {record.node} got {record.event.detail}"

@@ -56,16 +56,17 @@ from testbed.faults.model import (
     RateChange,
 )
 from testbed.hunt.fault_reach import hold_ns, tiers
-from testbed.hunt.protocols import Protocol, protocol_of
+from testbed.hunt.protocols import Hunted, hunted_in
+from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
 from testbed.scenario.model import Job, Scenario
-from workloads.atp import AtpConfig
 from workloads.config import HostConfig
 from workloads.datagrams.training import longest_digest_delay_ns
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = [
     "LOSES",
+    "SURVIVAL",
     "blocks_of",
     "copies_of",
     "excused",
@@ -125,14 +126,14 @@ def _gone(scenario: Scenario) -> set[str]:
 
 
 def _may_overflow(worker: HostConfig) -> bool:
-    fixed = isinstance(worker, AtpConfig) and worker.fixed_scale is not None
+    fixed = getattr(worker, "fixed_scale", None) is not None
     return fixed or worker.collective.arithmetic.dtype == _SATURATING
 
 
-def _protocol(scenario: Scenario) -> Protocol:
-    protocol = protocol_of(scenario)
-    assert protocol is not None, "it has datagrams"
-    return protocol
+def _protocol(scenario: Scenario) -> Hunted:
+    hunted = hunted_in(scenario)
+    assert hunted is not None, "it has datagrams"
+    return hunted
 
 
 def blocks_of(scenario: Scenario, job: Job) -> int:
@@ -268,3 +269,6 @@ def unsurvivable(scenario: Scenario) -> str | None:
     if end > scenario.time_limit_ns:
         return f"it may take {end} ns; its time limit is {scenario.time_limit_ns} ns"
     return None
+
+
+SURVIVAL = Survival(may_fail, unsurvivable, excused)

@@ -33,6 +33,7 @@ from testbed.faults.healing import heals_at
 from testbed.faults.model import Fault, Kill, LinkDown, Match, PacketFault, Pause, RateChange
 from testbed.hunt.fault_reach import hold_ns, tiers
 from testbed.hunt.plans import plan_of
+from testbed.hunt.schedule import Survival
 from testbed.hunt.survival_datagrams import LOSES, blocks_of, copies_of, window_of
 from testbed.plan import Plan
 from testbed.plan.outages import outages
@@ -42,6 +43,7 @@ from workloads.grid import GridConfig
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = [
+    "SURVIVAL",
     "excused", "excused_in", "last_plan_ns", "may_fail", "must_end_ns", "travel_ns", "trouble_ns", "unsurvivable",
 ]  # fmt: skip
 
@@ -196,3 +198,6 @@ def _attempts(scenario: Scenario) -> int:
         for fault in scenario.faults
         if isinstance(fault, PacketFault) and isinstance(fault, LOSES) and fault.match.attempt is not None
     )
+
+
+SURVIVAL = Survival(may_fail, unsurvivable, excused)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
-from testbed.history import Record
 from testbed.hunt.draw_fabric import FABRIC
-from testbed.hunt.protocols import BLOCK_STEPS, PROTOCOLS
+from testbed.hunt.protocols import BLOCK_STEPS, hunted_of
+from workloads.datagrams.blocks import SlotChanged
+from workloads.events import QpStepped
+from workloads.machine import Event
 from workloads.rc.requester_table import REQUESTER_TABLE
 from workloads.rc.responder_table import RESPONDER_TABLE
 
@@ -32,28 +35,27 @@ FABRIC_TRANSITIONS: tuple[str, ...] = (
 """of hosts, leaves and spines"""
 
 
-def step_of(record: Record) -> str | None:
-    """The name of the step that a record of a traced run tells; None for other records."""
-    event = record["event"]
-    if event == "QpStepped":
-        return f"{record['side']} {record['state']}/{record['cause']}"
-    if event == "FrameStepped":
-        return f"frame {record['kind']}"
-    if event == "ConnectionStepped":
-        return f"connection {record['state']}/{record['cause']}"
-    if event == "SlotStepped":
-        return f"{record['table']} {record['state']}/{record['cause']}"
-    if event == "SlotChanged":
-        step = record["state"], record["cause"]
+def step_of(event: Event) -> str | None:
+    """The name of the step that an event of a traced run tells; None for other events."""
+    if isinstance(event, QpStepped):
+        return f"{event.side} {event.state}/{event.cause}"
+    if isinstance(event, FrameStepped):
+        return f"frame {event.kind}"
+    if isinstance(event, ConnectionStepped):
+        return f"connection {event.state}/{event.cause}"
+    if isinstance(event, SlotStepped):
+        return f"{event.table} {event.state}/{event.cause}"
+    if isinstance(event, SlotChanged):
+        step = event.state, event.cause
         return f"{'block' if step in BLOCK_STEPS else 'slot'} {'/'.join(step)}"
     return None
 
 
 def steps_of_kind(kind: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """(steps that the tables hold, of which those that cannot happen, with reasons) in hunts of a kind."""
-    protocol = PROTOCOLS.get(kind)
-    if protocol is not None:
-        return protocol.steps, protocol.impossible
+    hunted = hunted_of(kind)
+    if hunted is not None:
+        return hunted.steps, hunted.impossible
     return (FABRIC_TRANSITIONS, FABRIC_IMPOSSIBLE) if kind == FABRIC else (TRANSITIONS, IMPOSSIBLE)
 
 

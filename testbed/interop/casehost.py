@@ -14,7 +14,9 @@ from switch_nodes.dataplane import DataPlane
 from switch_nodes.program import SwitchProgram
 from switch_nodes.registry import create_program
 from testbed.captures.capture import PcapngTap
-from testbed.history import Record, sort_history
+from testbed.history import Record, make_record, sort_history
+from testbed.history.codec import read_record
+from testbed.history.events import TimeLimitReached, TrafficStarted
 from testbed.interop.boot import BootedGuest
 from testbed.interop.cases import ALLREDUCE, Case, case_scenario
 from testbed.interop.controls import CONTROLS
@@ -24,7 +26,8 @@ from testbed.interop.wires import WireIo
 from testbed.plan import Plan, make_plan, with_workers
 from testbed.worlds.filters import make_filters
 from workloads.errors import InternalError
-from workloads.machine import Event, event_record
+from workloads.events import WorkerFailed, WorkerFinished
+from workloads.machine import Event
 from workloads.verbs.names import VerbsNames, true_configs
 
 __all__ = ["CaseRun", "open_case", "run_case", "true_plan"]
@@ -141,8 +144,7 @@ class _Serving:
         guest, number = self._guest, self._number
         origin = time.monotonic_ns()
         if self._plan is not None:
-            told = {"event": "TrafficStarted", "nodes": len(self._plan.workers)}
-            self.records.append({"t": 0, "node": "world", **told})
+            self.records.append(make_record(0, "world", TrafficStarted(len(self._plan.workers))))
         self._start_ns, self._limit_ns = origin, origin + int(limit_s * 1e9)
         self._soft.start(origin)
         guest.mailbox.put(number, "start", request)
@@ -158,7 +160,7 @@ class _Serving:
         result = guest.mailbox.take(number, "result", CaseResult)
         if result is None:
             raise InternalError(f"case {request.case}: the guest gave no result\n{guest.machine.evidence()}")
-        self.records += [dict(record) for record in result.records]
+        self.records += map(read_record, result.records)
         self.records += self._soft.records()
         self._tell_unfinished()
         return result
@@ -178,15 +180,14 @@ class _Serving:
         return now > self._limit_ns + int(_GRACE_S * 1e9)
 
     def _tell(self, now: int, event: Event) -> None:
-        self.records.append({"t": now, "node": _SWITCH, **event_record(event)})
+        self.records.append(make_record(now, _SWITCH, event))
 
     def _tell_unfinished(self) -> None:
         """As a world does it when the time limit has passed."""
         if self._plan is None:
             return
-        ended = {r["node"] for r in self.records if r["event"] in ("WorkerFinished", "WorkerFailed")}
+        ended = {r.node for r in self.records if isinstance(r.event, WorkerFinished | WorkerFailed)}
         unfinished = [worker.name for worker in self._plan.workers if worker.name not in ended]
         if unfinished:
             limit = self._plan.scenario.time_limit_ns
-            told = {"event": "TimeLimitReached", "limit_ns": limit, "unfinished": unfinished}
-            self.records.append({"t": limit, "node": "world", **told})
+            self.records.append(make_record(limit, "world", TimeLimitReached(limit, tuple(unfinished))))

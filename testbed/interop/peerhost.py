@@ -14,7 +14,8 @@ from testbed.captures.capture import PcapngTap
 from testbed.faults.connections import Connection
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
-from testbed.history import Record
+from testbed.history import Record, make_record
+from testbed.history.codec import read_record
 from testbed.interop.boot import BootedGuest
 from testbed.interop.guest.peer_side import PeerConfig, PeerMessage, PeerSide
 from testbed.interop.peercases import LINK, RXE, SOFT, PeerCase
@@ -25,7 +26,7 @@ from topologies import Direction
 from workloads.codec import PLAIN
 from workloads.config import QpConfig
 from workloads.events import QpFailed
-from workloads.machine import Buffer, Event, event_record
+from workloads.machine import Buffer, Event
 from workloads.rc import RcEndpoint
 from workloads.wire import Envelope
 
@@ -160,7 +161,7 @@ def run_peer_case(guest: BootedGuest, number: int, case: PeerCase, seed: int, fo
     ingress, egress = case_filters(case, seed, true)
     plane = DataPlane(
         ArpAnswering(machine, _MAC, _IP), [], ingress=ingress, egress=egress, tap=tap, backpressure=True,
-        on_event=lambda now, event: records.append({"t": now, "node": SOFT, **event_record(event)}),
+        on_event=lambda now, event: records.append(make_record(now, SOFT, event)),
         io=WireIo(guest.wires.ports[:1]),
     )  # fmt: skip
     origin = time.monotonic_ns()
@@ -170,11 +171,11 @@ def run_peer_case(guest: BootedGuest, number: int, case: PeerCase, seed: int, fo
         machine.finish(0)
         now = time.monotonic_ns() - origin
         while (event := machine.next_event()) is not None:
-            records.append({"t": now, "node": SOFT, **event_record(event)})
+            records.append(make_record(now, SOFT, event))
     finally:
         tap.close()
     result = guest.mailbox.take(number, "result", CaseResult) or CaseResult("the guest gave no result")
-    records += [dict(record) for record in result.records]
+    records += map(read_record, result.records)
     reports = {SOFT: {**machine.side.report(), "failures": machine.failures}, RXE: result.facts}
     return PeerRun(case, seed, result.error, reports, records, capture, time.monotonic() - began)
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 from testbed.captures.pcapng import read_capture
 from testbed.checkers.frames import MalformedFrame, Role, parse_frame
+from testbed.faults.events import FaultStruck
 from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.interop.guest.peer_side import PeerMessage, expected_memory
 from testbed.interop.judging import CaseOutcome, Traffic
@@ -34,7 +35,7 @@ def judge_peer(run: PeerRun) -> CaseOutcome:
                 if run.case.status == SUCCESS:
                     checks.append(_receives(run, end, messages))
         checks += [_recovery(run.case, seen), _icrc(seen)]
-    struck = Counter(record["fault"] for record in run.records if record["event"] == "FaultStruck")
+    struck = Counter(record.event.fault for record in run.records if isinstance(record.event, FaultStruck))
     checks.append(_faults(run.case, struck))
     opinion = scapy_agrees([run.capture] if run.capture is not None else [])
     if opinion is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import time
@@ -14,7 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from switch_nodes.dataplane.sockets import PortSocket
-from testbed.history import Record, read_history
+from testbed.history import Record, make_record, read_history
+from testbed.history.codec import encode_record
 from testbed.interop.wires import MTU
 from testbed.kernel.ledger import Ledger
 from testbed.kernel.processes import ProcessId, child_setup, end_processes, identify
@@ -148,7 +148,6 @@ def _live(config: WorkerConfig, port: PortSocket, control: socket.socket, path: 
     from switch_nodes.dataplane import DataPlane
     from testbed.interop.wires import WireIo
     from workloads.gradients import create_source
-    from workloads.machine import event_record
     from workloads.worker import WorkerMachine
 
     collective = config.collective
@@ -156,11 +155,10 @@ def _live(config: WorkerConfig, port: PortSocket, control: socket.socket, path: 
     worker = WorkerMachine(config, source)
     envelope = config.to_successor.envelope
     machine: Machine = ArpAnswering(worker, envelope.src_mac, envelope.src_ip)
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("wb") as file:
 
         def tell(now: int, event: Event) -> None:
-            record = {"t": now, "node": config.name, **event_record(event)}
-            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+            file.write(encode_record(make_record(now, config.name, event)))
             if worker.finished or worker.failed:
                 file.flush()
                 path.with_suffix(".done").touch()

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 __all__ = [
+    "HOST_NICE",
+    "SWITCH_NICE",
     "ProcessId",
     "boot_id",
     "child_setup",
@@ -30,7 +32,7 @@ __all__ = [
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 """include/uapi/linux/prctl.h"""
 _ORPHANED_STATUS = 70
-_SWITCH_NICE = -15
+SWITCH_NICE = -15
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -132,13 +134,18 @@ def name_process(name: str) -> None:
     _libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
-def take_precedence() -> None:
-    """A switch has hardware of its own: on a busy machine it must not wait for its turn among the hosts. Where sessions
+HOST_NICE = -10
+"""before whatever else runs on the machine, behind switches"""
+
+
+def take_precedence(nice: int = SWITCH_NICE) -> None:
+    """A switch has hardware of its own: on a busy machine it must not wait for its turn among the hosts, nor hosts among other
+    processes. Where sessions
     share the processor by groups (sched(7), autogroup), a nice value counts inside the session only, so the group gets it
     too. For a process that leads a session of its own. Raises PermissionError without CAP_SYS_NICE."""
-    os.setpriority(os.PRIO_PROCESS, 0, _SWITCH_NICE)
+    os.setpriority(os.PRIO_PROCESS, 0, nice)
     with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_SWITCH_NICE))
+        Path("/proc/self/autogroup").write_text(str(nice))
 
 
 def child_setup(parent: int, record: Callable[[ProcessId], None]) -> None:

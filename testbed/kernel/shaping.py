@@ -2,7 +2,8 @@
 
 HTB counts the Ethernet frame with its 14-byte header, as `LinkShape.rate_bps` does. The quantum is explicit, else the
 kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates; at slow rates it would let
-much of a run pass unshaped, so it is limited to 20 ms of the rate, and never below two frames.
+much of a run pass unshaped, so it is limited to a span of the rate, and never below two frames. Rates and spans are the kernel's,
+in real time.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["QdiscReading", "burst_bytes", "change_rate", "read_qdisc", "read_qdiscs", "shape"]
+__all__ = ["BURST_NS", "QdiscReading", "burst_bytes", "change_rate", "read_qdisc", "read_qdiscs", "shape"]
 
 _ROOT = 0x1_0000
 _CLASS = 0x1_0010
 _LEAF = 0x10_0000
 _QUANTUM = 60_000
 _BURST = 65_536
-_BURST_DIVISOR = 50
-"""1 s / 20 ms"""
+BURST_NS = 20_000_000
+_SECOND_BITS = 8 * 10**9
 _HEADER = 18
 """Ethernet header and a VLAN tag"""
 
@@ -37,25 +38,25 @@ class QdiscReading:
     """that the full queue refused"""
 
 
-def burst_bytes(rate_bps: int, mtu: int) -> int:
-    return min(_BURST, max(2 * (mtu + _HEADER), rate_bps // 8 // _BURST_DIVISOR))
+def burst_bytes(rate_bps: int, mtu: int, span_ns: int = BURST_NS) -> int:
+    return min(_BURST, max(2 * (mtu + _HEADER), rate_bps * span_ns // _SECOND_BITS))
 
 
-def _class_options(rate_bps: int, mtu: int) -> dict[str, int]:
-    burst = burst_bytes(rate_bps, mtu)
+def _class_options(rate_bps: int, mtu: int, burst_ns: int) -> dict[str, int]:
+    burst = burst_bytes(rate_bps, mtu, burst_ns)
     return {"parent": _ROOT, "rate": rate_bps // 8, "burst": burst, "cburst": burst, "quantum": _QUANTUM}
 
 
-def shape(netlink: Any, index: int, *, rate_bps: int, queue_packets: int, mtu: int) -> None:
+def shape(netlink: Any, index: int, *, rate_bps: int, queue_packets: int, mtu: int, burst_ns: int = BURST_NS) -> None:
     """`netlink`: a pyroute2 IPRoute of the namespace where interface `index` is. Raises NetlinkError."""
     netlink.tc("add", "htb", index, _ROOT, default=_CLASS & 0xFFFF)
-    netlink.tc("add-class", "htb", index, _CLASS, **_class_options(rate_bps, mtu))
+    netlink.tc("add-class", "htb", index, _CLASS, **_class_options(rate_bps, mtu, burst_ns))
     netlink.tc("add", "pfifo", index, _LEAF, parent=_CLASS, limit=queue_packets)
 
 
-def change_rate(netlink: Any, index: int, *, rate_bps: int, mtu: int) -> None:
+def change_rate(netlink: Any, index: int, *, rate_bps: int, mtu: int, burst_ns: int = BURST_NS) -> None:
     """What waits in the queue stays there. Raises NetlinkError."""
-    netlink.tc("change-class", "htb", index, _CLASS, **_class_options(rate_bps, mtu))
+    netlink.tc("change-class", "htb", index, _CLASS, **_class_options(rate_bps, mtu, burst_ns))
 
 
 def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from switch_nodes.config import CarrierChange, RingConfig, RingMember, SwitchConfig
+from switch_nodes.kinds import sums
 from switch_nodes.steering.layout import HostEntry, SteeredEdge, SteeringConfig
 from testbed.faults.model import Kill, LinkDown, Match
 from testbed.scenario.model import Scenario
@@ -33,7 +34,7 @@ def commodity_config(scenario: Scenario, found: Attachment, base: SwitchConfig) 
     where = dict(base.macs) | dict(base.groups)
     entries = tuple(HostEntry(host.name, host.mac, _ports(where[host.mac])) for host in topology.hosts)
     edges: tuple[SteeredEdge, ...] = ()
-    if scenario.switch.program != "forward":
+    if sums(scenario.switch.program):
         ranks = scenario.ranks
         through = edge_ports(len(ranks), len(ports))
         edges = tuple(
@@ -57,7 +58,7 @@ def accelerator_config(scenario: Scenario, found: Attachment, base: SwitchConfig
     links = [link.b_port for link in found.links]
     through = [links[port] for port in edge_ports(len(hosts), len(links))]
     members = tuple(RingMember(rank, host.ip, through[rank]) for rank, host in enumerate(hosts))
-    aggregates = scenario.switch.program != "forward"
+    aggregates = sums(scenario.switch.program)
     return replace(
         base,
         macs=tuple((host.mac, port) for host, port in zip(hosts, through, strict=True)),

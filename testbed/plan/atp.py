@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig, JobMember, RackLevels
+from switch_nodes.kinds import sums
 from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.switches import plan_switches
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from topologies import Node, Topology
 from workloads.atp import AtpConfig
@@ -113,8 +115,8 @@ def _served(scenario: Scenario, job: PlannedJob, salt: int) -> ServedJob:
         elements=_elements(scenario),
         arithmetic=_sums(job),
         rto_ns=scenario.transport.rto_ns,
-        remind=job.job.collective == "esa" and scenario.switch.knobs.reminder,
-        multicast=scenario.switch.program != "forward",
+        remind="reminder" in traits_of(job.job.collective).server_knobs and scenario.switch.knobs.reminder,
+        multicast=sums(scenario.switch.program),
     )
 
 
@@ -125,7 +127,7 @@ def _configs(
     switch: SwitchConfig,
 ) -> Iterable[JobConfig]:
     """What one switch is told: the jobs whose workers or server are at its ports, where it sums at all."""
-    if scenario.switch.program == "forward":
+    if not sums(scenario.switch.program):
         return
     for job in jobs:
         own, server = racks[job.number], _server(job)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from switch_nodes.kinds import sums
 from testbed.plan.plan import Plan
 
 __all__ = ["commodity_switches", "openflow_switches"]
 
-_PLAIN = ("forward", "steer")
-
 
 def commodity_switches(plan: Plan) -> frozenset[str]:
     """Those that aggregate nothing."""
-    return frozenset(config.name for config in plan.switches if config.program in _PLAIN)
+    return frozenset(config.name for config in plan.switches if not sums(config.program))
 
 
 def openflow_switches(plan: Plan) -> frozenset[str]:

@@ -5,9 +5,10 @@ rack's switch is told. Which worker holds which piece after a phase follows from
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TypeAlias
 
 from switch_nodes.config import RingConfig, RingMember, SwitchConfig
 from testbed.plan.connections import plan_connections
@@ -18,14 +19,12 @@ from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
 from topologies import Node, machine_groups
 from workloads.collectives.arithmetic import ELEMENT_BYTES
+from workloads.collectives.kinds import ring_kind
 from workloads.collectives.schedules import chunk_bounds
 from workloads.config import ArithmeticSpec, CollectiveConfig, PhaseConfig, WorkerConfig, WorkloadConfig
 from workloads.wire import PSN_MODULUS
 
-__all__ = ["PHASED", "plan_phased"]
-
-PHASED = ("parallel_netreduce", "tencent")
-"""values of `job.collective` that run in phases"""
+__all__ = ["plan_masters", "plan_parallel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +41,30 @@ class _Ring:
     elements: int
 
 
-def plan_phased(scenario: Scenario) -> Plan:
-    """The rings of all phases, drawn from the seed."""
+def plan_parallel(scenario: Scenario) -> Plan:
+    """Each worker of a machine sums a piece of the gradient with its peers in other machines, in the rack's switch. The rings of all
+    phases are drawn from the seed."""
+    return _plan(scenario, _pieces)
+
+
+def plan_masters(scenario: Scenario) -> Plan:
+    """The first worker of each machine sums for it, and then with the other masters. The rings of all phases are drawn from the
+    seed."""
+    return _plan(scenario, _masters)
+
+
+def _plan(scenario: Scenario, rings: Callable[[Sequence[Sequence[Node]], int], _Phases]) -> Plan:
     (only,) = plan_jobs(scenario)
-    workers = _workers(scenario, only.workloads)
+    found = _rings(scenario, rings, only.workloads[0].elements)
+    workers = _workers(scenario, found, only.workloads)
     return Plan(scenario, workers, _switches(scenario, workers), plan_connections(workers))
 
 
-def _workers(scenario: Scenario, workloads: Sequence[WorkloadConfig]) -> tuple[WorkerConfig, ...]:
+def _workers(
+    scenario: Scenario, rings: Sequence[_Ring], workloads: Sequence[WorkloadConfig]
+) -> tuple[WorkerConfig, ...]:
     """Workers in rank order with the queue pairs of all their phases, drawn from the seed. `workloads`: of each rank."""
     hosts, job = scenario.topology.hosts, scenario.job
-    rings = _rings(scenario, workloads[0].elements)
     seats = sum(len(ring.hosts) for ring in rings)
     draw = random.Random(f"phases {scenario.seed}")
     qpns = iter(draw.sample(range(0x100, 0x10000), 2 * seats))
@@ -89,11 +101,11 @@ def _workers(scenario: Scenario, workloads: Sequence[WorkloadConfig]) -> tuple[W
 
 def _switches(scenario: Scenario, workers: Sequence[WorkerConfig]) -> tuple[SwitchConfig, ...]:
     """Plain switches in the machines. The rack's switch runs the scenario's program, with one ring for each place in a
-    machine where that is parallel NetReduce; the members of a ring are behind the machines' uplinks."""
+    machine where switches sum; the members of a ring are behind the machines' uplinks."""
     plain = replace(scenario, switch=replace(scenario.switch, program="forward"))
     arithmetic = ArithmeticSpec(scenario.job.op, scenario.job.dtype)
     configs = plan_switches(plain, arithmetic)
-    if scenario.job.collective != "parallel_netreduce":
+    if not any(ring_kind(part.collective.kind).is_summed for part in workers[0].parts):
         return configs
     (rack,) = (node.name for node in scenario.topology.switches if node.part == "rack")
     return tuple(
@@ -110,7 +122,7 @@ def _switch_rings(
     members: dict[int, list[RingMember]] = {}
     for worker in workers:
         for part in worker.parts:
-            if part.collective.kind == "netreduce":
+            if ring_kind(part.collective.kind).is_summed:
                 envelope, seat = part.to_successor.envelope, part.collective
                 member = RingMember(seat.rank, envelope.src_ip, ports[envelope.src_mac])
                 members.setdefault(seat.ring_id, []).append(member)
@@ -128,32 +140,49 @@ def _switch_rings(
     )
 
 
-def _rings(scenario: Scenario, elements: int) -> list[_Ring]:
+_Named: TypeAlias = tuple[str, str, Sequence[Node]]
+"""(phase, kind, hosts by rank) of a ring inside a machine"""
+_Phases: TypeAlias = tuple[list[_Named], list[_Ring], list[_Named]]
+"""rings inside machines before, those between machines, and those inside machines after"""
+
+
+def _rings(scenario: Scenario, rings: Callable[[Sequence[Sequence[Node]], int], _Phases], elements: int) -> list[_Ring]:
     """In the order of the phases of every worker."""
     groups = machine_groups(scenario.topology)
     each = len(groups[0])
     inside = range(each + 1, each + 1 + 2 * len(groups))
-    if scenario.job.collective == "tencent":
-        # The master is a machine's first worker; a chain leads from the last one to it.
-        before = [("reduce", "chain_reduce", group[::-1]) for group in groups]
-        between = [_Ring("masters", "ring", 1, tuple(group[0] for group in groups), 0, elements)]
-        after = [("broadcast", "chain_broadcast", group) for group in groups]
-    else:
-        before = [("reduce_scatter", "reduce_scatter", group) for group in groups]
-        pieces = [(start // ELEMENT_BYTES, stop // ELEMENT_BYTES) for start, stop in chunk_bounds(elements, each)]
-        between = []
-        for place in range(each):
-            first, behind = pieces[(place + 1) % each]
-            hosts = tuple(group[place] for group in groups)
-            between.append(_Ring("netreduce", "netreduce", place + 1, hosts, first, behind - first))
-        after = [("all_gather", "all_gather", group) for group in groups]
+    before, between, after = rings(groups, elements)
     if each == 1:
         before, after = [], []  # a machine of one worker has nothing to do inside
     outer = [
-        _Ring(phase, kind, number, group, 0, elements)
+        _Ring(phase, kind, number, tuple(group), 0, elements)
         for number, (phase, kind, group) in zip(inside, (*before, *after), strict=False)
     ]
     return [*outer[: len(before)], *between, *outer[len(before) :]]
+
+
+def _masters(groups: Sequence[Sequence[Node]], elements: int) -> _Phases:
+    """The master is a machine's first worker; a chain leads from the last one to it."""
+    between = [_Ring("masters", "ring", 1, tuple(group[0] for group in groups), 0, elements)]
+    return (
+        [("reduce", "chain_reduce", group[::-1]) for group in groups],
+        between,
+        [("broadcast", "chain_broadcast", group) for group in groups],
+    )
+
+
+def _pieces(groups: Sequence[Sequence[Node]], elements: int) -> _Phases:
+    each, between = len(groups[0]), []
+    pieces = [(start // ELEMENT_BYTES, stop // ELEMENT_BYTES) for start, stop in chunk_bounds(elements, each)]
+    for place in range(each):
+        first, behind = pieces[(place + 1) % each]
+        hosts = tuple(group[place] for group in groups)
+        between.append(_Ring("netreduce", "netreduce", place + 1, hosts, first, behind - first))
+    return (
+        [("reduce_scatter", "reduce_scatter", group) for group in groups],
+        between,
+        [("all_gather", "all_gather", group) for group in groups],
+    )
 
 
 def _phases(

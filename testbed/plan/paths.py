@@ -12,6 +12,7 @@ from switch_nodes.steering.steer import steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of
 from testbed.plan import Plan
 from topologies import Direction, Link, Topology
+from workloads.collectives.kinds import ring_kind
 from workloads.config import HostConfig, WorkerConfig
 from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
 
@@ -19,8 +20,6 @@ __all__ = ["ELEMENT_BYTES", "LinkUse", "data_flows", "data_volumes", "flow_path"
 
 ELEMENT_BYTES = 4
 """of every dtype that there is"""
-_PARTS_SENT = {"ring": 2, "reduce_scatter": 1, "all_gather": 1, "chain_reduce": 0, "chain_broadcast": 0}
-"""by kind of collective: how often each rank sends (P - 1) / P of a gradient; others send it once"""
 _DPORT_AT = 14 + 20 + 2
 LinkUse = tuple[str, Direction]
 """(link, direction)"""
@@ -103,7 +102,8 @@ def _add_up(plan: Plan, weigh: Callable[[HostConfig], float]) -> Mapping[LinkUse
 def _volume(worker: HostConfig) -> float:
     """Bytes of frames that one connection of a worker (or of one of its phases) sends."""
     group, workload, framing = worker.collective, worker.workload, worker.framing
-    times = 1 if group.kind not in _PARTS_SENT else _PARTS_SENT[group.kind] * (group.size - 1) / group.size
+    parts = ring_kind(group.kind).parts_sent
+    times = 1 if parts is None else parts * (group.size - 1) / group.size
     size = workload.elements * ELEMENT_BYTES * workload.iterations * times / len(worker.sends)
     return size * framing.frame_bytes / framing.payload_bytes
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from testbed.plan.background import plan_background
 from testbed.plan.connections import plan_connections
 from testbed.plan.model import Plan
-from testbed.plan.planners import planner_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.config import WorkerConfig
 
@@ -16,8 +16,8 @@ __all__ = ["Plan", "make_plan", "with_workers"]
 
 
 def make_plan(scenario: Scenario) -> Plan:
-    """What the planner of the scenario's collective makes of it (`testbed.plan.planners`), and the background traffic."""
-    plan = planner_of(scenario.job.collective)(scenario)
+    """What the scenario's collective makes of it (`Protocol.plan`), and the background traffic."""
+    plan: Plan = protocol_of(scenario.job.collective).plan(scenario)
     return replace(plan, background=plan_background(scenario))
 
 

@@ -6,12 +6,14 @@ import random
 from dataclasses import replace
 
 from switch_nodes.config import LeafLinks
+from switch_nodes.kinds import sums
 from testbed.plan.accelerated import DATA_DSCP
 from testbed.plan.connections import plan_connections
 from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.pairs import BASE_VA, ECT0, queue_pair
 from testbed.plan.switches import RING_ID, plan_switches
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig
 from workloads.wire import PSN_MODULUS
@@ -34,7 +36,7 @@ def plan_ring(scenario: Scenario) -> Plan:
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
     arithmetic = ArithmeticSpec(job.op, job.dtype)
     # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
-    data_dscp = DATA_DSCP if job.collective == "netreduce" else 0
+    data_dscp = DATA_DSCP if any(map(sums, protocol_of(job.collective).programs)) else 0
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
         return queue_pair(
@@ -76,8 +78,8 @@ def plan_ring(scenario: Scenario) -> Plan:
                 workload=workloads[rank],
             )
         )
-    if job.fallback == "ring":
-        workers = [replace(worker, fallback=_as_ring(worker)) for worker in workers]
+    if job.fallback != "none":
+        workers = [replace(worker, fallback=_fallen_back(worker, job.fallback)) for worker in workers]
     switches = plan_switches(scenario, arithmetic)
     racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
     return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks))
@@ -87,8 +89,8 @@ _SECOND_LIFE = 1 << 23
 """between the queue pair numbers of a worker and those of its fallback; a plan takes QPNs below 2^16"""
 
 
-def _as_ring(worker: WorkerConfig) -> WorkerConfig:
-    """The same job as plain ring, on queue pairs of their own, whose data no switch leads through an accelerator."""
+def _fallen_back(worker: WorkerConfig, kind: str) -> WorkerConfig:
+    """The same job as a collective that asks nothing of switches, on queue pairs of their own, whose data no switch leads through an accelerator."""
 
     def qp(config: QpConfig) -> QpConfig:
         return replace(
@@ -102,5 +104,5 @@ def _as_ring(worker: WorkerConfig) -> WorkerConfig:
         worker,
         to_successor=qp(worker.to_successor),
         from_predecessor=qp(worker.from_predecessor),
-        collective=replace(worker.collective, kind="ring"),
+        collective=replace(worker.collective, kind=kind),
     )

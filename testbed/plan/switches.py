@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, SwitchConfig
 from switch_nodes.forwarding.flows import salt_of
+from switch_nodes.kinds import sums
 from testbed.plan.accelerated import accelerator_config, commodity_config
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
-from testbed.scenario.names import DATAGRAM_COLLECTIVES
 from topologies import Node, attachment
 from topologies.racks import racks_of
 from topologies.routing import next_hops, spanning_ports
@@ -23,14 +24,14 @@ RING_ID = 1
 def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
     topology = scenario.topology
     # Programs that serve jobs are told of those, not of a ring (`testbed/plan/jobs.py`).
-    sums = scenario.switch.program != "forward" and scenario.job.collective not in DATAGRAM_COLLECTIVES
+    sums_rings = sums(scenario.switch.program) and traits_of(scenario.job.collective).reliable
     alone, beside = len(topology.switches) == 1, attachment(topology)
-    fabric = _fabric_rings(scenario, arithmetic) if sums and not alone and beside is None else {}
+    fabric = _fabric_rings(scenario, arithmetic) if sums_rings and not alone and beside is None else {}
     ways, trees = next_hops(topology), spanning_ports(topology)
     configs = []
     for switch in topology.switches:
         towards = {host: ways[switch.name, host.name] for host in topology.hosts if (switch.name, host.name) in ways}
-        rings = (_ring(scenario, arithmetic, towards),) if alone and sums else fabric.get(switch.name, ())
+        rings = (_ring(scenario, arithmetic, towards),) if alone and sums_rings else fabric.get(switch.name, ())
         config = SwitchConfig(
             name=switch.name,
             program=scenario.switch.program,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator
@@ -230,15 +230,14 @@ def whole_or(word: str, stands_for: int | None, low: int, high: int, meaning: st
     return PlainValidator(check)
 
 
-def choice(words: Iterable[str | int], or_form: re.Pattern[str] | None = None) -> PlainValidator:
-    """One of `words`, or text of that form."""
-    known = list(words)
+def choice(words: Collection[str | int] | Collection[str], or_form: re.Pattern[str] | None = None) -> PlainValidator:
+    """One of `words`, or text of that form. Which words there are is asked when a value is read."""
 
     def check(value: object) -> object:
         if isinstance(value, str) and or_form is not None and or_form.match(value):
             return value
-        if isinstance(value, bool) or value not in known:
-            raise refuse("unknown value", ", ".join(map(str, known)), closest(value, map(str, known)))
+        if isinstance(value, (bool, list, dict)) or value not in words:
+            raise refuse("unknown value", ", ".join(map(str, words)), closest(value, map(str, words)))
         return value
 
     return PlainValidator(check)

@@ -10,7 +10,8 @@ from typing import Any
 
 from testbed.checkers import CheckContext, Checked, judge_fidelity, run_checks
 from testbed.checkers.registry import Skipped
-from testbed.figures.metrics import fault_table, metrics
+from testbed.checkers.twins import Figures, Twin, deviation
+from testbed.figures.metrics import fault_table, figures_of, metrics, withhold
 from testbed.history.verdict import CheckResult, merge_results
 from testbed.plan import Plan
 from testbed.worlds.base import RunFacts
@@ -20,11 +21,22 @@ __all__ = ["SCHEMA_VERSION", "document", "judge", "result_schema", "to_json"]
 SCHEMA_VERSION = 1
 
 
-def judge(context: CheckContext, facts: RunFacts, *, world: str, replay: str) -> dict[str, Any]:
+def judge(
+    context: CheckContext,
+    facts: RunFacts,
+    *,
+    world: str,
+    replay: str,
+    twin: Twin | None = None,
+    tried: Sequence[int] = (),
+) -> dict[str, Any]:
     """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats the
     run; `facts.skipped` holds `check: reason` for what the world could not supply, `facts.partial` likewise what of a check
-    that was made it could not see."""
-    fidelity = judge_fidelity(context)
+    that was made it could not see. `twin`: of a run in the emulated world; `tried`: dilations at which an earlier attempt did not
+    keep up."""
+    values = metrics(context)
+    own = figures_of(values)
+    fidelity = judge_fidelity(context, own, twin)
     checked = run_checks(context)
     impossible, seen_partly = _reasons(facts.skipped), _reasons(facts.partial)
     names = {item.name for item in impossible}
@@ -37,13 +49,35 @@ def judge(context: CheckContext, facts: RunFacts, *, world: str, replay: str) ->
         plan=context.plan,
         checked=checked,
         fidelity=fidelity,
-        metrics=metrics(context, fidelity),
+        metrics=withhold(values, fidelity),
         faults=fault_table(context),
         environment=facts.environment,
         world=world,
         replay=replay,
         not_seen=(*impossible, *(item for item in seen_partly if item.name in made)),
+        dilation=_dilation(context.plan, facts, world, tried),
+        twin=None if twin is None else _twin(own, twin),
     )
+
+
+def _dilation(plan: Plan, facts: RunFacts, world: str, tried: Sequence[int]) -> dict[str, Any] | None:
+    """None: a world without."""
+    if world != "emulated":
+        return None
+    return {"factor": plan.scenario.dilation, "tried": list(tried), "not_dilated": list(facts.not_dilated)}
+
+
+def _twin(own: Figures, twin: Twin) -> dict[str, Any]:
+    times = [run.seconds["JCT"] for run in twin.runs if "JCT" in run.seconds]
+    return {
+        "left_out": twin.left_out,
+        "runs": len(twin.runs),
+        "jct_s": sorted(times),
+        "own_jct_s": own.seconds.get("JCT"),
+        "deviation": deviation(own, twin),
+        "resent": [run.resent for run in twin.runs],
+        "took_s": round(twin.took_s, 3),
+    }
 
 
 def _reasons(texts: Iterable[str]) -> list[Skipped]:
@@ -62,6 +96,8 @@ def document(
     world: str,
     replay: str,
     not_seen: Sequence[Skipped] = (),
+    dilation: dict[str, Any] | None = None,
+    twin: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`not_seen`: what the world could not show to the checkers; the verdict is that of what they saw. JSON values only; numbers that
     JSON has no word for (NaN, infinities) become null."""
@@ -88,6 +124,8 @@ def document(
             "detail": fidelity.detail,
             "reasons": list(fidelity.evidence),
         },
+        "dilation": dilation,
+        "twin": twin,
         "environment": dict(environment),
     }
     finite: dict[str, Any] = _finite(result)

@@ -9,6 +9,7 @@ from typing import Any
 from testbed.history import Record
 from testbed.report.summary import Line, summary_lines
 from testbed.report.timeline import build_timeline, timeline_svg
+from workloads.events import PhaseStarted
 
 __all__ = ["html_report"]
 
@@ -66,7 +67,7 @@ def _paragraph(line: Line) -> str:
 
 
 def _timeline(history: Sequence[Record]) -> str:
-    if any(record["event"] == "PhaseStarted" for record in history):
+    if any(isinstance(record.event, PhaseStarted) for record in history):
         return "<p>Timelines show one ring; this run has phases, with a ring for each.</p>"
     drawing = timeline_svg(build_timeline(history))
     if len(drawing) > _MOST_BYTES:

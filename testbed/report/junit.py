@@ -29,6 +29,13 @@ def junit_xml(result: dict[str, Any]) -> str:
         skipped=str(len(skipped)),
         time=f"{result['metrics']['duration_s'] or 0:.3f}",
     )
+    if result.get("dilation") is not None:
+        properties = ElementTree.SubElement(suite, "properties")
+        told = {"dilation": str(result["dilation"]["factor"])}
+        if result.get("twin") is not None and result["twin"]["deviation"] is not None:
+            told["deviation from the twin in virtual time"] = f"{result['twin']['deviation']:+.2%}"
+        for name, value in told.items():
+            ElementTree.SubElement(properties, "property", name=name, value=_clean(value))
     for check in checks:
         case = _case(suite, result, check["name"])
         if check["verdict"] == "pass":

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from switch_nodes.events import RulesReplaced
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import workers_in
+from testbed.faults.events import FaultStruck
 from testbed.history import Record
+from testbed.history.events import NodeExited, TimeLimitReached, TrafficStarted
 from testbed.plan import Plan
+from testbed.steering.events import RulesInstalled
 from testbed.terminal.folding import fold_laid_out
 from testbed.terminal.statusline import StatusLine
 from testbed.terminal.stream import columns, wants_color
 from testbed.terminal.words import amount
+from workloads.events import (
+    CollectiveCompleted,
+    CollectiveStarted,
+    DatagramResent,
+    FrameRejected,
+    MessageReceived,
+    QpFailed,
+    Retransmission,
+    TrainingProgress,
+    WorkerFailed,
+    WorkerFellBack,
+)
 
 __all__ = ["Progress"]
 
@@ -48,7 +64,7 @@ class Progress:
         line = self._note(record)
         if line:
             self._tell(line)
-        time_ns = int(record["t"])
+        time_ns = record.t
         if time_ns >= self._next_ns:
             if self._bar is not None:
                 self._bar.show(self._done(), self._state())
@@ -66,46 +82,46 @@ class Progress:
 
     def _note(self, record: Record) -> str:
         """Count it; the line that it is worth, if any."""
-        event, at = record["event"], f"{record['t'] / 1e9:6.1f} s  "
-        if event == "MessageReceived":
+        event, at = record.event, f"{record.t / 1e9:6.1f} s  "
+        if isinstance(event, MessageReceived):
             self._received += 1
-        elif event in ("Retransmission", "DatagramResent"):
+        elif isinstance(event, Retransmission | DatagramResent):
             self._went_back += 1
-        elif event == "CollectiveStarted":
+        elif isinstance(event, CollectiveStarted):
             if self._plan.ring_workers:
                 self._results = message_layout(CheckContext(self._plan, (record,))).total
-        elif event == "TrainingProgress":
-            self._accuracy = record["accuracy"]
-        elif event == "TrafficStarted":
-            return f"{at}{record['nodes']} nodes are up, the traffic starts"
-        elif event == "FaultStruck":
+        elif isinstance(event, TrainingProgress):
+            self._accuracy = event.accuracy
+        elif isinstance(event, TrafficStarted):
+            return f"{at}{event.nodes} nodes are up, the traffic starts"
+        elif isinstance(event, FaultStruck):
             self._struck += 1
-            if record["fault"] not in self._announced:
-                self._announced.add(record["fault"])
-                where = f"{record['target']} {record['direction']}".strip()
-                return f"{at}{record['fault']} strikes for the first time, on {where}"
-        elif event == "CollectiveCompleted":
-            number = record["iteration"]
+            if event.fault not in self._announced:
+                self._announced.add(event.fault)
+                where = f"{event.target} {event.direction}".strip()
+                return f"{at}{event.fault} strikes for the first time, on {where}"
+        elif isinstance(event, CollectiveCompleted):
+            number = event.iteration
             self._completed[number] = self._completed.get(number, 0) + 1
             if self._completed[number] == len(workers_in(self._plan, number)) and self._worth_a_line(number):
                 return f"{at}iteration {number + 1} of {self._iterations} complete{self._quality()}"
-        elif event == "FrameRejected" and record["reason"] == "bad_result" and "bad_result" not in self._announced:
+        elif isinstance(event, FrameRejected) and event.reason == "bad_result" and "bad_result" not in self._announced:
             self._announced.add("bad_result")
-            return f"{at}{record['node']} is the first to refuse a result: {record['detail']}"
-        elif event == "QpFailed":
-            self._failed.add((record["node"], record["status"]))
-            return f"{at}{record['node']}: queue pair {record['qpn']:#x} failed with {record['status']}"
-        elif event == "WorkerFellBack":
-            return f"{at}{record['node']} starts anew as {record['collective']}: {record['reason']}"
-        elif event in ("RulesReplaced", "RulesInstalled") and record["reason"] not in ("start", "connected"):
-            what = "the accelerator is out of use" if record["fallback"] else "other flow rules"
-            return f"{at}{record['node']}: {record['reason']}, {what}"
-        elif event == "WorkerFailed" and (record["node"], record["reason"]) not in self._failed:
-            return f"{at}{record['node']} gave up: {record['reason']}"
-        elif event == "NodeExited" and not record["expected"]:
-            return f"{at}{record['node']} ended unasked with status {record['status']}"
-        elif event == "TimeLimitReached":
-            over = record["t"] >= record["limit_ns"]
+            return f"{at}{record.node} is the first to refuse a result: {event.detail}"
+        elif isinstance(event, QpFailed):
+            self._failed.add((record.node, event.status))
+            return f"{at}{record.node}: queue pair {event.qpn:#x} failed with {event.status}"
+        elif isinstance(event, WorkerFellBack):
+            return f"{at}{record.node} starts anew as {event.collective}: {event.reason}"
+        elif isinstance(event, RulesReplaced | RulesInstalled) and event.reason not in ("start", "connected"):
+            what = "the accelerator is out of use" if event.fallback else "other flow rules"
+            return f"{at}{record.node}: {event.reason}, {what}"
+        elif isinstance(event, WorkerFailed) and (record.node, event.reason) not in self._failed:
+            return f"{at}{record.node} gave up: {event.reason}"
+        elif isinstance(event, NodeExited) and not event.expected:
+            return f"{at}{record.node} ended unasked with status {event.status}"
+        elif isinstance(event, TimeLimitReached):
+            over = record.t >= event.limit_ns
             return f"{at}the time limit is reached" if over else f"{at}nothing more can happen before the time limit"
         return ""
 

@@ -212,7 +212,7 @@ def _go_back_n(again: dict[str, Any], lost: dict[str, int]) -> list[Line]:
 
 def _speed(result: dict[str, Any]) -> list[Line]:
     metrics = result["metrics"]
-    lines = [Line(""), Line("Speed", "head")]
+    lines = [Line(""), Line("Speed", "head"), *_time(result)]
     measured = metrics if metrics["unreliable"] is None else metrics["unreliable"]
     bound = metrics["bound_bps"]
     several = (metrics.get("jobs") or {"each": ()})["each"]
@@ -230,12 +230,38 @@ def _speed(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
+    lines += _beside(result)
     if metrics["unreliable"] is not None:
         lines.append(Line("do not trust these figures (the sums are judged all the same):", "unknown", 2))
         lines += [Line(reason, "unknown", 4) for reason in result["fidelity"]["reasons"][:6]]
     else:
         lines.append(Line(result["fidelity"]["detail"], "dim", 2))
     return lines
+
+
+def _time(result: dict[str, Any]) -> list[Line]:
+    """How slowly emulated time passed."""
+    dilation = result.get("dilation")
+    if dilation is None or (dilation["factor"] == 1 and not dilation["tried"]):
+        return []
+    text = f"in emulated time: a second of it took {amount(dilation['factor'], 'real second')} (dilation {dilation['factor']})"
+    if dilation["tried"]:
+        text += f"; the machine did not keep up at {', '.join(map(str, dilation['tried']))}"
+    return [
+        Line(text, "", 2),
+        *(Line(f"not dilated: {item}", "unknown", 2) for item in dilation["not_dilated"]),
+    ]
+
+
+def _beside(result: dict[str, Any]) -> list[Line]:
+    """The same plan in virtual time."""
+    twin = result.get("twin")
+    if twin is None or twin["left_out"] or not twin["jct_s"] or twin["own_jct_s"] is None:
+        return []
+    low, high = twin["jct_s"][0], twin["jct_s"][-1]
+    beside = f"{low:.3f} s" if twin["runs"] == 1 else f"{low:.3f} to {high:.3f} s in {twin['runs']} runs"
+    off = "" if twin["deviation"] is None else f", {twin['deviation']:+.1%}"
+    return [Line(f"its twin in virtual time: {beside}{off}; it took {twin['took_s']:.1f} s to run", "", 2)]
 
 
 def _tenants(result: dict[str, Any]) -> list[Line]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.history import Record, sort_history
-from testbed.history.eventkinds import record_problem
+from testbed.history.codec import NoRecord, read_record
 from workloads.errors import ScenarioError
 
 __all__ = ["KeptHistory", "load_history"]
@@ -40,13 +40,13 @@ def load_history(run_dir: Path) -> KeptHistory:
                 is_cut = True
                 break
             try:
-                record = json.loads(line.decode("utf-8"))
+                data = json.loads(line.decode("utf-8"))
             except (ValueError, RecursionError) as error:
                 raise ScenarioError("cannot be read", file=str(path), line=number, found=str(error)) from error
-            problem = record_problem(record)
-            if problem is not None:
-                raise ScenarioError("no record of a history", file=str(path), line=number, found=problem)
-            records.append(record)
+            try:
+                records.append(read_record(data))
+            except NoRecord as error:
+                raise ScenarioError("no record of a history", file=str(path), line=number, found=str(error)) from error
     if not records:
         raise ScenarioError(
             "the history is cut in its first line" if is_cut else "the history is empty", file=str(path)

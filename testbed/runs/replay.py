@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Kill, LinkDown
 from testbed.history import Record, read_history
 from testbed.runs.kepthistory import KeptHistory, load_history
@@ -18,6 +19,7 @@ from testbed.worlds.base import World
 from topologies import Direction, Topology, format_ip
 from workloads.atp.priority import TIMELESS
 from workloads.errors import ScenarioError
+from workloads.events import CollectiveCompleted
 from workloads.wire import OPCODES
 
 __all__ = ["Comparison", "Recorded", "compare", "read_run", "replay", "why_bytes_depend_on_time"]
@@ -117,9 +119,9 @@ def compare(verdict: str, history: list[Record], result: RunResult, world: str, 
 
 def _digests(history: Iterable[Record]) -> dict[tuple[str, int], str]:
     return {
-        (record["node"], record["iteration"]): record["sha256"]
+        (record.node, record.event.iteration): record.event.sha256
         for record in history
-        if record["event"] == "CollectiveCompleted"
+        if isinstance(record.event, CollectiveCompleted)
     }
 
 
@@ -138,24 +140,24 @@ def why_bytes_depend_on_time(scenario: Scenario) -> str:
 def _data_strikes(history: Iterable[Record], topology: Topology) -> set[str]:
     """On first transmissions of data: by PSN, or by the packet of a job on the link of the host that sent it."""
     return {
-        f"{record['fault']} on {record['target']} {record['direction']}, {name}"
+        f"{record.event.fault} on {record.event.target} {record.event.direction}, {name}"
         for record in history
-        if record["event"] == "FaultStruck"
-        and record["occurrence"] == 1
-        and record["kind"] != "link_down"
-        and (name := _first_of_data(record, topology))
+        if isinstance(record.event, FaultStruck)
+        and record.event.occurrence == 1
+        and record.event.kind != "link_down"
+        and (name := _first_of_data(record.event, topology))
     }
 
 
-def _first_of_data(record: Record, topology: Topology) -> str:
+def _first_of_data(struck: FaultStruck, topology: Topology) -> str:
     """Name of the packet; empty where it is no data, or one that its sender sends again, or somebody else's by then."""
-    if record["opcode"] in OPCODES:
-        return f"{record['flow']} PSN {record['psn']:#08x}" if OPCODES[record["opcode"]].is_request else ""
-    what, _, rest = str(record.get("packet", "")).partition(" ")
+    if struck.opcode in OPCODES:
+        return f"{struck.flow} PSN {struck.psn:#08x}" if OPCODES[struck.opcode].is_request else ""
+    what, _, rest = struck.packet.partition(" ")
     if what != "data" or rest.startswith("again "):
         return ""
-    link = topology.link(record["target"])
-    sender = topology.node(link.a if record["direction"] == str(Direction.UP) else link.b)
+    link = topology.link(struck.target)
+    sender = topology.node(link.a if struck.direction == str(Direction.UP) else link.b)
     return f"{what} {rest}" if rest.startswith(f"{format_ip(sender.ip)}>") else ""
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shlex
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from testbed.plan import Plan, make_plan
 from testbed.report.document import judge, to_json
 from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
+from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, put_away, twice, with_dilation
 from testbed.runs.kepthistory import load_history
+from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import program_words, with_stock_program
@@ -35,6 +38,7 @@ __all__ = [
     "Observer",
     "RunResult",
     "create_world",
+    "judge_scenario",
     "run_scenario",
     "world_names",
 ]
@@ -99,9 +103,17 @@ def run_scenario(
     observer: Observer | None = None,
     world: World | None = None,
     plan: Plan | None = None,
+    *,
+    twin: bool = True,
+    say: Say = lambda text: None,
 ) -> RunResult:
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
-    is there already, instead of the one that the scenario names. `plan`: of this scenario, where the caller has it already.
+    is there already, instead of the one that the scenario names. `plan`: of this scenario,
+    where the caller has it already. `twin`: an emulated run is held beside the same plan in virtual
+    time. `say` hears what goes on beside the run: calibration, attempts, the twin.
+
+    With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the factor, at
+    most three times, and what the attempts before left is in `attempts/` of the run directory.
 
     Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for what is
     written; ScenarioError when `out` holds files already or others could change it; and whatever the world raises. What was
@@ -109,13 +121,52 @@ def run_scenario(
     """
     world, plan = world or create_world(scenario.world), plan or make_plan(scenario)
     require_memory(plan)
+    automatic = scenario.dilation is None
+    if automatic and world.name != "lab":
+        scenario = with_dilation(scenario, choose_for_machine(plan, say) if world.name == "emulated" else 1)
+        plan = make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
-    with needs_room(run_dir):
-        return _run_in(run_dir, scenario, plan, world, pcap, observer)
+    tried: list[int] = []
+    while True:
+        with needs_room(run_dir):
+            result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried)
+        again = automatic and has_twin(world) and len(tried) < MOST_ATTEMPTS
+        factor = twice(scenario, result.document) if again else None
+        if factor is None:
+            return result
+        assert scenario.dilation is not None
+        say(
+            f"at dilation {scenario.dilation} this machine did not keep up ({result.document['fidelity']['reasons'][0]}); once more at {factor}"
+        )
+        put_away(run_dir, scenario.dilation)
+        tried.append(scenario.dilation)
+        scenario = with_dilation(scenario, factor)
+        plan = make_plan(scenario)
+
+
+def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
+    """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command that repeats it.
+    Raises as `run_scenario`."""
+    with tempfile.TemporaryDirectory(prefix="ina-point-") as folder:
+        if scenario.world != "simulated":
+            return run_scenario(scenario, Path(folder) / "run").document | {"replay": replay}
+        plan, records = make_plan(with_dilation(scenario, scenario.dilation or 1)), list[Record]()
+        require_memory(plan)
+        facts = create_world(scenario.world).run(plan, Path(folder), records.append)
+        context = CheckContext(facts.plan or plan, sort_history(records), facts.captures)
+        return judge(context, facts, world=scenario.world, replay=replay)
 
 
 def _run_in(
-    run_dir: Path, scenario: Scenario, plan: Plan, world: World, pcap: bool, observer: Observer | None
+    run_dir: Path,
+    scenario: Scenario,
+    plan: Plan,
+    world: World,
+    pcap: bool,
+    observer: Observer | None,
+    twin: bool,
+    say: Say,
+    tried: Sequence[int],
 ) -> RunResult:
     write_file(run_dir / "scenario.yaml", _scenario_text(scenario))
     tell = observer(plan) if observer else None
@@ -127,13 +178,17 @@ def _run_in(
             if tell is not None:
                 tell(record)
 
+        began = time.monotonic()
         facts = world.run(plan, run_dir, on_record)
+        took_s = time.monotonic() - began
     history = sort_history(log.records)
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
-    words = ["tb", "run", f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
-    document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options)
+    verb = getattr(world, "replay_verb", "run")  # likewise
+    words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    beside = make_twin(plan, took_s, facts, say) if twin and has_twin(world) else None
+    document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document))
     write_file(run_dir / "report.html", html_report(document, history))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from testbed.history import Record
+from switch_nodes.events import PlaneStatistics
+from testbed.history import of_kind
 from testbed.plan import make_plan
 from testbed.scale.outcome import Outcome
 from testbed.scale.rack import RackPoint
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import simulate
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
+from workloads.events import CollectiveCompleted
 
 __all__ = ["packet_level"]
 
@@ -26,7 +27,7 @@ def packet_level(collective: str, point: RackPoint) -> Outcome:
     scenario = Scenario(
         name="scale", topology=rack(point.hosts, shape), link=shape, world="simulated", capture=False,
         transport=Transport(path_mtu=point.path_mtu, timeout_code=_TIMEOUT_CODE),
-        switch=SwitchOptions("netreduce" if collective == "netreduce" else "forward"),
+        switch=SwitchOptions(protocol_of(collective).programs[0]),
         job=Job(
             collective=collective, size_bytes=point.size_bytes, message_packets=point.message_packets,
             window_messages=point.window_messages,
@@ -34,12 +35,8 @@ def packet_level(collective: str, point: RackPoint) -> Outcome:
         time_limit_ns=_TIME_LIMIT_NS,
     )  # fmt: skip
     records = simulate(make_plan(scenario))
-    ends = [record["completed_ns"] for record in _of(records, "CollectiveCompleted")]
+    ends = [record.event.completed_ns for record in of_kind(records, CollectiveCompleted)]
     if len(ends) != point.hosts:
         raise InternalError(f"{point.hosts - len(ends)} hosts of {point.hosts} did not finish: {point}")
-    frames = sum(record["frames_out"] for record in _of(records, "PlaneStatistics"))
+    frames = sum(record.event.frames_out for record in of_kind(records, PlaneStatistics))
     return Outcome(max(ends) / 1e9, frames)
-
-
-def _of(records: list[Record], event: str) -> list[dict[str, Any]]:
-    return [record for record in records if record["event"] == event]

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from switch_nodes.jobs import AggregatorKnobs
-from switch_nodes.kinds import program_kinds
+from switch_nodes.kinds import program_kinds, uses
 from switch_nodes.program_files import look_for_program
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_size
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.geometry import largest_packet
+from testbed.scenario.known import names_where, protocol_of, traits_of
 from testbed.scenario.model import Job, SwitchOptions, Transport
-from testbed.scenario.names import DATAGRAM_COLLECTIVES, PROGRAMS, ROCE_PATH_MTUS
+from testbed.scenario.names import PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
+from testbed.scenario.protocol import Traits
 from topologies import LinkShape, Topology, attachment, machine_groups
 from topologies.racks import racks_of
 from workloads.errors import ScenarioError
@@ -30,21 +32,12 @@ __all__ = [
     "check_machines",
     "check_mtu",
     "check_path_mtu",
+    "check_pieces",
     "check_program",
     "check_switch_memory",
-    "stock_programs",
 ]
 
 _SWITCH_MEMORY = 1 << 30
-_PROGRAMS_OF = {
-    "netreduce": ("netreduce", "fpga"),
-    "parallel_netreduce": ("netreduce", "fpga"),
-    "switchml": ("switchml",),
-    "atp": ("atp", "forward"),
-    "esa": ("esa", "forward"),
-    "grid": ("grid",),
-}
-"""of collectives that a switch sums for; with forward a parameter server does it alone"""
 
 
 def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
@@ -60,7 +53,9 @@ def check_clocks(problems: Problems, world: str, clocks: Clocks) -> None:
 
 def check_commodity(problems: Problems, switch: SwitchOptions, topology: Topology) -> None:
     """A kind of commodity switch needs one: a switch that aggregates is ours."""
-    if switch.commodity != "soft" and switch.program not in ("forward", "grid") and attachment(topology) is None:
+    kind = program_kinds().get(switch.program)
+    plain = kind is not None and (kind.some_only_forward or not kind.sums)
+    if switch.commodity != "soft" and not plain and attachment(topology) is None:
         problems.add(
             ("switch", "commodity"),
             "no switch of this network is a commodity switch",
@@ -71,12 +66,13 @@ def check_commodity(problems: Problems, switch: SwitchOptions, topology: Topolog
 
 def check_path_mtu(problems: Problems, job: Job, transport: Transport) -> None:
     """Datagrams say themselves what is too long for them."""
-    if job.collective not in DATAGRAM_COLLECTIVES and transport.path_mtu not in ROCE_PATH_MTUS:
+    if traits_of(job.collective).reliable and transport.path_mtu not in ROCE_PATH_MTUS:
+        larger = names_where(lambda traits: traits.largest_mtu >= transport.path_mtu)
         problems.add(
             ("transport", "path_mtu"),
             "RoCE has no such MTU",
             found=str(transport.path_mtu),
-            allowed=", ".join(map(str, ROCE_PATH_MTUS)) + " (job.collective: grid also takes 8192)",
+            allowed=f"{', '.join(map(str, ROCE_PATH_MTUS))} (job.collective: {', '.join(larger)} also takes {transport.path_mtu})",
         )
 
 
@@ -100,11 +96,6 @@ def check_mtu(problems: Problems, topology: Topology, shape: LinkShape, job: Job
             tell(("topology", "links", place, "mtu"), link.shape.mtu)
 
 
-def stock_programs(collective: str) -> tuple[str, ...]:
-    """Programs of ours that serve a collective, the usual one first."""
-    return _PROGRAMS_OF.get(collective, ("forward",))
-
-
 def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
     """Sums are made once: by the switch, or by the hosts. A program from a file is code: only a person may name it, in
     `--set`, never a scenario file."""
@@ -124,7 +115,7 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
         except ScenarioError as error:
             problems.add(path, error.problem, found=error.found, allowed=error.allowed)
         return
-    wanted = stock_programs(job.collective)
+    wanted = protocol_of(job.collective).programs
     if switch.program not in wanted:
         here = path if path in problems.places else ("job", "collective")
         problems.add(
@@ -142,8 +133,8 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
         return
     kind = program_kinds().get(switch.program)
     heeded = kind.knobs if kind is not None else ()
-    if switch.program == "forward" and job.collective == "esa":
-        heeded = ("reminder",)  # the server's
+    if kind is not None and not kind.sums:
+        heeded = traits_of(job.collective).server_knobs
     for knob in fields(AggregatorKnobs):
         found = getattr(switch.knobs, knob.name)
         if found != knob.default and knob.name not in heeded:
@@ -157,7 +148,7 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
 
 def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
     """Sums over several switches need racks under spines."""
-    if job.collective != "netreduce" or len(topology.switches) == 1:
+    if len(topology.switches) == 1:
         return
     if attachment(topology) is not None:  # there, the commodity switch sums nothing
         return
@@ -169,7 +160,7 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
     except ValueError as problem:
         problems.add(
             ("job", "collective"),
-            f"netreduce sums in one switch, or in leaves that are all linked to all spines; {problem}",
+            f"{job.collective} sums in one switch, or in leaves that are all linked to all spines; {problem}",
             found=f"{len(topology.switches)} switches in the {topology.kind} topology",
             allowed="kind rack, rack_accelerator, spine_leaf, machines, or custom of such a shape; or collective ring or shift with "
             "switch.program: forward",
@@ -184,9 +175,7 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
 
 
 def check_machines(problems: Problems, topology: Topology, job: Job, nics: Sequence[tuple[str, str]] = ()) -> None:
-    """Collectives of phases need machines, an element at least for each worker of a machine, and endpoints of our own."""
-    if job.collective not in ("parallel_netreduce", "tencent"):
-        return
+    """Of collectives whose phases run inside machines and between them, on endpoints of our own."""
     for host, device in nics:
         problems.add(
             ("nics", host), f"{job.collective} has rings in phases, and a worker on an RDMA device has one ring alone",
@@ -207,8 +196,14 @@ def check_machines(problems: Problems, topology: Topology, job: Job, nics: Seque
             found=", ".join(job.hosts),
             allowed="leave the key out",
         )
+
+
+def check_pieces(problems: Problems, topology: Topology, job: Job) -> None:
+    """Each worker of a machine sums a piece of the gradient with its peers in other machines."""
+    if topology.kind != "machines" or (job.hosts and job.hosts != tuple(host.name for host in topology.hosts)):
+        return  # said elsewhere
     each = len(machine_groups(topology)[0])
-    if job.collective == "parallel_netreduce" and job.size_bytes < 4 * each:
+    if job.size_bytes < 4 * each:
         problems.add(
             ("job", "size"),
             "not an element for each worker of a machine",
@@ -222,14 +217,15 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
     if job.size_bytes % 4:
         found = f"{job.size_bytes} bytes"
         problems.add((*path, "size"), "not a whole number of elements", found=found, allowed="a multiple of 4 bytes")
-    if job.workload == "special" and job.dtype == "float32" and job.collective in DATAGRAM_COLLECTIVES:
+    traits = traits_of(job.collective)
+    if job.workload == "special" and job.dtype == "float32" and traits.floats_as_integers:
         problems.add(
             (*path, "workload"),
             f"floats of {job.collective} travel as integers, and an infinity or a NaN is none",
             found="'special'",
             allowed="extreme, synthetic, digits; or special with int32",
         )
-    if job.collective in DATAGRAM_COLLECTIVES:
+    if not traits.reliable:
         ring_keys = {"credit": (job.credit, "both"), "pipelined": (job.pipelined, True)}
         for key, (value, default) in ring_keys.items():
             if value != default:
@@ -245,26 +241,24 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
         for key in ("size", "model", "layers"):
             if key in given or (key == "model" and job.model is not None and "layers" not in given):
                 problems.add((*path, key), "workload digits has the size of its model", allowed="leave the key out")
-        if job.collective == "shift":
+        if not traits.sums:
             problems.add(
-                (*path, "collective"), "shift sums nothing to train with", found="'shift'", allowed="netreduce, ring"
-            )
-    if path == ("job",) and job.fallback == "ring" and job.collective != "netreduce":
+                (*path, "collective"), f"{job.collective} sums nothing to train with", found=f"'{job.collective}'",
+                allowed=", ".join(names_where(lambda each: each.sums)),
+            )  # fmt: skip
+    if path == ("job",) and job.fallback != "none" and not traits.may_fall_back:
         problems.add(
             (*path, "fallback"),
             f"collective {job.collective} asks nothing of the network that could fail alone",
-            found="'ring'",
-            allowed="with job.collective: netreduce",
+            found=f"'{job.fallback}'",
+            allowed=f"with job.collective: {', '.join(names_where(lambda each: each.may_fall_back))}",
         )
-    partly_by_hosts = (
-        job.collective not in ("netreduce", "shift", "switchml", "atp", "esa", "grid") or job.fallback == "ring"
-    )
-    if partly_by_hosts and (job.op, job.dtype) == ("sum", "int32sat"):
+    fallback = Traits() if job.fallback == "none" else traits_of(job.fallback)
+    why_not = traits.why_no_clamping or fallback.why_no_clamping
+    if why_not and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             (*path, "dtype"),
-            "a ring adds step by step and would clamp early"
-            if job.collective == "ring"
-            else "what machines sum for themselves would clamp early",
+            why_not,
             found="'int32sat'",
             allowed="float32, int32",
         )
@@ -300,7 +294,7 @@ def check_switch_memory(
             found=product,
             allowed=f"at most {PSN_MODULUS // 4} packets (old and new messages must stay apart)",
         )
-    elif switch.program in ("netreduce", "fpga") and hosts is not None:
+    elif uses(switch.program, "rings") and hosts is not None:
         size = 2 * window * (hosts + 1) * transport.path_mtu
         if size > _SWITCH_MEMORY:
             problems.add(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from switch_nodes.kinds import program_kinds
 from testbed.reading.problems import Problems
 from testbed.scenario.model import SwitchOptions
 from topologies import Topology, attachment
@@ -12,7 +13,8 @@ __all__ = ["check_card"]
 
 def check_card(problems: Problems, topology: Topology, switch: SwitchOptions, trace: bool) -> None:
     """A card's registers hold one way to each host, and it does not tell the steps of its tables."""
-    if switch.program != "fpga":
+    kind = program_kinds().get(switch.program)
+    if kind is None or not kind.is_card:
         return
     if trace:
         problems.add(

@@ -20,8 +20,6 @@ def check_grid(
     entries: Sequence[tuple[KeyPath, Job]] = (),
 ) -> None:
     """One job, one server, and routes for exactly its hosts. `entries`: of `jobs`."""
-    if job.collective != "grid":
-        return
     if routing is not None and switch.commodity == "openflow":
         capacity = {each.name: routing.capacity_bps for each in topology.switches} | dict(routing.capacities)
         if all(capacity.values()):

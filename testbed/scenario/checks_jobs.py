@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_duration
+from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.model import Job
-from testbed.scenario.names import DATAGRAM_COLLECTIVES, MOST_JOBS
+from testbed.scenario.names import MOST_JOBS
 from topologies import MAX_HOSTS, MAX_PORTS, Topology
 from workloads.models import MOST_LAYERS, model_names
 
 __all__ = ["check_arrivals", "check_entries", "check_layered", "check_layers", "check_rack"]
-
-_SERVERLESS = ("switchml",)
-"""collectives without a parameter server"""
 
 
 def check_rack(problems: Problems, topology: Topology, job: Job, world: str | None) -> None:
@@ -27,25 +25,25 @@ def check_rack(problems: Problems, topology: Topology, job: Job, world: str | No
             found=str(hosts),
             allowed=f"at most {MAX_PORTS}, the ports of a switch; or world: simulated",
         )
-    if topology.kind == "rack" and hosts > MAX_HOSTS and job.collective not in DATAGRAM_COLLECTIVES:
+    if topology.kind == "rack" and hosts > MAX_HOSTS and not traits_of(job.collective).several_jobs:
         problems.add(
             ("topology", "hosts"),
             f"too many hosts for collective {job.collective}",
             found=str(hosts),
-            allowed=f"at most {MAX_HOSTS}; more with {', '.join(DATAGRAM_COLLECTIVES)} and several jobs",
+            allowed=f"at most {MAX_HOSTS}; more with {', '.join(names_where(lambda traits: traits.several_jobs))} and several jobs",
         )
 
 
 def check_layered(problems: Problems, job: Job, given: set[str]) -> None:
     """`given`: keys of `job` that the file holds. Only some workers send what is computed layer by layer."""
-    if job.collective in DATAGRAM_COLLECTIVES:
+    if traits_of(job.collective).layered:
         return
     for key in ("model", "layers", "scale", "compute", "arrival"):
         if key in given:
             problems.add(
                 ("job", key),
                 f"collective {job.collective} knows nothing of it",
-                allowed=f"with job.collective: {', '.join(DATAGRAM_COLLECTIVES)}",
+                allowed=f"with job.collective: {', '.join(names_where(lambda traits: traits.layered))}",
             )
 
 
@@ -109,11 +107,11 @@ def check_entries(problems: Problems, jobs: Sequence[Job], base: Job | None, top
 
 
 def _check_base(problems: Problems, base: Job) -> None:
-    if base.collective not in DATAGRAM_COLLECTIVES:
+    if not traits_of(base.collective).several_jobs:
         problems.add(
             ("jobs",),
             f"collective {base.collective} runs one job",
-            allowed=f"job.collective: {', '.join(DATAGRAM_COLLECTIVES)}; or `job` alone",
+            allowed=f"job.collective: {', '.join(names_where(lambda traits: traits.several_jobs))}; or `job` alone",
         )
     if base.copies > 1:
         problems.add(
@@ -141,7 +139,7 @@ def _check_nodes(problems: Problems, jobs: Sequence[Job], workers: dict[str, str
         if not job.server:
             continue
         path = ("jobs", index, "server")
-        if job.collective in _SERVERLESS:
+        if not traits_of(job.collective).has_server:
             problems.add(
                 path, f"{job.collective} has no parameter server", found=show(job.server), allowed="leave it out"
             )

@@ -8,18 +8,16 @@ from testbed.faults.model import PacketFault
 from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.checks_datagrams import (
     check_datagram_fault,
-    check_no_devices,
     check_rto,
     check_sizes,
 )
-from testbed.scenario.checks_uc import check_framing, check_no_framing, check_uc_fault
+from testbed.scenario.checks_uc import check_framing, check_uc_fault
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, SwitchOptions, Transport
-from testbed.scenario.names import DATAGRAM_COLLECTIVES
-from topologies import LinkShape, Topology
+from topologies import Topology
 from workloads.wire.aggregation import MAX_ELEMENTS
 
-__all__ = ["check_switchml", "check_switchml_fault", "check_switchml_nics"]
+__all__ = ["check_switchml", "check_switchml_fault"]
 
 _VERSIONS = 2
 
@@ -27,7 +25,6 @@ _VERSIONS = 2
 def check_switchml(
     problems: Problems,
     topology: Topology,
-    shape: LinkShape,
     switch: SwitchOptions,
     transport: Transport,
     job: Job,
@@ -35,16 +32,6 @@ def check_switchml(
 ) -> None:
     """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed. `entries`: of
     `jobs`, each with its place."""
-    if job.collective != "switchml":
-        if job.copies > 1 and job.collective not in DATAGRAM_COLLECTIVES:
-            problems.add(
-                ("job", "copies"),
-                f"collective {job.collective} runs one job",
-                found=str(job.copies),
-                allowed=f"1, or job.collective: {', '.join(DATAGRAM_COLLECTIVES)}",
-            )
-        check_no_framing(problems, transport, job)
-        return
     check_framing(problems, transport, job, entries)
     switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
     if transport.congestion_control != "none":
@@ -102,16 +89,11 @@ def check_switchml(
     check_rto(problems, transport)
 
 
-def check_switchml_fault(problems: Problems, placed: Placed, transport: Transport | None, ranks: int | None) -> None:
+def check_switchml_fault(problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None) -> None:
     """`ranks`: of a job; None where that is not known."""
     path, kind, fault = placed
-    if transport is not None and transport.framing == "uc":
+    if transport.framing == "uc":
         if isinstance(fault, PacketFault):
             check_uc_fault(problems, path, kind, fault.match, transport, ranks)
         return
-    check_datagram_fault(problems, placed, "switchml", None if kind == "forge" else "or transport.framing: uc")
-
-
-def check_switchml_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:
-    if job.collective == "switchml":
-        check_no_devices(problems, job.collective, nics)
+    check_datagram_fault(problems, placed, job.collective, None if kind == "forge" else "or transport.framing: uc")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from testbed.faults.model import Match
 from testbed.reading.problems import KeyPath, Problems
+from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.model import Job, Transport
 from workloads.wire import Opcode, opcode_name
 
@@ -15,7 +16,9 @@ _NEVER = "the fault can never strike: "
 
 
 def check_no_framing(problems: Problems, transport: Transport, job: Job) -> None:
-    """Of other collectives."""
+    """Of collectives that have one framing."""
+    if len(traits_of(job.collective).framings) > 1:
+        return
     for key, found, only in (
         ("framing", f"'{transport.framing}'", "'udp'"),
         ("uc_packets", str(transport.uc_packets), "1"),
@@ -25,7 +28,7 @@ def check_no_framing(problems: Problems, transport: Transport, job: Job) -> None
                 ("transport", key),
                 f"collective {job.collective} has one framing",
                 found=found,
-                allowed="leave the key out, or job.collective: switchml",
+                allowed=f"leave the key out, or job.collective: {', '.join(names_where(lambda traits: len(traits.framings) > 1))}",
             )
 
 

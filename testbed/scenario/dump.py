@@ -70,6 +70,7 @@ def dump_scenario(scenario: Scenario) -> str:
         "time_limit": format_duration(scenario.time_limit_ns),
         "capture": scenario.capture,
         "trace": scenario.trace,
+        "dilation": "auto" if scenario.dilation is None else scenario.dilation,
         "expect": scenario.expect,
     }
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Job, Transport
-from testbed.scenario.names import DATAGRAM_COLLECTIVES
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = ["FRAME_OVERHEAD_BYTES", "INA_HEADER_BYTES", "Geometry", "geometry_of", "largest_packet", "packet_bytes"]
@@ -28,7 +28,7 @@ def packet_bytes(transport: Transport) -> tuple[int, str]:
 
 def largest_packet(job: Job, transport: Transport) -> tuple[int, str]:
     """As `packet_bytes`, of what the job sends: RoCE packets, or aggregation datagrams."""
-    if job.collective not in DATAGRAM_COLLECTIVES or transport.framing != "udp":
+    if traits_of(job.collective).reliable or transport.framing != "udp":
         return packet_bytes(transport)
     header = AGGREGATION_OVERHEAD_BYTES - _ETHERNET - _IP - _UDP
     total = _IP + _UDP + header + transport.path_mtu
@@ -66,7 +66,7 @@ class Geometry:
 
 def geometry_of(job: Job, transport: Transport) -> Geometry | None:
     """None where it does not follow from the scenario alone (the chunks of rings and phases, a model's size)."""
-    if job.collective not in ("netreduce", "shift") or job.workload == "digits":
+    if not traits_of(job.collective).in_messages or job.workload == "digits":
         return None
     room = job.message_packets * transport.path_mtu - INA_HEADER_BYTES
     count = -(-job.size_bytes // room)

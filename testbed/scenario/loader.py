@@ -16,29 +16,19 @@ from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks import (
     check_clocks,
     check_commodity,
-    check_fabric,
     check_job,
     check_job_hosts,
     check_knobs,
-    check_machines,
     check_mtu,
     check_path_mtu,
     check_program,
     check_switch_memory,
 )
-from testbed.scenario.checks_atp import (
-    WITH_SERVER,
-    check_aimd,
-    check_atp,
-    check_atp_keys,
-    check_atp_nics,
-    with_server,
-)
 from testbed.scenario.checks_card import check_card
-from testbed.scenario.checks_datagrams import check_datagram_fault
-from testbed.scenario.checks_grid import check_grid
+from testbed.scenario.checks_datagrams import check_copies, check_datagram_fault, check_no_devices
 from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
-from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault, check_switchml_nics
+from testbed.scenario.checks_server import check_aimd, check_server_keys, with_server
+from testbed.scenario.checks_uc import check_no_framing
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.congestion import load_dcqcn
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
@@ -46,11 +36,13 @@ from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_loader import Placed, load_faults
 from testbed.scenario.geometry import geometry_of
 from testbed.scenario.job_loader import load_job, load_jobs, with_size
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import CONTROLLER, Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.nics import check_nics, load_nics
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.routing import load_routing
 from testbed.scenario.schema import ClockKeys, KnobKeys, ScenarioKeys, SwitchKeys, TransportKeys
+from testbed.scenario.sections import call_check
 from testbed.scenario.topology_kinds import load_topology
 from workloads.errors import ScenarioError
 
@@ -138,7 +130,7 @@ class _Build:
             check_layered(self.problems, job, given)
             check_layers(self.problems, entries or [(("job",), job)])
             held = {path: set(self.data["jobs"][path[1]]) for path, _ in entries}
-            check_atp_keys(self.problems, job, {("job",): given, **held}, entries)
+            check_server_keys(self.problems, job, {("job",): given, **held}, entries)
             check_job(self.problems, hosts, job, given)
             for path, each in entries:
                 check_job(self.problems, len(each.hosts), each, set(self.data["jobs"][path[1]]), path)
@@ -146,20 +138,23 @@ class _Build:
                 check_arrivals(self.problems, entries or [(("job",), job)], top.time_limit)
         if topology and job:
             check_rack(self.problems, topology[0], job, top.world if top else None)
-        if topology and job:
-            check_fabric(self.problems, topology[0], job)
-            check_machines(self.problems, topology[0], job, nics)
+        if job:
+            sections: dict[str, object] = {
+                "problems": self.problems, "topology": topology and topology[0], "link": topology and topology[1], "switch": switch,
+                "transport": transport, "job": job, "entries": entries, "routing": routing,
+                "nics": nics,
+            }  # fmt: skip
+            for check in protocol_of(job.collective).checks:
+                call_check(check, sections)
         if switch and job:
             check_program(self.problems, switch, job)
             check_knobs(self.problems, switch, job)
         if switch and topology:
             check_commodity(self.problems, switch, topology[0])
             check_card(self.problems, topology[0], switch, bool(top and top.trace))
-        if topology and switch and transport and job:
-            check_switchml(self.problems, *topology, switch, transport, job, entries)
-            check_atp(self.problems, *topology, switch, transport, job, entries)
-        if job and topology and switch:
-            check_grid(self.problems, topology[0], switch, routing, job, entries)
+        if job and transport:
+            check_copies(self.problems, job)
+            check_no_framing(self.problems, transport, job)
         if switch and transport and job:
             check_switch_memory(self.problems, hosts, switch, transport, job)
         ranks = hosts // job.copies if hosts is not None and job else hosts
@@ -174,8 +169,7 @@ class _Build:
         if top:
             check_nics(self.problems, top.world, nics, [fault for _, _, fault in faults])
         if job and nics:
-            check_switchml_nics(self.problems, job, nics)
-            check_atp_nics(self.problems, job, nics)
+            check_no_devices(self.problems, job, nics)
         if top and clocks:
             check_clocks(self.problems, top.world, clocks)
         if top is not None and top.time_limit == 0:
@@ -203,6 +197,7 @@ class _Build:
             time_limit_ns=top.time_limit,
             capture=top.capture,
             trace=top.trace,
+            dilation=top.dilation,
             expect=top.expect,
             source=source,
         )
@@ -263,10 +258,13 @@ class _Build:
             path, _, fault = placed
             if limit:
                 check_window(self.problems, path, fault, limit)
-            if job and job.collective == "switchml":
-                check_switchml_fault(self.problems, placed, transport, ranks)
-            elif job and job.collective in WITH_SERVER:
+            if job is None:
+                continue
+            protocol = protocol_of(job.collective)
+            if not protocol.traits.reliable and protocol.check_fault is None:
                 check_datagram_fault(self.problems, placed, job.collective)
-            elif job and transport and isinstance(fault, PacketFault):
+            elif transport and protocol.check_fault is not None:
+                protocol.check_fault(self.problems, placed, job, transport, ranks)
+            elif transport and isinstance(fault, PacketFault):
                 sizes = geometry_of(job, transport)
                 check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)

@@ -243,6 +243,8 @@ class Scenario:
     """keep what passes every switch port, for the transparency checker; `--pcap` also writes it to files"""
     trace: bool = False
     """tell every step of the state machines of hosts and switches, for `tb timeline`"""
+    dilation: int | None = 1
+    """real seconds that a second of the emulated world takes; None: as many as this machine needs for it"""
     expect: str = "pass"
     """the verdict that this scenario is made to show"""
     source: str = field(default="", compare=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from testbed.scenario.known import collectives, programs
+
 __all__ = [
     "AGES",
     "BACKGROUND_KINDS",
@@ -9,13 +11,13 @@ __all__ = [
     "COMMODITY_KINDS",
     "CONGESTION_CONTROLS",
     "CREDITS",
-    "DATAGRAM_COLLECTIVES",
     "DTYPES",
     "EXPECTATIONS",
     "FALLBACKS",
     "FRAMINGS",
     "FREES",
     "GATES",
+    "MOST_DILATION",
     "MOST_JOBS",
     "NODE_ROLES",
     "ON_COLLISION",
@@ -37,30 +39,8 @@ WORLDS = {
     "simulated": "the same nodes in virtual time, in one process",
     "lab": "workers on the hosts of a lab and an aggregation card, over SSH (docs/lab.md)",
 }
-PROGRAMS = {
-    "netreduce": "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
-    "fpga": "netreduce on an aggregation card, which is configured through its registers (docs/bring-your-own-fpga.md)",
-    "switchml": "adds workers' packets in a pool of slots, each with a shadow copy, and sends the sum to all",
-    "atp": "adds workers' packets in slots that a hash chooses, first come first served; what meets a taken one goes on to the server",
-    "esa": "as atp, but a packet of higher priority takes the slot, and a complete sum leaves it at once",
-    "grid": "adds the packets that a plan of gradient routes sends to it, as far as its capacity goes, and forwards the rest by the plan",
-    "forward": "plain L2 forwarding: what a switch without aggregation does",
-}
-COLLECTIVES = {
-    "netreduce": "each host sends its gradient once, the switch sums it (program netreduce)",
-    "switchml": "each host streams its gradient through slots of the switch, over UDP or RoCE UC (program switchml)",
-    "atp": "each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or forward)",
-    "esa": "as atp, with priorities, in slots that can be taken away (program esa, or forward)",
-    "grid": "each host streams its gradient to the switches that a plan of gradient routes chose for it (program grid)",
-    "ring": "ring all-reduce: reduce-scatter, then all-gather (program forward)",
-    "shift": "NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
-    "parallel_netreduce": "reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, "
-    "program netreduce)",
-    "tencent": "reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
-    "forward)",
-}
-DATAGRAM_COLLECTIVES = ("switchml", "atp", "esa", "grid")
-"""those whose switch serves several jobs, and whose workers send what is computed layer by layer"""
+PROGRAMS = programs
+COLLECTIVES = collectives
 WORKLOADS = {
     "synthetic": "gradients drawn from the seed, of any size",
     "extreme": "as synthetic, with values at the ends of the type among them; floats are finite and below 2^127",
@@ -125,6 +105,7 @@ EXPECTATIONS = {
     "fail": "the scenario breaks something on purpose",
     "unknown": "nothing can be said",
 }
+MOST_DILATION = 10_000
 MOST_JOBS = 1024
 """ids of jobs are 1 to this"""
 AGES = {

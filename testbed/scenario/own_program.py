@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.reading.yamlfile import parse_yaml
-from testbed.scenario.checks import stock_programs
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.overrides import SET_FILE
 from workloads.errors import ScenarioError
@@ -24,7 +24,7 @@ def with_stock_program(scenario: Scenario) -> Scenario:
     """With the program of ours that serves it in place of code from a file, so that a file can hold it."""
     if not is_own_program(scenario.switch.program):
         return scenario
-    program = stock_programs(scenario.job.collective)[0]
+    program = protocol_of(scenario.job.collective).programs[0]
     return replace(scenario, switch=replace(scenario.switch, program=program))
 
 

@@ -105,6 +105,7 @@ class ScenarioKeys(Section):
     time_limit: DurationKey = 60_000_000_000
     capture: BoolKey = True
     trace: BoolKey = False
+    dilation: Annotated[int | None, whole_or("auto", None, 1, names.MOST_DILATION)] = 1
     expect: Annotated[str, choice(names.EXPECTATIONS)] = "pass"
 
 

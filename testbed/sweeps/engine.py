@@ -15,7 +15,7 @@ from testbed.sweeps.grid import make_tasks
 from testbed.sweeps.model import Sweep, Task
 from testbed.sweeps.store import Store
 
-__all__ = ["Finished", "run_sweep"]
+__all__ = ["Batch", "ComputeBatches", "Finished", "Results", "compute_batch", "run_sweep"]
 
 _BATCHES_PER_JOB = 16
 _LARGEST_BATCH = 64
@@ -37,8 +37,20 @@ class Finished:
     folder: Path = field(default_factory=Path)
 
 
-def run_sweep(sweep: Sweep, folder: Path, jobs: int, on_progress: Callable[[int, int, int], None]) -> Finished:
-    """`on_progress(done, total, reused)` after every batch. Results live in `folder`; a killed run goes on there."""
+Batch = list[tuple[str, Task]]
+Results = list[tuple[str, dict[str, Any]]]
+ComputeBatches = Callable[[Sequence[Batch]], Iterator[Results]]
+
+
+def run_sweep(
+    sweep: Sweep,
+    folder: Path,
+    jobs: int,
+    on_progress: Callable[[int, int, int], None],
+    elsewhere: ComputeBatches | None = None,
+) -> Finished:
+    """`on_progress(done, total, reused)` after every batch. Results live in `folder`; a killed run goes on there. `elsewhere`: what
+    computes instead of `jobs` processes of this machine."""
     tasks, skipped = make_tasks(sweep)
     code = code_version(sweep.model)
     keys = [task.key(code) for task in tasks]
@@ -49,7 +61,8 @@ def run_sweep(sweep: Sweep, folder: Path, jobs: int, on_progress: Callable[[int,
         points = {key: task.key("") for key, task in missing}
         anew = sum(point in store.points for point in points.values())
         on_progress(done, len(tasks), reused)
-        for results in _computed(_batches(missing, jobs), jobs):
+        batches = _batches(missing, jobs)
+        for results in _computed(batches, jobs) if elsewhere is None else elsewhere(batches):
             for key, result in results:
                 store.add(key, points[key], result)
             done += len(results)
@@ -60,25 +73,21 @@ def run_sweep(sweep: Sweep, folder: Path, jobs: int, on_progress: Callable[[int,
     return Finished(sweep, rows, skipped, reused, anew, code, folder)
 
 
-_Batch = list[tuple[str, Task]]
-_Results = list[tuple[str, dict[str, Any]]]
-
-
-def _batches(missing: Sequence[tuple[str, Task]], jobs: int) -> list[_Batch]:
+def _batches(missing: Sequence[tuple[str, Task]], jobs: int) -> list[Batch]:
     size = max(1, min(_LARGEST_BATCH, len(missing) // (jobs * _BATCHES_PER_JOB)))
     return [list(missing[start : start + size]) for start in range(0, len(missing), size)]
 
 
-def _computed(batches: list[_Batch], jobs: int) -> Iterator[_Results]:
+def _computed(batches: list[Batch], jobs: int) -> Iterator[Results]:
     if jobs == 1 or len(batches) < 2:
-        yield from map(_compute, batches)
+        yield from map(compute_batch, batches)
         return
     context = multiprocessing.get_context("spawn")
     with context.Pool(min(jobs, len(batches)), _leave_interrupts_to_the_parent) as pool:
-        yield from pool.imap_unordered(_compute, batches)
+        yield from pool.imap_unordered(compute_batch, batches)
 
 
-def _compute(batch: _Batch) -> _Results:
+def compute_batch(batch: Batch) -> Results:
     return [(key, evaluate(task)) for key, task in batch]
 
 

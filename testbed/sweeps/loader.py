@@ -5,23 +5,27 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from testbed.reading.problems import Place, Problems, closest, show
+from testbed.reading.problems import KeyPath, Place, Problems, closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
+from testbed.scenario.builtin import builtin_names
 from testbed.sweeps.axes import Axis, read_axis
-from testbed.sweeps.model import MAX_TASKS, MODELS, Sweep
+from testbed.sweeps.model import MAX_TASKS, MODELS, SWEEP_NAME, Sweep
 from testbed.sweeps.parameters import FAMILIES, algorithms_of, family_of
+from testbed.sweeps.scenario_loader import SweepWords, read_scenario_sweep, with_words
+from testbed.sweeps.scenario_model import ScenarioSweep
 from workloads.errors import ScenarioError
 
-__all__ = ["SWEEP_KEYS", "builtin_sweeps", "load_sweep", "parse_sweep"]
+__all__ = ["SWEEP_KEYS", "builtin_sweeps", "describe_sweep", "load_sweep"]
 
 SWEEP_KEYS = ("name", "description", "model", "algorithms", "parameters")
 
-_WORD = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z", re.ASCII)
 _TOP = Path(str(files("playbooks"))).parent
+_NO_WORDS = SweepWords()
 _FOLDER = Path("playbooks") / "sweeps"
 
 
@@ -30,31 +34,91 @@ def builtin_sweeps() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (_TOP / _FOLDER).glob("*.yaml")))
 
 
-def load_sweep(name_or_path: str, model: str | None = None) -> Sweep:
-    """A built-in by name, or a file; `model` overrides the file's. Raises ScenarioError: all problems, in file order."""
-    if name_or_path in builtin_sweeps():
-        relative = _FOLDER / f"{name_or_path}.yaml"
-        return parse_sweep(read_text(_TOP / relative, relative.as_posix()), relative.as_posix(), model)
-    if "/" not in name_or_path and not name_or_path.endswith((".yaml", ".yml")) and not Path(name_or_path).exists():
+def load_sweep(
+    targets: str | Sequence[str], words: SweepWords = _NO_WORDS, model: str | None = None
+) -> Sweep | ScenarioSweep:
+    """What `tb sweep TARGET ...` means: one sweep (a built-in's name or a file), or scenarios. `model` overrides that of a sweep of models. Raises
+    ScenarioError: all problems, in file order."""
+    targets = [targets] if isinstance(targets, str) else targets
+    if len(targets) == 1:
+        path, shown = _sweep_file(targets[0])
+        if path is not None:
+            data, places = parse_yaml(read_text(path, shown), shown)
+            if not isinstance(data, dict) or not {"topology", "job"} & set(data):
+                return _from_file(data, places, shown, words, model, path.parent)
+    if model is not None:
         raise ScenarioError(
-            "no such sweep", file="tb sweep", found=show(name_or_path),
-            allowed="a file (*.yaml), or a name from `tb list sweeps`", hint=closest(name_or_path, builtin_sweeps()),
-        )  # fmt: skip
-    return parse_sweep(read_text(Path(name_or_path), name_or_path), name_or_path, model)
+            "means nothing for scenarios", file="tb sweep", key="--model", allowed="with a sweep of models"
+        )
+    data = {"name": _name_of(targets), "scenarios": list(targets)}
+    places = {("scenarios", index): Place("tb sweep") for index in range(len(targets))}
+    with_words(data, places, words)
+    return _scenario_sweep(data, places, "tb sweep", Path())
+
+
+def describe_sweep(name: str) -> str:
+    """The description of a built-in."""
+    return load_sweep(name).description
+
+
+def _sweep_file(target: str) -> tuple[Path | None, str]:
+    """(file, as messages call it); None: not the name of a sweep, but maybe of a scenario."""
+    if target in builtin_sweeps():
+        relative = _FOLDER / f"{target}.yaml"
+        return _TOP / relative, relative.as_posix()
+    if "/" in target or target.endswith((".yaml", ".yml")) or Path(target).exists():
+        return Path(target), target
+    if target in builtin_names():
+        return None, target
+    known = (*builtin_sweeps(), *builtin_names())
+    raise ScenarioError(
+        "no such sweep or scenario", file="tb sweep", found=show(target),
+        allowed="a file (*.yaml), or a name from `tb list sweeps` or `tb list scenarios`", hint=closest(target, known),
+    )  # fmt: skip
+
+
+def _from_file(
+    data: Any, places: dict[KeyPath, Place], shown: str, words: SweepWords, model: str | None, folder: Path
+) -> Sweep | ScenarioSweep:
+    if isinstance(data, dict) and "scenarios" in data:
+        if model is not None:
+            raise ScenarioError(
+                "means nothing for scenarios", file="tb sweep", key="--model", allowed="with a sweep of models"
+            )
+        with_words(data, places, words)
+        return _scenario_sweep(data, places, shown, folder)
+    if given := words.given():
+        key = "--world" if "worlds" in given else f"--{next(iter(given))}"
+        raise ScenarioError("means nothing for a sweep of models", file="tb sweep", key=key, allowed="with scenarios")
+    if isinstance(data, dict):
+        with_words(data, places, words, "parameters")
+    return _parse(data, places, shown, model)
+
+
+def _scenario_sweep(data: dict[str, Any], places: dict[KeyPath, Place], source: str, folder: Path) -> ScenarioSweep:
+    problems = Problems(source, places)
+    sweep = read_scenario_sweep(data, problems, source, folder)
+    problems.raise_if_any()
+    assert sweep is not None
+    return sweep
+
+
+def _name_of(targets: Sequence[str]) -> str:
+    """Of a sweep that has no file: of its scenarios."""
+    stems = [re.sub(r"[^a-z0-9]+", "-", Path(target).stem.lower()).strip("-") or "scenario" for target in targets]
+    return (stems[0] if len(stems) == 1 else f"{stems[0]}-and-{len(stems) - 1}-more")[:63].strip("-")
 
 
 def parse_sweep(text: str, source: str, model: str | None = None) -> Sweep:
     """As `load_sweep`, from text; `source` is the file name that messages show."""
-    data, places = parse_yaml(text, source)
+    return _parse(*parse_yaml(text, source), source, model)
+
+
+def _parse(data: Any, places: dict[KeyPath, Place], source: str, model: str | None) -> Sweep:
     if not isinstance(data, dict):
         problem = "the file is empty" if data is None else "the file is not a mapping"
         found = None if data is None else show(data)
         raise ScenarioError(problem, file=source, found=found, allowed=f"keys: {', '.join(SWEEP_KEYS)}")
-    if "parameters" not in data and {"topology", "job"} & set(data):
-        raise ScenarioError(
-            "a scenario, not a sweep", file=source, found=", ".join(data), allowed=f"keys: {', '.join(SWEEP_KEYS)}",
-            hint=f"`tb run {source}` runs it",
-        )  # fmt: skip
     problems = Problems(source, places)
     if model is not None:
         data["model"], places["model",] = model, Place("--model")
@@ -77,7 +141,7 @@ class _Build:
             if data.get(key) is None:
                 problems.add((key,), "is missing" if key not in data else "has no value", allowed="a value")
         name, text = data.get("name"), data.get("description")
-        if name is not None and (not isinstance(name, str) or not _WORD.match(name)):
+        if name is not None and (not isinstance(name, str) or not SWEEP_NAME.match(name)):
             allowed = "a-z, 0-9 and - inside, at most 63 characters"
             problems.add(("name",), "not a name", found=show(name), allowed=allowed)
         if text is not None and not isinstance(text, str):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MAX_TASKS", "MODELS", "Sweep", "Task"]
+__all__ = ["MAX_TASKS", "MODELS", "SWEEP_NAME", "Sweep", "Task"]
 
 MAX_TASKS = 200_000
 """points of a grid times algorithms"""
+
+SWEEP_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z", re.ASCII)
 
 MODELS = {
     "formula": "closed forms (workloads.costs)",

@@ -13,6 +13,7 @@ from typing import Any
 from testbed.sweeps.analysis import Crossover, Point, best_counts, by_point, crossovers
 from testbed.sweeps.engine import Finished
 from testbed.sweeps.parameters import FAMILIES
+from testbed.sweeps.shown import show_time
 from testbed.terminal.stream import PROSE
 from testbed.terminal.tables import table_lines
 from testbed.terminal.words import amount
@@ -103,7 +104,7 @@ def _gains(finished: Finished, points: Sequence[Point], width: int) -> Iterator[
     down, across = table_axes(finished)
     if across is None:
         for point in points:
-            times = ", ".join(f"{name} {_time(seconds)}" for name, seconds in point.seconds.items())
+            times = ", ".join(f"{name} {show_time(seconds)}" for name, seconds in point.seconds.items())
             yield f"  {times}"
         return
     base, known = finished.sweep.algorithms[0], FAMILIES[finished.sweep.family]
@@ -152,12 +153,7 @@ def _crossovers(found: list[Crossover], title: str, width: int) -> Iterator[str]
 def _length(value: float | None, along_alpha: bool) -> str:
     if value is None or not math.isfinite(value):
         return "none"
-    return _time(value) if along_alpha else f"{value:.3f}"
-
-
-def _time(seconds: float) -> str:
-    unit, scale = next(((u, s) for u, s in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)) if seconds >= s), ("ns", 1e-9))
-    return f"{seconds / scale:.4g} {unit}"
+    return show_time(value) if along_alpha else f"{value:.3f}"
 
 
 def _table(head: list[str], rows: list[list[str]], width: int, keys: int) -> Iterator[str]:

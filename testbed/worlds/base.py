@@ -36,6 +36,8 @@ class RunFacts:
     """checks that could not run, with the reason"""
     partial: tuple[str, ...] = ()
     """checks that saw less than they see elsewhere, with what they did not see"""
+    not_dilated: tuple[str, ...] = ()
+    """what of a dilated run lived by the machine's time all the same"""
     plan: Plan | None = None
     """as it ran, where devices chose names that the plan could not know; None: as it was"""
 

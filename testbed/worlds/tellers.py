@@ -10,30 +10,22 @@ import workloads.events
 from switch_nodes.events import ConfigRefused, PlaneStatistics, QueueMarks, SwitchStarted
 from switch_nodes.program_events import PROGRAM_EVENTS
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
-from testbed.history import Record
-from testbed.history.eventkinds import event_kinds
+from testbed.history import OwnEvent, Record
 from testbed.history.events import BarrierPassed, BarrierReached, CaptureCut
 from workloads.machine import Event
 
 __all__ = ["misplaced"]
 
 
-def _names(*kinds: type) -> frozenset[str]:
-    return frozenset(kind.__name__ for kind in kinds)
+def _all_of(module: object) -> frozenset[type]:
+    return frozenset(value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Event))
 
 
-def _all_of(module: object) -> frozenset[str]:
-    return _names(*(value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Event)))
-
-
-_OF_ANY = _names(PlaneStatistics, QueueMarks, FaultStruck, FaultMissed, FaultHealed, CaptureCut)
+_OF_ANY: frozenset[type] = frozenset({PlaneStatistics, QueueMarks, FaultStruck, FaultMissed, FaultHealed, CaptureCut})
 """of data planes, of the filters at their ports, of their captures"""
-_TOLD: Mapping[str, frozenset[str]] = {
-    "host": _OF_ANY
-    | _names(BarrierReached, BarrierPassed)
-    | _all_of(workloads.events)
-    | _all_of(workloads.datagrams.blocks),
-    "switch": _OF_ANY | _names(*PROGRAM_EVENTS, SwitchStarted, ConfigRefused),
+_TOLD: Mapping[str, frozenset[type]] = {
+    "host": _OF_ANY | {BarrierReached, BarrierPassed} | _all_of(workloads.events) | _all_of(workloads.datagrams.blocks),
+    "switch": _OF_ANY | PROGRAM_EVENTS | {SwitchStarted, ConfigRefused},
     "controller": _all_of(testbed.steering.events),
 }
 
@@ -41,9 +33,8 @@ _TOLD: Mapping[str, frozenset[str]] = {
 def misplaced(role: str, node: str, record: Record) -> str | None:
     """Why a record that came from the process of `node` is not that process's to tell; None: it is. `role`: host, switch or controller, who
     tells of the switches that it steers."""
-    event = str(record["event"])
-    if event not in _TOLD[role] and event in event_kinds():
-        return f"the {role} {node} told {event}, which is not a {role}'s to tell"
-    if record.get("node") != node and role != "controller":
-        return f"the {role} {node} told {event} in the name of {record.get('node')}"
+    if type(record.event) not in _TOLD[role] and not isinstance(record.event, OwnEvent):
+        return f"the {role} {node} told {record.name}, which is not a {role}'s to tell"
+    if record.node != node and role != "controller":
+        return f"the {role} {node} told {record.name} in the name of {record.node}"
     return None

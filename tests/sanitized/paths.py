@@ -255,7 +255,7 @@ def _loop(scenario: str) -> Path:
 
     def run(rng: np.random.Generator, counts: Counter[str]) -> None:
         told: Counter[str] = Counter()
-        simulation = Simulation(plan_of(scenario), lambda record: told.update([record["event"]]))
+        simulation = Simulation(plan_of(scenario), lambda record: told.update([record.name]))
         agenda, streams, budget = simulation.agenda, streams_of(scenario), [_INJECTED]
         assert isinstance(agenda, NativeAgenda)
         valid = float(rng.choice(_VALID))

@@ -22,6 +22,7 @@ from testbed.faults.model import Fault
 from testbed.history import Record
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from tests.support.records import a_record, event_with, held
 from topologies import LinkShape, rack
 from workloads.config import WorkloadConfig
 from workloads.machine import FrameBatch
@@ -108,11 +109,10 @@ def good_history(plan: Plan) -> list[Record]:
     records: list[Record] = []
 
     def tell(node: str, event: str, **fields: Any) -> None:
-        records.append({"t": 100_000 * len(records), "node": node, "event": event, **fields})
+        records.append(a_record(100_000 * len(records), node, event, **fields))
 
     for name in (*names, "s1"):
-        tell("world", "NodeStarted", role="switch" if name == "s1" else "host", backend="native")
-        records[-1]["node"] = name
+        tell(name, "NodeStarted", role="switch" if name == "s1" else "host", backend="native")
     tell("world", "TrafficStarted", nodes=len(names) + 1)
     received = dict.fromkeys(names, 0)
     for message, packets in enumerate(MESSAGES):
@@ -155,8 +155,7 @@ def good_history(plan: Plan) -> list[Record]:
             batches=9, largest_batch=4, waited_ns=3_000_000, turns=30,
         )  # fmt: skip
     for name in (*names, "s1"):
-        tell("world", "NodeExited", status=0, expected=True, output="")
-        records[-1]["node"] = name
+        tell(name, "NodeExited", status=0, expected=True, output="")
     return records
 
 
@@ -172,11 +171,11 @@ def without(history: Iterable[Record], event: str, **fields: Any) -> list[Record
 
 def altered(history: Iterable[Record], event: str, change: dict[str, Any], **fields: Any) -> list[Record]:
     """The history with `change` made to the records of `event` whose fields are these."""
-    return [{**record, **change} if matches(record, event, **fields) else record for record in history]
+    return [event_with(record, **change) if matches(record, event, **fields) else record for record in history]
 
 
 def matches(record: Record, event: str, **fields: Any) -> bool:
-    return record["event"] == event and all(record.get(name) == value for name, value in fields.items())
+    return record.name == event and all(held(record, name) == value for name, value in fields.items())
 
 
 def changed(context: CheckContext, history: Iterable[Record]) -> CheckContext:
@@ -186,8 +185,8 @@ def changed(context: CheckContext, history: Iterable[Record]) -> CheckContext:
 
 def restarted(history: list[Record], node: str, at: int) -> list[Record]:
     """The history, with `node` starting anew before the record `at`, and all that it told before told again behind it."""
-    before = [record for record in history[:at] if record["node"] == node]
-    life = {"t": history[at]["t"], "node": node, "event": "NodeExited", "status": -9, "expected": True, "output": ""}
+    before = [record for record in history[:at] if record.node == node]
+    life = a_record(history[at].t, node, "NodeExited", status=-9, expected=True, output="")
     return [*history[:at], life, *before, *history[at:]]
 
 

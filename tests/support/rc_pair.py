@@ -113,7 +113,8 @@ class RcPair:
     def post_receives(self, count: int, size: int = 1 << 13, first: int = 0) -> None:
         for wr_id in range(first, first + count):
             self._buffers[wr_id] = bytearray(b"\xee" * size)
-            self.ends["b"].post_receive(QPN["b"], ReceiveRequest(wr_id, memoryview(self._buffers[wr_id])))
+            memory = None if self.config["b"].recovery == "irn" else memoryview(self._buffers[wr_id])
+            self.ends["b"].post_receive(QPN["b"], ReceiveRequest(wr_id, memory))
 
     def send(self, *segments: bytes, wr_id: int = 0, imm: int | None = None) -> None:
         self.ends["a"].post_send(QPN["a"], SendRequest(wr_id, segments, imm), self.now)

@@ -25,6 +25,7 @@ from tests.support.judged import (
     without,
     write_capture,
 )
+from tests.support.records import a_record
 from topologies import format_ip
 
 REPLAY = "tb run small --seed 3"
@@ -33,9 +34,7 @@ REPLAY = "tb run small --seed 3"
 def strike(plan: Any, fault: str, kind: str, rank: int, psn: int, at: int) -> Record:
     queue_pair = plan.workers[rank].to_successor
     there, back = format_ip(queue_pair.envelope.src_ip), format_ip(queue_pair.envelope.dst_ip)
-    return {"t": at, "node": "s1", "event": "FaultStruck", "fault": fault, "kind": kind, "backend": "user",
-            "target": f"h{rank + 1}-s1", "direction": "up", "flow": f"{there}>{back}:{queue_pair.peer_qpn}",
-            "opcode": 7, "psn": psn, "occurrence": 1}  # fmt: skip
+    return a_record(at, "s1", "FaultStruck", fault=fault, kind=kind, backend="user", target=f"h{rank + 1}-s1", direction="up", flow=f"{there}>{back}:{queue_pair.peer_qpn}", opcode=7, psn=psn, occurrence=1)  # fmt: skip
 
 
 def lossy_context(folder: Path) -> CheckContext:
@@ -47,13 +46,11 @@ def lossy_context(folder: Path) -> CheckContext:
         strike(plan, "loss-1", "loss", 0, 3, 3000_000),
         strike(plan, "loss-1", "loss", 0, 4, 3100_000),
         strike(plan, "flap", "link_down", 1, 4, 3200_000),
-        {"t": 3300_000, "node": "h1", "event": "Retransmission", "qpn": 1, "cause": "nak", "psn": 3, "packets": 2},
-        {"t": 3350_000, "node": "h2", "event": "Retransmission", "qpn": 1, "cause": "timeout", "psn": 4, "packets": 1},
-        {"t": 3400_000, "node": "s1", "event": "ResultReplayed", "ring_id": 1, "rank": 0, "message": 1, "offset": 2},
+        a_record(3300_000, "h1", "Retransmission", qpn=1, cause="nak", psn=3, packets=2),
+        a_record(3350_000, "h2", "Retransmission", qpn=1, cause="timeout", psn=4, packets=1),
+        a_record(3400_000, "s1", "ResultReplayed", ring_id=1, rank=0, message=1, offset=2),
     ]
-    history.append(
-        {"t": 9_000_000, "node": "h1", "event": "TrainingProgress", "iteration": 1, "loss": 0.5, "accuracy": 0.875}
-    )
+    history.append(a_record(9_000_000, "h1", "TrainingProgress", iteration=1, loss=0.5, accuracy=0.875))
     history = altered(history, "RcStatistics", {"packets_retransmitted": 2}, node="h1")
     frames = Frames(plan)
     lost = Step(False, 0, frames.data(0, 2), ("lost", 0, 2), lost="filter")
@@ -79,7 +76,6 @@ def failing_context() -> CheckContext:
     history = altered(history, "PlaneStatistics", {"socket_drops": 7}, node="s1")
     history.append(strike(plan, "dead", "link_down", 2, 7, 4_000_000))
     history.append(
-        {"t": 1_100_000_000, "node": "h3", "event": "QpFailed", "qpn": plan.workers[2].to_successor.qpn,
-         "status": "RETRY_EXC", "psn": 7, "detail": "8 timeouts of 134 ms <towards> 10.77.0.2"}
+        a_record(1_100_000_000, "h3", "QpFailed", qpn=plan.workers[2].to_successor.qpn, status="RETRY_EXC", psn=7, detail="8 timeouts of 134 ms <towards> 10.77.0.2")
     )  # fmt: skip
     return CheckContext(plan, history)

@@ -11,6 +11,7 @@ from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from tests.support.references import contributions, flat_fold, ring_fold, sha256
 from topologies import LinkShape, Topology, rack
+from workloads.events import CollectiveCompleted
 
 __all__ = ["digests", "expected_digests", "of", "rack_links", "rack_plan"]
 
@@ -44,13 +45,13 @@ def rack_plan(
     )  # fmt: skip
 
 
-def of(records: Iterable[Record], *events: str) -> list[Record]:
-    return [record for record in records if record["event"] in events]
+def of(records: Iterable[Record], *kinds: type) -> list[Record[Any]]:
+    return [record for record in records if isinstance(record.event, kinds)]
 
 
 def digests(records: Iterable[Record]) -> dict[tuple[str, int], str]:
     """By (host, iteration)."""
-    return {(r["node"], r["iteration"]): r["sha256"] for r in of(records, "CollectiveCompleted")}
+    return {(r.node, r.event.iteration): r.event.sha256 for r in of(records, CollectiveCompleted)}
 
 
 def expected_digests(plan: Plan) -> dict[tuple[str, int], str]:

@@ -11,6 +11,7 @@ import pytest
 
 import switch_nodes.steering.program as steer_program
 from switch_nodes.config import CarrierChange
+from switch_nodes.events import MessageAggregated, RulesReplaced, SlotsAtEnd, SwitchStatistics
 from testbed.captures.capture import MemoryTap
 from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers.bit_exact import bit_exact
@@ -31,9 +32,11 @@ from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation, simulate
 from tests.support.emulated import needs_root
+from tests.support.records import a_record, event_with
 from tests.support.references import contributions, flat_fold, ring_fold, sha256
 from tests.support.simulation import digests, expected_digests, of, rack_plan
 from topologies import Direction, LinkShape, rack_accelerator
+from workloads.events import CollectiveCompleted, MessagePosted, Retransmission, WorkerFellBack, WorkerFinished
 from workloads.wire import OPCODES, Opcode, decode_packet
 
 MS = 1_000_000
@@ -118,7 +121,7 @@ def test_sums_are_exact_and_only_data_is_steered(hosts: int, ports: int) -> None
     context = watched(plan_of(hosts, ports, loss, iterations=2))
     check(context)
     assert "data packets were led through the accelerator" in verdicts(context)["steering"]
-    counters = next(r["counters"] for r in of(context.history, "SwitchStatistics") if r["node"] == "s1")
+    counters = next(r.event.counters for r in of(context.history, SwitchStatistics) if r.node == "s1")
     assert counters["steered"] > 0
     assert (counters["flooded"], counters["withheld"], counters["filtered"]) == (0, 0, 0)
 
@@ -139,10 +142,10 @@ def test_late_duplicates_leave_by_the_port_they_came_in_by() -> None:
     assert metrics(context)["ignored_packets"].get("stale_forwarded")
     deaf = replace(plan, switches=(plan.switches[0], replace(plan.switches[1], hairpin=False)))
     filtered = [
-        record["counters"]["filtered"]
+        record.event.counters["filtered"]
         for records in (context.history, simulate(deaf))
-        for record in of(records, "SwitchStatistics")
-        if record["node"] == "a1"
+        for record in of(records, SwitchStatistics)
+        if record.node == "a1"
     ]
     assert filtered[0] == 0 < filtered[1]
 
@@ -157,7 +160,7 @@ def test_two_more_hops_cost_what_the_model_says() -> None:
     for plan in (plain, plan_of(4, 4, link=shape, beside=beside, **job)):
         records = simulate(plan)
         assert digests(records) == expected_digests(plan)
-        ends.append(max(record["completed_ns"] for record in of(records, "CollectiveCompleted")))
+        ends.append(max(record.event.completed_ns for record in of(records, CollectiveCompleted)))
     frame_bytes = 14 + 20 + 8 + 12 + 16 + 4 + (16 + 512) + 4
     assert ends[1] - ends[0] == 2 * (frame_bytes * 8 * 1_000_000_000 // beside.rate_bps + beside.delay_ns)
 
@@ -172,7 +175,7 @@ def test_an_accelerator_that_is_slower_than_its_hosts_bounds_their_goodput(
     bound = bound_bps(context)
     assert bound == pytest.approx(30_000_000 / fullest * 1024 / (14 + 20 + 8 + 12 + 1024 + 4))
     assert 0.95 * bound < metrics(context)["goodput_bps"] <= bound
-    assert not of(context.history, "Retransmission")
+    assert not of(context.history, Retransmission)
 
 
 def test_other_traffic_is_the_same_with_and_without_steering() -> None:
@@ -183,7 +186,7 @@ def test_other_traffic_is_the_same_with_and_without_steering() -> None:
     rules = plan_of().switches[0]
     beside = simulate(replace(plan, switches=(rules, *plan.switches[1:])))
     names = {"h1", "h2", "h3", "h4"}
-    assert [r for r in beside if r["node"] in names] == [r for r in rack if r["node"] in names]
+    assert [r for r in beside if r.node in names] == [r for r in rack if r.node in names]
 
 
 @pytest.fixture(scope="module")
@@ -195,19 +198,19 @@ def dying() -> CheckContext:
 
 def test_a_job_goes_on_as_ring(dying: CheckContext) -> None:
     check(dying)
-    plan, fell = dying.plan, dying.events("WorkerFellBack")
-    assert {record["node"] for record in fell} == set(dying.workers)
-    assert "RETRY_EXC" in {record["reason"] for record in fell}
-    replaced = [r for r in dying.events("RulesReplaced") if r["reason"] != "start"]
-    assert [(r["node"], r["t"], r["fallback"], r["reason"]) for r in replaced] == [
+    plan, fell = dying.plan, dying.events(WorkerFellBack)
+    assert {record.node for record in fell} == set(dying.workers)
+    assert "RETRY_EXC" in {record.event.reason for record in fell}
+    replaced = [r for r in dying.events(RulesReplaced) if r.event.reason != "start"]
+    assert [(r.node, r.t, r.event.fallback, r.event.reason) for r in replaced] == [
         ("s1", 85 * MS, True, "port 5 is down")
     ]
     last = digests(dying.history)
     for iteration in range(3):
         total = sha256(ring_fold(contributions(plan, iteration), "sum", "float32"))
         assert {last[name, iteration] for name in dying.workers} == {total}
-    early = [r for r in dying.events("CollectiveCompleted") if r["t"] < 85 * MS]
-    assert {r["sha256"] for r in early} == {sha256(flat_fold(contributions(plan, 0), "sum", "float32"))}
+    early = [r for r in dying.events(CollectiveCompleted) if r.t < 85 * MS]
+    assert {r.event.sha256 for r in early} == {sha256(flat_fold(contributions(plan, 0), "sum", "float32"))}
 
 
 def test_without_fallback_the_job_fails_and_says_so() -> None:
@@ -240,7 +243,7 @@ def test_a_link_that_comes_back_in_time_needs_no_fallback() -> None:
     context = watched(plan_of(4, 2, flap, iterations=4, fallback="ring"))
     check(context)
     assert not context.fell_back
-    assert [r["fallback"] for r in context.events("RulesReplaced")] == [False, True, False]
+    assert [r.event.fallback for r in context.events(RulesReplaced)] == [False, True, False]
 
 
 def test_who_had_finished_takes_part_in_the_ring() -> None:
@@ -250,9 +253,9 @@ def test_who_had_finished_takes_part_in_the_ring() -> None:
     last = Drop("last", ("h2-s1",), (DOWN,), match=Match(message=8, source_rank=0))
     context = watched(plan_of(4, 2, last, late, timeout_code=12, fallback="ring"))
     check(context)
-    finished = [record["node"] for record in context.events("WorkerFinished")]
+    finished = [record.node for record in context.events(WorkerFinished)]
     assert sorted(finished) == ["h1", "h2", "h3", "h3", "h4", "h4"]
-    assert {record["node"] for record in context.events("WorkerFellBack")} == set(context.workers)
+    assert {record.node for record in context.events(WorkerFellBack)} == set(context.workers)
 
 
 def test_one_history_of_one_seed() -> None:
@@ -265,17 +268,17 @@ def test_one_history_of_one_seed() -> None:
 
 def changed(context: CheckContext, keep: Any = lambda record: record) -> CheckContext:
     """The history with records changed, or left out where `keep` answers None."""
-    kept = [new for record in context.history if (new := keep(dict(record))) is not None]
+    kept = [new for record in context.history if (new := keep(record)) is not None]
     return CheckContext(context.plan, kept, context.captures)
 
 
 @pytest.mark.parametrize("early", [True, False])
 def test_a_wrong_result_of_either_life_is_found(dying: CheckContext, early: bool) -> None:
-    fell_at = min(record["t"] for record in dying.events("WorkerFellBack"))
+    fell_at = min(record.t for record in dying.events(WorkerFellBack))
 
     def spoil(record: Record) -> Record:
-        if record["event"] == "CollectiveCompleted" and (record["t"] < fell_at) == early:
-            record["sha256"] = "0" * 64
+        if isinstance(record.event, CollectiveCompleted) and (record.t < fell_at) == early:
+            return event_with(record, sha256="0" * 64)
         return record
 
     assert bit_exact(changed(dying, spoil)).verdict is Verdict.FAIL
@@ -283,7 +286,7 @@ def test_a_wrong_result_of_either_life_is_found(dying: CheckContext, early: bool
 
 def test_the_second_life_must_be_whole(dying: CheckContext) -> None:
     def forget(record: Record) -> Record | None:
-        done = record["event"] == "CollectiveCompleted" and (record["node"], record["iteration"]) == ("h3", 2)
+        done = isinstance(record.event, CollectiveCompleted) and (record.node, record.event.iteration) == ("h3", 2)
         return None if done else record
 
     result = bit_exact(changed(dying, forget))
@@ -291,10 +294,10 @@ def test_the_second_life_must_be_whole(dying: CheckContext) -> None:
 
 
 def test_who_finished_before_it_fell_back_has_not_finished(dying: CheckContext) -> None:
-    done = {"t": 0, "node": "h2", "event": "WorkerFinished", "iterations": 3}
+    done = a_record(0, "h2", "WorkerFinished", iterations=3)
 
     def early(record: Record) -> Record | None:
-        return None if record["event"] == "WorkerFinished" and record["node"] == "h2" else record
+        return None if isinstance(record.event, WorkerFinished) and record.node == "h2" else record
 
     without = changed(dying, early)
     context = CheckContext(without.plan, [done, *without.history])
@@ -304,18 +307,21 @@ def test_who_finished_before_it_fell_back_has_not_finished(dying: CheckContext) 
 
 def test_the_first_life_is_judged_as_usual(dying: CheckContext) -> None:
     def twice(record: Record) -> Record:
-        if record["event"] == "MessageAggregated":
-            record["contributions"] = [record["packets"], 0, *record["contributions"][2:]]
+        if isinstance(record.event, MessageAggregated):
+            contributions = (record.event.packets, 0, *record.event.contributions[2:])
+            return event_with(record, contributions=contributions)
         return record
 
     def hasty(record: Record) -> Record:
-        if record["event"] == "MessagePosted" and record["t"] < 25 * MS:
-            record["message"] += 1
+        if isinstance(record.event, MessagePosted) and record.t < 25 * MS:
+            return event_with(record, message=record.event.message + 1)
         return record
 
     assert exactly_once(changed(dying, twice)).verdict is Verdict.FAIL
     assert credit_bound(changed(dying, hasty)).verdict is Verdict.FAIL
-    assert slots_private(changed(dying, lambda r: None if r["event"] == "SlotsAtEnd" else r)).verdict is Verdict.PASS
+    assert (
+        slots_private(changed(dying, lambda r: None if isinstance(r.event, SlotsAtEnd) else r)).verdict is Verdict.PASS
+    )
 
 
 # The check of the steering itself.

@@ -9,12 +9,15 @@ from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
 from workloads.errors import ScenarioError
+from workloads.events import CollectiveCompleted
 
 SMALL = ["job.size=60kB", "job.iterations=2"]
 
 
 def sums(history: list[Record]) -> list[tuple[str, int, str]]:
-    return sorted((r["node"], r["iteration"], r["sha256"]) for r in history if r["event"] == "CollectiveCompleted")
+    return sorted(
+        (r.node, r.event.iteration, r.event.sha256) for r in history if isinstance(r.event, CollectiveCompleted)
+    )
 
 
 def run(tmp_path, name, world, program, *changes):

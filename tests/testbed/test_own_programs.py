@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from switch_nodes.events import SwitchStatistics
 from testbed.checkers import CheckContext, run_checks
 from testbed.cli import main
 from testbed.history import sort_history
@@ -38,8 +39,8 @@ def test_a_program_in_one_file_serves_a_lossy_job(tmp_path: Path, scenario: str,
     overrides = [f"switch.program={tmp_path / 'mine.py'}:{name}", "job.size=60kB", "job.iterations=1"]
     plan = make_plan(load_scenario(scenario, overrides, 1, "simulated"))
     history = sort_history(simulate(plan))
-    assert any(record["event"] == told for record in history)
-    (statistics,) = [record["counters"] for record in history if record["event"] == "SwitchStatistics"]
+    assert any(record.name == told for record in history)
+    (statistics,) = [record.event.counters for record in history if isinstance(record.event, SwitchStatistics)]
     if name == "Counting":
         assert all(statistics[f"from_port_{port}"] > 0 for port in range(len(plan.workers)))
     results = run_checks(CheckContext(plan, history)).results

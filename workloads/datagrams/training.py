@@ -13,7 +13,7 @@ import numpy as np
 from workloads.config import WorkloadConfig
 from workloads.datagrams.compute import LayerCompute, Passes
 from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed, WorkerFinished
-from workloads.gradients import GradientSource, Vector
+from workloads.gradients import AwaitedSource, GradientSource, Vector
 from workloads.machine import Event
 
 __all__ = ["Training", "longest_digest_delay_ns"]
@@ -48,7 +48,11 @@ class Training:
         self._source, self._straggle_ns, self._compute = source, straggle_ns, compute
         self._turn_ns = rank * _TURN_NS
         self.iteration = 0
-        self.gradient: Vector = source.gradient(0)
+        self._awaited = source if isinstance(source, AwaitedSource) else None
+        self._awaits = False
+        self._poll_at: int | None = None
+        """awaiting a gradient: when to ask again"""
+        self.gradient: Vector = source.gradient(0) if self._awaited is None else np.empty(0, source.dtype)
         self.result: Vector = np.empty(source.elements, source.dtype)
         self.result.fill(0)  # has the pages now, not while the clock runs
         self.ready = 0
@@ -78,6 +82,8 @@ class Training:
         return cls(source, rank=rank, start_ns=begins, straggle_ns=workload.straggle_ns, compute=compute)
 
     def get_timer(self) -> int | None:
+        if self._awaits:
+            return 0 if self._is_due() else self._poll_at
         if self._start_at is not None:
             return self._start_at
         if self._digest_at is not None:
@@ -90,9 +96,10 @@ class Training:
             self._digest_at = None
             self._conclude(now)
             return False  # the next wake-up starts the next one, so that no event carries a time from before the work
-        starts = self._start_at is not None and self._start_at <= now
+        starts = self._awaits or (self._start_at is not None and self._start_at <= now)
         if starts:
             self._start_at = None
+            starts = self._awaited is None or self._await(now)
         if starts or self._steps:
             self._grow(now)
         return starts
@@ -115,7 +122,7 @@ class Training:
 
     def fail(self, reason: str, detail: str) -> None:
         if not self.failed and not self.finished:
-            self.failed = True
+            self.failed, self._awaits = True, False
             self._start_at = self._digest_at = None
             self._steps.clear()
             self.events.append(WorkerFailed(reason, detail))
@@ -153,9 +160,32 @@ class Training:
         if progress is not None:
             self.events.append(progress)
         self.iteration += 1
-        if self.iteration < self._source.iterations:
+        if self._awaited is not None:
+            self._begin(now)
+        elif self.iteration < self._source.iterations:
             self.gradient = self._source.gradient(self.iteration)
             self._begin(now)
         else:
-            self.finished = True
-            self.events.append(WorkerFinished(self._source.iterations))
+            self._finish()
+
+    def _finish(self) -> None:
+        self.finished = True
+        self.events.append(WorkerFinished(self._source.iterations))
+
+    def _await(self, now: int) -> bool:
+        """Of a source that awaits its gradients: True when the next one is there. Ends when there will be no more."""
+        source = self._awaited
+        assert source is not None
+        self._awaits = not self._is_due()
+        self._poll_at = now + source.poll_ns if source.poll_ns else None
+        if self._awaits:
+            return False
+        if self.iteration >= source.iterations:
+            self._finish()
+            return False
+        self.gradient = source.gradient(self.iteration)
+        return True
+
+    def _is_due(self) -> bool:
+        source = self._awaited
+        return source is not None and (source.is_ready(self.iteration) or self.iteration >= source.iterations)

@@ -10,12 +10,21 @@ import numpy as np
 
 from workloads.config import HostConfig, WorkloadConfig
 from workloads.errors import ScenarioError
-from workloads.gradients.base import GradientSource, Vector
+from workloads.gradients.base import AwaitedSource, GradientSource, Vector
 from workloads.gradients.digits import DigitsSource, digits_elements
+from workloads.gradients.external import attached_source
 from workloads.gradients.extreme import ExtremeSource
 from workloads.gradients.synthetic import SyntheticSource
 
-__all__ = ["GradientSource", "Vector", "create_source", "digits_elements", "element_dtype", "source_of"]
+__all__ = [
+    "AwaitedSource",
+    "GradientSource",
+    "Vector",
+    "create_source",
+    "digits_elements",
+    "element_dtype",
+    "source_of",
+]
 
 
 def element_dtype(dtype: str) -> np.dtype[Any]:
@@ -40,6 +49,8 @@ _SOURCES: dict[str, Callable[[WorkloadConfig, int, int, str], GradientSource]] =
 def create_source(config: WorkloadConfig, rank: int, size: int, dtype: str = "float32") -> GradientSource:
     """The gradients of `rank` out of `size`; `dtype` as in ArithmeticSpec. Raises ScenarioError when there is no such
     workload or it cannot work with that type, HostCapabilityError when its data is not installed."""
+    if config.kind == "external":  # no scenario can name it
+        return attached_source(rank)
     factory = _SOURCES.get(config.kind)
     if factory is None:
         names = difflib.get_close_matches(config.kind, _SOURCES, 1) + sorted(_SOURCES)

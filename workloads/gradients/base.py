@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloads.events import TrainingProgress
 
-__all__ = ["GradientSource", "Vector"]
+__all__ = ["AwaitedSource", "GradientSource", "Vector"]
 
 Vector = NDArray[Any]
 """shape (elements,), float32 or int32, little-endian, C-contiguous"""
@@ -20,7 +20,9 @@ class GradientSource(Protocol):
 
     elements: int
     dtype: np.dtype[Any]
-    iterations: int
+
+    @property
+    def iterations(self) -> int: ...
 
     def gradient(self, iteration: int) -> Vector:
         """This rank's contribution, shape (elements,). The array stays the source's own: it is valid, and must not be
@@ -33,4 +35,17 @@ class GradientSource(Protocol):
 
     def reset(self) -> None:
         """Back to the state before the first iteration."""
+        ...
+
+
+@runtime_checkable
+class AwaitedSource(GradientSource, Protocol):
+    """A source whose gradients come from outside, when they come. `iterations` is beyond reach until nobody will post any more;
+    then it is the number of those that were posted."""
+
+    poll_ns: int
+    """how often a Machine that awaits a gradient asks; 0: the world calls the Machine when one is there"""
+
+    def is_ready(self, iteration: int) -> bool:
+        """Whether `gradient` may be called."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workloads.wire import Aeth, Opcode
+from workloads.wire import Aeth, Opcode, Sack
 
 __all__ = ["Answer", "answer_extensions"]
 
@@ -16,8 +16,13 @@ class Answer(NamedTuple):
     """of its BTH"""
     syndrome: int
     msn: int
+    sack: Sack | None = None
+    """makes it an answer of IRN"""
 
 
 def answer_extensions(answer: Answer) -> tuple[Opcode, bytes]:
     """(opcode, extension headers as on the wire)"""
-    return Opcode.ACKNOWLEDGE, (answer.syndrome << 24 | answer.msn).to_bytes(Aeth.LAYOUT.size, "big")
+    aeth = (answer.syndrome << 24 | answer.msn).to_bytes(Aeth.LAYOUT.size, "big")
+    if answer.sack is None:
+        return Opcode.ACKNOWLEDGE, aeth
+    return Opcode.IRN_ANSWER, aeth + answer.sack.encode()

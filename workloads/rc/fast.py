@@ -239,7 +239,7 @@ class FastPath:
         count = min(len(answers), batch.capacity - row)
         words = []
         for _ in range(count):
-            psn, syndrome, msn = answers.popleft()
+            psn, syndrome, msn, _ = answers.popleft()
             words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
         octets, state, _ = qp.writer.head(Opcode.ACKNOWLEDGE, _AETH_BYTES, 0)
         frames, stride, lengths, ports = batch.addresses

@@ -10,21 +10,17 @@ from workloads.config import QpConfig
 from workloads.events import FrameRejected, QpStepped, Retransmission
 from workloads.rc.inbound import Inbound
 from workloads.rc.message import OutMessage, RequestPacket
-from workloads.rc.recovery import MAX_WINDOW, rto_ns
+from workloads.rc.recovery import FATAL_SYNDROMES, MAX_WINDOW, rto_ns
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
 from workloads.rc.send_queue import SendQueue
 from workloads.rc.tally import Counters, Outbox
+from workloads.rc.verbs import SendRequest
 from workloads.wire import PSN_MASK, Nak, is_ack, is_rnr, psn_diff, rnr_timer_ns
 
 __all__ = ["INFINITE_RNR_RETRY", "GoBackN"]
 
 INFINITE_RNR_RETRY = 7
 
-_FATAL: dict[int, tuple[str, str]] = {
-    Nak.INVALID_REQUEST: ("REM_INV_REQ", "refused as an invalid request"),
-    Nak.REMOTE_ACCESS: ("REM_ACCESS", "refused: remote access error (memory key, range or rights)"),
-    Nak.REMOTE_OPERATIONAL: ("REM_OP", "given up by the responder: remote operational error"),
-}
 _CAUSE = {RequesterEvent.NAK_SEQUENCE: "nak", RequesterEvent.TIMER: "timeout", RequesterEvent.TIMER_SPENT: "timeout"}
 
 
@@ -58,6 +54,9 @@ class GoBackN:
     @property
     def failed(self) -> bool:
         return self.state is RequesterState.ERROR
+
+    def check(self, request: SendRequest) -> None:
+        """It carries all of them."""
 
     def posted(self) -> None:
         self._step(RequesterEvent.POST, 0)
@@ -145,7 +144,7 @@ class GoBackN:
         self._counters.naks_received += 1
         if syndrome == Nak.PSN_SEQUENCE:
             return RequesterEvent.NAK_SEQUENCE
-        return RequesterEvent.NAK_FATAL if syndrome in _FATAL else RequesterEvent.ACK_STALE  # a reserved value
+        return RequesterEvent.NAK_FATAL if syndrome in FATAL_SYNDROMES else RequesterEvent.ACK_STALE  # a reserved value
 
     def on_timer(self, now: int) -> None:
         if self.deadline is not None and self.deadline <= now:
@@ -225,7 +224,7 @@ class GoBackN:
     def _fail(self, event: RequesterEvent, syndrome: int) -> None:
         config = self._config
         if event is RequesterEvent.NAK_FATAL:
-            status, reason = _FATAL[syndrome]
+            status, reason = FATAL_SYNDROMES[syndrome]
             why = f"was {reason}"
         elif event is RequesterEvent.NAK_RNR_SPENT:
             status = "RNR_RETRY_EXC"

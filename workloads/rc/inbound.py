@@ -17,6 +17,7 @@ __all__ = ["FrameReader", "Inbound", "inbound_icrc_is_valid"]
 
 _BTH = struct.Struct("!BBHII")  # opcode; SE, M, pad, TVer; P_Key; FECN .. dest QPN; AckReq .. PSN
 _RETH, _IMM = struct.Struct("!QII"), struct.Struct("!I")  # address, key, length; value
+_SACK = struct.Struct("!II")
 _LOW24 = 0xFFFFFF
 
 
@@ -36,6 +37,8 @@ class Inbound(NamedTuple):
     imm: int | None
     syndrome: int | None
     """of the AETH"""
+    sack: tuple[int, int] | None = None
+    """of an IRN answer: next expected PSN, PSN that is answered; 32 bits each, as they stand"""
 
     @property
     def is_marked(self) -> bool:
@@ -64,6 +67,7 @@ class FrameReader:
         reth: Reth | None = None
         imm: int | None = None
         syndrome: int | None = None
+        sack: tuple[int, int] | None = None
         for name in info.extensions:
             kind = EXTENSIONS[name]
             if end - at < kind.LAYOUT.size:
@@ -74,6 +78,8 @@ class FrameReader:
                 (imm,) = _IMM.unpack_from(frame, at)
             elif name == "reth":
                 reth = Reth(*_RETH.unpack_from(frame, at))
+            elif name == "sack":
+                sack = _SACK.unpack_from(frame, at)
             at += kind.LAYOUT.size
         pad = flags >> 4 & 3
         payload_end = end - ICRC_BYTES - pad
@@ -81,7 +87,7 @@ class FrameReader:
             raise WireError(f"{opcode_name(opcode)}: {end - at} bytes left for pad {pad} and iCRC")
         return Inbound(
             frame, envelope, end, opcode, word_qpn & _LOW24, word_psn & _LOW24, word_psn >> 31 == 1,
-            view[at:payload_end], reth, imm, syndrome,
+            view[at:payload_end], reth, imm, syndrome, sack,
         )  # fmt: skip
 
 

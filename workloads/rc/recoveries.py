@@ -11,6 +11,8 @@ from workloads.config import QpConfig
 from workloads.rc.answers import Answer
 from workloads.rc.go_back_n import GoBackN
 from workloads.rc.inbound import Inbound
+from workloads.rc.irn_receiver import IrnReceiver
+from workloads.rc.irn_sender import IrnSender
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.recovery import LossRecovery
 from workloads.rc.responder import Responder
@@ -58,5 +60,9 @@ class Recovery:
 
 
 RECOVERIES: Mapping[str, Recovery] = {
-    recovery.name: recovery for recovery in (Recovery("gbn", GoBackN, Responder, Opcode.ACKNOWLEDGE),)
+    recovery.name: recovery
+    for recovery in (
+        Recovery("gbn", GoBackN, Responder, Opcode.ACKNOWLEDGE),
+        Recovery("irn", IrnSender, IrnReceiver, Opcode.IRN_ANSWER),
+    )
 }

@@ -9,11 +9,20 @@ from typing import Protocol
 
 from workloads.rc.inbound import Inbound
 from workloads.rc.message import RequestPacket
+from workloads.rc.verbs import SendRequest
+from workloads.wire import Nak
 
-__all__ = ["MAX_WINDOW", "LossRecovery", "rto_ns"]
+__all__ = ["FATAL_SYNDROMES", "MAX_WINDOW", "LossRecovery", "rto_ns"]
 
 MAX_WINDOW = (1 << 23) - 1
 """PSNs that may be unacknowledged: one more and behind looks like ahead"""
+
+FATAL_SYNDROMES: dict[int, tuple[str, str]] = {
+    Nak.INVALID_REQUEST: ("REM_INV_REQ", "refused as an invalid request"),
+    Nak.REMOTE_ACCESS: ("REM_ACCESS", "refused: remote access error (memory key, range or rights)"),
+    Nak.REMOTE_OPERATIONAL: ("REM_OP", "given up by the responder: remote operational error"),
+}
+"""NAKs that end a queue pair: status of the completion, and the reason for a person"""
 
 
 def rto_ns(timeout_code: int) -> int | None:
@@ -26,8 +35,11 @@ class LossRecovery(Protocol):
 
     deadline: int | None
     """when it wants `on_timer`, ns; None: never"""
-    una: int
-    """the oldest unacknowledged sequence number (not wrapped)"""
+
+    @property
+    def una(self) -> int:
+        """The oldest unacknowledged sequence number (not wrapped)."""
+        ...
 
     @property
     def can_send(self) -> bool:
@@ -37,6 +49,10 @@ class LossRecovery(Protocol):
     @property
     def failed(self) -> bool:
         """It gave up, or was told to: nothing is sent any more."""
+        ...
+
+    def check(self, request: SendRequest) -> None:
+        """Raises ValueError for a request that this recovery cannot carry."""
         ...
 
     def posted(self) -> None:

@@ -41,6 +41,7 @@ class Requester:
 
     def post(self, request: SendRequest) -> None:
         """Raises ValueError or TypeError for a request that no packet can carry. A failed queue pair flushes it at once."""
+        self.recovery.check(request)
         self.queue.post(request)
         self.recovery.posted()
 

@@ -30,6 +30,10 @@ class SendQueue:
         self.messages.append(message)
         self.end = message.end
 
+    def holding(self, sequence: int) -> OutMessage:
+        """The message that has the packet with that sequence number, which is posted and not acknowledged."""
+        return next(message for message in self.messages if sequence < message.end)
+
     def acknowledge(self, acknowledged: int) -> int:
         """Everything in front of that sequence number arrived. How many messages completed."""
         messages, count = self.messages, 0

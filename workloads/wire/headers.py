@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from workloads.machine import Buffer
 from workloads.wire.layout import Field, Layout
 
-__all__ = ["Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Header", "Ieth", "ImmDt", "Reth"]
+__all__ = ["Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Header", "Ieth", "ImmDt", "Reth", "Sack"]
 
 _BTH = struct.Struct("!BBHII")
 
@@ -167,3 +167,16 @@ class Ieth(Header):
 
     LAYOUT: ClassVar[Layout] = Layout("IETH", Field("rkey", 32, "key to invalidate"))
     rkey: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sack(Header):
+    """Behind the AETH of an IRN answer, 8 bytes (decided here: `docs/irn.md`)."""
+
+    LAYOUT: ClassVar[Layout] = Layout(
+        "SACK",
+        Field("cumulative", 32, "next expected PSN"),
+        Field("selective", 32, "PSN of the packet that is answered"),
+    )
+    cumulative: int
+    selective: int

@@ -9,7 +9,7 @@ __all__ = ["OPCODES", "Opcode", "OpcodeInfo", "opcode_name"]
 
 
 class Opcode(IntEnum):
-    """RC opcodes, the UC and UD ones that the captures hold, and CNP."""
+    """RC opcodes, the UC and UD ones that the captures hold, CNP, and one of ours from the manufacturers' range."""
 
     SEND_FIRST = 0x00
     SEND_MIDDLE = 0x01
@@ -49,6 +49,7 @@ class Opcode(IntEnum):
     UD_SEND_ONLY = 0x64
     UD_SEND_ONLY_IMM = 0x65
     CNP = 0x81
+    IRN_ANSWER = 0xC1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class OpcodeInfo:
     """What an opcode says about its packet."""
 
     extensions: tuple[str, ...] = ()
-    """names of the extension headers, in wire order: deth, reth, atomic, aeth, atomic_ack, imm, ieth"""
+    """names of the extension headers, in wire order: deth, reth, atomic, aeth, atomic_ack, imm, ieth, sack"""
     is_request: bool = False
     """a SEND or WRITE packet: it carries data and consumes a PSN"""
     starts: bool = False
@@ -94,11 +95,12 @@ _OTHERS = {
     Opcode.CMP_SWAP: OpcodeInfo(("atomic",)),
     Opcode.FETCH_ADD: OpcodeInfo(("atomic",)),
     Opcode.CNP: OpcodeInfo(trailer_bytes=16),
+    Opcode.IRN_ANSWER: OpcodeInfo(("aeth", "sack")),
 }
 
 OPCODES: dict[int, OpcodeInfo] = {int(op): _OTHERS.get(op) or _data(op.name) for op in Opcode}
 
 
 def opcode_name(code: int) -> str:
-    """`WRITE_MIDDLE`, or `0xc1` when we do not know it."""
+    """`WRITE_MIDDLE`, or `0xc2` when we do not know it."""
     return Opcode(code).name if code in OPCODES else f"{code:#04x}"

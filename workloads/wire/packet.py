@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from workloads.machine import Buffer
 from workloads.wire.envelope import ETHERNET, Envelope, decode_envelope, encode_envelope
-from workloads.wire.headers import Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Header, Ieth, ImmDt, Reth
+from workloads.wire.headers import Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Header, Ieth, ImmDt, Reth, Sack
 from workloads.wire.icrc import ICRC_BYTES, icrc_of
 from workloads.wire.layout import WireError
-from workloads.wire.opcodes import OPCODES, OpcodeInfo, opcode_name
+from workloads.wire.opcodes import OPCODES, Opcode, OpcodeInfo, opcode_name
 
 __all__ = [
     "EXTENSIONS",
     "Packet",
+    "continues",
     "decode_packet",
     "decode_transport",
     "encode_packet",
@@ -23,8 +24,17 @@ __all__ = [
 
 EXTENSIONS: dict[str, type[Header]] = {
     "deth": Deth, "reth": Reth, "atomic": AtomicEth, "aeth": Aeth, "atomic_ack": AtomicAckEth, "imm": ImmDt,
-    "ieth": Ieth,
+    "ieth": Ieth, "sack": Sack,
 }  # fmt: skip
+
+
+_WRITES_ALONE = (Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
+
+
+def continues(opcode: int, reth_length: int, payload_bytes: int) -> bool:
+    """Whether it is a packet of IRN behind the first of its message: a WRITE_ONLY whose RETH tells of more bytes than it has
+    (`docs/irn.md`). Under go-back-N there is none such."""
+    return opcode in _WRITES_ALONE and reth_length > payload_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +51,17 @@ class Packet:
     atomic_ack: AtomicAckEth | None = None
     imm: ImmDt | None = None
     ieth: Ieth | None = None
+    sack: Sack | None = None
 
     @property
     def info(self) -> OpcodeInfo:
         return OPCODES[self.bth.opcode]
+
+    @property
+    def starts(self) -> bool:
+        """FIRST or ONLY, and no later packet of a message under IRN."""
+        length = -1 if self.reth is None else self.reth.length
+        return self.info.starts and not continues(self.bth.opcode, length, len(self.payload))
 
     @property
     def connection(self) -> tuple[bytes, bytes, int]:

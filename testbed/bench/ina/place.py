@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from testbed.bench.ina.subjects import MIXES, Mix, Subject
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Compute, Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
 from workloads.models import create_model
@@ -74,7 +75,9 @@ class Point:
         shape = LinkShape(place.rate_bps, place.delay_ns)
         topology = rack(len(mix.jobs) * (place.workers + 1), shape)
         names = [host.name for host in topology.hosts]
-        servers = names[len(mix.jobs) * place.workers :] if subject.program != "switchml" else [""] * len(mix.jobs)
+        servers = (
+            names[len(mix.jobs) * place.workers :] if traits_of(subject.program).has_server else [""] * len(mix.jobs)
+        )
         common = Job(
             collective=subject.program, dtype="int32", iterations=place.iterations, window_packets=place.window,
             scale=place.scale, priority=subject.priority,

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from switch_nodes.jobs import AggregatorKnobs
+from testbed.scenario.known import protocols
+from testbed.scenario.protocol import Subject
 
 __all__ = ["ATP", "ESA", "ESA_ACK", "ESA_EQUAL", "MIXES", "SUBJECTS", "SWITCHML", "Mix", "Part", "Subject"]
 
-_PRIORITY = "esa-default"
 _COMMUNICATING, _COMPUTING = 0.25, 4.0
 """computing / communication (protocol text, section 9.1)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    name: str
-    program: str
-    """of the switch, and the jobs' collective"""
-    priority: str = _PRIORITY
-    """of the packets of ESA"""
-    knobs: AggregatorKnobs = AggregatorKnobs()
-    values_per_index: int = 1
-    """that the switch stores: SwitchML has a shadow copy of each"""
-
-
-SWITCHML = Subject("switchml", "switchml", values_per_index=2)
-ATP = Subject("atp", "atp")
-ESA = Subject("esa", "esa")
-ESA_EQUAL = Subject("esa equal early", "esa", priority="equal")
-ESA_ACK = Subject("esa prio ack", "esa", knobs=AggregatorKnobs(free="ack"))
-SUBJECTS = (SWITCHML, ATP, ESA, ESA_EQUAL, ESA_ACK)
-"""The last two have one of ESA's mechanisms each: early release without priorities, priorities with release by the server's
+SUBJECTS: tuple[Subject, ...] = tuple(subject for protocol in protocols() for subject in protocol.bench)
+"""Those of all protocols, which say it themselves."""
+_NAMED = {subject.name: subject for subject in SUBJECTS}
+SWITCHML, ATP, ESA = _NAMED["switchml"], _NAMED["atp"], _NAMED["esa"]
+ESA_EQUAL, ESA_ACK = _NAMED["esa equal early"], _NAMED["esa prio ack"]
+"""They have one of ESA's mechanisms each: early release without priorities, priorities with release by the server's
 result. The rule of priority is that of `esa`, so that nothing else differs."""
 
 

@@ -51,7 +51,14 @@ class EbpfFaults:
     """The faults of one link direction on the ingress of an interface. Nothing is struck or counted before `start`."""
 
     def __init__(
-        self, faults: Sequence[PacketFault], *, seed: int, link: str, direction: Direction, table: ConnectionTable
+        self,
+        faults: Sequence[PacketFault],
+        *,
+        seed: int,
+        link: str,
+        direction: Direction,
+        table: ConnectionTable,
+        dilation: int = 1,
     ) -> None:
         """Raises HostCapabilityError as `build_object` and `BpfObject` do, InternalError for faults that eBPF cannot serve
         (`choose_backends` never asks for them)."""
@@ -67,7 +74,7 @@ class EbpfFaults:
         for flow, connection in table:
             value = connection.rank.to_bytes(4, "little") + connection.first_psn.to_bytes(4, "little")
             self._object.update("connections", flow_key(*flow).to_bytes(8, "little"), value)
-        self._onward = 0
+        self._onward, self._dilation = 0, dilation
         self._set_start(0)
         self._counters = self._object.view("counters", np.uint64, _COUNTERS)
         self._log = self._object.view("log_entries", _STRIKE, _LOG_ENTRIES)
@@ -87,11 +94,12 @@ class EbpfFaults:
         direction: Direction,
         table: ConnectionTable,
         onward: str = "",
+        dilation: int = 1,
     ) -> Self:
         """Load the program and hang it on the ingress of `ifname`; what no fault takes leaves by the interface `onward`, or
-        goes up the stack where that is empty. Raises also HostCapabilityError when the kernel has no clsact or no cls_bpf,
+        goes up the stack where that is empty. `dilation`: so many ns of the kernel's are one of the faults' windows. Raises also HostCapabilityError when the kernel has no clsact or no cls_bpf,
         InternalError when there is no such interface."""
-        made = cls(faults, seed=seed, link=link, direction=direction, table=table)
+        made = cls(faults, seed=seed, link=link, direction=direction, table=table, dilation=dilation)
         try:
             made._hang(ifname, onward)
         except BaseException:
@@ -190,6 +198,7 @@ class EbpfFaults:
             start_ns.to_bytes(8, "little")
             + len(self.faults).to_bytes(4, "little")
             + self._onward.to_bytes(4, "little")
+            + self._dilation.to_bytes(8, "little")
             + bytes(EXTENSION_BYTES),
         )
 

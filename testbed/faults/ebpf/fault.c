@@ -23,6 +23,7 @@ struct settings {
     __u64 start_ns; /* bpf_ktime_get_ns at the start of the traffic; 0: not yet, and nothing is struck or counted */
     __u32 rules;
     __u32 onward; /* index of the interface out of which frames go on; 0: they go up the stack of this one */
+    __u64 dilation; /* ns of the kernel's clock in one of the faults' windows and of the log */
     __u8 extension_bytes[256]; /* by opcode */
 };
 
@@ -289,6 +290,7 @@ int faults(struct __sk_buff *skb)
     state.rules = known->rules;
     if (!known->start_ns || state.now < 0)
         return go_on(known);
+    state.now = (__u64)state.now / known->dilation;
     if (take > INA_HEAD_V6)
         take = INA_HEAD_V6;
     if (take < 1 || bpf_skb_load_bytes(skb, 0, head, take))

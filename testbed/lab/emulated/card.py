@@ -7,7 +7,6 @@ TRACE: prefix of the files where it tells what it does; a lab can collect them f
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import time
@@ -24,7 +23,8 @@ from switch_nodes.fpga.events import CardCommanded
 from switch_nodes.fpga.faults import parse_fault
 from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
 from testbed.captures.capture import BoundedTap
-from testbed.history.codec import make_record
+from testbed.history import make_record
+from testbed.history.codec import encode_record
 from testbed.history.events import CaptureCut
 from testbed.lab.emulated.shape import CARD_SOCKET, CARD_TRACE, PYTHON, LabShape
 from workloads.machine import Buffer, Event, FrameBatch
@@ -90,7 +90,7 @@ class Trace:
 
 
 def _line(event: Event) -> str:
-    return json.dumps(make_record(time.time_ns(), "card", event), separators=(",", ":"), default=_plain) + "\n"
+    return encode_record(make_record(time.time_ns(), "card", event)).decode()
 
 
 def main(argv: list[str]) -> int:

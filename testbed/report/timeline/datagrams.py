@@ -4,19 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import TypeAlias
 
+from testbed.faults.events import FaultStruck
 from testbed.history import Record
+from testbed.history.events import NodeExited
+from testbed.report.timeline.dispatch import reads
 from testbed.report.timeline.model import Lane, Mark, Span
 from testbed.report.timeline.naming import Names
 from testbed.report.timeline.queue_pairs import QpReader
-from workloads.events import DatagramStatistics
+from workloads.datagrams.blocks import (
+    BlockLost,
+    BlockReplayed,
+    BlockSummed,
+    Collided,
+    ContributionIgnored,
+    JobResumed,
+    MemoryAtEnd,
+    PartialSent,
+    ServerStatistics,
+    SlotChanged,
+)
+from workloads.events import (
+    CollectiveCompleted,
+    CollectiveStarted,
+    DatagramResent,
+    DatagramStatistics,
+    FrameRejected,
+    WorkerFinished,
+)
 
 __all__ = ["DatagramReader", "is_over_datagrams"]
 
-_SIGNS = {
-    "BlockSummed", "Collided", "ContributionIgnored", "DatagramResent", "DatagramStatistics", "MemoryAtEnd", "PartialSent",
-    "ServerStatistics",
-}  # fmt: skip
+_SIGNS = (
+    BlockSummed, Collided, ContributionIgnored, DatagramResent, DatagramStatistics, MemoryAtEnd, PartialSent,
+    ServerStatistics,
+)  # fmt: skip
+_OfBlock: TypeAlias = (
+    BlockLost | BlockReplayed | BlockSummed | Collided | ContributionIgnored | DatagramResent | JobResumed | PartialSent
+)
 _LASTING = {"link_down", "rate_change"}
 _RESENT = {"timeout": "timeout"}
 """kind of mark by cause; of others: back"""
@@ -28,7 +54,7 @@ _MOVES = {"replayed": "replay", "duplicate": "ignored", "repeat": "ignored", "ot
 
 def is_over_datagrams(history: Sequence[Record]) -> bool:
     """Whether its workers talk to slots of a switch or to a parameter server, not over connections."""
-    return any(record["event"] in _SIGNS for record in history)
+    return any(isinstance(record.event, _SIGNS) for record in history)
 
 
 class DatagramReader(QpReader):
@@ -40,11 +66,11 @@ class DatagramReader(QpReader):
         self._servers: set[str] = set()
         jobs: dict[str, list[int]] = {}
         for record in history:
-            node, event = record["node"], record["event"]
-            if node in names.hosts and event in _SIGNS:
+            node, event = record.node, record.event
+            if node in names.hosts and isinstance(event, _SIGNS):
                 known = jobs.setdefault(node, [])
-                known += [] if record["job"] in known else [record["job"]]
-                if event in ("BlockSummed", "ServerStatistics"):
+                known += [] if event.job in known else [event.job]
+                if isinstance(event, BlockSummed | ServerStatistics):
                     self._servers.add(node)
         self._lanes = {}
         servers = [name for name in names.hosts if name in self._servers]
@@ -67,120 +93,146 @@ class DatagramReader(QpReader):
             self.slots[key].spans.append(Span(since, stop, state, f"{block}, {state}"))
         super().close(stop)
 
-    def _tell(self, record: Record, kind: str, label: str, more: str = "") -> None:
-        block = f"block {record['block']}" if record["block"] >= 0 else ""
-        job = f"of job {record['job']}" if record["job"] >= 0 else ""
+    def _tell(self, record: Record[_OfBlock], kind: str, label: str, more: str = "") -> None:
+        block = f"block {record.event.block}" if record.event.block >= 0 else ""
+        job = f"of job {record.event.job}" if record.event.job >= 0 else ""
         self._mark(record, "to", kind, label, detail=" ".join(part for part in (block, job, more) if part))
 
-    def _CollectiveStarted(self, record: Record) -> None:
-        self._mark(record, "to", "turn", f"iteration {record['iteration']} begins")
-        self._turns[record["node"]] = record["t"], record["iteration"]
+    @reads(CollectiveStarted)
+    def _collective_started(self, record: Record[CollectiveStarted]) -> None:
+        self._mark(record, "to", "turn", f"iteration {record.event.iteration} begins")
+        self._turns[record.node] = record.t, record.event.iteration
 
-    def _CollectiveCompleted(self, record: Record) -> None:
-        host, number, until = record["node"], record["iteration"], record["completed_ns"]
+    @reads(CollectiveCompleted)
+    def _collective_completed(self, record: Record[CollectiveCompleted]) -> None:
+        host, number, until = record.node, record.event.iteration, record.event.completed_ns
         since, _ = self._turns.pop(host, (until, number))
         lane = self._lanes.get((host, "to"))
         if lane is not None:
             lane.marks.append(Mark(until, "result", f"iteration {number} is whole"))
             lane.spans.append(Span(since, until, "turn", f"iteration {number}"))
 
-    def _DatagramResent(self, record: Record) -> None:
-        cause, attempt = record["cause"], record["attempt"]
+    @reads(DatagramResent)
+    def _datagram_resent(self, record: Record[DatagramResent]) -> None:
+        cause, attempt = record.event.cause, record.event.attempt
         self._tell(
             record, _RESENT.get(cause, "back"), f"sent again ({cause})", f"repetition {attempt}" if attempt > 1 else ""
         )
 
-    def _DatagramStatistics(self, record: Record) -> None:
+    @reads(DatagramStatistics)
+    def _datagram_statistics(self, record: Record[DatagramStatistics]) -> None:
         told = ", ".join(
-            f"{record[field.name]} {field.name.replace('_', ' ')}"
+            f"{value} {field.name.replace('_', ' ')}"
             for field in fields(DatagramStatistics)
-            if field.name != "job" and record.get(field.name)
+            if field.name != "job" and (value := getattr(record.event, field.name))
         )
         self._mark(record, "to", "turn", "ends:", detail=told)
 
-    def _WorkerFinished(self, record: Record) -> None:
+    @reads(WorkerFinished)
+    def _worker_finished(self, record: Record[WorkerFinished]) -> None:
         self._mark(record, "to", "turn", "has all results")
 
-    def _FrameRejected(self, record: Record) -> None:
-        self._mark(record, "to", "reject", f"rejected ({record['reason']})", detail=record["detail"])
+    @reads(FrameRejected)
+    def _frame_rejected(self, record: Record[FrameRejected]) -> None:
+        self._mark(record, "to", "reject", f"rejected ({record.event.reason})", detail=record.event.detail)
 
-    def _BlockSummed(self, record: Record) -> None:
+    @reads(BlockSummed)
+    def _block_summed(self, record: Record[BlockSummed]) -> None:
         self._tell(record, "sum", "sum")
 
-    def _PartialSent(self, record: Record) -> None:
-        inside = sum(count > 0 for count in record["contributions"])
+    @reads(PartialSent)
+    def _partial_sent(self, record: Record[PartialSent]) -> None:
+        inside = sum(count > 0 for count in record.event.contributions)
         self._tell(
-            record, _LEFT.get(record["reason"], "back"), f"to the server ({record['reason']})", f"with {inside} inside"
+            record,
+            _LEFT.get(record.event.reason, "back"),
+            f"to the server ({record.event.reason})",
+            f"with {inside} inside",
         )
 
-    def _Collided(self, record: Record) -> None:
-        owner = f"slot {record['slot']} is that of block {record['owner_block']} of job {record['owner_job']}"
+    @reads(Collided)
+    def _collided(self, record: Record[Collided]) -> None:
+        owner = f"slot {record.event.slot} is that of block {record.event.owner_block} of job {record.event.owner_job}"
         self._tell(record, "odd", "collided", f"({owner})")
 
-    def _BlockReplayed(self, record: Record) -> None:
-        self._tell(record, "replay", "result again", "to all" if record["rank"] < 0 else f"to rank {record['rank']}")
+    @reads(BlockReplayed)
+    def _block_replayed(self, record: Record[BlockReplayed]) -> None:
+        self._tell(
+            record, "replay", "result again", "to all" if record.event.rank < 0 else f"to rank {record.event.rank}"
+        )
 
-    def _ContributionIgnored(self, record: Record) -> None:
+    @reads(ContributionIgnored)
+    def _contribution_ignored(self, record: Record[ContributionIgnored]) -> None:
         self._tell(
             record,
             "ignored",
-            f"ignored ({record['reason']})",
-            f"from rank {record['rank']}" if record["rank"] >= 0 else "",
+            f"ignored ({record.event.reason})",
+            f"from rank {record.event.rank}" if record.event.rank >= 0 else "",
         )
 
-    def _BlockLost(self, record: Record) -> None:
-        self._tell(record, "fail", "LOST", f"rank {record['missing']} has it no more")
+    @reads(BlockLost)
+    def _block_lost(self, record: Record[BlockLost]) -> None:
+        self._tell(record, "fail", "LOST", f"rank {record.event.missing} has it no more")
 
-    def _JobResumed(self, record: Record) -> None:
-        self._tell(record, "turn", "goes on with", f"after {record['took_ns'] / 1e6:g} ms")
+    @reads(JobResumed)
+    def _job_resumed(self, record: Record[JobResumed]) -> None:
+        self._tell(record, "turn", "goes on with", f"after {record.event.took_ns / 1e6:g} ms")
 
-    def _ServerStatistics(self, record: Record) -> None:
+    @reads(ServerStatistics)
+    def _server_statistics(self, record: Record[ServerStatistics]) -> None:
         counts = ("blocks", "copies", "replays", "overlaps", "ignored", "reminders", "nacks", "moved", "open")
-        told = ", ".join(f"{record[name]} {name}" for name in counts if record[name])
-        self._mark(record, "to", "turn", f"job {record['job']} ends:", detail=f"{record['bytes_in']} bytes in, {told}")
+        told = ", ".join(f"{value} {name}" for name in counts if (value := getattr(record.event, name)))
+        self._mark(
+            record, "to", "turn", f"job {record.event.job} ends:", detail=f"{record.event.bytes_in} bytes in, {told}"
+        )
 
-    def _SlotChanged(self, record: Record) -> None:
-        node, state, after = record["node"], record["state"], record["next"]
+    @reads(SlotChanged)
+    def _slot_changed(self, record: Record[SlotChanged]) -> None:
+        node, state, after = record.node, record.event.state, record.event.next
         arrow = f", {state} -> {after}" if after != state else ""
-        block = f"block {record['block']} of job {record['job']}"
+        block = f"block {record.event.block} of job {record.event.job}"
         if node in self._names.hosts:
             # A server's blocks are more than lanes could be.
-            self._mark(record, "to", "step", f"{record['cause']}{arrow}", detail=block)
+            self._mark(record, "to", "step", f"{record.event.cause}{arrow}", detail=block)
             return
-        key = node, record["slot"], record["version"]
+        key = node, record.event.slot, record.event.version
         lane = self.slots.get(key)
         if lane is None:
             version = f".{key[2]}" if key[2] else ""
             lane = self.slots[key] = Lane(f"{node} slot {key[1]}{version}", node, slot=key[1])
-        kind = _MOVES.get(record["cause"], "step")
-        lane.marks.append(Mark(record["t"], kind, f"{record['cause']}{arrow}", detail=block))
+        kind = _MOVES.get(record.event.cause, "step")
+        lane.marks.append(Mark(record.t, kind, f"{record.event.cause}{arrow}", detail=block))
         before = self._open.get(key)
         now = _STATES.get(after)
-        if before is not None and (now != before[1] or record["cause"] == "other_lower"):
-            lane.spans.append(Span(before[0], record["t"], before[1], f"{before[2]}, {before[1]}"))
+        if before is not None and (now != before[1] or record.event.cause == "other_lower"):
+            lane.spans.append(Span(before[0], record.t, before[1], f"{before[2]}, {before[1]}"))
             self._open.pop(key)
             before = None
         if now is not None and before is None:
-            self._open[key] = record["t"], now, block
+            self._open[key] = record.t, now, block
 
-    def _NodeExited(self, record: Record) -> None:
+    @reads(NodeExited)
+    def _node_exited(self, record: Record[NodeExited]) -> None:
         """What a switch knew is gone."""
-        super()._NodeExited(record)
-        if record["status"] != 0:
-            for key in [key for key in self._open if key[0] == record["node"]]:
+        super()._node_exited(record)
+        if record.event.status != 0:
+            for key in [key for key in self._open if key[0] == record.node]:
                 since, state, block = self._open.pop(key)
-                self.slots[key].spans.append(Span(since, record["t"], state, f"{block}, {state}, then lost"))
+                self.slots[key].spans.append(Span(since, record.t, state, f"{block}, {state}, then lost"))
 
-    def _FaultStruck(self, record: Record) -> None:
+    @reads(FaultStruck)
+    def _fault_struck(self, record: Record[FaultStruck]) -> None:
         """A packet that was struck stands at the host at whose link it was."""
-        kind, target = record["kind"], record["target"]
+        kind, target = record.event.kind, record.event.target
         host = next(
             (name for name in target.split("-") if (name, "to") in self._lanes and name in self._names.hosts), ""
         )
-        if not host or not record["direction"] or kind in _LASTING:
-            super()._FaultStruck(record)
+        if not host or not record.event.direction or kind in _LASTING:
+            super()._fault_struck(record)
             return
-        place = f"{target} {record['direction']}"
-        label = f"{kind} at {place}" if record["fault"].startswith(kind) else f"{kind} {record['fault']!r} at {place}"
-        again = f"copy {record['occurrence']}" if record["occurrence"] > 1 else ""
-        self._lanes[host, "to"].marks.append(Mark(record["t"], "fault", label, detail=again))
+        place = f"{target} {record.event.direction}"
+        label = (
+            f"{kind} at {place}" if record.event.fault.startswith(kind) else f"{kind} {record.event.fault!r} at {place}"
+        )
+        again = f"copy {record.event.occurrence}" if record.event.occurrence > 1 else ""
+        self._lanes[host, "to"].marks.append(Mark(record.t, "fault", label, detail=again))

@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from switch_nodes.events import ConnectionStepped, MessageAggregated
 from testbed.history import Record
+from testbed.history.events import NodeStarted
+from workloads.events import MessagePosted, NakSent, QpFailed, QpStepped, RcStatistics, Retransmission, RnrNakSent
 
 __all__ = ["Names", "find_names"]
 
-_SENDER_EVENTS = {"Retransmission": "to", "NakSent": "from", "RnrNakSent": "from"}
 _OWN_FAULT = "LOC_"
 """QpFailed.status of a responder begins so"""
 
@@ -36,26 +38,28 @@ def find_names(history: Sequence[Record]) -> Names:
     qpn: dict[tuple[str, str], int] = {}
     ranks: dict[int, int] = {}
     for record in history:
-        event = record["event"]
-        if event == "NodeStarted":
-            roles[record["node"]] = record["role"]
-        elif event == "RcStatistics":
-            known = statistics.setdefault(record["node"], [])
-            if record["qpn"] not in known:
-                known.append(record["qpn"])
-        elif event in _SENDER_EVENTS:
-            qpn.setdefault((record["node"], _SENDER_EVENTS[event]), record["qpn"])
-        elif event == "QpFailed":
-            side = "from" if record["status"].startswith(_OWN_FAULT) else "to"
-            qpn.setdefault((record["node"], side), record["qpn"])
-        elif event == "QpStepped":
-            qpn.setdefault((record["node"], "to" if record["side"] == "requester" else "from"), record["qpn"])
-        elif event == "ConnectionStepped" and record["next"] == "ring":
-            ranks[record["qpn"]] = record["rank"]
-        elif event == "MessagePosted":
-            roles.setdefault(record["node"], "host")
-        elif event == "MessageAggregated":
-            roles.setdefault(record["node"], "switch")
+        event = record.event
+        if isinstance(event, NodeStarted):
+            roles[record.node] = event.role
+        elif isinstance(event, RcStatistics):
+            known = statistics.setdefault(record.node, [])
+            if event.qpn not in known:
+                known.append(event.qpn)
+        elif isinstance(event, Retransmission):
+            qpn.setdefault((record.node, "to"), event.qpn)
+        elif isinstance(event, NakSent | RnrNakSent):
+            qpn.setdefault((record.node, "from"), event.qpn)
+        elif isinstance(event, QpFailed):
+            side = "from" if event.status.startswith(_OWN_FAULT) else "to"
+            qpn.setdefault((record.node, side), event.qpn)
+        elif isinstance(event, QpStepped):
+            qpn.setdefault((record.node, "to" if event.side == "requester" else "from"), event.qpn)
+        elif isinstance(event, ConnectionStepped) and event.next == "ring":
+            ranks[event.qpn] = event.rank
+        elif isinstance(event, MessagePosted):
+            roles.setdefault(record.node, "host")
+        elif isinstance(event, MessageAggregated):
+            roles.setdefault(record.node, "switch")
     for host, numbers in statistics.items():  # told in this order
         for side, number in zip(("to", "from"), numbers, strict=False):
             qpn[host, side] = number

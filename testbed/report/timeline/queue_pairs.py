@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.history import Record
+from testbed.history.events import NodeExited, TimeLimitReached
+from testbed.report.timeline.dispatch import RecordReader, reads
 from testbed.report.timeline.model import Lane, Mark, Span
 from testbed.report.timeline.naming import Names
+from workloads.events import (
+    CollectiveCompleted,
+    CollectiveStarted,
+    FrameRejected,
+    MessageAcked,
+    MessagePosted,
+    MessageReceived,
+    NakSent,
+    QpFailed,
+    QpStepped,
+    Retransmission,
+    RnrNakSent,
+    WorkerFailed,
+)
 from workloads.wire import opcode_name
 
 __all__ = ["QpReader"]
@@ -26,7 +43,7 @@ _SHOWN_STATES = {
 }  # fmt: skip
 
 
-class QpReader:
+class QpReader(RecordReader):
     """`lanes`: two per host. `faults` gets the rest."""
 
     def __init__(self, names: Names, faults: Lane) -> None:
@@ -46,11 +63,6 @@ class QpReader:
     @property
     def lanes(self) -> list[Lane]:
         return list(self._lanes.values())
-
-    def read(self, record: Record) -> None:
-        read = getattr(self, f"_{record['event']}", None)
-        if read is not None:
-            read(record)
 
     def sort(self) -> None:
         """The end of an iteration is told after what came behind it."""
@@ -80,81 +92,93 @@ class QpReader:
             lane.spans.sort(key=lambda span: span.start)
 
     def _mark(self, record: Record, side: str, kind: str, label: str, number: int = -1, detail: str = "") -> None:
-        lane = self._lanes.get((record["node"], side))
+        lane = self._lanes.get((record.node, side))
         if lane is not None:
-            lane.marks.append(Mark(record["t"], kind, label, number, detail))
+            lane.marks.append(Mark(record.t, kind, label, number, detail))
 
-    def _MessagePosted(self, record: Record) -> None:
-        if (record["node"], "to") in self._lanes:
-            self._posted[record["node"], record["message"]] = record["t"]
-        self._mark(record, "to", "post", "post", record["message"])
+    @reads(MessagePosted)
+    def _message_posted(self, record: Record[MessagePosted]) -> None:
+        if (record.node, "to") in self._lanes:
+            self._posted[record.node, record.event.message] = record.t
+        self._mark(record, "to", "post", "post", record.event.message)
 
-    def _MessageAcked(self, record: Record) -> None:
-        self._mark(record, "to", "ack", "ACK", record["message"])
-        since = self._posted.pop((record["node"], record["message"]), None)
+    @reads(MessageAcked)
+    def _message_acked(self, record: Record[MessageAcked]) -> None:
+        self._mark(record, "to", "ack", "ACK", record.event.message)
+        since = self._posted.pop((record.node, record.event.message), None)
         if since is not None:
-            title = f"message {record['message']}: posted, then acknowledged"
-            self._lanes[record["node"], "to"].spans.append(Span(since, record["t"], "flight", title))
+            title = f"message {record.event.message}: posted, then acknowledged"
+            self._lanes[record.node, "to"].spans.append(Span(since, record.t, "flight", title))
 
-    def _MessageReceived(self, record: Record) -> None:
-        self._mark(record, "from", "result", "result", record["message"])
+    @reads(MessageReceived)
+    def _message_received(self, record: Record[MessageReceived]) -> None:
+        self._mark(record, "from", "result", "result", record.event.message)
 
-    def _Retransmission(self, record: Record) -> None:
-        kind, label = _BACK.get(record["cause"], ("back", f"{record['cause']}, back"))
-        self._mark(record, "to", kind, label, detail=f"to PSN {record['psn']}, {record['packets']} packets again")
+    @reads(Retransmission)
+    def _retransmission(self, record: Record[Retransmission]) -> None:
+        kind, label = _BACK.get(record.event.cause, ("back", f"{record.event.cause}, back"))
+        self._mark(record, "to", kind, label, detail=f"to PSN {record.event.psn}, {record.event.packets} packets again")
 
-    def _NakSent(self, record: Record) -> None:
-        label = _SYNDROMES.get(record["syndrome"], f"NAK {record['syndrome']:#04x}")
-        self._mark(record, "from", "nak", label, detail=f"PSN {record['psn']} expected")
+    @reads(NakSent)
+    def _nak_sent(self, record: Record[NakSent]) -> None:
+        label = _SYNDROMES.get(record.event.syndrome, f"NAK {record.event.syndrome:#04x}")
+        self._mark(record, "from", "nak", label, detail=f"PSN {record.event.psn} expected")
 
-    def _RnrNakSent(self, record: Record) -> None:
-        self._mark(record, "from", "nak", "RNR NAK", detail=f"PSN {record['psn']}: no receive posted")
+    @reads(RnrNakSent)
+    def _rnr_nak_sent(self, record: Record[RnrNakSent]) -> None:
+        self._mark(record, "from", "nak", "RNR NAK", detail=f"PSN {record.event.psn}: no receive posted")
 
-    def _FrameRejected(self, record: Record) -> None:
+    @reads(FrameRejected)
+    def _frame_rejected(self, record: Record[FrameRejected]) -> None:
         # An answer is for the sender; requests, and what nobody can read, are told where data comes in.
-        side = "to" if record["reason"] == "bad_ack" or record["detail"].startswith("ACKNOWLEDGE") else "from"
-        self._mark(record, side, "reject", f"rejected ({record['reason']})", detail=record["detail"])
+        side = "to" if record.event.reason == "bad_ack" or record.event.detail.startswith("ACKNOWLEDGE") else "from"
+        self._mark(record, side, "reject", f"rejected ({record.event.reason})", detail=record.event.detail)
 
-    def _QpFailed(self, record: Record) -> None:
-        _, side = self._names.owner.get(record["qpn"], ("", "to"))
-        detail = record["detail"].partition(": ")[2] or record["detail"]
-        self._mark(record, side, "fail", f"QP FAILS, {record['status']}:", detail=detail)
-        if (record["node"], side) in self._lanes and (record["node"], side) not in self._states:
-            self._states[record["node"], side] = record["t"], "error"
+    @reads(QpFailed)
+    def _qp_failed(self, record: Record[QpFailed]) -> None:
+        _, side = self._names.owner.get(record.event.qpn, ("", "to"))
+        detail = record.event.detail.partition(": ")[2] or record.event.detail
+        self._mark(record, side, "fail", f"QP FAILS, {record.event.status}:", detail=detail)
+        if (record.node, side) in self._lanes and (record.node, side) not in self._states:
+            self._states[record.node, side] = record.t, "error"
 
-    def _WorkerFailed(self, record: Record) -> None:
-        self._mark(record, "to", "fail", f"worker fails, {record['reason']}")
+    @reads(WorkerFailed)
+    def _worker_failed(self, record: Record[WorkerFailed]) -> None:
+        self._mark(record, "to", "fail", f"worker fails, {record.event.reason}")
 
-    def _CollectiveStarted(self, record: Record) -> None:
-        self._mark(record, "to", "turn", f"iteration {record['iteration']} begins")
-        since, until = self._iterations.get(record["iteration"], (record["t"], -1))
-        self._iterations[record["iteration"]] = min(since, record["t"]), until
+    @reads(CollectiveStarted)
+    def _collective_started(self, record: Record[CollectiveStarted]) -> None:
+        self._mark(record, "to", "turn", f"iteration {record.event.iteration} begins")
+        since, until = self._iterations.get(record.event.iteration, (record.t, -1))
+        self._iterations[record.event.iteration] = min(since, record.t), until
 
-    def _CollectiveCompleted(self, record: Record) -> None:
-        since, until = self._iterations.get(record["iteration"], (record["completed_ns"], -1))
-        self._iterations[record["iteration"]] = since, max(until, record["completed_ns"])
-        lane = self._lanes.get((record["node"], "from"))
+    @reads(CollectiveCompleted)
+    def _collective_completed(self, record: Record[CollectiveCompleted]) -> None:
+        since, until = self._iterations.get(record.event.iteration, (record.event.completed_ns, -1))
+        self._iterations[record.event.iteration] = since, max(until, record.event.completed_ns)
+        lane = self._lanes.get((record.node, "from"))
         if lane is not None:
-            lane.marks.append(Mark(record["completed_ns"], "turn", f"iteration {record['iteration']} is whole"))
+            lane.marks.append(Mark(record.event.completed_ns, "turn", f"iteration {record.event.iteration} is whole"))
 
-    def _QpStepped(self, record: Record) -> None:
-        host, side = record["node"], "to" if record["side"] == "requester" else "from"
-        state, cause, after = record["state"], record["cause"], record["next"]
+    @reads(QpStepped)
+    def _qp_stepped(self, record: Record[QpStepped]) -> None:
+        host, side = record.node, "to" if record.event.side == "requester" else "from"
+        state, cause, after = record.event.state, record.event.cause, record.event.next
         arrow = f" -> {after}" if after != state else ""
         if not self._explain(record, side, f"[{state}: {cause}{arrow}]"):
             kind = "step" if cause in _ORDINARY else "odd"
-            self._mark(record, side, kind, f"{state}: {cause}{arrow}", detail=f"PSN {record['psn']}")
-        since, known = self._states.get((host, side), (record["t"], state))
+            self._mark(record, side, kind, f"{state}: {cause}{arrow}", detail=f"PSN {record.event.psn}")
+        since, known = self._states.get((host, side), (record.t, state))
         if known != after:
-            self._add_state((host, side), since, record["t"], known)
-            since = record["t"]
+            self._add_state((host, side), since, record.t, known)
+            since = record.t
         self._states[host, side] = since, after
 
     def _explain(self, record: Record, side: str, step: str) -> bool:
         """Whether the step is the reason of what the lane has just told; then it is told there."""
-        lane = self._lanes.get((record["node"], side))
+        lane = self._lanes.get((record.node, side))
         last = lane.marks[-1] if lane is not None and lane.marks else None
-        if lane is None or last is None or last.t != record["t"] or last.kind not in _STEPPED or "[" in last.detail:
+        if lane is None or last is None or last.t != record.t or last.kind not in _STEPPED or "[" in last.detail:
             return False
         lane.marks[-1] = replace(last, detail=f"{last.detail} {step}".lstrip())
         return True
@@ -164,49 +188,53 @@ class QpReader:
         if shown is not None and until > since and key in self._lanes:
             self._lanes[key].spans.append(Span(since, until, shown, state))
 
-    def _NodeExited(self, record: Record) -> None:
-        if record["status"] != 0:
+    @reads(NodeExited)
+    def _node_exited(self, record: Record[NodeExited]) -> None:
+        if record.event.status != 0:
             for side in ("to", "from"):
-                since, state = self._states.pop((record["node"], side), (0, ""))
-                self._add_state((record["node"], side), since, record["t"], state)
-            for key in [key for key in self._posted if key[0] == record["node"]]:
+                since, state = self._states.pop((record.node, side), (0, ""))
+                self._add_state((record.node, side), since, record.t, state)
+            for key in [key for key in self._posted if key[0] == record.node]:
                 title = f"message {key[1]}: lost with its sender"
-                self._lanes[key[0], "to"].spans.append(Span(self._posted.pop(key), record["t"], "flight", title))
-            why = "killed" if record["expected"] else "died"
-            self._faults.marks.append(Mark(record["t"], "fail", f"{record['node']} {why}", detail=record["output"]))
+                self._lanes[key[0], "to"].spans.append(Span(self._posted.pop(key), record.t, "flight", title))
+            why = "killed" if record.event.expected else "died"
+            self._faults.marks.append(Mark(record.t, "fail", f"{record.node} {why}", detail=record.event.output))
 
-    def _TimeLimitReached(self, record: Record) -> None:
-        who = ", ".join(record["unfinished"])
-        self._faults.marks.append(Mark(record["t"], "fail", "time limit", detail=f"unfinished: {who}"))
+    @reads(TimeLimitReached)
+    def _time_limit_reached(self, record: Record[TimeLimitReached]) -> None:
+        who = ", ".join(record.event.unfinished)
+        self._faults.marks.append(Mark(record.t, "fail", "time limit", detail=f"unfinished: {who}"))
 
-    def _FaultStruck(self, record: Record) -> None:
-        fault, target, kind = record["fault"], record["target"], record["kind"]
-        if not record["flow"] or kind in ("link_down", "kill", "pause", "rate_change"):
-            since, _, _ = self._lasting.get((fault, target), (record["t"], 0, ""))
-            self._lasting[fault, target] = since, record["t"], kind
-        place = f"{target} {record['direction']}".rstrip()
+    @reads(FaultStruck)
+    def _fault_struck(self, record: Record[FaultStruck]) -> None:
+        fault, target, kind = record.event.fault, record.event.target, record.event.kind
+        if not record.event.flow or kind in ("link_down", "kill", "pause", "rate_change"):
+            since, _, _ = self._lasting.get((fault, target), (record.t, 0, ""))
+            self._lasting[fault, target] = since, record.t, kind
+        place = f"{target} {record.event.direction}".rstrip()
         lane = self._struck(record)
         label = f"{kind} at {place}" if fault.startswith(kind) else f"{kind} {fault!r} at {place}"
         detail = ""
-        if record["opcode"] >= 0:
-            again = f", copy {record['occurrence']}" if record["occurrence"] > 1 else ""
-            detail = f"{opcode_name(record['opcode'])} PSN {record['psn']}{again}"
-        lane.marks.append(Mark(record["t"], "fault", label, detail=detail))
+        if record.event.opcode >= 0:
+            again = f", copy {record.event.occurrence}" if record.event.occurrence > 1 else ""
+            detail = f"{opcode_name(record.event.opcode)} PSN {record.event.psn}{again}"
+        lane.marks.append(Mark(record.t, "fault", label, detail=detail))
 
-    def _FaultHealed(self, record: Record) -> None:
-        found = self._lasting.pop((record["fault"], record["target"]), None)
+    @reads(FaultHealed)
+    def _fault_healed(self, record: Record[FaultHealed]) -> None:
+        found = self._lasting.pop((record.event.fault, record.event.target), None)
         if found is not None:
-            title = f"{found[2]} {record['fault']!r} at {record['target']}"
-            for since, until in record.get("windows") or [(found[0], record["t"])]:
+            title = f"{found[2]} {record.event.fault!r} at {record.event.target}"
+            for since, until in record.event.windows or [(found[0], record.t)]:
                 self._faults.spans.append(Span(since, until, "fault", title))
                 self._faults.marks.append(Mark(until, "turn", f"healed: {title}, since {since / 1e6:g} ms"))
 
-    def _struck(self, record: Record) -> Lane:
+    def _struck(self, record: Record[FaultStruck]) -> Lane:
         """The lane of the end of the connection at whose link the packet was struck; else of the end that sent it."""
-        qpn = record["flow"].rpartition(":")[2]
+        qpn = record.event.flow.rpartition(":")[2]
         host, side = self._names.owner.get(int(qpn) if qpn.isdigit() else -1, ("", ""))
         if (host, side) not in self._lanes:
             return self._faults
         other = self._names.neighbour(host, 1 if side == "to" else -1), "from" if side == "to" else "to"
-        at_receiver = host in record["target"].split("-")
+        at_receiver = host in record.event.target.split("-")
         return self._lanes[(host, side) if at_receiver else other]

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from switch_nodes.events import SlotStepped
 from testbed.history import Record
 from testbed.report.timeline.datagrams import DatagramReader, is_over_datagrams
 from testbed.report.timeline.model import Lane, Timeline
 from testbed.report.timeline.naming import Names, find_names
 from testbed.report.timeline.queue_pairs import QpReader
 from testbed.report.timeline.switches import SwitchReader
+from workloads.datagrams.blocks import SlotChanged
 from workloads.errors import ScenarioError
+from workloads.events import PhaseStarted, QpStepped
 
 __all__ = ["build_timeline"]
 
-_STEPS = {"QpStepped", "SlotStepped", "SlotChanged"}
+_STEPS = (QpStepped, SlotStepped, SlotChanged)
 
 
 def build_timeline(history: Sequence[Record]) -> Timeline:
     """All lanes of a run, from its start to the last thing that a queue pair, a switch or a fault did. Raises ScenarioError
     for a run in phases: its hosts have several pairs of queue pairs, and a lane for each is not drawn yet."""
-    if any(record["event"] == "PhaseStarted" for record in history):
+    if any(isinstance(record.event, PhaseStarted) for record in history):
         raise ScenarioError(
             "a timeline shows one ring",
             found="a run in phases, with a ring for each",
@@ -33,7 +36,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
     queue_pairs, switches = QpReader(names, faults), SwitchReader(names)
     traced = False
     for record in history:
-        traced = traced or record["event"] in _STEPS
+        traced = traced or isinstance(record.event, _STEPS)
         queue_pairs.read(record)
         switches.read(record)
     queue_pairs.sort()
@@ -79,6 +82,6 @@ def _of_datagrams(history: Sequence[Record], names: Names) -> Timeline:
         slots=[reader.slots[key] for key in sorted(reader.slots)],
         start=0,
         stop=stop,
-        traced=any(record["event"] in _STEPS for record in history),
+        traced=any(isinstance(record.event, _STEPS) for record in history),
         lanes_are="workers, servers and switches",
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from switch_nodes.events import MessageAggregated, MessageInferred, PacketIgnored, ResultReplayed, SlotStepped
 from testbed.history import Record
+from testbed.history.events import NodeExited
+from testbed.report.timeline.dispatch import RecordReader, reads
 from testbed.report.timeline.model import Lane, Mark, MessageFate, Span
 from testbed.report.timeline.naming import Names
+from workloads.events import MessagePosted, MessageReceived
 
 __all__ = ["SwitchReader"]
 
@@ -17,7 +21,7 @@ _CAUSES = {
 }
 
 
-class SwitchReader:
+class SwitchReader(RecordReader):
     """`marks` per switch; `slots` by (switch, number), from a trace; `fates` of messages."""
 
     def __init__(self, names: Names) -> None:
@@ -33,11 +37,6 @@ class SwitchReader:
         self._traced = False
         self._rows: dict[str, list[int]] = {}
         """per switch: when the newest message of each row was over"""
-
-    def read(self, record: Record) -> None:
-        read = getattr(self, f"_{record['event']}", None)
-        if read is not None:
-            read(record)
 
     def fates(self) -> list[MessageFate]:
         return sorted((*self._ended, *self._live.values()), key=lambda fate: (fate.node, fate.message, fate.first))
@@ -65,85 +64,95 @@ class SwitchReader:
             fate.row = row
 
     def _fate(self, record: Record, message: int) -> MessageFate:
-        key = record["node"], message
+        key = record.node, message
         fate = self._live.get(key)
         if fate is None:
-            first = record["t"] if self._traced else min(record["t"], self._posted.get(message, record["t"]))
-            fate = self._live[key] = MessageFate(record["node"], message, first, record["t"])
-        fate.last = record["t"]
+            first = record.t if self._traced else min(record.t, self._posted.get(message, record.t))
+            fate = self._live[key] = MessageFate(record.node, message, first, record.t)
+        fate.last = record.t
         return fate
 
-    def _count(self, record: Record, what: str, kind: str, label: str) -> None:
-        message, offset = record["message"], record["offset"]
-        known = (record["node"], message) in self._live
+    def _count(
+        self, record: Record[MessageInferred | PacketIgnored | ResultReplayed], what: str, kind: str, label: str
+    ) -> None:
+        message, offset = record.event.message, record.event.offset
+        known = (record.node, message) in self._live
         if known or (message in self._posted and not self._traced):  # a trace tells when a message came in
             fate = self._fate(record, message)
             fate.counts[what] = fate.counts.get(what, 0) + 1
-        sender = self._host(record["rank"])
+        sender = self._host(record.event.rank)
         detail = f"packet {offset} of {sender}" if offset >= 0 else f"of {sender}"
-        self.marks.setdefault(record["node"], []).append(Mark(record["t"], kind, label, message, detail))
+        self.marks.setdefault(record.node, []).append(Mark(record.t, kind, label, message, detail))
 
-    def _MessagePosted(self, record: Record) -> None:
-        self._posted.setdefault(record["message"], record["t"])
+    @reads(MessagePosted)
+    def _message_posted(self, record: Record[MessagePosted]) -> None:
+        self._posted.setdefault(record.event.message, record.t)
 
-    def _MessageReceived(self, record: Record) -> None:
-        self._received[record["message"]] = record["t"]
+    @reads(MessageReceived)
+    def _message_received(self, record: Record[MessageReceived]) -> None:
+        self._received[record.event.message] = record.t
 
-    def _MessageAggregated(self, record: Record) -> None:
-        self._fate(record, record["message"]).complete = record["t"]
-        self.marks.setdefault(record["node"], []).append(Mark(record["t"], "sum", "sum", record["message"]))
+    @reads(MessageAggregated)
+    def _message_aggregated(self, record: Record[MessageAggregated]) -> None:
+        self._fate(record, record.event.message).complete = record.t
+        self.marks.setdefault(record.node, []).append(Mark(record.t, "sum", "sum", record.event.message))
 
-    def _MessageInferred(self, record: Record) -> None:
+    @reads(MessageInferred)
+    def _message_inferred(self, record: Record[MessageInferred]) -> None:
         self._count(record, "inferred", "inferred", "FIRST missing, placed by inference")
 
-    def _PacketIgnored(self, record: Record) -> None:
-        self._count(record, record["reason"], "ignored", f"ignored ({record['reason']})")
+    @reads(PacketIgnored)
+    def _packet_ignored(self, record: Record[PacketIgnored]) -> None:
+        self._count(record, record.event.reason, "ignored", f"ignored ({record.event.reason})")
 
-    def _ResultReplayed(self, record: Record) -> None:
+    @reads(ResultReplayed)
+    def _result_replayed(self, record: Record[ResultReplayed]) -> None:
         self._count(record, "replayed", "replay", "result replayed")
 
-    def _SlotStepped(self, record: Record) -> None:
+    @reads(SlotStepped)
+    def _slot_stepped(self, record: Record[SlotStepped]) -> None:
         self._traced = True
-        node, slot, cause, message = record["node"], record["slot"], record["cause"], record["message"]
+        node, slot, cause, message = record.node, record.event.slot, record.event.cause, record.event.message
         lane = self.slots.get((node, slot))
         if lane is None:
             lane = self.slots[node, slot] = Lane(f"{node} slot {slot}", node, slot=slot)
         kind, label = _CAUSES.get(cause, ("ignored", f"ignored ({cause})"))
-        rank = record["rank"]
+        rank = record.event.rank
         detail = f"of {self._host(rank)}" if rank >= 0 else ""
-        state, after = record["state"], record["next"]
+        state, after = record.event.state, record.event.next
         arrow = f", {state} -> {after}" if state != after else ""
-        lane.marks.append(Mark(record["t"], kind, f"{label}{arrow}", message, detail))
+        lane.marks.append(Mark(record.t, kind, f"{label}{arrow}", message, detail))
         before = self._open.get((node, slot))
         if state != after:
             if before is not None:
-                lane.spans.append(Span(before[0], record["t"], before[1], f"message {before[2]}, {before[1]}"))
+                lane.spans.append(Span(before[0], record.t, before[1], f"message {before[2]}, {before[1]}"))
             if after == "empty":
                 self._open.pop((node, slot), None)
             else:
-                self._open[node, slot] = record["t"], after, message, {rank} | (before[3] if before else set())
+                self._open[node, slot] = record.t, after, message, {rank} | (before[3] if before else set())
         elif before is not None and cause == "new":
             before[3].add(rank)
         if cause == "reclaim":
             if state != "empty":
                 fate = self._fate(record, message)
-                fate.gone, fate.how = record["t"], "reclaimed"
+                fate.gone, fate.how = record.t, "reclaimed"
         elif cause in ("new", "completing"):
             self._fate(record, message)
 
-    def _NodeExited(self, record: Record) -> None:
+    @reads(NodeExited)
+    def _node_exited(self, record: Record[NodeExited]) -> None:
         """What a switch knew is gone."""
-        node = record["node"]
-        if record["status"] == 0 or node in self._names.hosts:
+        node = record.node
+        if record.event.status == 0 or node in self._names.hosts:
             return
         for key in [key for key in self._live if key[0] == node]:
             fate = self._live.pop(key)
             self._ended.append(fate)
             if fate.gone is None:
-                fate.gone, fate.how = record["t"], "lost"
+                fate.gone, fate.how = record.t, "lost"
         for key in [key for key in self._open if key[0] == node]:
             since, state, message, _ = self._open.pop(key)
-            self.slots[key].spans.append(Span(since, record["t"], state, f"message {message}, {state}, then lost"))
+            self.slots[key].spans.append(Span(since, record.t, state, f"message {message}, {state}, then lost"))
 
     def _host(self, rank: int) -> str:
         hosts = self._names.hosts

@@ -17,9 +17,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from testbed.history import Record
-from testbed.history.codec import encode, error_fields, make_record
+from switch_nodes.dataplane.clock import EmulatedClock
+from testbed.history import make_record
+from testbed.history.codec import encode, encode_record, error_fields
 from workloads.errors import TestbedError
 from workloads.events import QpFailed, TrainingProgress, WorkerFailed, WorkerFinished
 from workloads.machine import Event
@@ -27,16 +29,20 @@ from workloads.machine import Event
 __all__ = [
     "SOCKET_NAME",
     "LineBuffer",
+    "Message",
     "NodeChannel",
     "connect",
     "listen",
     "peer_pid",
 ]
 
+Message: TypeAlias = dict[str, Any]
+"""a JSON object: of the control of nodes, or a record of the history"""
 SOCKET_NAME = "control.sock"
 _SEND_BUFFER = 1 << 20
 _FLUSH_BYTES = 32_768
 _FLUSH_NS = 100_000_000
+"""real time"""
 _LAST_WORDS_S = 5.0
 _URGENT = (WorkerFinished, WorkerFailed, QpFailed, TrainingProgress)
 """events for which somebody waits"""
@@ -48,7 +54,7 @@ class LineBuffer:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, data: bytes) -> list[Record]:
+    def feed(self, data: bytes) -> list[Message]:
         """Raises ValueError on a line that is no JSON object."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         messages = [json.loads(line) for line in lines]
@@ -94,8 +100,10 @@ class NodeChannel:
     """The node's side. Telling an event costs an append; what is held goes out in batches and never blocks while the data
     plane runs: what the socket does not take now is kept for the next time."""
 
-    def __init__(self, connection: socket.socket, node: str) -> None:
+    def __init__(self, connection: socket.socket, node: str, clock: EmulatedClock | None = None) -> None:
         self.socket, self.node = connection, node
+        self._clock = clock or EmulatedClock()
+        self._flush_ns = self._clock.emulated(_FLUSH_NS)
         self.stopped = False
         self.origin_ns = 0
         self._held: list[tuple[int, Event]] = []
@@ -113,7 +121,7 @@ class NodeChannel:
         self.socket.settimeout(_LAST_WORDS_S)
         self._send_all(encode({"control": "refused", "error": error_fields(error)}))
 
-    def exchange_names(self, own: Record) -> dict[str, Record] | None:
+    def exchange_names(self, own: Message) -> dict[str, Message] | None:
         """Tell what a device chose for this node, and block until the names of all such nodes come (by node); None when we
         are to stop."""
         self._send_all(encode({"control": "names", "names": own}))
@@ -142,9 +150,9 @@ class NodeChannel:
                     return None
 
     def on_event(self, now: int, event: Event) -> None:
-        """`now` in ns since the start of the traffic."""
+        """`now` in emulated ns since the start of the traffic."""
         self._held.append((now, event))
-        if now - self._flushed_at >= _FLUSH_NS or isinstance(event, _URGENT):
+        if now - self._flushed_at >= self._flush_ns or isinstance(event, _URGENT):
             self.flush()
 
     def on_control(self) -> bool:
@@ -165,7 +173,7 @@ class NodeChannel:
 
     def flush(self) -> None:
         self._encode_held()
-        self._flushed_at = time.monotonic_ns() - self.origin_ns
+        self._flushed_at = self._clock.since(self.origin_ns)
         try:
             while self._bytes:
                 del self._bytes[: self.socket.send(self._bytes[:_FLUSH_BYTES])]
@@ -196,7 +204,7 @@ class NodeChannel:
 
     def _encode_held(self) -> None:
         for t, event in self._held:
-            self._bytes += encode(make_record(t, self.node, event))
+            self._bytes += encode_record(make_record(t, self.node, event))
         self._held.clear()
 
     def _send_all(self, data: bytes) -> None:

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from switch_nodes.dataplane.clock import EmulatedClock
 from testbed.kernel.namespaces import inside, unshare_network
 from testbed.steering.events import ControllerReady, RulesRefused
 from testbed.steering.fabric import Fabric
@@ -40,8 +41,11 @@ _LAST_ANSWER_S = 1.0
 class ControllerLoop:
     """A NodeLoop. Raises InternalError when its switches do not confirm their rules in time."""
 
-    def __init__(self, fabric: Fabric, pids: Sequence[int], channel: NodeChannel, run_dir: Path) -> None:
+    def __init__(
+        self, fabric: Fabric, pids: Sequence[int], channel: NodeChannel, run_dir: Path, clock: EmulatedClock
+    ) -> None:
         """`pids`: a process in the namespace of each switch."""
+        self._clock = clock
         self._fabric, self._channel, self._file = fabric, channel, run_dir / READINGS_NAME
         self._facts: queue.SimpleQueue[tuple[int, Event]] = queue.SimpleQueue()
         self._readings: dict[str, TableReading] = {}
@@ -121,7 +125,7 @@ class ControllerLoop:
             stamp, event = self._facts.get()
             if isinstance(event, RulesRefused):
                 raise InternalError(f"switch {event.node} refuses a rule: OpenFlow error {event.type}/{event.code}")
-            yield max(0, stamp - origin_ns), event
+            yield max(0, self._clock.emulated(stamp - origin_ns)), event
 
     def _write(self) -> None:
         """A reader never finds half a file."""

@@ -6,18 +6,17 @@ every node gets the plan with the true names.
 
 from __future__ import annotations
 
-import dataclasses
 import platform
 import select
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from testbed.history import Record
 from testbed.kernel.rxe import add_rxe, has_rxe, load_rxe
 from testbed.plan import Plan, with_workers
-from testbed.worlds.emulated.control import NodeChannel
+from testbed.worlds.emulated.control import Message, NodeChannel
 from testbed.worlds.emulated.node import NodeTask
+from workloads.codec import PLAIN
 from workloads.config import WorkerConfig
 from workloads.errors import HostCapabilityError, InternalError
 from workloads.machine import Event
@@ -64,16 +63,16 @@ def device_of(plan: Plan, host: str) -> str | None:
     return dict(plan.scenario.nics).get(host)
 
 
-def plan_with_names(plan: Plan, told: Mapping[str, Record]) -> Plan:
+def plan_with_names(plan: Plan, told: Mapping[str, Message]) -> Plan:
     """`told`: by host, what its device chose (`VerbsNames` as JSON values)."""
     ranks = {worker.name: rank for rank, worker in enumerate(plan.ring_workers)}
-    names = {ranks[host]: VerbsNames(**values) for host, values in told.items()}
+    names = {ranks[host]: PLAIN.decode(VerbsNames, values) for host, values in told.items()}
     return with_workers(plan, true_configs(plan.ring_workers, names))
 
 
 def agree(plan: Plan, channel: NodeChannel, own: VerbsNames) -> Plan | None:
     """Tell our names and wait for those of the others; None when we are to stop instead."""
-    told = channel.exchange_names(dataclasses.asdict(own))
+    told = channel.exchange_names(PLAIN.encode(own))
     return None if told is None else plan_with_names(plan, told)
 
 

@@ -14,30 +14,43 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from switch_nodes.own_program import ended_process
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.history import Record
-from testbed.history.codec import encode, error_from
+from testbed.history.codec import NoRecord, encode, error_from, read_record
 from testbed.history.events import NodeExited, NodeStarted
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, PathEntry
 from testbed.scenario.model import CONTROLLER
 from testbed.scenario.own_program import is_own_program
-from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, listen, peer_pid
+from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, Message, listen, peer_pid
 from testbed.worlds.emulated.node import CRASH_STATUS, NodeBuilder, NodeTask, fork_node
 from testbed.worlds.tellers import misplaced
 from topologies import Role
 from workloads.errors import InternalError, ScenarioError
 from workloads.machine import Event
 
-__all__ = ["Fleet", "NodeProcess", "Phase"]
+__all__ = ["Companion", "Fleet", "NodeProcess", "Phase"]
 
 _TICK_S = 0.1
 _READ = 262_144
 _OUTPUT_PART = 1_500
 _STOP_PATIENCE_S = 10.0
 _DIE_PATIENCE_S = 1.0
+
+
+class Companion(Protocol):
+    """Whoever lives beside the nodes in the orchestrator's loop."""
+
+    def fileno(self) -> int:
+        """Readable when it has something to do."""
+        ...
+
+    def turn(self) -> float:
+        """Do it, without waiting; in how many seconds it wants the next turn at the latest."""
+        ...
 
 
 class Phase(Enum):
@@ -60,7 +73,7 @@ class NodeProcess:
     lines: LineBuffer = field(default_factory=LineBuffer)
     paused: bool = False
     """SIGSTOP was the last signal"""
-    names: Record | None = None
+    names: Message | None = None
     """what a device chose for it"""
     doomed: bool = False
     """we end it: by a fault of the scenario, or after it said done"""
@@ -87,11 +100,17 @@ class Fleet:
         self._nodes: dict[str, NodeProcess] = {}
         self._origin_ns: int | None = None
         self._next_tick = 0.0
+        self._companion: Companion | None = None
         self._selector = selectors.DefaultSelector()
         ledger.note(PathEntry(SOCKET_NAME, "socket"))
         self._server = listen(ledger.folder)
         self._selector.register(self._server, selectors.EVENT_READ, self._accept)
         self._selector.register(interruption, selectors.EVENT_READ, lambda: None)
+
+    def accompany(self, companion: Companion) -> None:
+        """From now on each `pump` gives it a turn, and ends its sleep when it has something to do."""
+        self._companion = companion
+        self._selector.register(companion, selectors.EVENT_READ, lambda: None)
 
     def launch(self, task: NodeTask, shell_pid: int) -> None:
         """Fork one node; also again after its end (then it starts at once, with the common origin)."""
@@ -142,7 +161,7 @@ class Fleet:
                 raise InternalError(f"after {patience_s:g} s not {phase.name.lower()}: {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
 
-    def exchange_names(self, patience_s: float) -> dict[str, Record]:
+    def exchange_names(self, patience_s: float) -> dict[str, Message]:
         """Wait until every node that was launched so far has told its names, tell them all to each, and return them. Raises as
         `await_all` does."""
         deadline = time.monotonic() + patience_s
@@ -199,6 +218,8 @@ class Fleet:
                     # The first one is lost when ticks filled the buffer of a node that stood still.
                     self._send(node, {"control": "stop"})
         timeout_s = max(0.0, min(timeout_s, self._next_tick - now))
+        if self._companion is not None:
+            timeout_s = min(timeout_s, self._companion.turn())
         for key, _ in self._selector.select(timeout_s):
             key.data()
 
@@ -234,7 +255,7 @@ class Fleet:
         node.connection = connection
         self._selector.register(connection, selectors.EVENT_READ, partial(self._on_readable, node, connection))
 
-    def _send(self, node: NodeProcess, message: Record) -> None:
+    def _send(self, node: NodeProcess, message: Message) -> None:
         """A node that does not read (paused) has at most a buffer full of ticks waiting; more is not needed."""
         if node.connection is not None:
             with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
@@ -256,25 +277,29 @@ class Fleet:
             return False
         for message in node.lines.feed(data):
             if "event" in message:
-                self._check_teller(node, message)
-                self._on_record(message)
+                self._on_record(self._record(node, message))
             else:
                 self._on_message(node, message)
         return True
 
-    def _check_teller(self, node: NodeProcess, record: Record) -> None:
-        """Raises ScenarioError where a user's own program may have told it, InternalError else."""
+    def _record(self, node: NodeProcess, message: Message) -> Record:
+        """Raises ScenarioError where a user's own program may have told what is no record, or not this node's to tell; InternalError
+        else."""
         place = node.task.node
         role = "controller" if place.name == CONTROLLER else str(place.role)
-        problem = misplaced(role, place.name, record)
-        if problem is None:
-            return
+        try:
+            record = read_record(message)
+            problem = misplaced(role, place.name, record)
+            if problem is None:
+                return record
+        except NoRecord as error:
+            problem = f"the {role} {place.name} told what is no record: {error}"
         program = node.task.plan.scenario.switch.program
         if role == "switch" and ":" in program:
             raise ScenarioError(problem, key=PROGRAM_KEY, found=program)
         raise InternalError(problem)
 
-    def _on_message(self, node: NodeProcess, message: Record) -> None:
+    def _on_message(self, node: NodeProcess, message: Message) -> None:
         match message.get("control"):
             case "ready":
                 self._tell(NodeStarted(node.name, str(node.task.node.role), message["backend"]))

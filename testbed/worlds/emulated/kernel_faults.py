@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
+from switch_nodes.dataplane.clock import EmulatedClock
 from testbed.faults.ebpf import EbpfFaults
 from testbed.faults.matching import ConnectionTable
-from testbed.faults.model import PacketFault
+from testbed.faults.model import Delay, Duplicate, PacketFault, Reorder
 from testbed.faults.netem import Netem, Runner, netem_arguments, run_command
 from testbed.history.events import KernelFaultsUnseen
 from testbed.plan import Plan
 from testbed.worlds.emulated.backends import Assignment, spliced_links
+from testbed.worlds.emulated.dilation import clock_of
 from testbed.worlds.emulated.splices import Splices
 from topologies import DIRECTIONS, Direction, Link, LinkShape
 from workloads.errors import HostCapabilityError
 from workloads.machine import Event
 
-__all__ = ["KernelFaults", "pass_on"]
+__all__ = ["KernelFaults", "in_real_time", "pass_on"]
+
+
+def in_real_time(fault: PacketFault, clock: EmulatedClock) -> PacketFault:
+    """The fault as the kernel is to carry it out: what it holds back, it holds back by the machine's time."""
+    match fault:
+        case Delay():
+            return replace(fault, delay_ns=clock.real(fault.delay_ns), jitter_ns=clock.real(fault.jitter_ns))
+        case Duplicate() | Reorder():
+            return replace(fault, delay_ns=clock.real(fault.delay_ns))
+    return fault
 
 
 def pass_on(came_in: str, leaves_by: str, runner: Runner = run_command) -> None:
@@ -40,6 +53,7 @@ class KernelFaults:
     def __init__(self, plan: Plan, assignments: Collection[Assignment], splices: Splices | None) -> None:
         """Puts all of it in place; nothing strikes before `start`, but links delay. Raises HostCapabilityError and InternalError
         as the backends do."""
+        self._clock = clock_of(plan.scenario)
         self._plan, self._programs, self._table = plan, list[EbpfFaults](), ConnectionTable(plan.connections)
         names = spliced_links(assignments)
         if splices is None:
@@ -61,7 +75,9 @@ class KernelFaults:
         by_chance, by_identity = self._faults(here, "netem"), self._faults(here, "ebpf")
         own = link.shape if any(not item.fault and item.backend == "netem" for item in here) else LinkShape()
         if by_chance or own.delay_ns or own.jitter_ns:
-            Netem(leaves_by, netem_arguments(by_chance, delay_ns=own.delay_ns, jitter_ns=own.jitter_ns))
+            real = self._clock.real
+            slowed = [in_real_time(fault, self._clock) for fault in by_chance]
+            Netem(leaves_by, netem_arguments(slowed, delay_ns=real(own.delay_ns), jitter_ns=real(own.jitter_ns)))
         if not by_identity:
             pass_on(came_in, leaves_by)
             return
@@ -74,6 +90,7 @@ class KernelFaults:
                 direction=direction,
                 table=self._table,
                 onward=leaves_by,
+                dilation=self._clock.dilation,
             )
         )
 

@@ -1,17 +1,15 @@
-"""Which ports of an emulated switch mark, and what is known about the queues below them."""
+"""What the ports of nodes know about the kernel's queues and links: those that mark, and the wires that frames come in by."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from switch_nodes.dataplane import EgressMarking, ModelledQueue
-from testbed.faults.model import Fault, RateChange
-from testbed.kernel.shaping import burst_bytes
+from switch_nodes.dataplane import EgressMarking, ModelledQueue, Wire
+from testbed.faults.model import RateChange
 from testbed.scenario.model import Scenario
+from testbed.worlds.emulated.dilation import clock_of, kernel_shape
 from testbed.worlds.emulated.schedule import effective_rate
-from topologies import Direction, Link
+from topologies import Direction, Link, Role
 
-__all__ = ["make_marking"]
+__all__ = ["make_marking", "make_wires"]
 
 
 def make_marking(scenario: Scenario, switch: str) -> EgressMarking | None:
@@ -21,18 +19,29 @@ def make_marking(scenario: Scenario, switch: str) -> EgressMarking | None:
         threshold = link.shape.ecn_threshold_packets
         if threshold is not None:
             leaving = Direction.DOWN if entering is Direction.UP else Direction.UP
-            rates = _rates(scenario.faults, link, leaving)
+            rates = _rates(scenario, link, leaving)
             queues[port] = ModelledQueue(rates, threshold, link.shape.queue_packets)
     return EgressMarking(queues) if queues else None
 
 
-def _rates(faults: Iterable[Fault], link: Link, direction: Direction) -> list[tuple[int, int, int]]:
+def make_wires(scenario: Scenario, node: str) -> dict[int, Wire]:
+    """What comes in by the ports of a node, by port."""
+    return {
+        port: Wire(
+            [(at, rate_bps) for at, rate_bps, _ in _rates(scenario, link, entering)],
+            paced=scenario.topology.node(link.a if entering is Direction.UP else link.b).role is Role.HOST,
+        )
+        for port, link, entering in scenario.topology.ports(node)
+    }
+
+
+def _rates(scenario: Scenario, link: Link, direction: Direction) -> list[tuple[int, int, int]]:
     """(from when, bit/s, bytes of burst), of the whole run: as the world will set them."""
-    base, faults = link.shape.rate_bps, tuple(faults)
+    base, faults, clock = link.shape.rate_bps, scenario.faults, clock_of(scenario)
     times = {0}
     for fault in faults:
         if isinstance(fault, RateChange) and link.name in fault.links and direction in fault.directions:
             times |= {at for at in (fault.window.start_ns, fault.window.stop_ns) if at is not None}
     rates = [(at, effective_rate(faults, link.name, direction, at, base)) for at in sorted(times)]
-    # The kernel keeps bytes per second.
-    return [(at, rate // 8 * 8, burst_bytes(rate, link.shape.mtu)) for at, rate in rates]
+    kept = [(at, kernel_shape(clock, rate, link.shape.mtu)) for at, rate in rates]
+    return [(at, shape.emulated_bps, shape.burst_bytes) for at, shape in kept]

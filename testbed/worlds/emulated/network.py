@@ -17,6 +17,7 @@ from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from switch_nodes.dataplane.clock import EmulatedClock
 from testbed.kernel.ledger import Ledger, NamespaceEntry, QdiscEntry
 from testbed.kernel.links import (
     PROMISCUOUS,
@@ -31,6 +32,7 @@ from testbed.kernel.links import (
 )
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
 from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, read_qdiscs, shape
+from testbed.worlds.emulated.dilation import kernel_shape
 from testbed.worlds.emulated.foothold import Foothold
 from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
 from testbed.worlds.emulated.splices import Splices
@@ -63,8 +65,16 @@ def interface_name(topology: Topology, node: str, port: int, tag: str) -> str:
 class Network:
     """A built network. `stop` removes it."""
 
-    def __init__(self, topology: Topology, ledger: Ledger, tag: str, spliced: Collection[str] = ()) -> None:
-        """`spliced`: names of links with a joint."""
+    def __init__(
+        self,
+        topology: Topology,
+        ledger: Ledger,
+        tag: str,
+        spliced: Collection[str] = (),
+        clock: EmulatedClock | None = None,
+    ) -> None:
+        """`spliced`: names of links with a joint. `clock`: of the time that their rates are in."""
+        self.clock = clock or EmulatedClock()
         self.spliced = frozenset(spliced)
         self.splices: Splices | None = None
         self.topology, self.ledger, self.tag = topology, ledger, tag
@@ -92,7 +102,7 @@ class Network:
         return foothold, foothold.index[self.interface(node, port)]
 
     def read_shaping(self, link: Link, direction: Direction) -> QdiscReading:
-        """Raises InternalError when our qdisc is not there."""
+        """Its rate is the kernel's, in real time. Raises InternalError when our qdisc is not there."""
         foothold, index = self._sender(link, direction)
         reading = read_qdisc(foothold.netlink, index)
         if reading is None:
@@ -100,11 +110,13 @@ class Network:
         return reading
 
     def set_rate(self, link: Link, direction: Direction, rate_bps: int) -> None:
-        """Raises HostCapabilityError when the kernel refuses, InternalError when it does not show this rate afterwards."""
+        """`rate_bps` in emulated time. Raises HostCapabilityError when the kernel refuses, InternalError when it does not show
+        this rate afterwards."""
         foothold, index = self._sender(link, direction)
+        kept = kernel_shape(self.clock, rate_bps, link.shape.mtu)
         with _asking(f"change the rate of link {link.name} {direction}"):
-            change_rate(foothold.netlink, index, rate_bps=rate_bps, mtu=link.shape.mtu)
-        _require(f"link {link.name} {direction}: rate", rate_bps // 8 * 8, self.read_shaping(link, direction).rate_bps)
+            change_rate(foothold.netlink, index, rate_bps=kept.rate_bps, mtu=link.shape.mtu, burst_ns=kept.burst_ns)
+        _require(f"link {link.name} {direction}: rate", kept.rate_bps, self.read_shaping(link, direction).rate_bps)
 
     def set_state(self, node: str, port: int, *, up: bool) -> None:
         """Of an interface; without it the far end of its link has no carrier. Raises HostCapabilityError."""
@@ -138,11 +150,12 @@ def build(
     ledger: Ledger,
     check_interrupt: Callable[[], None] = lambda: None,
     spliced: Collection[str] = (),
+    clock: EmulatedClock | None = None,
 ) -> Network:
-    """All of it or nothing; the links `spliced` have a joint. Raises HostCapabilityError when the kernel refuses a wish, InternalError when it accepted one
+    """All of it or nothing; the links `spliced` have a joint, and rates are in the time of `clock`. Raises HostCapabilityError when the kernel refuses a wish, InternalError when it accepted one
     and did something else, or when Mininet fails; `check_interrupt` is asked between the steps and may raise."""
     silence()
-    network = Network(topology, ledger, new_tag(), spliced)
+    network = Network(topology, ledger, new_tag(), spliced, clock)
     try:
         _Builder(network).build(check_interrupt)
     except BaseException:
@@ -256,12 +269,14 @@ class _Builder:
             index = foothold.index[name]
             turn_offloads_off(foothold.socket, name)
             self._ledger.note(QdiscEntry(name, foothold.inode, "htb"))
+            kept = kernel_shape(self._network.clock, link.shape.rate_bps, link.shape.mtu)
             shape(
                 netlink,
                 index,
-                rate_bps=link.shape.rate_bps,
+                rate_bps=kept.rate_bps,
                 queue_packets=link.shape.queue_packets,
                 mtu=link.shape.mtu,
+                burst_ns=kept.burst_ns,
             )
             set_flags(netlink, index, _flags(node))
             if node.role is Role.HOST and port == 0:
@@ -312,7 +327,8 @@ class _Builder:
             reading = readings.get(index)
             if reading is None:
                 raise InternalError(f"{place}: its HTB class is not there")
-            _require(f"{place}: rate", link.shape.rate_bps // 8 * 8, reading.rate_bps)
+            kept = kernel_shape(self._network.clock, link.shape.rate_bps, link.shape.mtu)
+            _require(f"{place}: rate", kept.rate_bps, reading.rate_bps)
             _require(f"{place}: queue", link.shape.queue_packets, reading.queue_packets)
         if node.role is Role.HOST and ports:
             addresses = read_addresses(foothold.netlink)

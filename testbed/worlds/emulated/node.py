@@ -17,10 +17,11 @@ from typing import Protocol
 
 from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
-from testbed.kernel.processes import child_setup, name_process, take_precedence
+from testbed.kernel.processes import HOST_NICE, SWITCH_NICE, child_setup, name_process, take_precedence
 from testbed.kernel.room import lack_of
 from testbed.plan import Plan
 from testbed.worlds.emulated.control import NodeChannel, connect
+from testbed.worlds.emulated.dilation import clock_of
 from topologies import Node, Role
 from workloads.errors import ScenarioError, TestbedError
 from workloads.machine import Event
@@ -39,7 +40,8 @@ class NodeLoop(Protocol):
     """native, python"""
 
     def run(self, origin_ns: int) -> None:
-        """Until the channel's `on_control` answers False; times of the Machine count from `origin_ns` (CLOCK_MONOTONIC)."""
+        """Until the channel's `on_control` answers False; times of the Machine are emulated and count from
+        `origin_ns` (CLOCK_MONOTONIC)."""
         ...
 
     def finish(self) -> Iterable[tuple[int, Event]]:
@@ -77,8 +79,7 @@ def fork_node(task: NodeTask, build: NodeBuilder, ledger: Ledger, shell_pid: int
         child_setup(parent, lambda process: ledger.note_process(process, role))
         name_process(f"tb {task.node.name}")
         _detach(log)
-        if task.node.role is Role.SWITCH:
-            take_precedence()
+        take_precedence(SWITCH_NICE if task.node.role is Role.SWITCH else HOST_NICE)
         _live(task, build, ledger.folder, shell_pid)
     except BaseException:
         traceback.print_exc()
@@ -88,7 +89,7 @@ def fork_node(task: NodeTask, build: NodeBuilder, ledger: Ledger, shell_pid: int
 
 def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> None:
     enter(shell_pid)
-    channel = NodeChannel(connect(folder), task.node.name)
+    channel = NodeChannel(connect(folder), task.node.name, clock_of(task.plan.scenario))
     channel.hello()
     try:
         loop = build(task, channel)

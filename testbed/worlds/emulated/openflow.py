@@ -17,6 +17,7 @@ from testbed.steering.openvswitch import OpenVSwitch
 from testbed.worlds.emulated.carrier import end_at
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.controller_node import CONTROLLER_PORT, ControllerLoop
+from testbed.worlds.emulated.dilation import clock_of
 from testbed.worlds.emulated.network import Network
 from testbed.worlds.emulated.node import NodeBuilder, NodeLoop, NodeTask
 from testbed.worlds.emulated.programs import capture_path
@@ -74,14 +75,15 @@ class OpenFlowSwitches:
 
     def builder(self, build: NodeBuilder) -> NodeBuilder:
         """`build`, also for the controller and for what captures at its switches."""
+        clock = clock_of(self._plan.scenario)
 
         def build_any(task: NodeTask, channel: NodeChannel) -> NodeLoop:
             if task.node.name == CONTROLLER and self.names:
-                return ControllerLoop(self._fabric, self._pids(), channel, task.run_dir)
+                return ControllerLoop(self._fabric, self._pids(), channel, task.run_dir, clock)
             if task.node.name in self.names:
                 links = [link.name for _, link, _ in self._ports(task.node.name)]
                 tap = PcapngTap(capture_path(task.run_dir, task.node.name), links)
-                return SnifferLoop(task.interfaces, tap, channel)
+                return SnifferLoop(task.interfaces, tap, channel, clock)
             return build(task, channel)
 
         return build_any

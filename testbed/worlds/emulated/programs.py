@@ -3,32 +3,31 @@ orchestrator loads them once before it forks (`warmth`), everything else that im
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from testbed.faults.model import RateChange
-from testbed.kernel.shaping import burst_bytes
 from testbed.plan import udp_ends
 from testbed.scenario.model import Scenario
 from testbed.worlds.base import NODE_LIBRARIES
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.devices import build_device_host, device_of
+from testbed.worlds.emulated.dilation import KernelShape, clock_of, is_exact, kernel_shape
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
-from topologies import Link, LinkShape, Role
+from topologies import Link, Role
 from workloads.machine import Event, Machine
 from workloads.native.account import NATIVE, account_of
 
 if TYPE_CHECKING:
-    from switch_nodes.dataplane import DataPlane
+    from switch_nodes.dataplane import DataPlane, EmulatedClock
     from testbed.captures.capture import PcapngTap
 
 __all__ = ["build_node", "capture_path"]
 
 _UDP_PATIENCE_NS = 1_000_000
-"""a source of datagrams wakes up at most a thousand times a second"""
+"""a source of datagrams wakes up at most a thousand times a second of the machine"""
 
 
 def node_backend() -> str:
@@ -54,15 +53,16 @@ class _Loop:
         machine: _Program,
         plane: DataPlane,
         tap: PcapngTap | None,
+        clock: EmulatedClock,
         check_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
         self.backend = node_backend()
-        self._machine, self._plane, self._tap = machine, plane, tap
+        self._machine, self._plane, self._tap, self._clock = machine, plane, tap, clock
         self._stopped_at, self._check_event = 0, check_event
 
     def run(self, origin_ns: int) -> None:
         self._plane.run(origin_ns)
-        self._stopped_at = time.monotonic_ns() - origin_ns
+        self._stopped_at = self._clock.since(origin_ns)
 
     def finish(self) -> Iterator[tuple[int, Event]]:
         self._machine.finish(self._stopped_at)
@@ -86,7 +86,8 @@ def build_node(task: NodeTask, channel: NodeChannel) -> NodeLoop:
 
 
 def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
-    from switch_nodes.dataplane import DataPlane, Pacer
+    from switch_nodes.dataplane import DataPlane, Pacer, moderation_ns
+    from testbed.worlds.emulated.marking import make_wires
     from workloads.background import with_flows
     from workloads.hosts import create_host
 
@@ -94,10 +95,13 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     for known in task.plan.hosts:
         if known.name == task.node.name:
             worker = create_host(known.reborn(task.lives))
-    machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, patience_ns=_UDP_PATIENCE_NS))
+    clock = clock_of(task.plan.scenario)
+    patience_ns = clock.emulated(_UDP_PATIENCE_NS)
+    machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, patience_ns=patience_ns))
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
-    pacer = Pacer(fastest_bps, burst_bytes(fastest_bps, link.shape.mtu))
+    shape, exact = kernel_shape(clock, fastest_bps, link.shape.mtu), is_exact(task.plan)
+    ahead_ns = 0 if exact else shape.ahead_ns
     plane = DataPlane(
         machine,
         task.interfaces,
@@ -106,10 +110,12 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
         control=channel.socket,
         on_control=channel.on_control,
         rate_bps=fastest_bps,
-        pacer=pacer,
-        moderation_ns=pacer.moderation_ns,
+        pacer=Pacer(shape.emulated_bps, shape.burst_bytes, ahead_ns),
+        moderation_ns=moderation_ns(ahead_ns),
+        wires=make_wires(task.plan.scenario, task.node.name) if exact else None,
+        clock=clock,
     )
-    return _Loop(machine, plane, None)
+    return _Loop(machine, plane, None, clock)
 
 
 def _fastest_rate_bps(scenario: Scenario, link: Link) -> int:
@@ -120,11 +126,11 @@ def _fastest_rate_bps(scenario: Scenario, link: Link) -> int:
     return max(link.shape.rate_bps, *changed) if changed else link.shape.rate_bps
 
 
-def _switch_moderation_ns(shape: LinkShape) -> int:
+def _switch_moderation_ns(shape: KernelShape) -> int:
     """Half of a NIC's: a frame waits for both."""
     from switch_nodes.dataplane import moderation_ns
 
-    return moderation_ns(shape.rate_bps, burst_bytes(shape.rate_bps, shape.mtu)) // 2
+    return moderation_ns(shape.ahead_ns) // 2
 
 
 def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
@@ -132,7 +138,7 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.own_program import check_told
     from switch_nodes.registry import create_program
     from testbed.captures.capture import PcapngTap
-    from testbed.worlds.emulated.marking import make_marking
+    from testbed.worlds.emulated.marking import make_marking, make_wires
     from testbed.worlds.filters import make_filters
 
     scenario, name = task.plan.scenario, task.node.name
@@ -143,6 +149,8 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         tap = PcapngTap(capture_path(task.run_dir, name), [link.name for _, link, _ in ports])
     machine = create_program(config)
     check_event = partial(check_told, machine)
+    clock, exact = clock_of(scenario), is_exact(task.plan)
+    shapes = [kernel_shape(clock, link.shape.rate_bps, link.shape.mtu) for _, link, _ in ports]
     plane = DataPlane(
         machine,
         task.interfaces,
@@ -154,7 +162,9 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         check_event=check_event,
         control=channel.socket,
         on_control=channel.on_control,
-        moderation_ns=min(_switch_moderation_ns(link.shape) for _, link, _ in ports),
+        moderation_ns=0 if exact else min(_switch_moderation_ns(shape) for shape in shapes),
+        wires=make_wires(scenario, name) if exact else None,
         marking=make_marking(scenario, name),
+        clock=clock,
     )
-    return _Loop(machine, plane, tap, check_event)
+    return _Loop(machine, plane, tap, clock, check_event)

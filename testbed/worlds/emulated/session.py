@@ -16,11 +16,13 @@ from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import descendants, end_processes
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
+from testbed.worlds.emulated.dilation import clock_of
 from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.ledgers import open_ledger
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.programs import build_node
 from testbed.worlds.emulated.warmth import warm
-from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, open_ledger, refuse
+from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, refuse
 from topologies import Role
 from workloads.errors import InternalError
 
@@ -54,7 +56,7 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
     try:
         from testbed.worlds.emulated.network import build
 
-        network = build(scenario.topology, ledger, interruption.check)
+        network = build(scenario.topology, ledger, interruption.check, clock=clock_of(scenario))
         try:
             fleet = Fleet(ledger, build_node, interruption, tell=lambda event: None, on_record=_forget)
             try:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import select
 import socket
-import time
 from collections.abc import Iterator, Sequence
 
+from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.sockets import socket_drops
 from testbed.captures.capture import PcapngTap
 from testbed.history.events import CaptureLost
@@ -34,8 +34,8 @@ class SnifferLoop:
 
     backend = "openvswitch"
 
-    def __init__(self, interfaces: Sequence[str], tap: PcapngTap, channel: NodeChannel) -> None:
-        self._channel, self._tap = channel, tap
+    def __init__(self, interfaces: Sequence[str], tap: PcapngTap, channel: NodeChannel, clock: EmulatedClock) -> None:
+        self._channel, self._tap, self._clock = channel, tap, clock
         self._ports = {name: port for port, name in enumerate(interfaces)}
         try:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
@@ -58,7 +58,7 @@ class SnifferLoop:
                 else:
                     self._read(origin_ns)
         self._read(origin_ns)
-        self._stopped_ns = time.monotonic_ns() - origin_ns
+        self._stopped_ns = self._clock.since(origin_ns)
 
     def finish(self) -> Iterator[tuple[int, Event]]:
         drops = socket_drops(self._socket)
@@ -71,7 +71,7 @@ class SnifferLoop:
     def _read(self, origin_ns: int) -> None:
         """All that waits, in runs of one direction."""
         run: FrameBatch | None = None
-        now = time.monotonic_ns() - origin_ns
+        now = self._clock.since(origin_ns)
         while True:
             try:
                 frame, (interface, _, kind, *_) = self._socket.recvfrom(_LARGEST_FRAME)
@@ -86,7 +86,7 @@ class SnifferLoop:
             batch = self._outgoing if kind == socket.PACKET_OUTGOING else self._incoming
             if run is not None and (run is not batch or run.count == _ROWS):
                 self._flush(run, now)
-                now = time.monotonic_ns() - origin_ns
+                now = self._clock.since(origin_ns)
             run = batch
             batch.append(port, frame)
         if run is not None:

@@ -13,10 +13,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from switch_nodes.dataplane.clock import EmulatedClock
 from testbed.history.events import TcpFlowMeasured
 from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
@@ -46,7 +48,8 @@ class _Flow:
 
 
 class Tenants:
-    """The TCP flows of a plan. `pid_of(host)`: a process in its namespace; `tell` hears what they measured."""
+    """The TCP flows of a plan. `pid_of(host)`: a process in its namespace; `tell` hears what they measured; times are those of `clock`, but
+    for the kernel's own timers."""
 
     def __init__(
         self,
@@ -55,7 +58,9 @@ class Tenants:
         ledger: Ledger,
         run_dir: Path,
         tell: Callable[[Event], None],
+        clock: EmulatedClock | None = None,
     ) -> None:
+        self._clock = clock or EmulatedClock()
         folder = run_dir / "background"
         self._flows = [_Flow(flow, folder) for flow in flows if flow.kind == "tcp"]
         self._pid_of, self._ledger, self._tell, self._folder = pid_of, ledger, tell, folder
@@ -98,7 +103,8 @@ class Tenants:
             for process in (flow.client, flow.server):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_LAST_WORDS_S)
-            self._tell(measured(flow.plan.config.name, flow.started_ns, _read(flow.client_log), _read(flow.server_log)))
+            found = measured(flow.plan.config.name, flow.started_ns, _read(flow.client_log), _read(flow.server_log))
+            self._tell(replace(found, duration_ns=self._clock.emulated(found.duration_ns)))
 
     def close(self) -> None:
         """Nothing of it lives afterwards. Never raises for a process."""
@@ -114,7 +120,7 @@ class Tenants:
         # iperf3 takes one bound; time is kept by `advance`, and by the end of the run.
         arguments += ["-t", "0"] if config.size_bytes is None else ["-n", str(config.size_bytes)]
         if config.rate_bps is not None:
-            arguments += ["-b", str(config.rate_bps)]
+            arguments += ["-b", str(self._clock.real_bps(config.rate_bps))]
         flow.started_ns = now
         flow.client = self._start(flow, flow.plan.source, arguments, flow.client_log)
 

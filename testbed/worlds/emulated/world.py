@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import secrets
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from switch_nodes.events import QueueMarks
 from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
-from testbed.history import Record
-from testbed.history.codec import make_record
-from testbed.history.events import FaultByChance, LeftoversFound, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.history import Record, events, make_record
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
-from testbed.kernel.ledger import Ledger, state_dir
+from testbed.kernel.ledger import Ledger
+from testbed.kernel.load import read_machine
 from testbed.plan import Plan
+from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
-from testbed.worlds.base import NODE_LIBRARIES, RunFacts, code_that_ran
+from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.backends import (
     Assignment,
     choose_backends,
-    describe,
     probe_fault_capabilities,
     spliced_links,
 )
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
+from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilation
 from testbed.worlds.emulated.effects import Effects
-from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.environment import environment
+from testbed.worlds.emulated.fleet import Companion, Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
+from testbed.worlds.emulated.ledgers import open_ledger
+from testbed.worlds.emulated.machine import machine_load
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.programs import build_node, capture_path
@@ -43,10 +43,11 @@ from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_s
 from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.emulated.warmth import warm
 from topologies import DIRECTIONS, Direction, Role
-from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.errors import ScenarioError
+from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "open_ledger", "refuse"]
+__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "refuse"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
@@ -54,18 +55,19 @@ READY_PATIENCE_S = 60.0
 START_LEAD_NS = 20_000_000
 """from the message of the barrier to t = 0, so that every node hears it in time"""
 _GRACE_NS = 5_000_000_000
+"""real time: what a node needs to tell that it failed"""
 _NEVER = 1 << 62
-_NAME_PART = 100
-"""of a run directory's name, so that the folder of the state stays below 255 bytes"""
 
 
 class EmulatedWorld:
-    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process."""
+    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process; `companion`
+    gets its turns in the loop that drives the nodes."""
 
     name = "emulated"
+    has_twin = True
 
-    def __init__(self, build: NodeBuilder = build_node) -> None:
-        self._build = build
+    def __init__(self, build: NodeBuilder = build_node, companion: Companion | None = None) -> None:
+        self._build, self._companion = build, companion
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """Records come in the order in which they arrive; sort them by time. Call it before you start threads: it forks.
@@ -81,7 +83,7 @@ class EmulatedWorld:
             refuse_for_openflow(plan)
             assignments = choose_backends(plan, probe_fault_capabilities)
             interruption.check()
-            return _Run(plan, run_dir, on_record, self._build, interruption, assignments).go()
+            return _Run(plan, run_dir, on_record, self._build, interruption, assignments, self._companion).go()
 
 
 class _Run:
@@ -93,11 +95,13 @@ class _Run:
         build: NodeBuilder,
         interruption: Interruption,
         assignments: tuple[Assignment, ...],
+        companion: Companion | None,
     ) -> None:
-        self._assignments = assignments
+        self._assignments, self._companion = assignments, companion
         self._plan, self._scenario, self._topology = plan, plan.scenario, plan.scenario.topology
         self._run_dir, self._on_record, self._build = run_dir, on_record, build
         self._interruption = interruption
+        self._clock = clock_of(plan.scenario)
         self._origin_ns: int | None = None
         self._workers = {worker.name for worker in plan.workers}
         self._finished: set[str] = set()
@@ -123,21 +127,30 @@ class _Run:
             entries = ledger.entries()
             left = find_leftovers(entries)
             if left:
-                self._tell(LeftoversFound(left))
+                self._tell(events.LeftoversFound(left))
             ledger.close()
             remove_run(ledger.folder, ledger.owner, entries)
-        return RunFacts(self._captures(), self._environment(), plan=self._plan)
+        return RunFacts(
+            self._captures(),
+            environment(self._backends, self._assignments, self._clock.dilation),
+            plan=self._plan,
+            not_dilated=not_dilated(self._plan, openflow_switches(self._plan)),
+        )
 
     def _inside_ledger(self, ledger: Ledger) -> None:
         from testbed.worlds.emulated.network import build
 
-        self._network = build(self._topology, ledger, self._interruption.check, spliced_links(self._assignments))
+        self._network = build(
+            self._topology, ledger, self._interruption.check, spliced_links(self._assignments), self._clock
+        )
         self._openflow = OpenFlowSwitches(self._plan, self._network, ledger, self._run_dir)
         node_builder = self._openflow.builder(self._build)
         try:
             self._kernel_faults = KernelFaults(self._plan, self._assignments, self._network.splices)
             self._fleet = Fleet(ledger, node_builder, self._interruption, tell=self._tell, on_record=self._hear)
-            tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell)
+            if self._companion is not None:
+                self._fleet.accompany(self._companion)
+            tenants = Tenants(self._plan.background, self._network.pid, ledger, self._run_dir, self._tell, self._clock)
             try:
                 tenants.listen()
                 self._start()
@@ -176,13 +189,14 @@ class _Run:
                     continue
                 self._launch(node.name)
         self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
-        self._origin_ns = time.monotonic_ns() + START_LEAD_NS
+        self._origin_ns = self._clock.read() + START_LEAD_NS
+        self._machine_before = read_machine()
         self._kernel_faults.start(self._origin_ns)
         self._fleet.start(self._origin_ns)
-        self._tell(TrafficStarted(len(self._topology.nodes)))
+        self._tell(events.TrafficStarted(len(self._topology.nodes)))
         for item in self._assignments:
             if item.backend == "netem" and item.fault:
-                self._tell(FaultByChance(item.fault, item.target, item.direction))
+                self._tell(events.FaultByChance(item.fault, item.target, item.direction))
 
     def _launch(self, name: str) -> None:
         lives = self._lives[name]
@@ -201,7 +215,7 @@ class _Run:
             self._interruption.check()
             now = self._now()
             if now >= limit:
-                self._tell(TimeLimitReached(limit, tuple(sorted(self._workers - self._settled()))))
+                self._tell(events.TimeLimitReached(limit, tuple(sorted(self._workers - self._settled()))))
                 return
             while schedule and schedule[0].at_ns <= now:
                 self._act(schedule.pop(0), schedule)
@@ -210,7 +224,7 @@ class _Run:
             due = tenants.advance(now)
             acts = schedule[0].at_ns if schedule else _NEVER
             deadline = min(limit, self._give_up_ns, acts, _NEVER if due is None else due)
-            self._fleet.pump(max(0, deadline - self._now()) / 1e9)
+            self._fleet.pump(self._clock.real(max(0, deadline - self._now())) / 1e9)
 
     def _settled(self) -> set[str]:
         return self._finished | self._failed | self._dead
@@ -299,12 +313,14 @@ class _Run:
 
     def _measure(self) -> None:
         elapsed = self._now()
+        if (load := machine_load(self._machine_before)) is not None:
+            self._tell(load)
         for link in self._topology.links:
             for direction in DIRECTIONS:
                 reading = self._network.read_shaping(link, direction)
                 self._effects.end_rates((link.name, str(direction)), reading.bytes)
                 self._tell(
-                    ShapingMeasured(
+                    events.ShapingMeasured(
                         link.name,
                         str(direction),
                         link.shape.rate_bps,
@@ -316,75 +332,46 @@ class _Run:
                 )
 
     def _now(self) -> int:
-        """ns since the start of the traffic; 0 before."""
-        return 0 if self._origin_ns is None else max(0, time.monotonic_ns() - self._origin_ns)
+        """Emulated ns since the start of the traffic; 0 before."""
+        return 0 if self._origin_ns is None else max(0, self._clock.since(self._origin_ns))
 
     def _tell(self, event: Event) -> None:
-        record = make_record(self._now(), "world", event)
-        if record["event"] == "NodeStarted":
-            self._backends.add(record["backend"])
-        self._on_record(record)
+        if isinstance(event, events.NodeStarted):
+            self._backends.add(event.backend)
+        self._on_record(make_record(self._now(), "world", event))
 
     def _tell_kernel_faults(self) -> None:
         for at_ns, event in self._kernel_faults.events(self._now()):
             self._on_record(make_record(at_ns, "world", event))
 
     def _hear(self, record: Record) -> None:
-        if record["event"] == "WorkerFinished":
-            self._finished.add(record["node"])
-        elif record["event"] == "WorkerFellBack":
-            self._finished.discard(record["node"])
-        elif record["event"] == "WorkerFailed":
-            self._failed.add(record["node"])
+        if isinstance(record.event, WorkerFinished):
+            self._finished.add(record.node)
+        elif isinstance(record.event, WorkerFellBack):
+            self._finished.discard(record.node)
+        elif isinstance(record.event, WorkerFailed):
+            self._failed.add(record.node)
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
-        elif record["event"] == "QueueMarks":
-            self._marks[record["node"], record["port"]] += record["marks"]
+        elif isinstance(record.event, QueueMarks):
+            self._marks[record.node, record.event.port] += record.event.marks
         self._on_record(record)
 
     def _grace_ns(self) -> int:
         """How long the others may take to notice a failure: all their attempts, once more."""
         transport = self._scenario.transport
         rto_ns = 4_096 << transport.timeout_code if transport.timeout_code else 0
-        return max(_GRACE_NS, 2 * rto_ns * (transport.retry_count + 1))
+        return max(self._clock.emulated(_GRACE_NS), 2 * rto_ns * (transport.retry_count + 1))
 
     def _strike(self, action: Action, kind: str, backend: str) -> None:
-        direction = "" if action.direction is None else str(action.direction)
-        self._tell(FaultStruck(action.fault, kind, backend, action.target, direction, "", -1, -1, 1))
+        self._tell(FaultStruck(action.fault, kind, backend, action.target, str(action.direction or ""), "", -1, -1, 1))
 
     def _captures(self) -> tuple[Path, ...]:
-        paths = (capture_path(self._run_dir, switch.name) for switch in self._topology.switches)
-        return tuple(path for path in paths if path.exists())
-
-    def _environment(self) -> dict[str, str]:
-        import numpy
-
-        from testbed.kernel.mininet_api import MININET_VERSION
-
-        return {
-            "kernel": os.uname().release,
-            "machine": os.uname().machine,
-            "cpus": str(len(os.sched_getaffinity(0))),
-            "python": platform.python_version(),
-            "numpy": numpy.__version__,
-            "mininet": MININET_VERSION,
-            "data_plane": ", ".join(sorted(self._backends)),
-            **code_that_ran(*NODE_LIBRARIES),
-            "shaping": "htb",
-            "faults": "; ".join(describe(self._assignments)) or "none",
-        }
+        names = (switch.name for switch in self._topology.switches)
+        return tuple(path for name in names if (path := capture_path(self._run_dir, name)).exists())
 
 
 def refuse(plan: Plan) -> None:
-    """What no machine can give this world."""
+    """What no machine can give this world. Raises ScenarioError."""
     if plan.scenario.clocks != TRUE_CLOCKS:
         raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
-
-
-def open_ledger(run_dir: Path) -> Ledger:
-    run = f"{run_dir.name[:_NAME_PART]}.{secrets.token_hex(3)}"
-    try:
-        return Ledger.create(run, run_dir)
-    except OSError as error:
-        raise HostCapabilityError(
-            f"a folder for run state ({state_dir()}: {error.strerror})", "set INA_STATE_DIR to one that can be written"
-        ) from error
+    refuse_dilation(plan)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import SwitchStatistics
-from testbed.history import Record
-from testbed.history.codec import make_record
-from testbed.history.events import CardCounted
+from testbed.history import Record, make_record
+from testbed.history.events import CaptureCut, CardCounted
 from testbed.lab.drivers import CardDriver
 from testbed.plan.nodeconfig import dump_node_config
 from testbed.worlds.lab.gathering import read_lines, trace_records
@@ -51,10 +50,8 @@ def tell_card(
     path = folder / f"{card.host}-trace.jsonl"
     driver.trace(path=path, capture=capture)
     for record in trace_records(read_lines(path, card.host), switch, origin_ns):
-        if record["event"] == "CaptureCut":
-            problem = (
-                f"the trace of card {card.name} was cut at {record['limit_bytes']} bytes: it did too much to be judged"
-            )
+        if isinstance(record.event, CaptureCut):
+            problem = f"the trace of card {card.name} was cut at {record.event.limit_bytes} bytes: it did too much to be judged"
             raise LabError(card.host, f"{problem}; a shorter job, or an inventory without `trace:`")
         tell(record)
     return ()

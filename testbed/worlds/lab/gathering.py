@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from testbed.history import Record
+from testbed.history.codec import read_record
+from testbed.history.events import BarrierPassed, BarrierReached
 from testbed.worlds.tellers import misplaced
 from workloads.errors import LabError
 
 __all__ = ["by_host", "clock_of", "read_lines", "trace_records", "worker_records"]
 
-_OWN = ("BarrierReached", "BarrierPassed")
+_OWN = (BarrierReached, BarrierPassed)
 
 
 def by_host(told: Mapping[str, str]) -> str:
@@ -26,23 +29,21 @@ def by_host(told: Mapping[str, str]) -> str:
 
 
 def read_lines(path: Path, host: str) -> Iterator[Record]:
-    """A last line without its end is none: its writer was killed. Raises LabError for what is no record."""
+    """A last line without its end is none: its writer was killed. A line that names no node is of `host`. Raises LabError for what is no record."""
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith("\n"):
                 return
             try:
-                record = json.loads(line)
-            except ValueError:
-                record = None
-            if not isinstance(record, dict) or not isinstance(record.get("t"), int) or "event" not in record:
-                raise LabError(host, f"line {number} of {path.name} is no record of a history", line[:200])
-            yield record
+                yield read_record({"node": host, **json.loads(line)})
+            except (ValueError, TypeError):
+                problem = f"line {number} of {path.name} is no record of a history"
+                raise LabError(host, problem, line[:200]) from None
 
 
 def clock_of(records: Iterable[Record]) -> int | None:
     """CLOCK_REALTIME of the worker's host at the worker's t = 0; None when it never started."""
-    return next((int(record["clock_ns"]) for record in records if record["event"] == "BarrierPassed"), None)
+    return next((record.event.clock_ns for record in records if isinstance(record.event, BarrierPassed)), None)
 
 
 def worker_records(records: list[Record], node: str, origin_ns: int) -> Iterator[Record]:
@@ -52,8 +53,8 @@ def worker_records(records: list[Record], node: str, origin_ns: int) -> Iterator
     shift = 0 if began is None else began - origin_ns
     for record in records:
         _check(node, "host", record)
-        if record["event"] not in _OWN:
-            yield {**record, "t": max(0, record["t"] + shift), "node": node}
+        if not isinstance(record.event, _OWN):
+            yield replace(record, t=max(0, record.t + shift), node=node)
 
 
 def trace_records(records: Iterable[Record], switch: str, origin_ns: int) -> Iterator[Record]:
@@ -61,10 +62,10 @@ def trace_records(records: Iterable[Record], switch: str, origin_ns: int) -> Ite
     switch's to tell."""
     for record in records:
         _check(switch, "switch", record)
-        yield {**record, "t": max(0, record["t"] - origin_ns), "node": switch}
+        yield replace(record, t=max(0, record.t - origin_ns), node=switch)
 
 
 def _check(node: str, role: str, record: Record) -> None:
-    problem = misplaced(role, node, {**record, "node": node})
+    problem = misplaced(role, node, replace(record, node=node))
     if problem is not None:
         raise LabError(node, problem)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from testbed.faults.model import Kill, Pause
-from testbed.history import Record
-from testbed.history.codec import make_record
+from testbed.history import Record, make_record
+from testbed.history.events import TrafficStarted
 from testbed.history.lab_events import LabStep
 from testbed.lab.drivers import CardDriver, HostDriver, Undoing, read_bitstream
 from testbed.lab.lab import Lab, Tell
@@ -74,8 +75,8 @@ class MixedWorld:
         origin: list[int] = []
 
         def hear(record: Record) -> None:
-            if record["event"] == "TrafficStarted":
-                origin.append(time.time_ns() + START_LEAD_NS - record["t"])
+            if isinstance(record.event, TrafficStarted):
+                origin.append(time.time_ns() + START_LEAD_NS - record.t)
             on_record(record)
 
         def tell(step: LabStep) -> None:
@@ -106,4 +107,4 @@ class MixedWorld:
             "lab": self._inventory.name,
             "card": f"{self._card.name} of {host.name}, by VXLAN",
         }
-        return RunFacts(facts.captures, environment, facts.skipped, (*facts.partial, *partial), facts.plan)
+        return replace(facts, environment=environment, partial=(*facts.partial, *partial))

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from testbed.history import Record
-from testbed.history.codec import make_record
+from testbed.history import Record, make_record
 from testbed.history.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
 from testbed.history.lab_events import LabStep
 from testbed.kernel.interruption import Interruption

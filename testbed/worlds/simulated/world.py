@@ -16,7 +16,7 @@ from switch_nodes.own_program import ended_process
 from switch_nodes.registry import create_program
 from switch_nodes.tap import Tap
 from testbed.captures.capture import PcapngTap
-from testbed.history import Record
+from testbed.history import Record, make_record
 from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.plan import Plan, udp_ends
 from testbed.scenario.own_program import is_own_program
@@ -34,9 +34,9 @@ from workloads.config import NodeConfig
 from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.hosts import create_host
-from workloads.machine import Event, event_record
+from workloads.machine import Event
 
-__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_worker", "simulate"]
+__all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_taps", "make_worker", "simulate"]
 
 ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
 WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
@@ -116,15 +116,33 @@ class Simulation:
 
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
-        limit = self._plan.scenario.time_limit_ns
+        self.start()
+        self.advance(self._plan.scenario.time_limit_ns, lambda: self._open)
+        self.finish()
+
+    @property
+    def unfinished(self) -> frozenset[str]:
+        """Workers that may still get somewhere."""
+        return frozenset(self._open)
+
+    def start(self) -> None:
+        """The barrier falls: t = 0. Nothing happens before `advance`."""
         for place in self._plan.scenario.topology.nodes:
             self._tell("world", NodeStarted(place.name, str(place.role), BACKEND))
         self._tell("world", TrafficStarted(len(self.nodes)))
         for name, node in self.nodes.items():
             self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
-        if not self.agenda.run(limit, lambda: self._open):
-            self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
-        self._finish()
+
+    def advance(self, limit: int, goes_on: Callable[[], object]) -> bool:
+        """Go on while `goes_on()`. False, and told: nothing more can happen by `limit` (ns since the start)."""
+        if self.agenda.run(limit, goes_on):
+            return True
+        self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
+        return False
+
+    def nudge(self, name: str) -> None:
+        """Something from outside happened to this node's Machine: look at it again, right now."""
+        self.agenda.at(self.agenda.now, self._actors[name], lambda node: node.settle(), self.nodes[name])
 
     def _timed(self, node: str, make: Callable[[], FinishingMachine]) -> Callable[[], FinishingMachine]:
         """`make`, of a Machine that lives by its node's clock."""
@@ -156,7 +174,8 @@ class Simulation:
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Tell the ends of all nodes and links."""
         self._troubles.finish()
         for node in self.nodes.values():
             node.finish()
@@ -180,10 +199,7 @@ class Simulation:
                 self._tell("world", NodeExited(name, 0, True, ""))
 
     def _tell(self, node: str, event: Event) -> None:
-        record = {"t": self.agenda.now, "node": node, **event_record(event)}
-        if node != "world":
-            record["node"] = node  # whatever the event says
-        self._on_record(record)
+        self._on_record(make_record(self.agenda.now, node, event))
         match event:
             case WorkerFinished() | WorkerFailed():
                 self._open.discard(node)
@@ -238,7 +254,7 @@ class SimulatedWorld:
         return self._simulate(plan, run_dir, on_record)
 
     def _simulate(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        taps = _taps(plan, run_dir) if plan.scenario.capture else {}
+        taps = make_taps(plan, run_dir) if plan.scenario.capture else {}
         try:
             simulation = Simulation(plan, on_record, taps)
             simulation.run()
@@ -260,7 +276,7 @@ class SimulatedWorld:
         return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
 
 
-def _taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:
+def make_taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:
     """A capture per switch; its interfaces are the links in port order."""
     topology = plan.scenario.topology
     return {

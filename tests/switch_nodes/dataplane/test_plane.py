@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from switch_nodes.dataplane import DataPlane, Pacer
+from switch_nodes.dataplane import DataPlane, EmulatedClock, Pacer
 from switch_nodes.dataplane.packet_io import Fate
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
@@ -25,13 +25,18 @@ def frame(number: int, size: int = 64) -> bytes:
     return number.to_bytes(4, "big") + bytes(size - 4)
 
 
+def clock_of(io: FakeIo, dilation: int = 1) -> EmulatedClock:
+    def sleep(seconds: float) -> None:
+        io.now += round(seconds * 1e9)
+
+    return EmulatedClock(dilation, read=io.clock, sleep=sleep)
+
+
 def run(io: FakeIo, machine: Forwarder, **options: Any) -> tuple[PlaneStatistics, list[tuple[int, Event]]]:
     """Until nothing can happen any more."""
     events: list[tuple[int, Event]] = []
-    settings: dict[str, Any] = {"backpressure": False, "on_control": lambda: False} | options
-    plane = DataPlane(
-        machine, [], on_event=lambda now, event: events.append((now, event)), io=io, clock=io.clock, **settings
-    )
+    settings: dict[str, Any] = {"backpressure": False, "on_control": lambda: False, "clock": clock_of(io)} | options
+    plane = DataPlane(machine, [], on_event=lambda now, event: events.append((now, event)), io=io, **settings)
     return plane.run(0), events
 
 
@@ -271,7 +276,7 @@ def test_frames_made_by_the_control_handler_leave_before_the_end() -> None:
 
 def test_until_ends_the_loop() -> None:
     io = FakeIo()
-    plane = DataPlane(Forwarder({}), [], backpressure=False, on_event=lambda *_: None, io=io, clock=io.clock)
+    plane = DataPlane(Forwarder({}), [], backpressure=False, on_event=lambda *_: None, io=io, clock=clock_of(io))
     statistics = plane.run(0, until=lambda: io.now >= 130_000_000)
     assert (statistics.wall_ns, statistics.wakeups) == (150_000_000, 4)
 
@@ -279,7 +284,7 @@ def test_until_ends_the_loop() -> None:
 def test_times_count_from_the_origin() -> None:
     io, machine = FakeIo([(1500, 0, frame(1))]), Forwarder({})
     plane = DataPlane(
-        machine, [], backpressure=False, on_event=lambda *_: None, on_control=lambda: False, io=io, clock=io.clock
+        machine, [], backpressure=False, on_event=lambda *_: None, on_control=lambda: False, io=io, clock=clock_of(io)
     )
     plane.run(1000)
     assert machine.received == [(500, 0, frame(1))]
@@ -321,13 +326,6 @@ def test_screen_is_asked_about_rows_side_by_side() -> None:
     assert starts == [(1, 3)]
 
 
-def sleeper(io: FakeIo) -> Any:
-    def sleep(seconds: float) -> None:
-        io.now += round(seconds * 1e9)
-
-    return sleep
-
-
 DENSE = [(1_000_000 + 50_000 * n, 0, frame(n)) for n in range(40)]
 
 
@@ -335,7 +333,7 @@ def test_dense_traffic_is_taken_in_few_wakeups() -> None:
     once = FakeIo(DENSE)
     all_at_once, _ = run(once, Forwarder({0: (1, 2, 3)}))
     io = FakeIo(DENSE)
-    moderated, _ = run(io, Forwarder({0: (1, 2, 3)}), moderation_ns=500_000, sleep=sleeper(io))
+    moderated, _ = run(io, Forwarder({0: (1, 2, 3)}), moderation_ns=500_000)
     assert [sent[1:] for sent in io.sent] == [sent[1:] for sent in once.sent]
     assert moderated.wakeups < all_at_once.wakeups / 3
     assert io.sent[-1][0] <= DENSE[-1][0] + 500_000
@@ -344,7 +342,7 @@ def test_dense_traffic_is_taken_in_few_wakeups() -> None:
 def test_moderation_waits_for_no_deadline() -> None:
     io, machine = FakeIo(DENSE), Forwarder({0: (1, 2, 3)})
     machine.timers = [1_333_333]
-    statistics, events = run(io, machine, moderation_ns=500_000, sleep=sleeper(io))
+    statistics, events = run(io, machine, moderation_ns=500_000)
     assert (1_333_333, Rang(1_333_333, 1_333_333)) in events
     assert statistics.lag_max_ns == 0
 
@@ -352,16 +350,46 @@ def test_moderation_waits_for_no_deadline() -> None:
 def test_thin_traffic_is_not_kept_waiting() -> None:
     thin = [(1_000_000 * n, 0, frame(n)) for n in range(1, 6)]
     io = FakeIo(thin)
-    run(io, Forwarder({0: (1,)}), moderation_ns=500_000, sleep=sleeper(io))
+    run(io, Forwarder({0: (1,)}), moderation_ns=500_000)
     assert [at for at, _, _ in io.sent] == [at for at, _, _ in thin]
 
 
 def test_a_pacer_spreads_what_the_machine_has_ready() -> None:
     io, machine = FakeIo([(0, 0, frame(n, 1000)) for n in range(200)]), Forwarder({0: (1,)})
     run(
-        io, machine, backpressure=True, pacer=Pacer(100_000_000, 10_000), moderation_ns=500_000, sleep=sleeper(io)
+        io, machine, backpressure=True, pacer=Pacer(100_000_000, 10_000), moderation_ns=500_000
     )  # fmt: skip
     assert len(io.sent) == 200
     first, last = io.sent[0][0], io.sent[-1][0]
     covered_ns = 10_000 * 80 + 9_000_000 + 500_000
     assert 200 * 1000 * 80 - covered_ns <= last - first <= 200 * 1000 * 80 * 1.02
+
+
+@pytest.mark.parametrize("dilation", [1, 3, 100])
+def test_a_timer_is_met_when_its_emulated_time_has_come(dilation: int) -> None:
+    io, machine = FakeIo(), Forwarder({})
+    machine.timers = [1_000_000, 2_500_000]
+    _, events = run(io, machine, clock=clock_of(io, dilation))
+    assert [(at, event) for at, event in events if isinstance(event, Rang)] == [
+        (1_000_000, Rang(1_000_000, 1_000_000)),
+        (2_500_000, Rang(2_500_000, 2_500_000)),
+    ]
+    assert io.timeouts[:3] == [0, 1_000_000 * dilation, 1_500_000 * dilation]
+
+
+def test_the_machine_is_told_emulated_times() -> None:
+    io = FakeIo([(10_000, 0, frame(1)), (20_000, 0, frame(2))])
+    machine = Forwarder({0: (1,)})
+    statistics, events = run(io, machine, clock=clock_of(io, 10))
+    assert [sent[0] for sent in io.sent] == [10_000, 20_000]
+    assert statistics.wall_ns == io.now
+    assert events[-1][0] == io.now // 10
+
+
+def test_moderation_is_a_span_of_emulated_time() -> None:
+    dense = [(10 * at, port, data) for at, port, data in DENSE]
+    slow, quick = FakeIo(dense), FakeIo(DENSE)
+    run(slow, Forwarder({0: (1, 2, 3)}), moderation_ns=500_000, clock=clock_of(slow, 10))
+    run(quick, Forwarder({0: (1, 2, 3)}), moderation_ns=500_000)
+    assert [(at // 10, port, data) for at, port, data in slow.sent] == quick.sent
+    assert slow.timeouts == [timeout * 10 if timeout > 0 else timeout for timeout in quick.timeouts]

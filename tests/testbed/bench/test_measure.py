@@ -7,12 +7,14 @@ import pytest
 
 from testbed.bench import measure as module
 from testbed.bench.measure import allreduce_scenario, measure
+from testbed.history import Record
 from testbed.runs.run import RunResult
+from tests.support.records import a_record
 from workloads.errors import InternalError
 
 
-def plane(node: str, cpu_ns: int, rss: int) -> dict[str, Any]:
-    return {"event": "PlaneStatistics", "node": node, "cpu_ns": cpu_ns, "wall_ns": 100, "peak_rss_bytes": rss}
+def plane(node: str, cpu_ns: int, rss: int) -> Record:
+    return a_record(0, node, "PlaneStatistics", cpu_ns=cpu_ns, wall_ns=100, peak_rss_bytes=rss)
 
 
 def run_of(verdict: str, metrics: dict[str, Any]) -> Any:

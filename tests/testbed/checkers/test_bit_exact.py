@@ -10,6 +10,7 @@ import numpy as np
 from testbed.checkers.bit_exact import bit_exact
 from testbed.history.verdict import Verdict
 from tests.support.judged import FakeSource, altered, changed, good_totals, without
+from tests.support.records import a_record
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
 
@@ -53,7 +54,7 @@ def test_messages_right_but_result_wrong(good):
 
 
 def test_result_told_twice_with_different_bits(good):
-    extra = {"t": 10**9, "node": "h1", "event": "CollectiveCompleted", "iteration": 0, "sha256": "ff", "bytes": 4}
+    extra = a_record(10**9, "h1", "CollectiveCompleted", iteration=0, sha256="ff", bytes=4)
     assert exact(changed(good, [*good.history, extra])).verdict is FAIL
 
 

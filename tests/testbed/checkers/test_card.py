@@ -11,6 +11,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.registry import checkers
 from testbed.history.verdict import CheckResult, Verdict
 from tests.support.judged import MESSAGES, changed, without
+from tests.support.records import a_record, event_with
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
 ENTERED = 3 * sum(MESSAGES)
@@ -19,8 +20,8 @@ ENTERED = 3 * sum(MESSAGES)
 def _silent(good: CheckContext, rings=((1, 3, 3, 2),), **counters: int) -> CheckContext:  # type: ignore[no-untyped-def]
     """The good run, whose switch tells counters instead of a trace."""
     history = without(without(good.history, "MessageAggregated"), "SlotsAtEnd")
-    told = {"t": 0, "node": "s1", "event": "CardCounted", "rings": [list(ring) for ring in rings]}
-    return changed(good, [*history, {**told, "counters": {"data_in": ENTERED} | counters}])
+    told = a_record(0, "s1", "CardCounted", rings=[list(ring) for ring in rings])
+    return changed(good, [*history, event_with(told, counters={"data_in": ENTERED} | counters)])
 
 
 def _results(context: CheckContext) -> dict[str, CheckResult]:

@@ -11,8 +11,10 @@ from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario.model import BackgroundFlow
 from testbed.worlds.simulated import simulate
+from tests.support.records import a_record, event_with
 from tests.support.simulation import rack_plan
 from topologies import LinkShape, rack
+from workloads.events import CollectiveCompleted
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +32,14 @@ def changed(context, event, count=10**9, **fields):
     """The first `count` records of that event with other fields."""
     left, history = [count], []
     for record in context.history:
-        hit = record["event"] == event and left[0] > 0
+        hit = record.name == event and left[0] > 0
         left[0] -= hit
-        history.append(record | fields if hit else record)
+        history.append(event_with(record, **fields) if hit else record)
     return CheckContext(context.plan, tuple(history))
 
 
 def without(context, *events):
-    return CheckContext(context.plan, tuple(r for r in context.history if r["event"] not in events))
+    return CheckContext(context.plan, tuple(r for r in context.history if r.name not in events))
 
 
 def test_a_good_run_passes_with_its_figures(good):
@@ -95,7 +97,7 @@ def test_what_breaks_a_rule_fails(good, event, fields, text):
 
 
 def test_the_mean_is_over_time_until_the_job_was_complete(good):
-    end = max(record["completed_ns"] for record in good.events("CollectiveCompleted"))
+    end = max(record.event.completed_ns for record in good.events(CollectiveCompleted))
     timeline = rate_timeline(good, "h1")
     total = 0
     for (at, rate), (until, _) in zip(timeline, [*timeline[1:], (end, 0)], strict=True):
@@ -123,10 +125,7 @@ def test_goodput_of_a_udp_flow(good):
 def test_goodput_of_a_tcp_flow(good):
     flow = BackgroundFlow("bulk", "tcp", "h4", "h2", 20_000_000)
     plan = make_plan(replace(good.plan.scenario, background=(flow,)))
-    told = {
-        "t": 9, "node": "world", "event": "TcpFlowMeasured", "flow": "bulk", "bytes": 1_000_000, "bytes_sent": 1_200_000,
-        "retransmits": 7, "started_ns": 0, "duration_ns": 10**9, "trouble": "",
-    }  # fmt: skip
+    told = a_record(9, "world", "TcpFlowMeasured", flow="bulk", bytes=1_000_000, bytes_sent=1_200_000, retransmits=7, started_ns=0, duration_ns=10**9, trouble="")  # fmt: skip
     (entry,) = background_metrics(CheckContext(plan, (told,)))
     assert (entry["goodput_bps"], entry["offered_bps"], entry["retransmits"]) == (8_000_000, 20_000_000, 7)
     (idle,) = background_metrics(CheckContext(plan, ()))

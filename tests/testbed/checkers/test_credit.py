@@ -8,6 +8,8 @@ from testbed.checkers.credit import credit_bound
 from testbed.faults.model import Corrupt, Kill, Window
 from testbed.history.verdict import Verdict
 from tests.support.judged import changed, good_context, matches, restarted, without
+from tests.support.records import a_record, event_with, held
+from workloads.events import MessagePosted
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
 
@@ -26,7 +28,7 @@ def early(context, message, event, kinds):
     at = next(i for i, r in enumerate(history) if matches(r, event, node="h2", message=message))
     moved = history.pop(at)
     first = next(
-        i for i, r in enumerate(history) if r["event"] in kinds and r["node"] == "h2" and r["message"] >= message - 2
+        i for i, r in enumerate(history) if r.name in kinds and r.node == "h2" and r.event.message >= message - 2
     )
     return changed(context, [*history[:first], moved, *history[first:]])
 
@@ -43,7 +45,7 @@ def test_which_credit_counts(credit, verdict):
     """The acknowledgements of h2 come too late."""
     context = good_context(credit=credit)
     late = [
-        record for record in context.history if matches(record, "MessageAcked", node="h2") and record["message"] > 0
+        record for record in context.history if matches(record, "MessageAcked", node="h2") and record.event.message > 0
     ]
     rest = [record for record in context.history if record not in late]
     assert credit_bound(changed(context, rest + late)).verdict is verdict
@@ -61,8 +63,7 @@ def test_hello_first(good):
 
 def test_order_of_posting_and_overrun(good):
     assert credit_bound(changed(good, without(good.history, "MessagePosted", node="h1", message=2))).verdict is FAIL
-    overrun = {"t": 5, "node": "s1", "event": "PacketIgnored", "ring_id": 1, "rank": 1, "message": 4, "offset": 0,
-               "reason": "overrun"}  # fmt: skip
+    overrun = a_record(5, "s1", "PacketIgnored", ring_id=1, rank=1, message=4, offset=0, reason="overrun")  # fmt: skip
     assert credit_bound(changed(good, [*good.history, overrun])).verdict is FAIL
     reborn = good_context(Kill("kill-1", node="s1", window=Window(5, 9)))
     assert credit_bound(changed(reborn, [*reborn.history, overrun])).verdict is PASS
@@ -70,7 +71,7 @@ def test_order_of_posting_and_overrun(good):
     assert credit_bound(changed(elsewhere, [*elsewhere.history, overrun])).verdict is FAIL
     forged = good_context(Corrupt("corrupt-1", repair_icrc=True))
     assert credit_bound(changed(forged, [*forged.history, overrun])).verdict is PASS
-    other = {**overrun, "reason": "duplicate"}
+    other = event_with(overrun, reason="duplicate")
     assert credit_bound(changed(good, [*good.history, other])).verdict is PASS
 
 
@@ -79,8 +80,8 @@ def test_nothing_posted(good):
 
 
 def test_a_worker_that_starts_anew_starts_without_credit_used(good):
-    at = next(n for n, r in enumerate(good.history) if r["event"] == "MessagePosted" and r["message"] == 2)
+    at = next(n for n, r in enumerate(good.history) if isinstance(r.event, MessagePosted) and r.event.message == 2)
     again = restarted(good.history, "h1", at)
     assert credit_bound(changed(good, again)).verdict is Verdict.PASS
-    without_death = [record for record in again if record.get("status") != -9]
+    without_death = [record for record in again if held(record, "status") != -9]
     assert credit_bound(changed(good, without_death)).verdict is Verdict.FAIL

@@ -23,6 +23,8 @@ from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
+from tests.support.records import a_record, event_with
+from workloads.events import CollectiveCompleted
 
 SMALL = ["job.size=20kB", "job.message_packets=4", "time_limit=2s"]
 
@@ -46,8 +48,8 @@ def with_right_digests(context: CheckContext) -> list[Record]:
         for worker, total in zip(context.plan.workers, results, strict=True)
     }
     return [
-        {**record, "sha256": right[record["iteration"], record["node"]]}
-        if record["event"] == "CollectiveCompleted" else record
+        event_with(record, sha256=right[record.event.iteration, record.node])
+        if isinstance(record.event, CollectiveCompleted) else record
         for record in context.history
     ]  # fmt: skip
 
@@ -135,7 +137,7 @@ def test_each_packet_counts(packet: int, name: str) -> None:
 @pytest.mark.parametrize("event", ["CaptureCut", "CaptureLost"])
 def test_a_capture_with_holes_is_no_witness(event: str) -> None:
     context = ran("rack")
-    record = {"t": 0, "node": "world", "event": event}
+    record = a_record(0, "world", event)
     assert delivered_results(CheckContext(context.plan, [*context.history, record], context.captures)) is None
 
 

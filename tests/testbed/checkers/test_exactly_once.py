@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from switch_nodes.events import MessageAggregated
 from testbed.checkers.context import CheckContext
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.liveness import liveness
 from testbed.history import Record
+from testbed.history.events import NodeStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.worlds.simulated import simulate
 from tests.support.judged import altered, changed, matches, restarted, without
+from tests.support.records import event_with, held
 from tests.support.simulation import rack_plan
 from topologies import LinkShape, spine_leaf
 
@@ -50,8 +53,8 @@ def test_message_never_aggregated(good):
 
 
 def started_anew(good, node):
-    started = next(r for r in good.history if r["event"] == "NodeStarted" and r["node"] == node)
-    return [*good.history, {**started, "t": 7}]
+    started = next(r for r in good.history if isinstance(r.event, NodeStarted) and r.node == node)
+    return [*good.history, event_with(started, t=7)]
 
 
 def test_what_a_switch_summed_in_two_lives_is_told_by_none(good):
@@ -75,10 +78,10 @@ def test_leftovers_of_a_switch_that_started_anew_prove_nothing(good):
 
 
 def test_a_switch_that_starts_anew_may_sum_again(good):
-    at = max(n for n, record in enumerate(good.history) if record["event"] == "MessageAggregated")
+    at = max(n for n, record in enumerate(good.history) if isinstance(record.event, MessageAggregated))
     again = restarted(good.history, "s1", at)
     assert exactly_once(changed(good, again)).verdict is Verdict.PASS
-    without_death = [record for record in again if record.get("status") != -9]
+    without_death = [record for record in again if held(record, "status") != -9]
     assert exactly_once(changed(good, without_death)).verdict is Verdict.FAIL
 
 
@@ -99,8 +102,8 @@ def judged(context: CheckContext, history: list[Record]) -> CheckResult:
 
 
 def roots(context: CheckContext) -> dict[int, str]:
-    told = (record for record in context.history if record["event"] == "MessageAggregated")
-    return {record["message"]: record["node"] for record in told if record["node"].startswith("spine")}
+    told = (record for record in context.history if isinstance(record.event, MessageAggregated))
+    return {record.event.message: record.node for record in told if record.node.startswith("spine")}
 
 
 def test_over_two_tiers_all_counted_once(fabric):
@@ -136,7 +139,7 @@ def test_a_message_that_two_spines_summed(fabric):
     root = roots(fabric)[LAST]
     other = {"spine1": "spine2", "spine2": "spine1"}[root]
     (told,) = [r for r in fabric.history if matches(r, "MessageAggregated", node=root, message=LAST)]
-    result = judged(fabric, [{**told, "node": other}, *fabric.history])
+    result = judged(fabric, [event_with(told, node=other), *fabric.history])
     assert result.verdict is FAIL
     assert "was summed by several spines: spine1, spine2" in result.detail
 

@@ -8,13 +8,14 @@ from testbed.checkers.exercised import faults_exercised
 from testbed.faults.model import Burst, Delay, Drop, Kill, Loss, Match, Pause, RateChange, Window
 from testbed.history.verdict import Verdict
 from tests.support.judged import changed, good_context
+from tests.support.records import a_record
 
 PASS, UNKNOWN = Verdict.PASS, Verdict.UNKNOWN
 
 
 def struck(fault, kind="loss", **fields):
-    return {"t": 9, "node": "s1", "event": "FaultStruck", "fault": fault, "kind": kind, "backend": "user",
-            "target": "h1-s1", "direction": "up", "flow": "", "opcode": 7, "psn": 0, "occurrence": 1, **fields}  # fmt: skip
+    told = {"backend": "user", "target": "h1-s1", "direction": "up", "opcode": 7, "occurrence": 1, **fields}
+    return a_record(9, "s1", "FaultStruck", fault=fault, kind=kind, **told)  # fmt: skip
 
 
 def test_no_fault_asked_for(good):
@@ -36,7 +37,7 @@ def test_every_fault_must_strike():
         "every fault struck: loss-1 2x, slow 1x, kill-1 1x, pause-1 1x",
     )
     for missing in range(4):
-        some = [record for record in all_of_them if record["fault"] != faults[missing].name]
+        some = [record for record in all_of_them if record.event.fault != faults[missing].name]
         result = faults_exercised(changed(context, [*context.history, *some]))
         assert result.verdict is UNKNOWN
         assert f"{faults[missing].name} never struck" in result.detail
@@ -57,8 +58,7 @@ def test_why_a_fault_did_not_strike(fault, why):
 
 
 def unseen(**fields):
-    return {"t": 9, "node": "world", "event": "KernelFaultsUnseen", "link": "h1-s1", "direction": "up",
-            "uncounted": 0, "undescribed": 0, **fields}  # fmt: skip
+    return a_record(9, "s1", "KernelFaultsUnseen", link="h1-s1", direction="up", **fields)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_the_kernel_could_not_count_or_tell_leaves_the_verdict_open(fields,
 
 def test_netem_tells_no_strike():
     context = good_context(Loss("loss-1", links=("h1-s1",), rate=0.01))
-    told = {"t": 0, "node": "world", "event": "FaultByChance", "fault": "loss-1", "link": "h1-s1", "direction": "up"}
+    told = a_record(0, "world", "FaultByChance", fault="loss-1", link="h1-s1", direction="up")
     result = faults_exercised(changed(context, [*context.history, told]))
     assert (result.verdict, result.detail) == (
         UNKNOWN,

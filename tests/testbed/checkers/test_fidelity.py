@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from switch_nodes.events import PlaneStatistics
 from testbed.checkers.context import CheckContext
 from testbed.checkers.fidelity import judge_fidelity
-from testbed.faults.model import Loss, RateChange
+from testbed.checkers.twins import Figures, Twin
+from testbed.faults.model import Loss, Pause, RateChange
+from testbed.history.records import of_kind
 from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from tests.support.judged import altered, changed, good_context, without
+from tests.support.records import a_record, event_with
 from topologies import spine_leaf
 
 PASS, UNKNOWN = Verdict.PASS, Verdict.UNKNOWN
@@ -62,8 +66,7 @@ def test_twenty_are_enough_to_judge(good, change):
 
 @pytest.mark.parametrize(("size", "verdict"), [(128 * 1024, PASS), (128 * 1024 + 1, UNKNOWN)])
 def test_a_shaper_may_let_one_burst_through(good, size, verdict):
-    burst = {"t": 1, "node": "world", "event": "ShapingMeasured", "link": "h1-s1", "direction": "up",
-             "rate_bps": 100_000_000, "bytes": size, "busy_ns": 0, "drops": 0}  # fmt: skip
+    burst = a_record(1, "world", "ShapingMeasured", link="h1-s1", direction="up", rate_bps=100_000_000, bytes=size, busy_ns=0, drops=0)  # fmt: skip
     assert judge_fidelity(changed(good, [*good.history, burst])).verdict is verdict
 
 
@@ -76,11 +79,10 @@ def test_only_a_rate_change_excuses_queues():
 
 def test_shaping():
     context = good_context()
-    shaped = {"t": 1, "node": "world", "event": "ShapingMeasured", "link": "h1-s1", "direction": "up",
-              "rate_bps": 100_000_000, "bytes": 12_500_000, "busy_ns": 1_000_000_000, "drops": 0}  # fmt: skip
+    shaped = a_record(1, "world", "ShapingMeasured", link="h1-s1", direction="up", rate_bps=100_000_000, bytes=12_500_000, busy_ns=1_000_000_000, drops=0)  # fmt: skip
 
     def judged(plan_context, **change):
-        return judge_fidelity(changed(plan_context, [*plan_context.history, {**shaped, **change}]))
+        return judge_fidelity(changed(plan_context, [*plan_context.history, event_with(shaped, **change)]))
 
     assert judged(context).verdict is PASS
     assert judged(context, bytes=100).verdict is PASS
@@ -101,18 +103,17 @@ def test_queue_drops_where_the_scenario_sends_more_than_a_link_takes():
     shape = rack_context.plan.scenario.link
     slow = replace(shape, rate_bps=shape.rate_bps // 4)
     plan = make_plan(replace(rack_context.plan.scenario, topology=spine_leaf([2, 1], 1, shape, slow)))
-    shaped = {"t": 1, "node": "world", "event": "ShapingMeasured", "rate_bps": 25_000_000, "bytes": 100, "drops": 5,
-              "busy_ns": 1_000_000_000}  # fmt: skip
+    shaped = a_record(1, "world", "ShapingMeasured", rate_bps=25_000_000, bytes=100, drops=5, busy_ns=1_000_000_000)  # fmt: skip
 
     def judged(link, direction):
-        history = [*rack_context.history, {**shaped, "link": link, "direction": direction}]
+        history = [*rack_context.history, event_with(shaped, link=link, direction=direction)]
         return judge_fidelity(CheckContext(plan, history)).verdict
 
     assert judged("leaf1-spine1", "up") is judged("leaf2-spine1", "down") is PASS
     assert judged("h1-leaf1", "up") is judged("h3-leaf2", "down") is UNKNOWN
     for node, verdict in (("leaf1", PASS), ("h1", UNKNOWN)):
-        refused = [{**record, "node": node, "queue_drops": 4} for record in rack_context.history
-                   if record["event"] == "PlaneStatistics"][:1]  # fmt: skip
+        refused = [event_with(record, node=node, queue_drops=4) for record in rack_context.history
+                   if isinstance(record.event, PlaneStatistics)][:1]  # fmt: skip
         assert judge_fidelity(CheckContext(plan, [*rack_context.history, *refused])).verdict is verdict
 
 
@@ -120,3 +121,83 @@ def test_virtual_time_and_silence(good):
     assert judge_fidelity(changed(good, without(good.history, "PlaneStatistics"))).verdict is UNKNOWN
     virtual = altered(without(good.history, "PlaneStatistics"), "NodeStarted", {"backend": "virtual"})
     assert judge_fidelity(changed(good, virtual)).verdict is PASS
+
+
+MACHINE = a_record(
+    1, "world", "MachineMeasured", processors=2, wall_ns=10**9, busy_ns=10**9, stolen_ns=0, pressure_ns=None
+)
+OWN = Figures({"JCT": 1.0}, 0)
+AGREES, DISAGREES = Twin((OWN,)), Twin((Figures({"JCT": 0.5}, 0),))
+
+
+def _starved(context, share: float, node: str = "h2"):
+    """A host whose link was idle for that share of the time that frames waited for it."""
+    planes = [record.event for record in of_kind(context.history, PlaneStatistics) if record.node == node]
+    carried_ns = planes[0].bytes_out * 80
+    change = {"starved_ns": round(carried_ns * share / (1 - share))}
+    return changed(context, altered(context.history, "PlaneStatistics", change, node=node))
+
+
+def test_a_link_that_was_idle_although_frames_waited(good):
+    result = judge_fidelity(_starved(good, 0.2))
+    assert result.verdict is UNKNOWN
+    assert result.evidence[0].startswith("h2: h2-s1 was idle for ")
+    assert "20% of the time that the host had something to send, the limit is 5%" in result.evidence[0]
+    assert judge_fidelity(_starved(good, 0.04)).verdict is PASS
+    assert judge_fidelity(_starved(good, 0.2), OWN, AGREES).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict"),
+    [
+        (RateChange("slow", links=("h2-s1",), rate_bps=10**6), PASS),
+        (Pause("still", node="h2"), PASS),
+        (Pause("still", node="h1"), UNKNOWN),
+    ],
+)
+def test_a_link_that_a_fault_kept_idle(fault, verdict):
+    assert judge_fidelity(_starved(good_context(fault), 0.2)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"stolen_ns": 300_000_000}, "this machine: the hypervisor took 15% of the processors' time, the limit is 5%"),
+        ({"busy_ns": 1_960_000_000}, "this machine: its processors were busy for 98% of the run, "),
+        ({"busy_ns": 1_960_000_000, "pressure_ns": 700_000_000}, "; some task waited for one for 70% of the time"),
+    ],
+)
+def test_processors_that_others_had(good, change, found):
+    context = changed(good, [*good.history, event_with(MACHINE, **change)])
+    assert judge_fidelity(changed(good, [*good.history, MACHINE])).verdict is PASS
+    alone = judge_fidelity(context)
+    assert alone.verdict is UNKNOWN
+    assert found in alone.evidence[0]
+    assert judge_fidelity(context, OWN, Twin(left_out="no twin: TCP")).verdict is UNKNOWN
+    # Beside a twin that agrees they did no harm; beside one that does not they are the likely cause.
+    assert judge_fidelity(context, OWN, AGREES).verdict is PASS
+    assert found in judge_fidelity(context, OWN, DISAGREES).evidence[1]
+
+
+def test_a_twin_that_disagrees(good):
+    waited = altered(good.history, "PlaneStatistics", {"waited_ns": 10**9}, node="h3")
+    result = judge_fidelity(changed(good, waited), OWN, DISAGREES)
+    assert result.verdict is UNKNOWN
+    assert result.evidence[0] == "JCT: 1.000000 s, in virtual time 0.500000 s: +100.0%, the limit is 5%"
+    assert result.evidence[-1].startswith("h3: had to wait for a CPU for ")
+    assert result.detail.endswith(result.evidence[0])
+
+
+@pytest.mark.parametrize(
+    ("twin", "found"),
+    [
+        (AGREES, "; the JCT is +0.0% from that in virtual time"),
+        (Twin((OWN, OWN)), "; the JCT is within the range of 2 twins in virtual time"),
+        (Twin((Figures({"JCT": 0.98}, 0),) * 2), "; the JCT is +2.0% from the range of 2 twins in virtual time"),
+        (Twin(left_out="no twin: TCP"), "; no twin: TCP"),
+    ],
+)
+def test_a_pass_says_how_far_the_twin_is(good, twin, found):
+    result = judge_fidelity(good, OWN, twin)
+    assert result.verdict is PASS
+    assert result.detail.endswith(found)

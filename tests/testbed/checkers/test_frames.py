@@ -19,6 +19,7 @@ from workloads.wire import (
     ImmDt,
     Packet,
     Reth,
+    Sack,
     WireError,
     decode_packet,
     encode_packet,
@@ -28,7 +29,8 @@ from workloads.wire import (
 V4 = Envelope(b"\2" * 6, b"\4" * 6, bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)), tos=2)
 V6 = Envelope(b"\2" * 6, b"\4" * 6, bytes(range(16)), bytes(range(16, 32)), tos=0xA5, flow_label=0x12345)
 EXTENSIONS = {"deth": Deth(1, 2), "reth": Reth(3, 4, 777), "atomic": AtomicEth(1, 2, 3, 4), "aeth": Aeth(0x60, 9),
-              "atomic_ack": AtomicAckEth(6), "imm": ImmDt(5), "ieth": Ieth(8)}  # fmt: skip
+              "atomic_ack": AtomicAckEth(6), "imm": ImmDt(5), "ieth": Ieth(8),
+              "sack": Sack(9, 10)}  # fmt: skip
 
 
 @pytest.mark.parametrize("envelope", [V4, V6], ids=["IPv4", "IPv6"])
@@ -45,6 +47,10 @@ def test_agrees_with_the_codec(envelope, size):
         assert seen.icrc_valid
         assert (seen.role is Role.DATA) == (info.is_request and opcode < 0x20)
         assert seen.reth_length == (777 if "reth" in info.extensions else -1)
+        assert seen.reth_va == (3 if "reth" in info.extensions else -1)
+        assert seen.starts == (info.is_request and opcode < 0x20 and info.starts and opcode not in (0x0A, 0x0B))
+        assert seen.sack == ((9, 10) if opcode == 0xC1 else None)
+        assert (seen.role is Role.ANSWER) == (opcode in (0x11, 0xC1))
         if seen.role is Role.ANSWER:
             assert (seen.syndrome, seen.msn) == (0x60, 9)
         damaged = bytearray(frame)
@@ -106,8 +112,8 @@ def test_truncation_never_raises_anything_else(envelope):
 
 def test_unknown_opcode_and_foreign_frames():
     frame = bytearray(encode_packet(Packet(V4, Bth(4, 1, 2), b"\1" * 8)))
-    frame[42] = 0xC1
-    with pytest.raises(MalformedFrame, match="unknown opcode 0xc1"):
+    frame[42] = 0xC2
+    with pytest.raises(MalformedFrame, match="unknown opcode 0xc2"):
         parse_frame(bytes(frame))
     frame[36:38] = (53).to_bytes(2, "big")
     assert parse_frame(bytes(frame)) is None

@@ -12,7 +12,9 @@ from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from tests.support.records import a_record, event_with, held
 from topologies import LinkShape, rack
+from workloads.events import WorkerFinished
 
 PLAN = make_plan(
     Scenario(
@@ -24,7 +26,7 @@ PLAN = make_plan(
 
 
 def event(kind: str, node: str = "s1", t: int = 5, **fields: Any) -> Record:
-    return {"t": t, "node": node, "event": kind, **fields}
+    return a_record(t, node, kind, **fields)
 
 
 def summed(block: int, *contributions: int, **changes: Any) -> Record:
@@ -48,11 +50,11 @@ def check(name: str, records: list[Record], plan: Plan = PLAN) -> CheckResult:
 
 
 def without(kind: str) -> list[Record]:
-    return [record for record in good() if record["event"] != kind]
+    return [record for record in good() if record.name != kind]
 
 
 def changed(kind: str, **fields: Any) -> list[Record]:
-    return [record | fields if record["event"] == kind else record for record in good()]
+    return [event_with(record, **fields) if record.name == kind else record for record in good()]
 
 
 def test_a_good_history_passes() -> None:
@@ -95,27 +97,27 @@ def test_a_sum_too_many(more: Record, detail: str) -> None:
     ],
 )
 def test_a_wrong_sum(contributions: tuple[int, ...], detail: str) -> None:
-    records = [record for record in good() if record.get("block") != 4] + [summed(4, *contributions)]
+    records = [record for record in good() if held(record, "block") != 4] + [summed(4, *contributions)]
     found = check("exactly_once", records)
     assert found.verdict is Verdict.FAIL
     assert detail in found.detail
 
 
 def test_a_missing_sum() -> None:
-    records = [record for record in good() if record.get("block") != 4]
+    records = [record for record in good() if held(record, "block") != 4]
     found = check("exactly_once", records)
     assert (found.verdict, found.detail) == (
         Verdict.FAIL,
         "no switch told of 1 of 7 blocks; first: block 4 (iteration 0, packet 5 of 7) of job 1",
     )
-    unfinished = [record for record in records if record["event"] != "WorkerFinished"]
+    unfinished = [record for record in records if not isinstance(record.event, WorkerFinished)]
     assert check("exactly_once", unfinished).verdict is Verdict.UNKNOWN
 
 
 def test_a_switch_that_starts_anew_may_sum_again() -> None:
     death = event("NodeExited", status=-9, expected=True, output="")
     assert check("exactly_once", [*good(), death, summed(6, 1, 1)]).verdict is Verdict.PASS
-    assert check("exactly_once", [*good(), death | {"node": "h1"}, summed(6, 1, 1)]).verdict is Verdict.FAIL
+    assert check("exactly_once", [*good(), event_with(death, node="h1"), summed(6, 1, 1)]).verdict is Verdict.FAIL
 
 
 def test_an_overrun_breaks_the_credit() -> None:
@@ -123,13 +125,12 @@ def test_an_overrun_breaks_the_credit() -> None:
     found = check("credit_bound", [*good(), ignored])
     assert found.verdict is Verdict.FAIL
     assert "got block 2 of rank 1 of job 1 before that worker could know that slot 0 is free" in found.detail
-    assert check("credit_bound", [*good(), ignored | {"reason": "duplicate"}]).verdict is Verdict.PASS
+    assert check("credit_bound", [*good(), event_with(ignored, reason="duplicate")]).verdict is Verdict.PASS
     assert check("credit_bound", without("BlockSummed")).verdict is Verdict.UNKNOWN
 
 
 def test_a_slot_that_got_another_block_is_not_private() -> None:
-    mixed = {"t": 5, "node": "s1", "event": "SlotMixed", "job": 1, "block": 2, "rank": 0, "slot": 3, "owner_job": 1,
-             "owner_block": 1}  # fmt: skip
+    mixed = a_record(5, "s1", "SlotMixed", job=1, block=2, rank=0, slot=3, owner_job=1, owner_block=1)  # fmt: skip
     found = check("slots_private", [*good(), mixed])
     assert found.verdict is Verdict.FAIL
     assert "slot 3 of s1 has block 1 of job 1, and got block 2 of job 1 from rank 0" in found.detail
@@ -179,7 +180,7 @@ def test_a_switch_that_started_anew_may_have_leftovers_and_name_who_went_ahead()
     again = event("NodeStarted", "s1")
     left = changed("MemoryAtEnd", open=2)
     assert check("liveness", left).verdict is Verdict.FAIL
-    assert check("liveness", [*left, again | {"node": "h1"}]).verdict is Verdict.FAIL
+    assert check("liveness", [*left, event_with(again, node="h1")]).verdict is Verdict.FAIL
     assert check("liveness", [*left, again]).verdict is Verdict.UNKNOWN
     ahead = event("ContributionIgnored", job=1, rank=1, block=2, slot=0, reason="overrun")
     assert check("credit_bound", [*good(), ahead, again]).verdict is Verdict.PASS
@@ -198,17 +199,11 @@ def test_who_waited_for_what(block: int, what: str) -> None:
 def test_results_that_workers_refused_are_told_with_who_and_why() -> None:
     """A switch whose results carry the wrong slot: they arrive, and nobody can take them."""
     refused = [
-        {
-            "t": 10**6 * at,
-            "node": worker,
-            "event": "FrameRejected",
-            "reason": "bad_result",
-            "detail": f"block {at} in slot 7",
-        }
+        a_record(10**6 * at, worker, "FrameRejected", reason="bad_result", detail=f"block {at} in slot 7")
         for at, worker in enumerate(("h1", "h2", "h2"), 3)
     ]
-    resent = {"t": 5, "node": "h2", "event": "DatagramResent", "job": 1, "block": 0, "cause": "timeout", "attempt": 1}
-    history = [record for record in good() if (record["event"], record["node"]) != ("WorkerFinished", "h2")]
+    resent = a_record(5, "h2", "DatagramResent", job=1, block=0, cause="timeout", attempt=1)
+    history = [record for record in good() if (record.name, record.node) != ("WorkerFinished", "h2")]
     result = check("liveness", [*history, *refused, resent])
     assert result.verdict is Verdict.FAIL
     assert result.detail.startswith(

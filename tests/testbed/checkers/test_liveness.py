@@ -12,6 +12,7 @@ from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 from tests.support.judged import altered, changed, good_context, matches, without
+from tests.support.records import a_record, event_with
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
 
@@ -43,8 +44,7 @@ def stalled(context, *more):
 
 def test_stall_is_explained(good):
     qpn = good.plan.workers[2].to_successor.qpn
-    failed = {"t": 2_500_000_000, "node": "h3", "event": "QpFailed", "qpn": qpn, "status": "RETRY_EXC", "psn": 7,
-              "detail": "8 timeouts of 134 ms towards 10.77.0.2"}  # fmt: skip
+    failed = a_record(2_500_000_000, "h3", "QpFailed", qpn=qpn, status="RETRY_EXC", psn=7, detail="8 timeouts of 134 ms towards 10.77.0.2")  # fmt: skip
     result = liveness(changed(good, stalled(good, failed)))
     assert result.verdict is FAIL
     assert result.detail == (
@@ -75,13 +75,12 @@ def test_stall_names_who_owed_the_message(good):
 
 
 def test_time_limit_and_bad_result(good):
-    limit = {"t": 60_000_000_000, "node": "world", "event": "TimeLimitReached", "limit_ns": 60_000_000_000,
-             "unfinished": ["h3"]}  # fmt: skip
+    limit = a_record(60_000_000_000, "world", "TimeLimitReached", limit_ns=60_000_000_000, unfinished=["h3"])  # fmt: skip
     result = liveness(changed(good, stalled(good, limit)))
     assert "at 60.000 s the time limit of 60 s was reached, unfinished: h3" in result.detail
-    dry = liveness(changed(good, stalled(good, limit | {"t": 104_000_000})))
+    dry = liveness(changed(good, stalled(good, event_with(limit, t=104_000_000))))
     assert "the time limit of 60 s was reached, and nothing more happened after 0.104 s; unfinished: h3" in dry.detail
-    gave_up = {"t": 10**9, "node": "h3", "event": "WorkerFailed", "reason": "bad_result", "detail": "rank 0"}
+    gave_up = a_record(10**9, "h3", "WorkerFailed", reason="bad_result", detail="rank 0")
     assert "h3 gave up with bad_result: rank 0" in liveness(changed(good, stalled(good, gave_up, limit))).detail
 
 
@@ -90,15 +89,8 @@ PATIENCE = 8 * (4_096 << 15)
 
 
 def gave_up(context, stood_ns, until_ns, *, status="RETRY_EXC", node="h1"):
-    failed = {"t": GAVE_UP_AT, "node": "h3", "event": "QpFailed", "qpn": context.plan.workers[2].to_successor.qpn,
-              "status": status, "psn": 7, "detail": "x"}  # fmt: skip
-    plane = {
-        "t": 9_000_000_000,
-        "node": node,
-        "event": "PlaneStatistics",
-        "stood_ns": stood_ns,
-        "stood_until_ns": until_ns,
-    }
+    failed = a_record(GAVE_UP_AT, "h3", "QpFailed", qpn=context.plan.workers[2].to_successor.qpn, status=status, psn=7, detail="x")  # fmt: skip
+    plane = a_record(9_000_000_000, node, "PlaneStatistics", stood_ns=stood_ns, stood_until_ns=until_ns)
     return liveness(changed(context, stalled(context, failed, plane)))
 
 

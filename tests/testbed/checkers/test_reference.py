@@ -6,7 +6,8 @@ import struct
 import numpy as np
 import pytest
 
-from testbed.checkers.reference import expected_results, fold, ring_fold
+from testbed.checkers.folds import fold, ring_fold
+from testbed.checkers.reference import expected_results
 from tests.support.judged import FakeSource, good_totals, small_plan
 from workloads.config import ArithmeticSpec
 

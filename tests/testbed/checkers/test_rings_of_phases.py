@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from switch_nodes.events import MessageAggregated
 from testbed.captures.capture import MemoryTap
 from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers import CheckContext, run_checks
-from testbed.checkers.reference import fold, machines_fold, ring_fold
+from testbed.checkers.folds import fold, masters_fold, pieces_fold, ring_fold
 from testbed.history import Record, sort_history
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from testbed.worlds.simulated import simulate
+from tests.support.records import a_record, event_with
 from topologies import LinkShape, machines
 from workloads.config import ArithmeticSpec
+from workloads.events import CollectiveCompleted, MessageReceived, PhaseStarted, WorkerFinished
 from workloads.wire import Bth, Opcode, Packet, decode_packet, encode_packet, replace_payload
 
 SHAPE = LinkShape(rate_bps=1_000_000_000)
@@ -62,7 +65,7 @@ def test_a_good_run_passes_every_check_that_applies(parallel: Run, tencent: Run)
     assert {"credit_bound", "slots_private", "transparency"} <= set(results)
     for run in (parallel, tencent):
         told = [
-            sorted((r["node"], r["iteration"], r["phase"]) for r in run.history if r["event"] == event)
+            sorted((r.node, r.event.iteration, r.event.phase) for r in run.history if r.name == event)
             for event in ("PhaseStarted", "PhaseCompleted")
         ]
         assert told[0] == told[1]
@@ -75,11 +78,11 @@ def test_a_good_run_passes_every_check_that_applies(parallel: Run, tencent: Run)
 def changed(history: list[Record], which: Callable[[Record], bool], **values: Any) -> list[Record]:
     """The first record of that kind with other values."""
     number = next(number for number, record in enumerate(history) if which(record))
-    return [*history[:number], history[number] | values, *history[number + 1 :]]
+    return [*history[:number], event_with(history[number], **values), *history[number + 1 :]]
 
 
 def aggregated(ring: int, message: int) -> Callable[[Record], bool]:
-    return lambda r: r["event"] == "MessageAggregated" and (r["ring_id"], r["message"]) == (ring, message)
+    return lambda r: isinstance(r.event, MessageAggregated) and (r.event.ring_id, r.event.message) == (ring, message)
 
 
 def test_a_contribution_that_entered_one_ring_twice(parallel: Run) -> None:
@@ -105,7 +108,7 @@ def test_credit_is_that_of_the_ring_alone(parallel: Run) -> None:
     """Messages of other phases give none."""
 
     def is_result(record: Record) -> bool:
-        return record["event"] == "MessageReceived" and record["node"] == "h1" and record["phase"] == "netreduce"
+        return isinstance(record.event, MessageReceived) and record.node == "h1" and record.event.phase == "netreduce"
 
     found = parallel.judge(changed(parallel.history, is_result, phase="reduce_scatter"))["credit_bound"]
     assert found.verdict is Verdict.FAIL
@@ -115,15 +118,17 @@ def test_credit_is_that_of_the_ring_alone(parallel: Run) -> None:
 @pytest.mark.parametrize("name", ["parallel", "tencent"])
 def test_a_wrong_result(name: str, request: pytest.FixtureRequest) -> None:
     run: Run = request.getfixturevalue(name)
-    found = run.judge(changed(run.history, lambda r: r["event"] == "CollectiveCompleted", sha256="0" * 64))["bit_exact"]
+    found = run.judge(changed(run.history, lambda r: isinstance(r.event, CollectiveCompleted), sha256="0" * 64))[
+        "bit_exact"
+    ]
     assert found.verdict is Verdict.FAIL
     assert "its messages carry partial sums" in found.detail
 
 
 def test_who_did_not_finish_was_in_a_phase(parallel: Run) -> None:
-    last = max(r["t"] for r in parallel.history if r["event"] == "PhaseStarted" and r["node"] == "h3")
+    last = max(r.t for r in parallel.history if isinstance(r.event, PhaseStarted) and r.node == "h3")
     history = [
-        r for r in parallel.history if not (r["node"] == "h3" and (r["t"] > last or r["event"] == "WorkerFinished"))
+        r for r in parallel.history if not (r.node == "h3" and (r.t > last or isinstance(r.event, WorkerFinished)))
     ]
     found = parallel.judge(history)["liveness"]
     assert found.verdict is Verdict.FAIL
@@ -132,16 +137,8 @@ def test_who_did_not_finish_was_in_a_phase(parallel: Run) -> None:
 
 def test_a_failed_queue_pair_is_named_with_its_phase_and_peer(parallel: Run) -> None:
     qpn = parallel.plan.workers[1].phases[1].to_successor.qpn
-    failed = {
-        "t": 1,
-        "node": "h2",
-        "event": "QpFailed",
-        "qpn": qpn,
-        "status": "RETRY_EXC",
-        "psn": 4,
-        "detail": "8 times",
-    }
-    history = [failed, *(record for record in parallel.history if record["event"] != "WorkerFinished")]
+    failed = a_record(1, "h2", "QpFailed", qpn=qpn, status="RETRY_EXC", psn=4, detail="8 times")
+    history = [failed, *(record for record in parallel.history if not isinstance(record.event, WorkerFinished))]
     found = parallel.judge(history)["liveness"]
     assert f"the queue pair {qpn:#x} of h2 towards h4 in phase netreduce failed with RETRY_EXC" in found.detail
 
@@ -228,7 +225,7 @@ def test_a_made_up_answer_inside_a_machine(tencent: Run) -> None:
 
 def test_the_reference_of_parallel_netreduce_folds_machines_first() -> None:
     rows = [np.array(values, np.float32) for values in ([1e8, 1], [-1e8, 2], [1, 1e8], [1, -1e8])]
-    total = machines_fold("parallel_netreduce", [[0, 1], [2, 3]], rows, ArithmeticSpec())
+    total = pieces_fold([[0, 1], [2, 3]], rows, ArithmeticSpec())
     # Element 0: (1e8 - 1e8) + (1 + 1); element 1, which worker 1 begins: (2 + 1) + (-1e8 + 1e8). One left fold gives else.
     assert total.tolist() == [2.0, 3.0]
     assert fold(rows, ArithmeticSpec()).tolist() == [2.0, 0.0]
@@ -237,22 +234,20 @@ def test_the_reference_of_parallel_netreduce_folds_machines_first() -> None:
 def test_the_reference_of_parallel_netreduce_begins_each_piece_with_its_worker() -> None:
     rows = [np.array([1, 1, 1], np.float32), np.array([1e8] * 3, np.float32), np.array([-1e8] * 3, np.float32)]
     # (1 + 1e8) - 1e8; (1e8 - 1e8) + 1; (-1e8 + 1) + 1e8
-    assert machines_fold("parallel_netreduce", [[0, 1, 2]], rows, ArithmeticSpec()).tolist() == [0.0, 1.0, 0.0]
+    assert pieces_fold([[0, 1, 2]], rows, ArithmeticSpec()).tolist() == [0.0, 1.0, 0.0]
 
 
 def test_the_reference_of_tencent_begins_with_the_last_worker_of_a_machine() -> None:
     rows = [np.array([value], np.float32) for value in (1e8, 1, -1e8, 5, 0, 0)]
     groups = [[0, 1, 2], [3, 4, 5]]
     # ((-1e8 + 1) + 1e8) is 0, (1e8 + 1) - 1e8 as well; the order shows with the middle first.
-    assert machines_fold("tencent", groups, rows, ArithmeticSpec()).tolist() == [5.0]
+    assert masters_fold(groups, rows, ArithmeticSpec()).tolist() == [5.0]
     rows = [np.array([value], np.float32) for value in (1, 1e8, -1e8, 5, 0, 0)]
-    assert machines_fold("tencent", groups, rows, ArithmeticSpec()).tolist() == [6.0]
+    assert masters_fold(groups, rows, ArithmeticSpec()).tolist() == [6.0]
     rows.insert(0, rows.pop(2))
-    assert machines_fold("tencent", groups, rows, ArithmeticSpec()).tolist() == [5.0]
+    assert masters_fold(groups, rows, ArithmeticSpec()).tolist() == [5.0]
 
 
 def test_the_reference_of_tencent_sums_masters_as_a_ring() -> None:
     rows = [np.array(values, np.float32) for values in ([1e8, 1e8, 1e8], [1, 1, 1], [-1e8, -1e8, -1e8])]
-    assert np.array_equal(
-        machines_fold("tencent", [[0], [1], [2]], rows, ArithmeticSpec()), ring_fold(rows, ArithmeticSpec())
-    )
+    assert np.array_equal(masters_fold([[0], [1], [2]], rows, ArithmeticSpec()), ring_fold(rows, ArithmeticSpec()))

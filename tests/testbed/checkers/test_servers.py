@@ -14,6 +14,9 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
+from tests.support.records import a_record, event_with
+from workloads.datagrams.blocks import BlockSummed
+from workloads.events import WorkerFinished
 
 SMALL = ["job.size=20kB", "job.iterations=1", "switch.memory=12"]
 
@@ -28,7 +31,7 @@ def verdict(
     name: str, check: str, change: Callable[[Record], Record | None] = lambda record: record, *more: Any
 ) -> CheckResult:
     plan, history = run(name)
-    changed = [found for record in history if (found := change(dict(record))) is not None]
+    changed = [found for record in history if (found := change(record)) is not None]
     (result,) = [found for found in run_checks(CheckContext(plan, [*changed, *more])).results if found.name == check]
     return result
 
@@ -38,9 +41,9 @@ def once(event: str, **changes: Any) -> Callable[[Record], Record]:
     left = [1]
 
     def change(record: Record) -> Record:
-        if record["event"] == event and left:
+        if record.name == event and left:
             left.clear()
-            record.update(changes)
+            return event_with(record, **changes)
         return record
 
     return change
@@ -77,7 +80,7 @@ def test_a_part_that_entered_twice_at_the_server() -> None:
 def summed_again(*between: Record) -> CheckResult:
     """The first sum comes twice, with `between` between."""
     plan, history = run("atp")
-    place = next(index for index, record in enumerate(history) if record["event"] == "BlockSummed")
+    place = next(index for index, record in enumerate(history) if isinstance(record.event, BlockSummed))
     changed = [*history[: place + 1], *between, history[place], *history[place + 1 :]]
     (result,) = [found for found in run_checks(CheckContext(plan, changed)).results if found.name == "exactly_once"]
     return result
@@ -91,11 +94,13 @@ def test_a_block_that_the_server_summed_twice() -> None:
 
 
 def test_a_server_that_lost_its_memory_may_sum_a_block_again() -> None:
-    assert summed_again({"t": 0, "node": "h5", "event": "NodeExited"}).verdict is Verdict.PASS
+    assert summed_again(a_record(0, "h5", "NodeExited")).verdict is Verdict.PASS
 
 
 def test_a_block_that_nobody_summed() -> None:
-    found = verdict("esa", "exactly_once", lambda r: None if r["event"] == "BlockSummed" and r["block"] == 3 else r)
+    found = verdict(
+        "esa", "exactly_once", lambda r: None if isinstance(r.event, BlockSummed) and r.event.block == 3 else r
+    )
     assert found.verdict is Verdict.FAIL
     assert "block 3 (iteration 0, packet 4 of 36) of job 1" in found.evidence[0]
 
@@ -123,8 +128,8 @@ def test_what_is_left_at_the_server() -> None:
     assert (found.verdict, found.detail) == (
         Verdict.FAIL, "every worker finished, but contributions without a sum are left: h5, job 1: 2 blocks",
     )  # fmt: skip
-    born = {"t": 0, "node": "h5", "event": "NodeStarted"}
-    again = verdict("atp", "liveness", once("ServerStatistics", open=2), {**born, "role": "host", "backend": ""})
+    born = a_record(0, "h5", "NodeStarted")
+    again = verdict("atp", "liveness", once("ServerStatistics", open=2), event_with(born, role="host", backend=""))
     assert again.verdict is Verdict.UNKNOWN, "a server that starts anew has copies of blocks that are complete"
     assert verdict("esa", "liveness", once("ServerStatistics", open=2)).verdict is Verdict.PASS
 
@@ -133,8 +138,8 @@ def test_why_a_worker_did_not_finish() -> None:
     failed = {"reason": "lost", "detail": "packet 2 of job 1: the parameter server no longer has its sum, others do"}
 
     def change(record: Record) -> Record:
-        if record["event"] == "WorkerFinished" and record["node"] == "h2":
-            return {"t": record["t"], "node": "h2", "event": "WorkerFailed", **failed}
+        if isinstance(record.event, WorkerFinished) and record.node == "h2":
+            return a_record(record.t, "h2", "WorkerFailed", **failed)
         return record
 
     found = verdict("atp", "liveness", change)
@@ -143,19 +148,10 @@ def test_why_a_worker_did_not_finish() -> None:
 
 
 def test_what_a_stalled_worker_waited_for() -> None:
-    resent = {
-        "job": 1,
-        "block": 2,
-        "slot": 0,
-        "cause": "timeout",
-        "attempt": 1,
-        "t": 1,
-        "node": "h2",
-        "event": "DatagramResent",
-    }
+    resent = a_record(1, "h2", "DatagramResent", job=1, block=2, slot=0, cause="timeout", attempt=1)
 
     def change(record: Record) -> Record | None:
-        return None if record["event"] == "WorkerFinished" and record["node"] == "h2" else record
+        return None if isinstance(record.event, WorkerFinished) and record.node == "h2" else record
 
     found = verdict("atp", "liveness", change, resent)
     assert found.detail.endswith(
@@ -164,20 +160,11 @@ def test_what_a_stalled_worker_waited_for() -> None:
 
 
 def test_who_goes_ahead_of_results() -> None:
-    ahead = {
-        "event": "ContributionIgnored",
-        "t": 5,
-        "node": "h5",
-        "job": 1,
-        "rank": 2,
-        "block": 20,
-        "slot": 3,
-        "reason": "overrun",
-    }
+    ahead = a_record(5, "h5", "ContributionIgnored", job=1, rank=2, block=20, slot=3, reason="overrun")
     found = verdict("atp", "credit_bound", lambda record: record, ahead)
     assert found.verdict is Verdict.FAIL
     assert "h5 got block 20 of rank 2 of job 1 before that worker could know that slot 3 is free" in found.detail
-    born = {"t": 0, "node": "h5", "event": "NodeStarted", "role": "host", "backend": ""}
+    born = a_record(0, "h5", "NodeStarted", role="host", backend="")
     assert verdict("atp", "credit_bound", lambda record: record, ahead, born).verdict is Verdict.PASS
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from switch_nodes.events import SlotsAtEnd
 from testbed.checkers.slots import slots_private
 from testbed.history.verdict import Verdict
 from tests.support.judged import altered, changed, without
@@ -36,6 +37,6 @@ def test_foreign_slots(good, event, change, found):
 
 
 def test_slots_told_twice_or_not_at_all(good):
-    twice = [record for record in good.history if record["event"] == "SlotsAtEnd"]
+    twice = [record for record in good.history if isinstance(record.event, SlotsAtEnd)]
     assert slots_private(changed(good, [*good.history, *twice])).verdict is FAIL
     assert slots_private(changed(good, without(good.history, "SlotsAtEnd"))).verdict is UNKNOWN

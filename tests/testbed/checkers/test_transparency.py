@@ -113,7 +113,7 @@ def test_damaged_answer_is_forwarded_as_it_came(judge):
     assert judge(inserted(steps, at, damaged, onwards), plan).verdict is Verdict.PASS
     broken(judge(inserted(steps, at, damaged, replace(onwards, frame=flipped(damaged.frame, -7))), plan), 1)
     # one whose lengths or opcode are damaged, too
-    for byte, value in ((42, 0xC1), (39, 0)):
+    for byte, value in ((42, 0xC2), (39, 0)):
         frame = steps[at].frame[:byte] + bytes([value]) + steps[at].frame[byte + 1 :]
         torn = [replace(damaged, frame=frame), replace(onwards, frame=frame)]
         assert judge(inserted(steps, at, *torn), plan).verdict is Verdict.PASS

@@ -23,6 +23,7 @@ from testbed.plan.paths import flow_path
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Job, Transport
 from tests.support.judged import Frames, good_capture, good_history, small_plan
+from tests.support.records import held
 from topologies import Direction, LinkShape, spine_leaf
 from workloads.machine import FrameBatch
 from workloads.wire import PSN_MODULUS, decode_packet, encode_packet, replace_payload
@@ -219,4 +220,4 @@ def test_late_copies_of_boundary_packets_pass_raw_where_the_sums_of_later_ones_c
     )  # fmt: skip
     failure, history = run_and_judge(scenario)
     assert failure is None
-    assert any(record.get("reason") == "stale_forwarded" for record in history)
+    assert any(held(record, "reason") == "stale_forwarded" for record in history)

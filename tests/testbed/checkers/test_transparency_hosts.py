@@ -12,6 +12,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.transparency import transparency
 from testbed.history.verdict import CheckResult, Verdict
 from tests.support.judged import Frames, Step, edited, good_capture, good_history, index_of, inserted, small_plan
+from tests.support.records import a_record
 from workloads.wire import decode_packet, encode_packet, psn_add, replace_payload
 
 PLAN = small_plan()
@@ -131,7 +132,7 @@ def test_what_is_not_there_is_not_judged() -> None:
     steps = good_capture(PLAN)
     result = _judged(steps, hosts=2)
     assert (result.verdict, result.detail) == (Verdict.UNKNOWN, "the capture at the interface of h3 is missing")
-    cut = [*good_history(PLAN), {"t": 9, "node": "h2", "event": "CaptureCut", "limit_bytes": 5}]
+    cut = [*good_history(PLAN), a_record(9, "h2", "CaptureCut", limit_bytes=5)]
     result = _judged(steps, history=cut)
     assert (result.verdict, result.detail) == (Verdict.UNKNOWN, "the capture at the interface of h2 reached its limit")
     assert _judged([]).verdict is Verdict.UNKNOWN

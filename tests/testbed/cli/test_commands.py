@@ -22,7 +22,7 @@ from testbed.plan import plan as planning
 from testbed.plan.background import plan_background
 from testbed.scenario import builtin_names, load_scenario, parse_scenario
 from testbed.scenario.fault_schema import FAULT_KINDS
-from testbed.sweeps import builtin_sweeps, load_sweep
+from testbed.sweeps import builtin_sweeps, describe_sweep
 from tests.support.fake_modules import install_fake
 
 
@@ -39,7 +39,7 @@ class _Engine:
     asked: tuple[Any, ...] = ()
     summaries: int = 0
 
-    def __call__(self, scenario, out, pcap, observer, plan=None):
+    def __call__(self, scenario, out, pcap, observer, plan=None, **more):
         assert plan == (None if scenario is None else make_plan(scenario))
         self.asked = (scenario, out, pcap, observer)
         return SimpleNamespace(
@@ -296,5 +296,5 @@ def test_a_run_makes_its_plan_once(tmp_path, monkeypatch, capsys):
 def test_a_sweep_is_listed_by_its_title(capsys):
     assert main(["list", "sweeps"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    titles = [load_sweep(name).description.splitlines()[0] for name in builtin_sweeps()]
+    titles = [describe_sweep(name).splitlines()[0] for name in builtin_sweeps()]
     assert told == " ".join(f"{name} {title}" for name, title in zip(builtin_sweeps(), titles, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from testbed.history import write_history
 from testbed.plan import make_plan
 from testbed.runs.kepthistory import load_history
 from testbed.worlds.simulated import simulate
+from tests.support.records import event_with, held
 from tests.support.simulation import rack_links, rack_plan
 from topologies import DIRECTIONS
+from workloads.events import MessageAcked, MessagePosted
 
 PLAN = rack_plan(2, faults=(Loss("loss", rack_links(2), DIRECTIONS, rate=0.02),), job={"size_bytes": 40_000})
 
@@ -104,11 +107,11 @@ def test_what_is_no_history(content: str | None, text: str, tmp_path: Path, caps
 def test_an_edited_record_is_named(
     event: str, key: str, value: object, shown: str, run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    records = load_history(run_dir).records
-    number = next(index for index, record in enumerate(records) if record["event"] == event)
-    assert key in records[number]
-    records[number][key] = value
-    write_history(tmp_path / "history.jsonl", records)
+    lines = [json.loads(line) for line in (run_dir / "history.jsonl").read_text(encoding="utf-8").splitlines()]
+    number = next(index for index, line in enumerate(lines) if line["event"] == event)
+    assert key in lines[number]
+    lines[number][key] = value
+    (tmp_path / "history.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     assert main(["timeline", str(tmp_path)]) == 64
     text = f"tb: {tmp_path}/history.jsonl:{number + 1}: no record of a history; found {key} of {event}: {shown}\n"
     assert capsys.readouterr() == ("", text)
@@ -119,20 +122,19 @@ def test_records_that_contradict_others_are_drawn_as_far_as_they_go(
     form: str, run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     records = load_history(run_dir).records
-    for record in records:
-        if record["event"] in ("MessagePosted", "MessageAcked"):
-            record["node"] = "s1"  # which has no lane for them
-    write_history(tmp_path / "history.jsonl", records)
+    moved = [  # to a node which has no lane for them
+        event_with(record, node="s1") if isinstance(record.event, MessagePosted | MessageAcked) else record
+        for record in records
+    ]
+    write_history(tmp_path / "history.jsonl", moved)
     assert main(["timeline", str(tmp_path), "--format", form]) == 0
 
 
 def test_a_state_of_a_slot_that_nobody_knows_is_drawn(tmp_path: Path) -> None:
     plan = rack_plan(2, job={"size_bytes": 40_000, "message_packets": 4})
     history = simulate(make_plan(replace(plan.scenario, trace=True)))
-    for record in history:
-        if record["event"] == "SlotStepped" and record["next"] == "open":
-            record["next"] = "ajar"
-    write_history(tmp_path / "history.jsonl", history)
+    unknown = [event_with(record, next="ajar") if held(record, "next") == "open" else record for record in history]
+    write_history(tmp_path / "history.jsonl", unknown)
     out = tmp_path / "run.svg"
     assert main(["timeline", str(tmp_path), "--format", "svg", "--out", str(out)]) == 0
     assert "ajar" in out.read_text(encoding="utf-8")

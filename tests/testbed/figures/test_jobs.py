@@ -15,8 +15,10 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, make_plan
 from testbed.report import summary
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from tests.support.records import a_record, event_with, held
 from topologies import LinkShape, rack
 from workloads.config import HostConfig
+from workloads.datagrams.blocks import BlockSummed, MemoryAtEnd
 
 SHARED = Job("switchml", dtype="int32", window_packets=2)
 JOBS = (
@@ -34,7 +36,7 @@ START = 1000
 
 
 def event(kind: str, node: str = "s1", t: int = START, **fields: Any) -> Record:
-    return {"t": t, "node": node, "event": kind, **fields}
+    return a_record(t, node, kind, **fields)
 
 
 def completed(node: str, iteration: int, at: int) -> Record:
@@ -88,15 +90,15 @@ def test_what_was_forgotten_with_a_restart_is_not_counted():
 
 
 def test_a_program_that_tells_no_useful_time():
-    records = [{key: value for key, value in record.items() if key != "useful_ns"} for record in history()]
+    records = [event_with(record, useful_ns=-1) if record.name == "MemoryAtEnd" else record for record in history()]
     assert figures(records)["useful"] is None
     assert figures(records)["busy"] == 0.5
-    silent = [record for record in records if record["event"] != "MemoryAtEnd"]
+    silent = [record for record in records if not isinstance(record.event, MemoryAtEnd)]
     assert figures(silent)["busy"] is None
 
 
 def test_a_job_that_did_not_finish_has_no_times_and_neither_has_the_average():
-    records = [record for record in history() if (record["node"], record.get("iteration")) != ("h2", 1)]
+    records = [record for record in history() if (record.node, held(record, "iteration")) != ("h2", 1)]
     found = figures(records)
     early, late = found["each"]
     assert early["iterations_s"] == [400e-9, None]
@@ -106,7 +108,7 @@ def test_a_job_that_did_not_finish_has_no_times_and_neither_has_the_average():
 
 
 def test_an_iteration_that_not_all_told_of_has_no_time_and_neither_has_the_next():
-    records = [record for record in history() if (record["node"], record.get("iteration")) != ("h2", 0)]
+    records = [record for record in history() if (record.node, held(record, "iteration")) != ("h2", 0)]
     early, _ = figures(records)["each"]
     assert (early["iterations_s"], early["jct_s"]) == ([None, None], 1000e-9)
 
@@ -149,7 +151,7 @@ def test_counts_of_each_job():
 
 
 def test_a_sum_that_a_switch_hands_to_the_server_complete_counts_as_completed_there():
-    records = [record for record in history() if record["event"] != "BlockSummed"]
+    records = [record for record in history() if not isinstance(record.event, BlockSummed)]
     records.append(event("PartialSent", job=9, block=0, slot=0, contributions=(1, 1), bitmap=3, reason="complete"))
     early, late = figures(records)["each"]
     assert (early["switch_completed"], late["switch_completed"]) == (0, 1)
@@ -212,7 +214,7 @@ def test_the_summary_of_a_job_with_a_server():
 
 
 def test_the_summary_of_a_run_that_did_not_end():
-    records = [record for record in history() if record["node"] != "h4"]
+    records = [record for record in history() if record.node != "h4"]
     text = [f"{line.label} {line.text}".strip() for line in summary.job_lines(metrics(CheckContext(PLAN, records)))]
     assert text[2:] == [
         "switch memory of 8 values: how long it was in use is not known",

@@ -5,15 +5,19 @@ from dataclasses import replace
 import pytest
 
 from testbed.checkers.context import CheckContext
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Corrupt, LinkDown, Loss
 from testbed.figures.metrics import bound_bps, fault_table, metrics
+from testbed.history.events import TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import make_plan
 from testbed.plan.paths import data_flows
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 from tests.support.judged import altered, good_context, without
+from tests.support.records import a_record
 from topologies import Cable, LinkShape, assemble, format_ip, host, machines, spine_leaf, switch
+from workloads.events import CollectiveCompleted, CollectiveStarted
 
 
 def struck(context, rank, psn, *, fault="loss-1", kind="loss", opcode=7, answers=False):
@@ -21,21 +25,19 @@ def struck(context, rank, psn, *, fault="loss-1", kind="loss", opcode=7, answers
     if answers:
         queue_pair = context.plan.workers[rank].from_predecessor
     there, back = format_ip(queue_pair.envelope.src_ip), format_ip(queue_pair.envelope.dst_ip)
-    return {"t": 9, "node": "s1", "event": "FaultStruck", "fault": fault, "kind": kind, "backend": "user",
-            "target": f"h{rank + 1}-s1", "direction": "up", "flow": f"{there}>{back}:{queue_pair.peer_qpn}",
-            "opcode": opcode, "psn": psn, "occurrence": 1}  # fmt: skip
+    return a_record(9, "s1", "FaultStruck", fault=fault, kind=kind, backend="user", target=f"h{rank + 1}-s1", direction="up", flow=f"{there}>{back}:{queue_pair.peer_qpn}", opcode=opcode, psn=psn, occurrence=1)  # fmt: skip
 
 
 def test_times_and_goodput():
     context = good_context()
     values = metrics(context)
-    starts = [r["t"] for r in context.history if r["event"] == "CollectiveStarted"]
-    ends = [r["completed_ns"] for r in context.history if r["event"] == "CollectiveCompleted"]
+    starts = [r.t for r in context.history if isinstance(r.event, CollectiveStarted)]
+    ends = [r.event.completed_ns for r in context.history if isinstance(r.event, CollectiveCompleted)]
     first, second = (ends[2] - starts[0]) / 1e9, (ends[5] - starts[3]) / 1e9
     assert values["iterations_s"] == [first, second]
     assert values["goodput_bps"] == pytest.approx(2 * 1152 * 8 / (first + second))
-    traffic = next(r["t"] for r in context.history if r["event"] == "TrafficStarted")
-    whole = max(r["completed_ns"] for r in context.history if r["event"] == "CollectiveCompleted")
+    traffic = next(r.t for r in context.history if isinstance(r.event, TrafficStarted))
+    whole = max(r.event.completed_ns for r in context.history if isinstance(r.event, CollectiveCompleted))
     assert values["jct_s"] == pytest.approx((whole - traffic) / 1e9)
     assert (values["peak_slots"], values["gradient_bytes"], values["unreliable"]) == (6, 1152, None)
 
@@ -118,7 +120,7 @@ def test_counts():
     context = good_context()
 
     def tell(event, **fields):
-        return {"t": 9, "node": "h1", "event": event, **fields}
+        return a_record(9, "h1", event, **fields)
 
     history = [
         *altered(context.history, "RcStatistics", {"packets_retransmitted": 4}, node="h2"),
@@ -147,10 +149,10 @@ def test_counts():
 def test_fault_table_lists_idle_faults_too():
     context = good_context(Loss("loss-1"), LinkDown("flap"))
     history = [*context.history, struck(context, 0, 1), struck(context, 0, 2), struck(context, 1, 2)]
-    by_chance = {"t": 0, "node": "world", "event": "FaultByChance", "fault": "flap", "link": "h1-s1", "direction": "up"}
+    by_chance = a_record(0, "world", "FaultByChance", fault="flap", link="h1-s1", direction="up")
     (_, idle) = fault_table(CheckContext(context.plan, [*history, by_chance]))
     assert (idle["strikes"], idle["backend"]) == (0, "netem")
-    at = history[-1]["t"] / 1e9
+    at = history[-1].t / 1e9
     always = {"rate": 1.0, "silent": False, "active_s": []}
     assert fault_table(CheckContext(context.plan, history)) == [
         {
@@ -190,8 +192,8 @@ def test_lost_datagrams_are_counted_by_what_they_carried(name, kinds):
     context = CheckContext(plan, simulate(plan))
     lost = metrics(context)["lost"]
     assert {kind for kind, count in lost.items() if count} - {"answers"} == kinds
-    gone = [r for r in context.events("FaultStruck") if r["kind"] in ("loss", "burst", "drop", "link_down", "corrupt")]
+    gone = [r for r in context.events(FaultStruck) if r.event.kind in ("loss", "burst", "drop", "link_down", "corrupt")]
     assert sum(lost.values()) == len(gone)
     if name == "switchml-lossy":
-        up = sum(record["direction"] == "up" for record in gone)
+        up = sum(record.event.direction == "up" for record in gone)
         assert (lost["data"], lost["results"]) == (up, len(gone) - up), "hosts send data, the switch sends results"

@@ -9,7 +9,12 @@ import pytest
 
 from testbed.checkers.context import CheckContext
 from testbed.figures.recovery import routing_metrics
+from testbed.history import Record
+from testbed.history.events import TrafficStarted
 from testbed.plan.model import Unroutable
+from tests.support.records import a_record
+from workloads.datagrams.blocks import BlockSummed
+from workloads.machine import Event
 
 MS = 1_000_000
 FRAME_BITS = 8_000
@@ -21,13 +26,14 @@ def context(sums_ns: list[int], *, because: int | None = 100 * MS) -> CheckConte
     routing = [SimpleNamespace(from_ns=0, plan=planned, because_ns=None)]
     if because is not None:
         routing.append(SimpleNamespace(from_ns=150 * MS, plan=planned, because_ns=because))
-    history = {"TrafficStarted": [{"t": 1000 * MS}]}
-    history["BlockSummed"] = [{"t": 1000 * MS + time, "node": "ps"} for time in sums_ns] + [{"t": 1, "node": "s1"}]
+    history: dict[type[Event], list[Record]] = {TrafficStarted: [a_record(1000 * MS, "world", "TrafficStarted")]}
+    history[BlockSummed] = [a_record(1000 * MS + time, "ps", "BlockSummed") for time in sums_ns]
+    history[BlockSummed].append(a_record(1, "s1", "BlockSummed"))
     worker = SimpleNamespace(framing=SimpleNamespace(frame_bytes=FRAME_BITS // 8))
     plan = SimpleNamespace(
         routing=tuple(routing), servers=(SimpleNamespace(name="ps"),), workers=(worker,), unroutable=()
     )
-    return cast(CheckContext, SimpleNamespace(plan=plan, events=lambda name: history.get(name, [])))
+    return cast(CheckContext, SimpleNamespace(plan=plan, events=lambda kind: history.get(kind, [])))
 
 
 def only_change(sums_ns: list[int]) -> dict[str, Any]:

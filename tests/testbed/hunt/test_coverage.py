@@ -6,10 +6,11 @@ from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.summary import hunt_document, summary_text
 from testbed.scenario import parse_scenario
+from tests.support.records import a_record
 
 
 def told(event: str, kind: str, **more: Any) -> dict[str, Any]:
-    return {"t": 0, "node": "s1", "event": event, "fault": "f", "kind": kind, **more}
+    return a_record(0, "s1", event, fault="f", kind=kind, **more)
 
 
 def test_strikes_that_changed_nothing_do_not_count() -> None:

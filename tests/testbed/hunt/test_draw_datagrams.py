@@ -10,11 +10,13 @@ from testbed.faults.healing import heals_at, kind_of
 from testbed.faults.model import Kill, NodeFault, PacketFault
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
 from testbed.hunt.fate import excused, may_fail, unsurvivable
-from testbed.hunt.protocols import GRID, PROTOCOLS
+from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.survival_datagrams import LOSES, copies_of, must_end_ns, window_of
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from topologies import DIRECTIONS
+
+GRID = "grid"
 
 KINDS = [kind for kind in PROTOCOLS if kind != GRID]
 """those that draw several jobs beside each other; GRID's own are in `test_draw_grid`"""

@@ -10,12 +10,14 @@ from testbed.faults.healing import heals_at, kind_of
 from testbed.faults.model import Kill, LinkDown, PacketFault
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
 from testbed.hunt.fate import excused, may_fail, unsurvivable
-from testbed.hunt.protocols import GRID, PROTOCOLS
+from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.survival_datagrams import copies_of, window_of
 from testbed.hunt.survival_grid import must_end_ns
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from topologies import DIRECTIONS
+
+GRID = "grid"
 
 MANY = [draw_schedule(5, number, None, GRID, GRID).scenario for number in range(130)]
 ROUTINGS = [one.routing for one in MANY if one.routing is not None]

@@ -6,10 +6,11 @@ import pytest
 
 from testbed.hunt.grid_rules import GRID_RULES
 from testbed.hunt.judge import CRASH
-from testbed.hunt.protocols import GRID
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.state import Store
 from tests.support.grid_planted import GRID_NOT_HUNTED, GRID_PLANTED
+
+GRID = "grid"
 
 SEED, SCHEDULES = 1, 2000
 QUICK = (

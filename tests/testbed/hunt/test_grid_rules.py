@@ -9,6 +9,7 @@ import pytest
 from testbed.checkers import CheckContext
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.plan import make_plan
+from tests.support.records import a_record, event_with
 from tests.testbed.hunt.test_survival_grid import SHAPE, calm
 from topologies import rack
 
@@ -16,19 +17,16 @@ BASE = replace(
     calm(topology=rack(4, SHAPE), routing={"capacity_bps": 10**12, "servers": ("h4",)}), trace=True
 )  # fmt: skip
 BASE = replace(BASE, job=replace(BASE.job, hosts=("h1", "h2", "h3"), server="h4"))
-PLAN = {"t": 0, "node": "s1", "event": "PlanInstalled"}
-GONE = {"t": 0, "node": "s1", "event": "NodeExited"}
+PLAN = a_record(0, "s1", "PlanInstalled")
+GONE = a_record(0, "s1", "NodeExited")
 
 
 def step(state, cause, after, rank=0, block=0, slot=0):
-    return {
-        "t": 0, "node": "s1", "event": "SlotChanged", "job": 1, "slot": slot, "version": 0, "block": block, "rank": rank,
-        "state": state, "cause": cause, "next": after,
-    }  # fmt: skip
+    return a_record(0, "s1", "SlotChanged", job=1, slot=slot, version=0, block=block, rank=rank, state=state, cause=cause, next=after)  # fmt: skip
 
 
 def sent(reason, bitmap, block=0):
-    return {"t": 0, "node": "s1", "event": "PartialSent", "block": block, "reason": reason, "bitmap": bitmap}
+    return a_record(0, "s1", "PartialSent", block=block, reason=reason, bitmap=bitmap)
 
 
 def opens(rank=0, block=0):
@@ -127,13 +125,13 @@ def test_no_switch_gets_what_the_plan_sends_elsewhere():
 
 
 def test_what_was_turned_away_asks_in_the_end():
-    again = {"t": 0, "node": "h1", "event": "DatagramResent", "cause": "rate", "job": 1, "block": 3}
+    again = a_record(0, "h1", "DatagramResent", cause="rate", job=1, block=3)
     untraced = replace(BASE, trace=False)
     assert broken(again, again, again, scenario=untraced) == []
     assert broken(*[again] * 4, scenario=untraced) == ["asks_the_server_in_the_end"]
-    reborn = {"t": 0, "node": "h1", "event": "NodeExited"}
+    reborn = a_record(0, "h1", "NodeExited")
     assert broken(again, again, reborn, again, again, again, scenario=untraced) == []
-    assert broken(*[{**again, "cause": "timeout"}] * 9, scenario=untraced) == []
+    assert broken(*[event_with(again, cause="timeout")] * 9, scenario=untraced) == []
 
 
 def test_untraced_runs_tell_no_steps():

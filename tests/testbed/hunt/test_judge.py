@@ -14,6 +14,7 @@ from tests.support.hunt_mutants import PLANTED
 from tests.support.switchml_mutants import NoReplay
 from tests.testbed.hunt.test_survival_datagrams import calm
 from topologies import Direction
+from workloads.events import WorkerFinished
 
 
 def with_a_job_killed(create=SwitchMlProgram):
@@ -28,7 +29,7 @@ def with_a_job_killed(create=SwitchMlProgram):
 def test_a_job_whose_worker_is_dead_may_hang():
     failure, history = with_a_job_killed()
     assert failure is None
-    assert {record["node"] for record in history if record["event"] == "WorkerFinished"} == {"h3", "h4"}
+    assert {record.node for record in history if isinstance(record.event, WorkerFinished)} == {"h3", "h4"}
 
 
 def test_a_job_beside_it_may_not():

@@ -8,7 +8,6 @@ import pytest
 
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.judge import run_and_judge
-from testbed.hunt.protocols import GRID
 from testbed.hunt.shrink import shrink, simpler
 from testbed.hunt.shrink_grid import smaller_grid
 from testbed.plan import make_plan
@@ -16,6 +15,8 @@ from testbed.scenario import dump_scenario, parse_scenario
 from tests.support.grid_planted import GRID_PLANTED
 from tests.testbed.hunt.test_survival_grid import SPINES, calm
 from workloads.errors import ScenarioError
+
+GRID = "grid"
 
 
 def drawn(number):

@@ -9,14 +9,12 @@ import pytest
 from testbed.checkers import CheckContext
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.plan import make_plan
+from tests.support.records import a_record, event_with
 from tests.testbed.hunt.test_survival_datagrams import atp, calm
 
 
 def step(state, cause, after, job=1, block=0, node="s1"):
-    return {
-        "t": 0, "node": node, "event": "SlotChanged", "job": job, "slot": 0, "version": 0, "block": block, "rank": 0,
-        "state": state, "cause": cause, "next": after,
-    }  # fmt: skip
+    return a_record(0, node, "SlotChanged", job=job, slot=0, version=0, block=block, rank=0, state=state, cause=cause, next=after)  # fmt: skip
 
 
 def broken(*history, scenario=None):
@@ -36,9 +34,9 @@ def test_a_slot_is_where_its_last_step_left_it():
 
 
 def test_a_switch_that_starts_anew_has_forgotten_slots_and_owners():
-    gone = {"t": 0, "node": "s1", "event": "NodeExited"}
+    gone = a_record(0, "s1", "NodeExited")
     assert broken(FILLED, gone, step("empty", "result_other", "empty"), FILLED) == []
-    assert broken(FILLED, {**gone, "node": "s2"}, FILLED) == ["slots_follow_table"], "that one did not"
+    assert broken(FILLED, event_with(gone, node="s2"), FILLED) == ["slots_follow_table"], "that one did not"
 
 
 def test_a_result_frees_the_slot_of_its_own_block_and_no_other():
@@ -63,22 +61,19 @@ def test_who_preempts_is_the_owner_from_then_on():
 
 
 def evicted():
-    return {"t": 0, "node": "s1", "event": "PartialSent", "job": 1, "block": 0, "reason": "evicted"}
+    return a_record(0, "s1", "PartialSent", job=1, block=0, reason="evicted")
 
 
 def test_equals_stay():
     assert broken(evicted()) == []
     equal = atp(kind="esa", priority="equal")
     assert broken(evicted(), scenario=equal) == ["equals_stay"]
-    assert broken({**evicted(), "reason": "complete"}, scenario=equal) == []
+    assert broken(event_with(evicted(), reason="complete"), scenario=equal) == []
 
 
 def test_ghosts_go():
     def met(block, owner_job=1):
-        return {
-            "t": 0, "node": "s1", "event": "Collided", "job": 1, "block": block, "rank": 0, "slot": 0,
-            "owner_job": owner_job, "owner_block": 1,
-        }  # fmt: skip
+        return a_record(0, "s1", "Collided", job=1, block=block, rank=0, slot=0, owner_job=owner_job, owner_block=1)  # fmt: skip
 
     assert broken(met(4)) == []  # within the window of four
     assert broken(met(5)) == ["ghosts_go"]
@@ -92,16 +87,13 @@ def test_ghosts_are_told_by_the_number_of_their_job(numbers):
     scenario = atp(kind="esa")
     jobs = tuple(replace(job, number=number) for job, number in zip(scenario.jobs, numbers, strict=True))
     for number in numbers if numbers[0] else (1, 2):
-        met = {
-            "t": 0, "node": "s1", "event": "Collided", "job": number, "block": 5, "rank": 0, "slot": 0,
-            "owner_job": number, "owner_block": 1,
-        }  # fmt: skip
+        met = a_record(0, "s1", "Collided", job=number, block=5, rank=0, slot=0, owner_job=number, owner_block=1)  # fmt: skip
         assert broken(met, scenario=replace(scenario, jobs=jobs)) == ["ghosts_go"]
 
 
 def test_no_server_gets_what_is_anothers():
     def refused(node, reason="unexpected"):
-        return {"t": 0, "node": node, "event": "FrameRejected", "reason": reason, "detail": "kind 0 of job 1"}
+        return a_record(0, node, "FrameRejected", reason=reason, detail="kind 0 of job 1")
 
     assert broken(refused("h6")) == ["right_server"]
     assert broken(refused("h1"), refused("h6", "checksum")) == []

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from testbed.history.events import TimeLimitReached
 from testbed.history.verdict import Verdict
 from testbed.interop.boot import BootedGuest
 from testbed.interop.casehost import run_case, true_plan
@@ -66,7 +67,7 @@ def test_a_ring_of_our_own_endpoints_passes_and_is_captured(booted, tmp_path):
     assert judge_case(run).verdict is Verdict.PASS, judge_case(run).detail
     assert run.captures == (tmp_path / "s1.pcapng",)
     assert judge_case(run).traffic.data_packets > 40
-    assert {record["node"] for record in run.history} == {"world", "h1", "h2", "s1"}
+    assert {record.node for record in run.history} == {"world", "h1", "h2", "s1"}
 
 
 def test_faults_strike_by_the_true_numbers(booted, tmp_path):
@@ -95,8 +96,8 @@ def test_ranks_that_do_not_end_are_cancelled_and_named(booted, tmp_path):
     booted.mailbox.finishes = False
     case = Case("mixed/half", hosts=2, soft=(0,), job=SMALL, limit="300ms")
     run = run_case(booted, 1, case, 3, tmp_path)
-    (late,) = [record for record in run.history if record["event"] == "TimeLimitReached"]
-    assert late["unfinished"] == ["h1", "h2"]
+    (late,) = [record for record in run.history if isinstance(record.event, TimeLimitReached)]
+    assert late.event.unfinished == ("h1", "h2")
     assert "cancel" in booted.mailbox.files
     asked = booted.mailbox.files["start"]
     assert isinstance(asked, CaseRequest)

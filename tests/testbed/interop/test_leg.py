@@ -13,6 +13,7 @@ from testbed.interop import lane, leg
 from testbed.interop.cases import Case, choose_cases
 from testbed.interop.judging import CaseOutcome
 from testbed.interop.peercases import PeerCase
+from tests.support.records import a_record
 from workloads.errors import InternalError
 
 CASES = choose_cases(("loss/middle", "peer/loss-nak", "plain/shift-6-hosts-lossy"))
@@ -36,10 +37,10 @@ def fake(monkeypatch):
     def serve(guest, number, case, seed, folder):
         made.happened.append((number, case.id, seed))
         (folder / "s1.pcapng").write_bytes(b"capture")
-        records = [{"t": 2, "node": "s1", "event": "B"}, {"t": 1, "node": "s1", "event": "A"}]
+        records = [a_record(2, "s1", "B"), a_record(1, "s1", "A")]
         if isinstance(made.verdicts.get(case.id), Exception):
             raise made.verdicts[case.id]
-        return SimpleNamespace(case=case, history=sorted(records, key=lambda r: r["t"]), records=records)
+        return SimpleNamespace(case=case, history=sorted(records, key=lambda r: r.t), records=records)
 
     def judge(run):
         return CaseOutcome(run.case.id, made.verdicts.get(run.case.id, Verdict.PASS), "", (), 0, None, 0.1)
@@ -106,7 +107,7 @@ def test_without_keep_nothing_is_left(fake):
 def test_keep_keeps_histories_and_captures(fake, tmp_path):
     leg.run_leg(CASES[:1], say=lambda text: None, keep=tmp_path / "runs" / "interop")
     folder = tmp_path / "runs" / "interop" / "0001-loss-middle"
-    assert [record["event"] for record in read_history(folder / "history.jsonl")] == ["A", "B"]
+    assert [record.name for record in read_history(folder / "history.jsonl")] == ["A", "B"]
     assert (folder / "s1.pcapng").read_bytes() == b"capture"
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from testbed.captures.capture import PcapngTap
+from testbed.history import make_record
 from testbed.history.verdict import Verdict
 from testbed.interop.guest.peer_side import PeerMessage, expected_memory, memory_bytes
 from testbed.interop.peercases import PEER_CASES, RXE, SOFT, PeerCase
@@ -16,7 +17,7 @@ from testbed.interop.peerhost import PeerMachine, PeerRun, case_filters, content
 from testbed.interop.peerjudge import judge_peer, seen_frames
 from testbed.interop.protocol import QpNames
 from workloads.codec import PLAIN
-from workloads.machine import FrameBatch, event_record
+from workloads.machine import FrameBatch
 
 MAC, IP = bytes.fromhex("02494e410001"), bytes((10, 77, 0, 2))
 DEVICE = QpNames(0x11, 0x12, 0x55_0000, 0x99)
@@ -62,7 +63,7 @@ def run(case: PeerCase, seed: int = 1, spoil=lambda direction, frame: frame) -> 
         now = max(now + STEP_NS, min(due, default=now))
     for rule in filters.values():
         while rule is not None and (event := rule.next_event()) is not None:
-            records.append({"t": now, "node": "link", **event_record(event)})
+            records.append(make_record(now, "link", event))
     reports = {end: {**machine.side.report(), "failures": machine.failures} for end, machine in ends.items()}
     return PeerRun(case, seed, "" if now < LIMIT_NS else "no end", reports, records)
 

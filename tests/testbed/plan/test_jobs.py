@@ -6,10 +6,7 @@ import pytest
 
 from testbed.plan import make_plan
 from testbed.plan.jobs import communication_ns, plan_jobs
-from testbed.plan.planners import planner_of, register_planner
 from testbed.scenario import Scenario, parse_scenario
-from testbed.scenario.names import COLLECTIVES
-from workloads.errors import InternalError
 from workloads.models import create_model, scaled_layers
 from workloads.switchml import SwitchMlConfig
 
@@ -129,12 +126,3 @@ def test_measured_layers_keep_their_times_whatever_the_scale():
     assert first.workload.compute is not None
     told = [(layer.elements, layer.forward_ns, layer.backward_ns) for layer in first.workload.compute.layers]
     assert told == [(640, 1_000_000, 2_000_000), (64, 3_000_000, 4_000_000)]
-
-
-def test_every_collective_has_a_planner_and_one_only():
-    for name in COLLECTIVES:
-        assert planner_of(name)
-    with pytest.raises(InternalError, match="nobody plans collective 'telepathy'"):
-        planner_of("telepathy")
-    with pytest.raises(ValueError, match="has a planner already"):
-        register_planner("switchml", planner_of("ring"))

@@ -9,7 +9,8 @@ from testbed.report.document import judge, result_schema, to_json
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.base import RunFacts
-from tests.support.judged import good_context
+from tests.support.judged import altered, changed, good_context
+from tests.support.records import held
 from tests.support.results import REPLAY, failing_context, lossy_context, result_of
 
 VALIDATOR = jsonschema.Draft202012Validator(result_schema())
@@ -47,9 +48,7 @@ def test_failing_run(monkeypatch):
 
 def test_slow_machine_leaves_the_verdict_alone(tmp_path, monkeypatch):
     context = lossy_context(tmp_path)
-    for record in context.history:
-        if record["event"] == "PlaneStatistics":
-            record["socket_drops"] = 1
+    context = changed(context, altered(context.history, "PlaneStatistics", {"socket_drops": 1}))
     result = result_of(context, monkeypatch)
     assert (result["verdict"], result["fidelity"]["verdict"]) == ("pass", "unknown")
     assert result["metrics"]["jct_s"] is None
@@ -58,7 +57,7 @@ def test_slow_machine_leaves_the_verdict_alone(tmp_path, monkeypatch):
 
 def test_idle_fault_makes_a_run_unknown(tmp_path, monkeypatch):
     context = lossy_context(tmp_path)
-    context.history[:] = [record for record in context.history if record.get("fault") != "flap"]
+    context.history[:] = [record for record in context.history if held(record, "fault") != "flap"]
     result = result_of(context, monkeypatch)
     assert result["verdict"] == "unknown"
 
@@ -79,9 +78,7 @@ def test_empty_history_is_a_valid_document_too():
 
 def test_numbers_that_json_lacks(tmp_path, monkeypatch):
     context = lossy_context(tmp_path)
-    for record in context.history:
-        if record["event"] == "TrainingProgress":
-            record["loss"] = float("nan")
+    context = changed(context, altered(context.history, "TrainingProgress", {"loss": float("nan")}))
     result = result_of(context, monkeypatch)
     assert result["metrics"]["training"]["loss"] is None
     VALIDATOR.validate(json.loads(to_json(result)))

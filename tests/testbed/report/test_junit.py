@@ -19,8 +19,9 @@ def test_passing_run(tmp_path, monkeypatch):
         "0",
     )
     assert suite.get("time") == "0.009"
-    assert [case.get("name") for case in suite][:2] == ["bit_exact", "exactly_once"]
-    assert suite[0].get("classname") == "emulated.small"
+    assert [case.get("name") for case in suite.findall("testcase")][:2] == ["bit_exact", "exactly_once"]
+    assert suite.find("testcase").get("classname") == "emulated.small"
+    assert [(item.get("name"), item.get("value")) for item in suite.find("properties")] == [("dilation", "1")]
 
 
 def test_failing_run(monkeypatch):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.report.terminal import plain_summary, print_summary
+from tests.support.records import held
 from tests.support.results import failing_context, lossy_context, result_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -56,7 +57,7 @@ def test_failing_run(monkeypatch):
 
 def test_idle_fault(tmp_path, monkeypatch):
     context = lossy_context(tmp_path)
-    context.history[:] = [record for record in context.history if record.get("fault") != "flap"]
+    context.history[:] = [record for record in context.history if held(record, "fault") != "flap"]
     text = plain_summary(result_of(context, monkeypatch))
     assert text == (GOLDEN / "unknown.txt").read_text()
 

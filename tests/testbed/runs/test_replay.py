@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
-from testbed.history import read_history
+from testbed.faults.events import FaultStruck
+from testbed.history import of_kind, read_history
 from testbed.runs.replay import compare, read_run, replay, why_bytes_depend_on_time
 from testbed.runs.run import RunResult, run_scenario
 from testbed.scenario import load_scenario
+from tests.support.records import a_record, event_with
+from workloads.events import CollectiveCompleted
 
 
 def test_results_are_compared_across_worlds_and_times_are_not(tmp_path: Path) -> None:
@@ -24,7 +27,7 @@ def test_results_are_compared_across_worlds_and_times_are_not(tmp_path: Path) ->
     assert (again.differences, again.exit_code) == ((), 0)
     assert again.compared[0] == "8 results"
     assert not any("history" in text for text in again.compared)
-    digest = next(record["sha256"] for record in first.history if record["event"] == "CollectiveCompleted")
+    digest = next(record.event.sha256 for record in first.history if isinstance(record.event, CollectiveCompleted))
     (first.run_dir / "history.jsonl").write_text(history.replace(digest, "0" * 64, 1))
     other = replay(read_run(first.run_dir, "simulated"), tmp_path / "other")
     assert other.exit_code == 1
@@ -37,12 +40,12 @@ def test_a_replay_in_virtual_time_repeats_every_record_and_a_changed_one_is_name
     again = replay(read_run(first.run_dir), tmp_path / "again")
     assert (again.differences, again.exit_code) == ((), 0)
     history = list(read_history(first.run_dir / "history.jsonl"))
-    done = next(record for record in history if record["event"] == "CollectiveCompleted")
-    done["sha256"] = "00"
+    done = next(record for record in history if isinstance(record.event, CollectiveCompleted))
+    history[history.index(done)] = event_with(done, sha256="00")
     changed = compare("fail", history, again.result, "simulated")
     assert changed.exit_code == 1
     assert changed.differences[0] == "verdict: fail before, pass now"
-    assert f"result of {done['node']}, iteration 0: not the same bytes" in changed.differences
+    assert f"result of {done.node}, iteration 0: not the same bytes" in changed.differences
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +110,7 @@ def test_results_that_a_cut_history_lacks_are_missing_not_wrong(
 
 def test_results_that_are_missing_now_are_said_to_be(finished: Path, tmp_path: Path) -> None:
     again = replay(read_run(finished), tmp_path / "again")
-    more = {"t": 1, "node": "h9", "event": "CollectiveCompleted", "iteration": 3, "sha256": "00"}
+    more = a_record(1, "h9", "CollectiveCompleted", iteration=3, sha256="00")
     compared = compare("pass", [*read_run(finished).history.records, more], again.result, "")
     assert compared.differences == ("result of h9, iteration 3: there before, missing now",)
 
@@ -123,15 +126,13 @@ def test_strikes_on_datagrams_are_compared(of_datagrams: RunResult) -> None:
     history = read_run(of_datagrams.run_dir).history.records
     same = compare("pass", history, of_datagrams, "")
     assert (same.differences, same.compared) == ((), ("12 results", "30 strikes on first transmissions of data"))
-    data = [record for record in history if record.get("packet", "").startswith("data ")]
+    data = [found for found in of_kind(history, FaultStruck) if found.event.packet.startswith("data ")]
     lacking = compare("pass", [record for record in history if record is not data[0]], of_datagrams, "")
     (difference,) = lacking.differences
-    found = data[0]
-    assert difference == (
-        f"struck now, not before: {found['fault']} on {found['target']} {found['direction']}, {found['packet']}"
-    )
+    found = data[0].event
+    assert difference == (f"struck now, not before: {found.fault} on {found.target} {found.direction}, {found.packet}")
     assert re.search(r", data 10\.77\.0\.\d>10\.77\.255\.1 job 1 packet \d+ #[0-9a-f]{16}$", difference)
-    other = [{**record, "packet": record["packet"][:-1] + "x"} if record is data[0] else record for record in history]
+    other = [event_with(record, packet=found.packet[:-1] + "x") if record is data[0] else record for record in history]
     assert [text.partition(":")[0] for text in compare("pass", other, of_datagrams, "").differences] == [
         "struck before, not now", "struck now, not before",
     ]  # fmt: skip
@@ -140,16 +141,16 @@ def test_strikes_on_datagrams_are_compared(of_datagrams: RunResult) -> None:
 def test_what_depends_on_time_is_not_compared_across_worlds(of_datagrams: RunResult) -> None:
     """Results, repetitions, and what has passed a switch that may have changed it."""
     history = read_run(of_datagrams.run_dir).history.records
-    data = next(record for record in history if record.get("packet", "").startswith("data "))
+    data = next(found for found in of_kind(history, FaultStruck) if found.event.packet.startswith("data "))
     for change in (
-        {"packet": data["packet"].replace("data ", "result ")},
-        {"packet": data["packet"].replace("data ", "data again ")},
+        {"packet": data.event.packet.replace("data ", "result ")},
+        {"packet": data.event.packet.replace("data ", "data again ")},
         {"direction": "down"},
         {"occurrence": 2},
     ):
-        more = [*history, {**data, "fault": "other", **change}]
+        more = [*history, event_with(data, fault="other", **change)]
         assert compare("pass", more, of_datagrams, "").differences == ()
-    assert compare("pass", [*history, {**data, "fault": "other"}], of_datagrams, "").differences
+    assert compare("pass", [*history, event_with(data, fault="other")], of_datagrams, "").differences
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from testbed.history import read_history
 from testbed.runs import run
 from testbed.runs.run import create_world, read_result, run_scenario, world_names
 from testbed.scenario import load_scenario
+from tests.support.records import a_record
 from workloads.errors import ScenarioError
 
 
@@ -25,8 +26,7 @@ def test_a_run_directory_holds_what_is_promised(scenario: Any, tmp_path: Path) -
     names = {path.name for path in result.run_dir.iterdir()}
     assert names == {"scenario.yaml", "history.jsonl", "result.json", "junit.xml", "report.html"}
     assert read_result(result.run_dir) == json.loads(json.dumps(result.document))
-    # What stands in the file is the run again: JSON has lists where events have tuples.
-    assert list(read_history(result.run_dir / "history.jsonl")) == json.loads(json.dumps(result.history))
+    assert list(read_history(result.run_dir / "history.jsonl")) == result.history
     assert load_scenario(str(result.run_dir / "scenario.yaml")) == scenario
 
 
@@ -80,13 +80,13 @@ def test_what_was_recorded_before_a_world_broke_is_kept(
         name = "simulated"
 
         def run(self, plan: Any, run_dir: Path, on_record: Any) -> Any:
-            on_record({"t": 1, "node": "world", "event": "TrafficStarted", "nodes": 5})
+            on_record(a_record(1, "world", "TrafficStarted", nodes=5))
             raise OSError("the wire was cut")
 
     monkeypatch.setitem(run._WORLDS, "simulated", Breaks)
     with pytest.raises(OSError, match="the wire was cut"):
         run_scenario(scenario, tmp_path / "run")
-    assert [record["t"] for record in read_history(tmp_path / "run" / "history.jsonl")] == [1]
+    assert [record.t for record in read_history(tmp_path / "run" / "history.jsonl")] == [1]
     with pytest.raises(ScenarioError, match="this run did not end"):
         read_result(tmp_path / "run")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.faults.events import FaultStruck
 from testbed.plan import make_plan
 from testbed.scenario import InvalidScenario, load_scenario, parse_scenario
 from testbed.worlds.simulated import simulate
@@ -135,5 +136,5 @@ def test_a_rate_of_0_is_a_value(fault):
     scenario = parse_scenario(text, "good.yaml")
     assert scenario.faults[0].rate == 0
     history = simulate(make_plan(parse_scenario(text + "job: {size: 20kB}\n", "good.yaml")))
-    assert not [record for record in history if record["event"] == "FaultStruck"]
-    assert history[-1]["t"] > 0
+    assert not [record for record in history if isinstance(record.event, FaultStruck)]
+    assert history[-1].t > 0

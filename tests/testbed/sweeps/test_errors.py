@@ -38,8 +38,8 @@ def test_the_text_is_as_agreed(name, monkeypatch):
         (
             ["netreduce-scael"],
             (
-                "tb sweep: no such sweep; found 'netreduce-scael'; allowed: a file (*.yaml), or a name from "
-                "`tb list sweeps`; did you mean 'netreduce-scale'?\n"
+                "tb sweep: no such sweep or scenario; found 'netreduce-scael'; allowed: a file (*.yaml), or a name from "
+                "`tb list sweeps` or `tb list scenarios`; did you mean 'netreduce-scale'?\n"
             ),
         ),
         (["absent.yaml"], "tb: absent.yaml: no such file\n"),

@@ -14,6 +14,7 @@ import pytest
 
 from testbed.captures.pcapng import read_capture
 from testbed.checkers import CheckContext
+from testbed.faults.events import FaultStruck
 from testbed.faults.identity import IdentityReader, flow_text
 from testbed.history import Record, sort_history
 from testbed.plan import make_plan
@@ -101,8 +102,12 @@ class Run:
     def struck(self) -> set[tuple[str, Identity, int]]:
         """(fault, identity, occurrence)"""
         return {
-            (r["fault"], (r["target"], r["direction"], r["flow"], r["opcode"], r["psn"]), r["occurrence"])
-            for r in of(self.records, "FaultStruck")
+            (
+                r.event.fault,
+                (r.event.target, r.event.direction, r.event.flow, r.event.opcode, r.event.psn),
+                r.event.occurrence,
+            )
+            for r in of(self.records, FaultStruck)
         }
 
     def seen(self) -> Counter[Identity]:

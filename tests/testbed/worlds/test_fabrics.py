@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from switch_nodes.events import SwitchStatistics
 from testbed.captures.pcapng import Interface, read_capture
 from testbed.checkers.frames import Role, parse_frame
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Burst, Corrupt, Duplicate, Fault, Loss, Reorder
+from testbed.history.events import TimeLimitReached
 from testbed.plan import Plan, make_plan
 from testbed.plan.paths import LinkUse, flow_path
 from testbed.runs.run import run_scenario
@@ -20,6 +23,7 @@ from testbed.worlds.simulated import simulate
 from tests.support.emulated import needs_root
 from tests.support.simulation import digests, expected_digests, of, rack_plan
 from topologies import Direction, LinkShape, Topology, fat_tree, spine_leaf
+from workloads.events import CollectiveCompleted, FrameRejected, NakSent, QpFailed, Retransmission, WorkerFailed
 
 SHAPE, QUICK = LinkShape(), {"timeout_code": 12}
 FABRICS = [spine_leaf([2, 1, 3], 2, SHAPE), fat_tree(4, SHAPE)]
@@ -32,7 +36,7 @@ def plan_of(topology: Topology, collective: str, *faults: Fault, seed: int = 1) 
 
 def check(plan: Plan) -> list[dict[str, Any]]:
     records = simulate(plan)
-    assert not of(records, "WorkerFailed", "TimeLimitReached", "QpFailed")
+    assert not of(records, WorkerFailed, TimeLimitReached, QpFailed)
     assert digests(records) == expected_digests(plan)
     return records
 
@@ -42,10 +46,10 @@ def check(plan: Plan) -> list[dict[str, Any]]:
 def test_without_faults_nothing_is_sent_twice(topology: Topology, collective: str) -> None:
     """So no path reorders, and no frame is flooded."""
     records = check(plan_of(topology, collective))
-    assert not of(records, "Retransmission", "NakSent", "FrameRejected")
-    told = of(records, "SwitchStatistics")
+    assert not of(records, Retransmission, NakSent, FrameRejected)
+    told = of(records, SwitchStatistics)
     assert len(told) == len(topology.switches)
-    assert {record["counters"]["flooded"] for record in told} == {0}
+    assert {record.event.counters["flooded"] for record in told} == {0}
 
 
 @pytest.mark.parametrize("collective", ["ring", "shift"])
@@ -58,18 +62,18 @@ def test_every_packet_fault_between_switches(topology: Topology, collective: str
         Duplicate("duplicate", links, rate=0.01, delay_ns=50_000), Reorder("reorder", links, rate=0.01, delay_ns=300_000),
     )  # fmt: skip
     records = check(plan_of(topology, collective, *kinds))
-    struck = of(records, "FaultStruck")
-    assert {record["fault"] for record in struck} == {fault.name for fault in kinds}
+    struck = of(records, FaultStruck)
+    assert {record.event.fault for record in struck} == {fault.name for fault in kinds}
     # Each direction is served where it is received.
     ends = {link.name: {"up": link.b, "down": link.a} for link in topology.links}
-    assert all(record["node"] == ends[record["target"]][record["direction"]] for record in struck)
-    assert {record["direction"] for record in struck} == {"up", "down"}
+    assert all(record.node == ends[record.event.target][record.event.direction] for record in struck)
+    assert {record.event.direction for record in struck} == {"up", "down"}
 
 
 def test_the_delay_of_an_uplink_is_felt_between_racks_only() -> None:
     far = spine_leaf([2, 2], 1, SHAPE, replace(SHAPE, delay_ns=5_000_000))
     near, slow = (check(plan_of(topology, "shift")) for topology in (spine_leaf([2, 2], 1, SHAPE), far))
-    ends = [{r["node"]: r["completed_ns"] for r in of(records, "CollectiveCompleted")} for records in (near, slow)]
+    ends = [{r.node: r.event.completed_ns for r in of(records, CollectiveCompleted)} for records in (near, slow)]
     assert ends[1]["h3"] - ends[0]["h3"] >= 10_000_000
 
 

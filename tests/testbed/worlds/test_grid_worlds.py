@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from switch_nodes.events import PlanInstalled
 from testbed.figures.metrics import metrics
 from tests.support.emulated import needs_root
 from tests.support.simulation import digests, expected_digests
 from tests.support.worlds import assert_same_sums, run_in
+from workloads.datagrams.blocks import JobResumed
 
 pytestmark = needs_root
 
@@ -30,9 +32,9 @@ def test_a_link_that_dies_is_planned_around_and_no_gradient_is_lost(tmp_path, mo
     history, context = run.history, run.context
     assert (run.document["verdict"], run.not_passed()) == ("pass", {})
     assert digests(history) == expected_digests(context.plan)
-    installed = {(record["node"], record["planner"]) for record in history if record["event"] == "PlanInstalled"}
+    installed = {(record.node, record.event.planner) for record in history if isinstance(record.event, PlanInstalled)}
     assert installed == {("s1", "grid"), ("s2", "grid"), ("s3", "grid")}
-    assert [record["node"] for record in history if record["event"] == "JobResumed"] == ["ps"]
+    assert [record.node for record in history if isinstance(record.event, JobResumed)] == ["ps"]
     (change,) = metrics(context)["routing"]["replans"]
     assert (change["at_s"], change["installed_s"]) == (0.5, 0.55)
     assert change["planned_bps"] == pytest.approx(1.5e6)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.faults.events import FaultStruck
 from testbed.history import Record
+from testbed.history.events import TcpFlowMeasured
 from testbed.steering.openvswitch import missing_programs
 from tests.support.emulated import needs_root
 from tests.support.simulation import digests, expected_digests, of
@@ -19,9 +21,9 @@ SLOW = ["topology.link.rate=15Mbps", "topology.accelerator_link.rate=40Mbps", "j
 def first_transmissions(history: list[Record]) -> set[tuple[str, str, str, str, int, int]]:
     """Strikes on data that came by for the first time, which it does in both worlds, whatever time does."""
     return {
-        (r["fault"], r["target"], r["direction"], r["flow"], r["opcode"], r["psn"])
-        for r in of(history, "FaultStruck")
-        if r["occurrence"] == 1 and r["opcode"] != Opcode.ACKNOWLEDGE
+        (r.event.fault, r.event.target, r.event.direction, r.event.flow, r.event.opcode, r.event.psn)
+        for r in of(history, FaultStruck)
+        if r.event.occurrence == 1 and r.event.opcode != Opcode.ACKNOWLEDGE
     }
 
 
@@ -43,7 +45,7 @@ def test_the_same_packets_are_struck_in_both_worlds(tmp_path, monkeypatch):
     assert set(backends(simulated).values()) == {"virtual"}
     assert set(backends(emulated).values()) == {"ebpf"}
     assert "lossy-links: eBPF on what h1 sends (h1-s1 up)" in emulated.document["environment"]["faults"]
-    assert {record["node"] for record in of(emulated.history, "FaultStruck")} == {"world"}
+    assert {record.node for record in of(emulated.history, FaultStruck)} == {"world"}
 
 
 def test_grid_through_two_open_vswitches(tmp_path, monkeypatch):
@@ -57,7 +59,7 @@ def test_grid_through_two_open_vswitches(tmp_path, monkeypatch):
     run = run_in("emulated", "grid-openflow-lossy", overrides, 3, tmp_path, monkeypatch)
     assert run.not_passed() == {}
     assert digests(run.history) == expected_digests(run.context.plan)
-    targets = {(record["target"], record["direction"]) for record in of(run.history, "FaultStruck")}
+    targets = {(record.event.target, record.event.direction) for record in of(run.history, FaultStruck)}
     assert {link for link, _ in targets} == {"w6-s2", "s2-s3", "ps-s3", "w7-s3"}
     assert set(backends(run).values()) == {"ebpf"}
 
@@ -71,8 +73,8 @@ def test_what_a_host_kernel_sends_is_struck(tmp_path, monkeypatch):
     ]
     run = run_in("emulated", "accelerator-openflow-lossy", overrides, 3, tmp_path, monkeypatch)
     assert run.not_passed() == {}
-    struck = of(run.history, "FaultStruck")
-    assert {(record["fault"], record["backend"]) for record in struck} == {("torn", "ebpf")}
-    assert {bool(record["flow"]) for record in struck} == {True, False}, "RoCE and TCP"
-    (flow,) = of(run.history, "TcpFlowMeasured")
+    struck = of(run.history, FaultStruck)
+    assert {(record.event.fault, record.event.backend) for record in struck} == {("torn", "ebpf")}
+    assert {bool(record.event.flow) for record in struck} == {True, False}, "RoCE and TCP"
+    (flow,) = of(run.history, TcpFlowMeasured)
     assert flow["retransmits"] > 0

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Loss
+from testbed.history.events import TimeLimitReached
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 from tests.support.emulated import needs_root
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import MAX_HOSTS, MAX_RANKS, LinkShape, rack
+from workloads.events import MessageReceived, QpFailed, WorkerFailed
 
 SIZES = (2, 3, 4, 8, 16, 24, 32)
 
@@ -26,8 +29,8 @@ def test_every_host_gets_the_sum_over_links_that_lose(hosts: int, collective: st
     loss = Loss("rain", links=rack_links(hosts), rate=max(0.01, 0.2 / hosts))
     plan = rack_plan(hosts, job=job, faults=(loss,), transport={"timeout_code": 12})
     records = simulate(plan)
-    assert not of(records, "WorkerFailed", "TimeLimitReached", "QpFailed")
-    assert of(records, "FaultStruck")
+    assert not of(records, WorkerFailed, TimeLimitReached, QpFailed)
+    assert of(records, FaultStruck)
     assert digests(records) == expected_digests(plan)
     assert len(digests(records)) == hosts
 
@@ -40,8 +43,7 @@ def test_no_sum_leaves_before_the_last_host_of_all(hosts: int) -> None:
     slow = rack_plan(hosts, topology=topology, job={"size_bytes": 4_000}, transport={"timeout_code": 16})
     fast = rack_plan(hosts, job={"size_bytes": 4_000})
     first_result, last_result = (
-        pick(record["t"] for record in of(simulate(plan), "MessageReceived"))
-        for plan, pick in ((slow, min), (fast, max))
+        pick(record.t for record in of(simulate(plan), MessageReceived)) for plan, pick in ((slow, min), (fast, max))
     )
     assert last_result < late_ns < first_result
 

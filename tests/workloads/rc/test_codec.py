@@ -26,6 +26,7 @@ from workloads.wire import (
     ImmDt,
     Packet,
     Reth,
+    Sack,
     WireError,
     decode_packet,
     encode_packet,
@@ -39,6 +40,7 @@ V6 = replace(V4, src_ip=bytes(15) + b"\1", dst_ip=bytes(15) + b"\2", flow_label=
 EXTENSIONS = {
     "deth": Deth(1, 2), "reth": Reth(3, 4, 5), "atomic": AtomicEth(6, 7, 8, 9), "aeth": Aeth(0x60, 7),
     "atomic_ack": AtomicAckEth(8), "imm": ImmDt(0xDEADBEEF), "ieth": Ieth(5),
+    "sack": Sack(0x11223344, 0x55667788),
 }  # fmt: skip
 
 packets = st.builds(
@@ -72,6 +74,7 @@ def same_as_decode(reader: FrameReader, frame: Buffer) -> None:
     assert (got.envelope, got.opcode, got.dest_qpn, got.psn) == (expected.envelope, bth.opcode, bth.dest_qpn, bth.psn)
     assert (got.ack_req, bytes(got.payload)) == (bool(bth.ack_req), bytes(expected.payload))
     assert (got.reth, got.syndrome) == (expected.reth, expected.aeth.syndrome if expected.aeth else None)
+    assert got.sack == ((expected.sack.cumulative, expected.sack.selective) if expected.sack else None)
     assert got.imm == (expected.imm.value if expected.imm else None)
     assert inbound_icrc_is_valid(got) == icrc_is_valid(frame)
 

@@ -24,6 +24,7 @@ from workloads.wire import (
     Opcode,
     Packet,
     Reth,
+    Sack,
     WireError,
     decode_packet,
     encode_packet,
@@ -44,6 +45,7 @@ EXTENSIONS = {
     "atomic_ack": AtomicAckEth(0xFFFFFFFFFFFFFFFF),
     "imm": ImmDt(0xDEADBEEF),
     "ieth": Ieth(0x55667788),
+    "sack": Sack(0x99AABBCC, 0xDDEEFF00),
 }
 
 
@@ -71,7 +73,7 @@ def test_round_trip(opcode: int, size: int, envelope: Envelope) -> None:
 def test_the_table_of_headers_has_the_published_sizes() -> None:
     sizes = {kind.LAYOUT.size for kind in (Bth,)}
     assert sizes == {12}
-    expected = {"deth": 8, "reth": 16, "atomic": 28, "aeth": 4, "atomic_ack": 8, "imm": 4, "ieth": 4}
+    expected = {"deth": 8, "reth": 16, "atomic": 28, "aeth": 4, "atomic_ack": 8, "imm": 4, "ieth": 4, "sack": 8}
     assert {name: header.LAYOUT.size for name, header in EXTENSIONS.items()} == expected
 
 
@@ -156,8 +158,8 @@ def test_a_missing_or_misplaced_extension_header_is_refused() -> None:
         encode_packet(Packet(V4, Bth(Opcode.WRITE_ONLY, 1, 1)))
     with pytest.raises(WireError, match="SEND_ONLY takes no extension headers"):
         encode_packet(Packet(V4, Bth(Opcode.SEND_ONLY, 1, 1), imm=ImmDt(1)))
-    with pytest.raises(WireError, match="unknown opcode 0xc1"):
-        encode_packet(Packet(V4, Bth(0xC1, 1, 1)))
+    with pytest.raises(WireError, match="unknown opcode 0xc2"):
+        encode_packet(Packet(V4, Bth(0xC2, 1, 1)))
     with pytest.raises(WireError, match=r"BTH.psn: 16777216 does not fit 24 bits"):
         encode_packet(Packet(V4, Bth(Opcode.SEND_ONLY, 1, 1 << 24)))
 

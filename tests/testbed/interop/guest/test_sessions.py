@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from testbed.history.codec import read_record
 from testbed.interop.guest import allreduce, peer
 from testbed.interop.guest.peer_side import PeerMessage, PeerSide
 from testbed.interop.peercases import RXE, SOFT, PeerCase
@@ -66,7 +67,7 @@ def test_all_ranks_of_a_guest_reduce(fabric):
     session = allreduce.open_session(request)
     result = session.run(start_of(plan, request, session), Host(fabric.deliver))
     assert result.error == ""
-    assert digests(result.records) == expected_digests(plan)
+    assert digests(map(read_record, result.records)) == expected_digests(plan)
     assert [r["device"] for r in result.records if r["event"] == "NicCounters"] == ["rxe0", "rxe1", "rxe2"]
 
 

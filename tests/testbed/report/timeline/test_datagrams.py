@@ -7,11 +7,15 @@ from functools import cache
 
 import pytest
 
+from testbed.faults.events import FaultStruck
 from testbed.history import Record, sort_history
 from testbed.plan import make_plan
 from testbed.report.timeline import Selection, Timeline, build_timeline, select, timeline_svg, timeline_text
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
+from tests.support.records import held
+from workloads.datagrams.blocks import ServerStatistics, SlotChanged
+from workloads.events import DatagramStatistics
 
 _SMALL = {
     "atp-two-jobs": ("job.size=20kB", "job.iterations=1"),
@@ -32,12 +36,12 @@ def run(name: str, trace: bool = False) -> tuple[list[Record], Timeline]:
 
 def test_each_worker_server_and_switch_has_a_lane() -> None:
     history, timeline = run("atp-two-jobs")
-    servers = sorted({record["node"] for record in history if record["event"] == "ServerStatistics"})
+    servers = sorted({record.node for record in history if isinstance(record.event, ServerStatistics)})
     assert servers
     names = {lane.node: lane.name for lane in timeline.qps}
     assert set(names) == {*timeline.hosts, *timeline.switches}
     assert [node for node, name in names.items() if ", server" in name] == servers
-    jobs = {r["node"]: r["job"] for r in history if r["event"] == "DatagramStatistics"}
+    jobs = {r.node: r.event.job for r in history if isinstance(r.event, DatagramStatistics)}
     assert {node: name for node, name in names.items() if ", worker" in name} == {
         node: f"{node}, worker {job}" for node, job in jobs.items()
     }
@@ -56,10 +60,9 @@ def test_every_fact_of_a_node_is_a_mark_of_its_lane(kind: str, event: str) -> No
     history, timeline = run("atp-lossy")
     also = {"sum": ("PartialSent", "complete"), "replay": ("PartialSent", "repeated")}
     told = Counter(
-        r["node"]
+        r.node
         for r in history
-        if (r["event"] == event and r.get("cause", "timeout") == "timeout")
-        or (r["event"], r.get("reason")) == also.get(kind)
+        if (r.name == event and held(r, "cause") in (None, "timeout")) or (r.name, held(r, "reason")) == also.get(kind)
     )
     assert told
     assert told == Counter({lane.node: n for lane in timeline.qps if (n := sum(m.kind == kind for m in lane.marks))})
@@ -67,7 +70,7 @@ def test_every_fact_of_a_node_is_a_mark_of_its_lane(kind: str, event: str) -> No
 
 def test_a_packet_that_was_struck_stands_at_its_host() -> None:
     history, timeline = run("atp-lossy")
-    told = Counter(r["target"].partition("-")[0] for r in history if r["event"] == "FaultStruck")
+    told = Counter(r.event.target.partition("-")[0] for r in history if isinstance(r.event, FaultStruck))
     lanes = {lane.node: sum(mark.kind == "fault" for mark in lane.marks) for lane in timeline.qps}
     assert told == Counter({node: count for node, count in lanes.items() if count})
     assert not timeline.faults.marks
@@ -75,11 +78,11 @@ def test_a_packet_that_was_struck_stands_at_its_host() -> None:
 
 def test_a_trace_shows_slots() -> None:
     history, timeline = run("atp-lossy", trace=True)
-    changed = [r for r in history if r["event"] == "SlotChanged" and r["node"] in timeline.switches]
-    assert {lane.slot for lane in timeline.slots} == {r["slot"] for r in changed}
+    changed = [r for r in history if isinstance(r.event, SlotChanged) and r.node in timeline.switches]
+    assert {lane.slot for lane in timeline.slots} == {r.event.slot for r in changed}
     assert sum(len(lane.marks) for lane in timeline.slots) == len(changed)
     for lane in timeline.slots:
-        closed = sum(r["next"] == "empty" != r["state"] for r in changed if r["slot"] == lane.slot)
+        closed = sum(r.event.next == "empty" != r.event.state for r in changed if r.event.slot == lane.slot)
         states = Counter(span.state for span in lane.spans)
         assert states["open"] >= states["done"] > 0
         assert states["open"] >= closed > 0

@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
+from switch_nodes.events import MessageAggregated, PacketIgnored, ResultReplayed, SlotStepped
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Fault, Kill, LinkDown, Loss, Window
 from testbed.history import Record, sort_history
 from testbed.plan import Plan, make_plan
 from testbed.report.timeline import Timeline, build_timeline
 from testbed.worlds.simulated import simulate
+from tests.support.records import a_record
 from tests.support.simulation import of, rack_links, rack_plan
 from topologies import DIRECTIONS, Direction
 from workloads.errors import ScenarioError
+from workloads.events import Retransmission
 
 LOSS = Loss("loss", rack_links(3), DIRECTIONS, rate=0.03)
 
@@ -46,9 +50,7 @@ def test_lanes_are_the_connections_of_the_plan(trace: bool) -> None:
 
 
 def test_hosts_stand_in_the_order_of_their_numbers() -> None:
-    history: list[Record] = [
-        {"t": 0, "node": f"h{n}", "event": "NodeStarted", "role": "host", "backend": "virtual"} for n in (10, 2, 1)
-    ]
+    history: list[Record] = [a_record(0, f"h{n}", "NodeStarted", role="host", backend="virtual") for n in (10, 2, 1)]
     assert build_timeline(history).hosts == ("h1", "h2", "h10")
 
 
@@ -57,7 +59,7 @@ def test_every_fact_of_a_queue_pair_is_a_mark_of_its_lane() -> None:
     told = {"MessagePosted": "post", "MessageAcked": "ack", "MessageReceived": "result", "NakSent": "nak"}
     for lane in timeline.qps:
         counts = Counter(mark.kind for mark in lane.marks)
-        mine = Counter(record["event"] for record in history if record["node"] == lane.node)
+        mine = Counter(record.name for record in history if record.node == lane.node)
         for event, kind in told.items():
             outgoing = event in ("MessagePosted", "MessageAcked")
             assert counts[kind] == (mine[event] if outgoing == (" -> " in lane.name) else 0), (lane.name, event)
@@ -73,15 +75,15 @@ def test_a_strike_stands_at_the_end_of_its_connection_whose_link_it_was() -> Non
     struck = {lane.name: {mark.label for mark in lane.marks if mark.kind == "fault"} for lane in timeline.qps}
     assert {name for name, labels in struck.items() if labels} == {"h2 -> h3", "h2 <- h1"}
     marks = [mark for lane in timeline.qps for mark in lane.marks if mark.kind == "fault"]
-    assert len(marks) == len(of(history, "FaultStruck")) > 10
+    assert len(marks) == len(of(history, FaultStruck)) > 10
 
 
 def test_messages_come_when_their_sum_was_told() -> None:
     for trace in (False, True):
         _, history, timeline = run(LOSS, trace=trace)
-        sums = {record["message"]: record["t"] for record in of(history, "MessageAggregated")}
+        sums = {record.event.message: record.t for record in of(history, MessageAggregated)}
         assert {fate.message: fate.complete for fate in timeline.messages} == sums
-        ignored = Counter(record["message"] for record in of(history, "PacketIgnored", "ResultReplayed"))
+        ignored = Counter(record.event.message for record in of(history, PacketIgnored, ResultReplayed))
         for fate in timeline.messages:
             about = sum(fate.counts.values()) - fate.counts.get("inferred", 0)
             assert about == ignored[fate.message]
@@ -101,11 +103,11 @@ def test_slots_are_open_and_done_as_the_steps_say() -> None:
     for lane in timeline.slots:
         times = {"open": 0, "done": 0}
         state, since = "empty", 0
-        for record in of(history, "SlotStepped"):
-            if record["slot"] == lane.slot:
+        for record in of(history, SlotStepped):
+            if record.event.slot == lane.slot:
                 if state in times:
-                    times[state] += record["t"] - since
-                state, since = record["next"], record["t"]
+                    times[state] += record.t - since
+                state, since = record.event.next, record.t
         if state in times:
             times[state] += timeline.stop - since
         spans = {name: sum(span.stop - span.start for span in lane.spans if span.state == name) for name in times}
@@ -143,7 +145,7 @@ def test_states_of_a_traced_sender_cover_what_it_waited_for() -> None:
     _, history, timeline = run(LOSS, trace=True)
     lane = timeline.qps[0]
     retrying = [(span.start, span.stop) for span in lane.spans if span.state == "retrying"]
-    back = [record["t"] for record in of(history, "Retransmission") if record["node"] == lane.node]
+    back = [record.t for record in of(history, Retransmission) if record.node == lane.node]
     assert retrying
     assert {start for start, _ in retrying} <= set(back)
     assert all(stop <= start for (_, stop), (start, _) in pairwise(retrying))
@@ -155,14 +157,6 @@ def test_an_empty_history_is_an_empty_timeline() -> None:
 
 
 def test_a_run_in_phases_is_refused_rather_than_drawn_as_one_ring() -> None:
-    phase = {
-        "t": 0,
-        "node": "h1",
-        "event": "PhaseStarted",
-        "iteration": 0,
-        "phase": "netreduce",
-        "bytes": 4,
-        "messages": 1,
-    }
+    phase = a_record(0, "h1", "PhaseStarted", iteration=0, phase="netreduce", bytes=4, messages=1)
     with pytest.raises(ScenarioError, match="a timeline shows one ring; found a run in phases, with a ring for each"):
         build_timeline([phase])

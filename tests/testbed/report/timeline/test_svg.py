@@ -12,6 +12,7 @@ from testbed.plan import make_plan
 from testbed.report.timeline import Selection, build_timeline, select, timeline_svg
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
+from tests.support.records import a_record
 from tests.testbed.report.timeline.test_reading import LOSS, run
 from topologies import Direction
 
@@ -67,7 +68,7 @@ def test_a_message_that_never_completes_stands_out() -> None:
 
 def test_the_picture_stays_small_however_long_the_run() -> None:
     history: list[Record] = [
-        {"t": number * 1000, "node": "h1", "event": event, "message": number, "crc32": 0, "received": 0, "acked": 0}
+        a_record(number * 1000, "h1", event, message=number, crc32=0, received=0, acked=0)
         for number in range(50_000)
         for event in ("MessagePosted", "MessageAcked", "MessageReceived")
     ]

@@ -3,12 +3,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from testbed.faults.events import FaultHealed
 from testbed.faults.model import Drop, LinkDown, Match, Window
 from testbed.report.timeline import Selection, build_timeline, select, timeline_text
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import rack_plan
 from tests.testbed.report.timeline.test_reading import LOSS, run
 from topologies import Direction
+from workloads.events import QpStepped
 
 DROP = Drop("gone", ("h2-s1",), (Direction.UP,), match=Match(message=1, packet=2, attempt=1))
 
@@ -56,11 +58,11 @@ def test_a_narrow_range_tells_every_step() -> None:
     _, history, timeline = run(LOSS, trace=True)
     lane = timeline.qps[1]
     text = timeline_text(select(timeline, Selection(qpn=lane.qpn, start=2_000_000, stop=2_400_000)))
-    wanted = [r for r in history if r["event"] == "QpStepped" and r["qpn"] == lane.qpn and 2e6 <= r["t"] <= 2.4e6]
+    wanted = [r for r in history if isinstance(r.event, QpStepped) and r.event.qpn == lane.qpn and 2e6 <= r.t <= 2.4e6]
     assert 0 < len(wanted) <= 60
     assert "ordinary steps" not in text
     for record in wanted:
-        assert f"{record['state']}: {record['cause']}" in text
+        assert f"{record.event.state}: {record.event.cause}" in text
 
 
 def test_what_is_left_out_is_said() -> None:
@@ -76,8 +78,8 @@ def test_the_window_of_a_fault_is_told_apart_from_its_strikes() -> None:
     """The link is down from 2 to 40 ms; the first packet after that comes when a timer has run out, much later."""
     cut = LinkDown("cut", ("h2-s1",), (Direction.UP, Direction.DOWN), Window(2_000_000, 40_000_000))
     _, history, timeline = run(cut)
-    healed = [record for record in history if record["event"] == "FaultHealed"]
-    assert min(record["t"] for record in healed) > 45_000_000
+    healed = [record for record in history if isinstance(record.event, FaultHealed)]
+    assert min(record.t for record in healed) > 45_000_000
     assert {(span.start, span.stop) for span in timeline.faults.spans} == {(2_000_000, 40_000_000)}
     text = timeline_text(select(timeline, Selection()))
     assert "40.000 ms healed: link_down 'cut' at h2-s1, since 2 ms" in text

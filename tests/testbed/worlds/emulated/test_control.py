@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from switch_nodes.own_program import ProgramFailed
-from testbed.history.codec import encode, error_fields, error_from, make_record
-from testbed.history.events import NodeStarted, TrafficStarted
+from testbed.history.codec import encode, error_fields, error_from
 from testbed.worlds.emulated.control import LineBuffer, NodeChannel, connect, listen, peer_pid
 from tests.support.emulated import Said
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError, TestbedError
@@ -40,17 +39,6 @@ def test_a_line_that_is_no_object_is_refused() -> None:
 
 def test_values_of_numpy_become_plain() -> None:
     assert encode({"a": np.int64(3), "b": np.arange(2), "c": b"\x01\xff"}) == b'{"a":3,"b":[0,1],"c":"01ff"}\n'
-
-
-def test_an_event_that_names_its_node_is_told_of_that_node() -> None:
-    started = make_record(5, "world", NodeStarted("h1", "host", "native"))
-    assert (started["t"], started["node"], started["event"]) == (5, "h1", "NodeStarted")
-    assert make_record(0, "world", TrafficStarted(3)) == {
-        "t": 0,
-        "node": "world",
-        "event": "TrafficStarted",
-        "nodes": 3,
-    }
 
 
 @pytest.mark.parametrize(

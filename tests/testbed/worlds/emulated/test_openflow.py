@@ -16,6 +16,7 @@ from testbed.kernel.ledger import known_runs, read_ledger
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
+from testbed.steering.events import RulesInstalled
 from testbed.steering.openvswitch import missing_programs
 from testbed.worlds.emulated import EmulatedWorld
 from testbed.worlds.emulated.backends import FaultCapabilities
@@ -98,8 +99,8 @@ class TestForReal:
     def test_the_controller_is_killed_and_comes_back(self, tmp_path: Path) -> None:
         result = run_scenario(load_scenario("accelerator-openflow"), tmp_path / "run")
         assert result.document["verdict"] == "pass", result.document["checks"]
-        told = [record for record in result.history if record["event"] == "RulesInstalled"]
-        assert [(record["node"], record["kept"], record["added"], record["removed"]) for record in told] == [
+        told = [record for record in result.history if isinstance(record.event, RulesInstalled)]
+        assert [(record.node, record.event.kept, record.event.added, record.event.removed) for record in told] == [
             ("s1", 0, 15, 0),
             ("s1", 15, 0, 0),
         ]
@@ -107,8 +108,8 @@ class TestForReal:
     def test_a_dead_accelerator_port_ends_in_the_fallback(self, tmp_path: Path) -> None:
         result = run_scenario(load_scenario("accelerator-dies", OPENFLOW), tmp_path / "run")
         assert result.document["verdict"] == "pass", result.document["checks"]
-        told = [record for record in result.history if record["event"] == "RulesInstalled"]
-        assert [(record["reason"], record["fallback"]) for record in told] == [
+        told = [record for record in result.history if isinstance(record.event, RulesInstalled)]
+        assert [(record.event.reason, record.event.fallback) for record in told] == [
             ("connected", False),
             ("port 5 of s1 is down", True),
         ]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from testbed.history.events import TrafficStarted
 from testbed.runs.run import RunResult, run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
@@ -35,7 +36,7 @@ def run_with_stopped(node: str, folder: Path) -> RunResult:
     began = threading.Event()
 
     def hear(record: dict[str, Any]) -> None:
-        if record["event"] == "TrafficStarted":
+        if isinstance(record.event, TrafficStarted):
             began.set()
 
     def stop() -> None:

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from switch_nodes.events import QueueMarks
 from testbed.history.events import TcpFlowMeasured
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
@@ -60,5 +61,5 @@ def test_a_job_beside_another_tenant(name, tmp_path):
     (flow,) = document["metrics"]["background"]
     assert flow["bytes"] > 100_000
     assert flow["trouble"] == ""
-    marks = [record["marks"] for record in result.history if record["event"] == "QueueMarks"]
+    marks = [record.event.marks for record in result.history if isinstance(record.event, QueueMarks)]
     assert document["metrics"]["congestion"]["ce_marks"] == sum(marks) > 0

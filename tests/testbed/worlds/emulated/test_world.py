@@ -14,6 +14,7 @@ import pytest
 from switch_nodes.own_program import ProgramFailed
 from testbed.faults.model import Kill, Pause, RateChange, Window
 from testbed.history import Record
+from testbed.history.events import TrafficStarted
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated import EmulatedWorld
 from testbed.worlds.emulated import network as network_module
@@ -32,6 +33,7 @@ from tests.support.emulated import (
     needs_root,
     processes_of,
 )
+from tests.support.records import held
 from topologies import Direction
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError
 from workloads.events import WorkerFinished
@@ -64,7 +66,7 @@ class Run:
         return [
             record
             for record in self.records
-            if record["event"] == event and all(record[key] == value for key, value in fields.items())
+            if record.name == event and all(held(record, key) == value for key, value in fields.items())
         ]
 
     def one(self, event: str, **fields: object) -> Record:
@@ -83,15 +85,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def test_a_run_from_barrier_to_last_words(run: Run) -> None:
     facts = run.go(builder({"h2": finish_at(60 * MS)}, finish_at(20 * MS)), hosts=8)
     names = [f"h{number}" for number in range(1, 9)]
-    assert sorted(record["node"] for record in run.told("NodeStarted", role="host", backend="test")) == names
-    assert run.one("NodeStarted", role="switch")["node"] == "s1"
-    assert run.one("TrafficStarted")["nodes"] == 9
-    kinds = [record["event"] for record in run.records]
+    assert sorted(record.node for record in run.told("NodeStarted", role="host", backend="test")) == names
+    assert run.one("NodeStarted", role="switch").node == "s1"
+    assert run.one("TrafficStarted").event.nodes == 9
+    kinds = [record.name for record in run.records]
     assert kinds.index("TrafficStarted") == 9, "nobody says anything before the barrier falls but that it is there"
     finished = run.told("WorkerFinished")
-    assert sorted(record["node"] for record in finished) == names
-    assert all(record["t"] >= 20 * MS for record in finished)
-    assert run.one("WorkerFinished", node="h2")["t"] >= 60 * MS
+    assert sorted(record.node for record in finished) == names
+    assert all(record.t >= 20 * MS for record in finished)
+    assert run.one("WorkerFinished", node="h2").t >= 60 * MS
     assert len(run.told("Said", what="last words")) == 8
     assert len(run.told("NodeExited", status=0, expected=True, output="")) == 9
     assert len(run.told("ShapingMeasured")) == 16
@@ -112,12 +114,12 @@ def test_a_ping_between_hosts_crosses_the_switch_and_its_shaped_links(run: Run) 
         return [Said(result.stdout + result.stderr), WorkerFinished(1)]
 
     run.go(builder({"h1": [(10 * MS, ping)]}, finish_at(0)))
-    assert "3 received" in run.told("Said", node="h1")[0]["what"]
-    assert run.one("Said", node="s1")["what"] == "forwarded 6", "no frame but the six of the ping"
+    assert "3 received" in held(run.told("Said", node="h1")[0], "what")
+    assert held(run.one("Said", node="s1"), "what") == "forwarded 6", "no frame but the six of the ping"
     for link in ("h1-s1", "h2-s1"):
         for direction in ("up", "down"):
             measured = run.one("ShapingMeasured", link=link, direction=direction)
-            assert (measured["bytes"], measured["drops"]) == (3 * (8000 + 8 + 20 + 14), 0)
+            assert (measured.event.bytes, measured.event.drops) == (3 * (8000 + 8 + 20 + 14), 0)
 
 
 def test_roce_frames_draw_no_answer_from_the_hosts_kernel(run: Run) -> None:
@@ -131,7 +133,7 @@ def test_roce_frames_draw_no_answer_from_the_hosts_kernel(run: Run) -> None:
         return [WorkerFinished(1)]
 
     run.go(builder({"h1": [(10 * MS, send)]}, finish_at(0)))
-    assert run.one("Said", node="s1")["what"] == "forwarded 5", "no ICMP port unreachable came back"
+    assert held(run.one("Said", node="s1"), "what") == "forwarded 5", "no ICMP port unreachable came back"
 
 
 def test_all_start_at_the_same_time_however_late_one_is_ready(run: Run) -> None:
@@ -142,10 +144,10 @@ def test_all_start_at_the_same_time_however_late_one_is_ready(run: Run) -> None:
         return scripts(task, channel)
 
     run.go(build)
-    stamps = [int(record["what"]) for record in run.told("Said") if record["what"].isdecimal()]
+    stamps = [int(held(record, "what")) for record in run.told("Said") if held(record, "what").isdecimal()]
     assert len(stamps) == 2
     assert max(stamps) - min(stamps) < 900 * MS
-    assert min(record["t"] for record in run.told("WorkerFinished")) >= 0
+    assert min(record.t for record in run.told("WorkerFinished")) >= 0
 
 
 def test_a_crash_is_reported_with_the_end_of_its_output(run: Run) -> None:
@@ -157,8 +159,8 @@ def test_a_crash_is_reported_with_the_end_of_its_output(run: Run) -> None:
     assert str(caught.value).startswith("node h2 ended unexpectedly (exit code 70)\nTraceback")
     assert str(caught.value).endswith("ZeroDivisionError: a bug of ours")
     exited = run.one("NodeExited", node="h2")
-    assert (exited["status"], exited["expected"]) == (70, False)
-    assert "ZeroDivisionError: a bug of ours" in exited["output"]
+    assert (exited.event.status, exited.event.expected) == (70, False)
+    assert "ZeroDivisionError: a bug of ours" in exited.event.output
     assert run.told("Said", what="still here"), "what it said before is not lost"
     assert "ZeroDivisionError" in (run.run_dir / "nodes" / "h2.log").read_text()
 
@@ -209,8 +211,8 @@ def test_a_node_that_does_not_stop_says_where_it_hangs(run: Run, monkeypatch: py
 def test_the_time_limit_names_who_is_not_done(run: Run) -> None:
     run.go(builder({"h2": finish_at(10 * MS)}), hosts=3, time_limit_ns=150 * MS)
     reached = run.one("TimeLimitReached")
-    assert (reached["limit_ns"], list(reached["unfinished"])) == (150 * MS, ["h1", "h3"])
-    assert reached["t"] >= 150 * MS
+    assert (reached.event.limit_ns, list(reached.event.unfinished)) == (150 * MS, ["h1", "h3"])
+    assert reached.t >= 150 * MS
     assert len(run.told("Said", what="last words")) == 3, "final events are collected all the same"
 
 
@@ -219,13 +221,13 @@ def test_after_a_failure_the_others_have_a_grace_and_no_more(run: Run, monkeypat
     run.go(builder({"h1": fail_at(20 * MS), "h2": fail_at(120 * MS)}), hosts=3, time_limit_ns=60_000 * MS)
     assert len(run.told("WorkerFailed")) == 2
     assert run.told("TimeLimitReached") == []
-    assert min(record["t"] for record in run.told("ShapingMeasured")) >= 220 * MS
+    assert min(record.t for record in run.told("ShapingMeasured")) >= 220 * MS
 
 
 def test_when_all_have_failed_nobody_waits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world_module._Run, "_grace_ns", lambda self: 30_000 * MS)
     run.go(builder({}, fail_at(20 * MS)), time_limit_ns=60_000 * MS)
-    assert max(record["t"] for record in run.told("ShapingMeasured")) < 20_000 * MS
+    assert max(record.t for record in run.told("ShapingMeasured")) < 20_000 * MS
 
 
 def ticking(until_ms: int) -> list[Step]:
@@ -238,7 +240,7 @@ def test_a_pause_stops_a_node_and_heals(run: Run) -> None:
         faults=[Pause("pause-1", "h1", Window(100 * MS, 300 * MS))],
     )
     struck, healed = run.one("FaultStruck"), run.one("FaultHealed", fault="pause-1", target="h1")
-    assert {key: struck[key] for key in ("fault", "kind", "backend", "target", "occurrence", "psn")} == {
+    assert {key: held(struck, key) for key in ("fault", "kind", "backend", "target", "occurrence", "psn")} == {
         "fault": "pause-1",
         "kind": "pause",
         "backend": "signal",
@@ -246,11 +248,11 @@ def test_a_pause_stops_a_node_and_heals(run: Run) -> None:
         "occurrence": 1,
         "psn": -1,
     }
-    assert struck["t"] >= 100 * MS
-    assert healed["t"] >= 300 * MS
+    assert struck.t >= 100 * MS
+    assert healed.t >= 300 * MS
 
     def longest_gap(node: str) -> int:
-        times = [record["t"] for record in run.told("Said", node=node, what="tick")]
+        times = [record.t for record in run.told("Said", node=node, what="tick")]
         return max(later - earlier for earlier, later in itertools.pairwise(times))
 
     assert longest_gap("h1") >= 150 * MS
@@ -260,32 +262,32 @@ def test_a_pause_stops_a_node_and_heals(run: Run) -> None:
 def test_a_pause_without_an_end_does_not_keep_the_run_from_its_end(run: Run) -> None:
     run.go(builder({}, finish_at(100 * MS)), faults=[Pause("pause-1", "s1", Window(20 * MS))])
     assert run.one("FaultStruck", kind="pause", target="s1")
-    assert run.one("NodeExited", node="s1")["expected"] is True
+    assert run.one("NodeExited", node="s1").event.expected is True
 
 
 def test_a_paused_node_can_be_killed(run: Run) -> None:
     faults = [Pause("pause-1", "h1", Window(20 * MS)), Kill("kill-1", "h1", Window(60 * MS))]
     run.go(builder({"h2": finish_at(150 * MS)}), faults=faults)
-    assert run.one("NodeExited", node="h1")["status"] == -signal.SIGKILL
+    assert run.one("NodeExited", node="h1").event.status == -signal.SIGKILL
 
 
 def test_a_killed_worker_is_expected_and_not_waited_for(run: Run) -> None:
     run.go(builder({"h2": finish_at(150 * MS)}), faults=[Kill("kill-1", "h1", Window(50 * MS))])
-    assert run.one("FaultStruck", kind="kill", backend="signal", target="h1")["t"] >= 50 * MS
+    assert run.one("FaultStruck", kind="kill", backend="signal", target="h1").t >= 50 * MS
     exited = run.one("NodeExited", node="h1")
-    assert (exited["status"], exited["expected"]) == (-signal.SIGKILL, True)
+    assert (exited.event.status, exited.event.expected) == (-signal.SIGKILL, True)
     assert run.told("TimeLimitReached") == []
 
 
 def test_a_killed_node_comes_back_with_empty_state_and_the_same_clock(run: Run) -> None:
     script: list[Step] = [(0, lambda: [Said(f"born as {os.getpid()}")]), *finish_at(300 * MS)]
     run.go(builder({"h1": script}, finish_at(0)), faults=[Kill("kill-1", "h1", Window(50 * MS, 120 * MS))])
-    births = [record for record in run.told("Said", node="h1") if record["what"].startswith("born")]
-    assert len({record["what"] for record in births}) == 2
-    assert births[1]["t"] >= 120 * MS, "its clock counts from the start of the traffic, not from its own"
+    births = [record for record in run.told("Said", node="h1") if held(record, "what").startswith("born")]
+    assert len({held(record, "what") for record in births}) == 2
+    assert births[1].t >= 120 * MS, "its clock counts from the start of the traffic, not from its own"
     assert run.one("FaultHealed", fault="kill-1", target="h1")
     assert len(run.told("NodeStarted", node="h1")) == 2
-    assert run.one("WorkerFinished", node="h1")["t"] >= 300 * MS
+    assert run.one("WorkerFinished", node="h1").t >= 300 * MS
 
 
 def test_a_rate_changes_for_its_window(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,7 +302,7 @@ def test_a_rate_changes_for_its_window(run: Run, monkeypatch: pytest.MonkeyPatch
     fault = RateChange("rate-1", ("h1-s1",), (Direction.UP, Direction.DOWN), Window(20 * MS, 60 * MS), 2_000_000)
     run.go(builder({}, finish_at(150 * MS)), faults=[fault])
     assert seen == [("up", 2_000_000), ("down", 2_000_000), ("up", 50_000_000), ("down", 50_000_000)]
-    assert [record["direction"] for record in run.told("FaultStruck", kind="rate_change", backend="netlink")] == [
+    assert [record.event.direction for record in run.told("FaultStruck", kind="rate_change", backend="netlink")] == [
         "up",
         "down",
     ]
@@ -313,7 +315,7 @@ def test_an_interruption_tears_down_and_is_told(run: Run, number: int) -> None:
     before = signal.getsignal(number)
 
     def interrupt(record: Record) -> None:
-        if record["event"] == "TrafficStarted":
+        if isinstance(record.event, TrafficStarted):
             # Twice: the impatient second one must not cut the teardown short.
             for delay in (0.05, 0.06):
                 threading.Timer(delay, os.kill, (os.getpid(), number)).start()
@@ -378,4 +380,4 @@ def test_a_node_inherits_no_socket_of_the_orchestrator(run: Run) -> None:
         return [Said(f"{sockets} {sorted(foreign)}"), WorkerFinished(1)]
 
     run.go(builder({}, [(0, handles)]))
-    assert {record["what"] for record in run.told("Said", node="h1")} == {"1 []", "last words"}
+    assert {held(record, "what") for record in run.told("Said", node="h1")} == {"1 []", "last words"}

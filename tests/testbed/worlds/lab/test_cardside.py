@@ -9,23 +9,25 @@ from typing import Any
 
 import pytest
 
+from testbed.history import Record
 from testbed.worlds.lab.cardside import tell_card
+from tests.support.records import a_record
 from workloads.errors import LabError
 
 
-def _told(folder: Path, events: list[dict[str, object]]) -> list[dict[str, Any]]:
+def _told(folder: Path, events: list[dict[str, object]]) -> list[Record]:
     lines = [json.dumps({"t": 1000 + number, "node": "card", **event}) for number, event in enumerate(events)]
     (folder / "f1-trace.jsonl").write_text("".join(f"{line}\n" for line in lines))
     card: Any = SimpleNamespace(name="fpga0", host="f1", trace="/run/card")
     driver: Any = SimpleNamespace(card=card, trace=lambda path, capture: None)
-    told: list[dict[str, Any]] = []
+    told: list[Record] = []
     assert tell_card(driver, "s1", folder, 1000, told.append, None) == ()
     return told
 
 
 def test_records_are_those_of_the_switch_counted_from_the_start(tmp_path: Path) -> None:
     told = _told(tmp_path, [{"event": "A"}, {"event": "B"}])
-    assert told == [{"t": 0, "node": "s1", "event": "A"}, {"t": 1, "node": "s1", "event": "B"}]
+    assert told == [a_record(0, "s1", "A"), a_record(1, "s1", "B")]
 
 
 def test_a_trace_that_was_cut_judges_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.faults.events import FaultStruck
 from testbed.history import read_history
 from testbed.lab.emulated.shape import LabShape
 from testbed.lab.inventory import load_inventory, parse_inventory
@@ -17,6 +18,7 @@ from testbed.scenario import load_scenario, parse_scenario
 from testbed.worlds.lab.mixed import refuse_for_tunnel
 from tests.support.labs import environment, lab_of, require_lab, using
 from workloads.errors import ScenarioError
+from workloads.events import CollectiveCompleted
 
 _CHANGES = ("job.size=200kB",)
 
@@ -41,11 +43,13 @@ def test_a_card_behind_vxlan_survives_one_percent_loss(tmp_path: Path) -> None:
     simulated = run_scenario(load_scenario("rack-lossy", _CHANGES, world="simulated"), tmp_path / "simulated")
 
     def sums(records):  # type: ignore[no-untyped-def]
-        return {(r["node"], r["iteration"]): r["sha256"] for r in records if r["event"] == "CollectiveCompleted"}
+        return {
+            (r.node, r.event.iteration): r.event.sha256 for r in records if isinstance(r.event, CollectiveCompleted)
+        }
 
     assert sums(history) == sums(simulated.history)
-    assert {record["fault"] for record in history if record["event"] == "FaultStruck"} == {"loss"}
-    told = {record["event"] for record in history if record["node"] == "s1"}
+    assert {record.event.fault for record in history if isinstance(record.event, FaultStruck)} == {"loss"}
+    told = {record.name for record in history if record.node == "s1"}
     assert "CardCommanded" in told, "the card summed, and not a switch of ours"
 
 

@@ -31,6 +31,7 @@ from testbed.scenario.model import Scenario
 from testbed.worlds.lab import LabWorld
 from tests.support.labs import bounded, changed, environment, sshds, using
 from workloads.errors import LabError
+from workloads.events import CollectiveCompleted
 
 pytestmark = pytest.mark.root
 _TEXT = """\
@@ -49,9 +50,9 @@ def _scenario(world: str = "lab", seed: int = 3) -> Scenario:
 
 def _sums(result: RunResult) -> dict[tuple[str, int], str]:
     return {
-        (record["node"], record["iteration"]): record["sha256"]
+        (record.node, record.event.iteration): record.event.sha256
         for record in result.history
-        if record["event"] == "CollectiveCompleted"
+        if isinstance(record.event, CollectiveCompleted)
     }
 
 
@@ -107,7 +108,7 @@ def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Pat
     simulated = run_scenario(_scenario("simulated"), tmp_path / "simulated")
     assert _sums(result) == _sums(simulated)
     assert len(_sums(result)) == 4
-    told = {record["step"] for record in result.history if record["event"] == "LabStep"}
+    told = {record.event.step for record in result.history if isinstance(record.event, LabStep)}
     assert told == {step.step for step in seen}
     wanted = {"check", "deploy", "lease", "program", "attach", "reset", "configure", "start", "prepare", "go", "stop"}
     assert told >= wanted | {"collect", "trace", "release"}

@@ -7,11 +7,14 @@ import pytest
 from testbed.checkers import CheckContext, run_checks
 from testbed.figures.jobs import job_metrics
 from testbed.history import sort_history
+from testbed.history.events import NodeExited, TimeLimitReached
 from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 from testbed.worlds.simulated.world import Simulation
+from workloads.datagrams.blocks import Collided, PartialSent, ServerStatistics
+from workloads.events import DatagramResent, WorkerFailed, WorkerFinished
 
 SMALL = ["job.size=40kB", "job.iterations=2"]
 FABRIC = ["topology={kind: spine_leaf, leaves: 3, spines: 2, hosts_per_leaf: 3, link: {rate: 20Mbps}}"]
@@ -68,21 +71,21 @@ def test_a_real_model_trains() -> None:
 def test_one_scale_may_be_too_large(scale: str, reason: str) -> None:
     """Values reach 4096; no switch and no server adds up what left its range in silence."""
     context = judged("atp", [*SMALL, f"job.quantisation=fixed:{scale}"])
-    assert {record["reason"] for record in context.events("WorkerFailed")} == {reason}
-    assert not context.events("WorkerFinished")
+    assert {record.event.reason for record in context.events(WorkerFailed)} == {reason}
+    assert not context.events(WorkerFinished)
 
 
 def test_collisions_go_to_the_server_and_move() -> None:
     context = judged("atp-two-jobs", SMALL)
     assert_passes(context)
-    assert context.events("Collided")
-    assert sum(told["moved"] for told in context.events("ServerStatistics")) > 0
+    assert context.events(Collided)
+    assert sum(told.event.moved for told in context.events(ServerStatistics)) > 0
 
 
 def test_priority_takes_slots_away() -> None:
     context = judged("esa-scarce", [])
-    assert any(record["reason"] == "evicted" for record in context.events("PartialSent"))
-    ends = {record["node"]: record["t"] for record in context.events("WorkerFinished")}
+    assert any(record.event.reason == "evicted" for record in context.events(PartialSent))
+    ends = {record.node: record.t for record in context.events(WorkerFinished)}
     assert max(ends["h3"], ends["h4"]) < min(ends["h1"], ends["h2"]), "the small job first"
 
 
@@ -90,7 +93,7 @@ def test_priority_takes_slots_away() -> None:
 def test_a_switch_that_loses_its_memory_costs_time_only(name: str) -> None:
     context = judged(name, [*SMALL, "faults=[{kind: kill, name: crash, node: s1, from: 10ms, until: 12ms}]"])
     assert_passes(context)
-    assert context.events("DatagramResent")
+    assert context.events(DatagramResent)
 
 
 @pytest.mark.parametrize("collective", ["atp", "esa"])
@@ -99,7 +102,7 @@ def test_a_worker_that_leaves_ends_its_own_job_only(collective: str) -> None:
     crash = "faults=[{kind: kill, name: crash, node: h1, from: 10ms}]"
     words = [f"job.collective={collective}", f"switch.program={collective}", "time_limit=2s", crash]
     context = judged("atp-two-jobs", [*SMALL, *words])
-    assert {record["node"] for record in context.events("WorkerFinished")} == {"h3", "h4"}
+    assert {record.node for record in context.events(WorkerFinished)} == {"h3", "h4"}
     verdicts = {found.name: found.verdict for found in run_checks(context).results}
     assert Verdict.FAIL not in (verdicts["exactly_once"], verdicts["bit_exact"])
 
@@ -128,9 +131,9 @@ def test_a_sum_that_overflows_ends_the_job() -> None:
 
 def test_a_run_waits_for_workers_only() -> None:
     context = judged("atp", SMALL)
-    last = max(record["t"] for record in context.events("WorkerFinished"))
-    assert max(record["t"] for record in context.events("NodeExited")) == last
-    assert not context.events("TimeLimitReached")
+    last = max(record.t for record in context.events(WorkerFinished))
+    assert max(record.t for record in context.events(NodeExited)) == last
+    assert not context.events(TimeLimitReached)
 
 
 def test_the_compiled_loop_makes_the_same_history() -> None:

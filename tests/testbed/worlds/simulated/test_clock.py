@@ -8,13 +8,17 @@ from hypothesis import strategies as st
 
 import switch_nodes
 import workloads
+from switch_nodes.events import MessageAggregated, SlotsAtEnd
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Drop, Kill, Loss, Match, Window
+from testbed.history.events import NodeStarted
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.fault_schema import DATA_OPCODES
 from testbed.worlds.simulated import simulate
 from testbed.worlds.simulated.clock import INSTANTS, NodeClock, draw_clocks
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction
+from workloads.events import CollectiveCompleted, Retransmission, WorkerFailed
 from workloads.machine import Event
 
 MS = 1_000_000
@@ -81,7 +85,7 @@ def test_each_node_draws_its_own_from_the_seed():
 
 def identities(records):
     names = ("fault", "target", "direction", "flow", "opcode", "psn", "occurrence")
-    return {tuple(record[name] for name in names) for record in of(records, "FaultStruck")}
+    return {tuple(getattr(record.event, name) for name in names) for record in of(records, FaultStruck)}
 
 
 def dropping(hosts=3):
@@ -100,7 +104,7 @@ def test_sums_do_not_depend_on_the_clocks(kind):
     plan = rack_plan(3, faults=(loss,), job=job)
     records = simulate(skewed(plan))
     assert digests(records) == expected_digests(plan)
-    assert of(records, "FaultStruck")
+    assert of(records, FaultStruck)
     assert records != simulate(plan)
 
 
@@ -111,10 +115,10 @@ def test_identity_faults_strike_the_same_packets_and_each_contribution_counts_on
     assert identities(off) == identities(true)
     assert len(identities(true)) == 4
     for records in (true, off):
-        sums = of(records, "MessageAggregated")
+        sums = of(records, MessageAggregated)
         assert sums
-        assert all(set(record["contributions"]) == {record["packets"]} for record in sums)
-        assert [record["open"] for record in of(records, "SlotsAtEnd")] == [0]
+        assert all(set(record.event.contributions) == {record.event.packets} for record in sums)
+        assert [record.event.open for record in of(records, SlotsAtEnd)] == [0]
 
 
 def test_a_timeout_takes_as_long_as_the_clock_of_its_node_says():
@@ -125,11 +129,11 @@ def test_a_timeout_takes_as_long_as_the_clock_of_its_node_says():
 
     def waited(plan):
         records = simulate(plan)
-        (resent,) = [r for r in of(records, "Retransmission") if r["node"] == "h1"]
-        (struck,) = of(records, "FaultStruck")
-        assert resent["cause"] == "timeout"
+        (resent,) = [r for r in of(records, Retransmission) if r.node == "h1"]
+        (struck,) = of(records, FaultStruck)
+        assert resent.event.cause == "timeout"
         assert digests(records) == expected_digests(plan)
-        return resent["t"] - struck["t"]
+        return resent.t - struck.t
 
     true = waited(plan)
     assert rto - MS < true <= rto
@@ -145,20 +149,20 @@ def test_times_in_the_history_are_those_of_the_world():
     plan = skewed(rack_plan(3, job={"size_bytes": 100_000}), Clocks(offset_ns=3_600_000 * MS))
     records = simulate(plan)
     true = simulate(skewed(plan, TRUE_CLOCKS))
-    assert [r["t"] for r in records] == sorted(r["t"] for r in records)
+    assert [r.t for r in records] == sorted(r.t for r in records)
     # Offsets alone change nothing that an outsider could see.
     assert records == true
-    whole = {record["node"]: record["completed_ns"] for record in of(true, "CollectiveCompleted")}
-    for record in of(simulate(skewed(plan, OFF)), "CollectiveCompleted"):
-        assert abs(record["completed_ns"] - whole[record["node"]]) < whole[record["node"]] // 50
+    whole = {record.node: record.event.completed_ns for record in of(true, CollectiveCompleted)}
+    for record in of(simulate(skewed(plan, OFF)), CollectiveCompleted):
+        assert abs(record.event.completed_ns - whole[record.node]) < whole[record.node] // 50
 
 
 def test_a_restarted_node_has_the_same_clock():
     kill = Kill("kill", "s1", Window(5 * MS, 15 * MS))
     plan = rack_plan(3, faults=(kill,), job={"size_bytes": 400_000}, transport={"timeout_code": 11})
     records = simulate(skewed(plan))
-    assert len(of(records, "WorkerFailed")) == 3
-    assert [record["t"] for record in of(records, "NodeStarted")] == [0, 0, 0, 0, 15 * MS]
+    assert len(of(records, WorkerFailed)) == 3
+    assert [record.t for record in of(records, NodeStarted)] == [0, 0, 0, 0, 15 * MS]
 
 
 def test_every_time_that_a_machine_tells_is_known():

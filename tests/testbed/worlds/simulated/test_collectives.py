@@ -2,10 +2,23 @@
 
 import pytest
 
+from switch_nodes.events import PacketIgnored, SlotsAtEnd
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Burst, Corrupt, Drop, Duplicate, Loss, Match, Reorder
+from testbed.history.events import TimeLimitReached
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction
+from workloads.events import (
+    CollectiveCompleted,
+    FrameRejected,
+    MessageAcked,
+    NakSent,
+    QpFailed,
+    Retransmission,
+    RnrNakSent,
+    WorkerFailed,
+)
 
 MS = 1_000_000
 QUICK = {"timeout_code": 12}
@@ -14,11 +27,11 @@ QUICK = {"timeout_code": 12}
 def check(plan, *, struck: tuple[str, ...] = ()):
     """Every host holds the right result, no slot is left open, no credit was overrun, and the faults really struck."""
     records = simulate(plan)
-    assert not of(records, "WorkerFailed", "TimeLimitReached", "QpFailed")
+    assert not of(records, WorkerFailed, TimeLimitReached, QpFailed)
     assert digests(records) == expected_digests(plan)
-    assert all(record["open"] == 0 for record in of(records, "SlotsAtEnd"))
-    assert "overrun" not in {record["reason"] for record in of(records, "PacketIgnored")}
-    assert {record["kind"] for record in of(records, "FaultStruck")} >= set(struck)
+    assert all(record.event.open == 0 for record in of(records, SlotsAtEnd))
+    assert "overrun" not in {record.event.reason for record in of(records, PacketIgnored)}
+    assert {record.event.kind for record in of(records, FaultStruck)} >= set(struck)
     return records
 
 
@@ -30,7 +43,7 @@ def job(**options):
 @pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
 def test_every_size_without_loss(hosts, collective):
     records = check(rack_plan(hosts, job=job(collective=collective)))
-    assert not of(records, "Retransmission", "NakSent", "RnrNakSent", "FrameRejected")
+    assert not of(records, Retransmission, NakSent, RnrNakSent, FrameRejected)
 
 
 @pytest.mark.parametrize("hosts", [2, 3, 4, 6, 8])
@@ -46,7 +59,7 @@ def test_every_size_with_every_packet_fault(hosts, collective):
     )
     plan = rack_plan(hosts, seed=hosts, faults=faults, job=job(collective=collective), transport=QUICK)
     records = check(plan, struck=("loss", "duplicate", "reorder", "corrupt"))
-    assert of(records, "Retransmission")
+    assert of(records, Retransmission)
 
 
 @pytest.mark.parametrize("verb", ["write", "send"])
@@ -99,7 +112,7 @@ def test_iterations_follow_one_another(collective, verb):
     loss = Loss("loss", rack_links(3), rate=0.02)
     work = job(collective=collective, iterations=5, size_bytes=20_000, straggle_rank=1, straggle_ns=2 * MS)
     records = check(rack_plan(3, faults=(loss,), job=work, transport={"verb": verb, **QUICK}), struck=("loss",))
-    assert len(of(records, "CollectiveCompleted")) == 15
+    assert len(of(records, CollectiveCompleted)) == 15
 
 
 @pytest.mark.parametrize("elements", [1, 2, 251, 252, 253, 252 + 256, 252 + 256 + 1])
@@ -120,14 +133,14 @@ def test_one_lost_packet_costs_only_the_connection_that_lost_it():
     drop = Drop("drop", ("h2-s1",), (Direction.UP,), match=Match(psn_offset=20, attempt=1))
     plan = rack_plan(4, faults=(drop,), job=job(size_bytes=100_000, message_packets=170))
     records = check(plan, struck=("drop",))
-    again = of(records, "Retransmission")
-    assert {(record["node"], record["cause"]) for record in again} == {("h2", "nak")}
+    again = of(records, Retransmission)
+    assert {(record.node, record.event.cause) for record in again} == {("h2", "nak")}
 
 
 def test_the_hello_lost_before_the_switch_is_recovered_by_timers():
     drop = Drop("drop", ("h2-s1",), (Direction.UP,), match=Match(psn_offset=0, attempt=1))
     records = check(rack_plan(3, faults=(drop,), job=job(), transport=QUICK), struck=("drop",))
-    assert {record["cause"] for record in of(records, "Retransmission")} == {"timeout"}
+    assert {record.event.cause for record in of(records, Retransmission)} == {"timeout"}
 
 
 @pytest.mark.parametrize("delay_us", [10, 500])
@@ -143,8 +156,8 @@ def test_knee(window, packets, delay_us):
     }  # fmt: skip
     plan = rack_plan(2, job=work, link={"rate_bps": rate, "delay_ns": delay_us * 1000})
     records = simulate(plan)
-    start = max(record["t"] for record in of(records, "MessageAcked") if record["message"] == 0)
-    took = max(record["completed_ns"] for record in of(records, "CollectiveCompleted")) - start
+    start = max(record.t for record in of(records, MessageAcked) if record.event.message == 0)
+    took = max(record.event.completed_ns for record in of(records, CollectiveCompleted)) - start
     frame_ns = 1082 * 8 * 1_000_000_000 / rate
     t_msg = packets * frame_ns + 20 * 80
     unloaded = 2 * delay_us * 1000 + frame_ns
@@ -159,7 +172,7 @@ def test_the_ring_is_a_good_baseline_and_netreduce_gains_what_it_should(hosts):
     times = {}
     for collective in "netreduce", "ring":
         plan = rack_plan(hosts, job={"size_bytes": size, "collective": collective}, link={"rate_bps": rate})
-        times[collective] = max(record["completed_ns"] for record in of(simulate(plan), "CollectiveCompleted"))
+        times[collective] = max(record.event.completed_ns for record in of(simulate(plan), CollectiveCompleted))
     bound = size * 1082 / 1024 * 8 * 1_000_000_000 / rate
     ideal = 2 * (hosts - 1) / hosts
     assert 1 < times["ring"] / (bound * ideal) < 1.05

@@ -109,7 +109,7 @@ import benchmarks.determinism as determinism
 from testbed.worlds.simulated import simulate
 
 def careless(plan):
-    return sorted(simulate(plan), key=lambda record: hash(record["event"]))
+    return sorted(simulate(plan), key=lambda record: hash(record.name))
 
 determinism.simulate = careless
 determinism.main()

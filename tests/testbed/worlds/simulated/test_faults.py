@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from switch_nodes.events import PacketIgnored
+from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.healing import HEALING, heals_at, kind_of
 from testbed.faults.model import (
     Burst,
@@ -22,10 +24,12 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
+from testbed.history.events import NodeStarted
 from testbed.scenario.fault_schema import DATA_OPCODES
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction
+from workloads.events import CollectiveCompleted, FrameRejected, Retransmission, WorkerFailed
 from workloads.wire import decode_packet
 
 MS = 1_000_000
@@ -59,26 +63,26 @@ def run(*faults, **options):
 
 
 def whole(records):
-    return max(record["completed_ns"] for record in of(records, "CollectiveCompleted"))
+    return max(record.event.completed_ns for record in of(records, CollectiveCompleted))
 
 
 def lost(records, tap, clean):
-    assert tap.lost == len(of(records, "FaultStruck"))
-    assert of(records, "Retransmission")
-    assert not of(clean, "Retransmission")
+    assert tap.lost == len(of(records, FaultStruck))
+    assert of(records, Retransmission)
+    assert not of(clean, Retransmission)
 
 
 def damaged(records, tap, clean):
-    struck = of(records, "FaultStruck")
-    ignored = [r for r in of(records, "PacketIgnored") if r["reason"] == "icrc"]
-    rejected = [r for r in of(records, "FrameRejected") if r["reason"] == "icrc"]
+    struck = of(records, FaultStruck)
+    ignored = [r for r in of(records, PacketIgnored) if r.event.reason == "icrc"]
+    rejected = [r for r in of(records, FrameRejected) if r.event.reason == "icrc"]
     assert len(ignored) + len(rejected) == len(struck)
 
 
 def doubled(records, tap, clean):
     frames = [frame for _, _, frame in tap.arrived]
-    assert len(frames) - len(set(frames)) >= len(of(records, "FaultStruck")) > 0
-    assert any(r["reason"] in ("duplicate", "stale") for r in of(records, "PacketIgnored"))
+    assert len(frames) - len(set(frames)) >= len(of(records, FaultStruck)) > 0
+    assert any(r.event.reason in ("duplicate", "stale") for r in of(records, PacketIgnored))
 
 
 def overtaken(records, tap, clean):
@@ -109,12 +113,12 @@ def later(records, tap, clean):
 
 
 def marked(records, tap, clean):
-    assert sum(frame[15] & 3 == 3 for _, _, frame in tap.arrived) == len(of(records, "FaultStruck"))
+    assert sum(frame[15] & 3 == 3 for _, _, frame in tap.arrived) == len(of(records, FaultStruck))
 
 
 def joined_by_strangers(records, tap, clean):
     strangers = [frame for _, _, frame in tap.arrived if frame[26:30] == bytes((10, 255, 255, 254))]
-    assert len(strangers) == len(of(records, "FaultStruck"))
+    assert len(strangers) == len(of(records, FaultStruck))
     assert tap.lost == 0
 
 
@@ -143,16 +147,16 @@ def test_no_kind_is_left_out():
 @pytest.mark.parametrize(("fault", "effect"), CASES, ids=lambda value: kind_of(value) if hasattr(value, "name") else "")
 def test_it_strikes_in_its_window_does_its_work_and_heals(fault, effect):
     plan, records, tap = run(fault)
-    struck, healed = of(records, "FaultStruck"), of(records, "FaultHealed")
+    struck, healed = of(records, FaultStruck), of(records, FaultHealed)
     assert struck
-    assert {(r["fault"], r["kind"], r["backend"]) for r in struck} == {("f", kind_of(fault), "virtual")}
-    assert all(fault.window.start_ns <= record["t"] < heals_at(fault) for record in struck)
+    assert {(r.event.fault, r.event.kind, r.event.backend) for r in struck} == {("f", kind_of(fault), "virtual")}
+    assert all(fault.window.start_ns <= record.t < heals_at(fault) for record in struck)
     assert healed
-    assert all(record["t"] >= heals_at(fault) and record["fault"] == "f" for record in healed)
+    assert all(record.t >= heals_at(fault) and record.event.fault == "f" for record in healed)
     if effect is None:  # a worker that comes back without memory cannot finish the job; nothing wrong may come of it
-        assert [r["node"] for r in of(records, "NodeStarted") if r["t"]] == ["h2"]
+        assert [r.node for r in of(records, NodeStarted) if r.t] == ["h2"]
         assert digests(records).items() <= expected_digests(plan).items()
-        assert of(records, "WorkerFailed")
+        assert of(records, WorkerFailed)
         return
     assert digests(records) == expected_digests(plan)
     assert whole(records) > heals_at(fault), "the job went on when the fault was over"
@@ -166,15 +170,15 @@ def test_a_worker_that_starts_anew_is_nobody_to_what_is_on_its_way_to_its_former
     faults = (replace(late, links=("h2-s1",)), Kill("f", "h3", Window(MS // 2, 3 * MS)))
     job = {"size_bytes": 4, "message_packets": 1, "window_messages": 1, "dtype": "int32", "iterations": 2}
     plan, records, _ = run(*faults, job=job, transport={"timeout_code": 9, "start_psn": 0}, link={"rate_bps": 10**9})
-    assert [r["node"] for r in of(records, "NodeStarted") if r["t"]] == ["h3"]
-    assert [r for r in of(records, "FrameRejected") if r["node"] == "h3" and r["reason"] == "unknown_qp"]
+    assert [r.node for r in of(records, NodeStarted) if r.t] == ["h3"]
+    assert [r for r in of(records, FrameRejected) if r.node == "h3" and r.event.reason == "unknown_qp"]
     assert digests(records).items() <= expected_digests(plan).items()
 
 
 def test_without_a_fault_nothing_strikes_and_nothing_is_sent_again():
     plan, records, _ = run()
     assert digests(records) == expected_digests(plan)
-    assert not of(records, "FaultStruck", "FaultHealed", "Retransmission", "FrameRejected", "PacketIgnored")
+    assert not of(records, FaultStruck, FaultHealed, Retransmission, FrameRejected, PacketIgnored)
 
 
 def test_the_jitter_of_a_link_spreads_arrivals_and_reorders_nothing():

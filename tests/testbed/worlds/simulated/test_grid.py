@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from switch_nodes.events import PlanInstalled, SwitchStatistics
 from testbed.checkers import CheckContext, run_checks
 from testbed.faults.model import Duplicate, Fault, LinkDown, Loss, Window
 from testbed.figures.metrics import metrics
@@ -18,6 +19,7 @@ from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from testbed.worlds.simulated.world import simulate
 from topologies import Direction
+from workloads.datagrams.blocks import JobResumed, ServerStatistics
 
 MS = 1_000_000
 
@@ -38,7 +40,7 @@ def judged(chosen: Scenario) -> tuple[CheckContext, list[Record]]:
 
 
 def counters(history: list[Record], switch: str) -> dict[str, int]:
-    (found,) = [r["counters"] for r in history if r["event"] == "SwitchStatistics" and r["node"] == switch]
+    (found,) = [r.event.counters for r in history if isinstance(r.event, SwitchStatistics) and r.node == switch]
     return dict(found)
 
 
@@ -51,8 +53,8 @@ def test_gradients_meet_where_the_plan_says() -> None:
         "s2": {"added_3", "added_4", "added_5"},
         "s3": {"added_6", "added_7"},
     }
-    (server,) = [record for record in history if record["event"] == "ServerStatistics"]
-    assert set(server["packets_in"]) - {"resend"} == {"partial"}, "three sums of each block"
+    (server,) = [record for record in history if isinstance(record.event, ServerStatistics)]
+    assert set(server.event.packets_in) - {"resend"} == {"partial"}, "three sums of each block"
 
 
 @pytest.mark.parametrize("on_collision", ["drop", "to_ps"])
@@ -65,7 +67,7 @@ def test_sums_are_exact_under_loss_with_few_slots(on_collision: str, dtype: str)
         chosen, switch=replace(chosen.switch, memory=8), routing=replace(chosen.routing, on_collision=on_collision)
     )
     _, history = judged(chosen)
-    met = Counter(record["event"] for record in history)
+    met = Counter(record.name for record in history)
     assert met["Collided"] if on_collision == "to_ps" else counters(history, "s1")["turned_away"]
 
 
@@ -80,8 +82,8 @@ def test_copies_leave_nothing_behind_that_counts(late_ns: int) -> None:
 
 def test_without_aggregation_the_server_gets_everything_one_by_one() -> None:
     _, history = judged(scenario("grid-geryon"))
-    (server,) = [record for record in history if record["event"] == "ServerStatistics"]
-    assert set(server["packets_in"]) == {"data"}
+    (server,) = [record for record in history if isinstance(record.event, ServerStatistics)]
+    assert set(server.event.packets_in) == {"data"}
 
 
 def test_scarce_capacity_lets_blocks_go_around_and_no_sum_is_wrong() -> None:
@@ -108,8 +110,8 @@ def test_a_link_that_dies_costs_time_and_no_gradient() -> None:
     assert change["recovered_s"] is not None
     assert change["first_sum_s"] <= change["recovered_s"] < 0.3
     assert change["measured_bps"] == pytest.approx(15e6, rel=0.1)
-    assert len([record for record in history if record["event"] == "PlanInstalled"]) == 6
-    assert [record["node"] for record in history if record["event"] == "JobResumed"] == ["ps"]
+    assert len([record for record in history if isinstance(record.event, PlanInstalled)]) == 6
+    assert [record.node for record in history if isinstance(record.event, JobResumed)] == ["ps"]
 
 
 def test_a_link_that_flaps_is_planned_around_each_time() -> None:

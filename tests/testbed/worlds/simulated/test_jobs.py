@@ -10,10 +10,13 @@ import pytest
 from testbed.checkers import CheckContext, run_checks
 from testbed.figures.metrics import metrics
 from testbed.history import Record, sort_history
+from testbed.history.events import TrafficStarted
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario, parse_scenario
 from testbed.worlds.simulated import simulate
+from tests.support.records import event_with
+from workloads.events import CollectiveCompleted, CollectiveStarted, GradientComputed
 
 MIX = """name: mix
 world: simulated
@@ -65,9 +68,9 @@ def test_jobs_over_unreliable_connections_under_loss(packets):
 
 def test_a_wrong_sum_of_the_longest_job_is_found_when_the_others_are_over():
     plan, history = run(MIX)
-    last = next(r for r in history if r["event"] == "CollectiveCompleted" and r["iteration"] == 2)
+    last = next(r for r in history if isinstance(r.event, CollectiveCompleted) and r.event.iteration == 2)
     assert verdicts(plan, history)["bit_exact"] is Verdict.PASS
-    broken = [record | {"sha256": "0" * 64} if record is last else record for record in history]
+    broken = [event_with(record, sha256="0" * 64) if record is last else record for record in history]
     assert verdicts(plan, broken)["bit_exact"] is Verdict.FAIL
     missing = [record for record in history if record is not last]
     assert verdicts(plan, missing)["bit_exact"] is Verdict.UNKNOWN
@@ -108,7 +111,9 @@ def test_what_is_ready_early_is_sent_while_the_rest_is_computed():
 
 def test_one_slow_host_slows_its_job_and_no_other():
     plan, history = run(MIX, "faults=[]")
-    computing = {r["node"]: r["ready_ns"] - r["forward_ns"] for r in history if r["event"] == "GradientComputed"}
+    computing = {
+        r.node: r.event.ready_ns - r.event.forward_ns for r in history if isinstance(r.event, GradientComputed)
+    }
     assert computing["h6"] == 3_000_000
     assert computing["h7"] == 6_000_000
     _, without = run(MIX, "faults=[]", "jobs[2].straggler.slowdown=1")
@@ -119,8 +124,8 @@ def test_one_slow_host_slows_its_job_and_no_other():
 
 def test_a_job_starts_when_it_arrives():
     plan, history = run(MIX, "faults=[]", "jobs[1].arrival=30ms")
-    started = {r["node"]: r["t"] for r in history if r["event"] == "CollectiveStarted"}
-    traffic = next(r["t"] for r in history if r["event"] == "TrafficStarted")
+    started = {r.node: r.t for r in history if isinstance(r.event, CollectiveStarted)}
+    traffic = next(r.t for r in history if isinstance(r.event, TrafficStarted))
     assert {started[host] - traffic for host in ("h3", "h4", "h5")} == {30_000_000}
     assert jobs(plan, history)[1]["arrival_s"] == 0.03
     assert jobs(plan, history)[1]["jct_s"] < 0.03
@@ -131,11 +136,11 @@ def test_iterations_follow_one_another_and_add_up():
     for job in jobs(plan, history):
         assert sum(job["iterations_s"]) == pytest.approx(job["jct_s"])
     for node in ("h1", "h2"):
-        computed = [r for r in history if r["event"] == "GradientComputed" and r["node"] == node]
-        done = [r["completed_ns"] for r in history if r["event"] == "CollectiveCompleted" and r["node"] == node]
-        assert [r["iteration"] for r in computed] == [0, 1]
+        computed = [r for r in history if isinstance(r.event, GradientComputed) and r.node == node]
+        done = [r.event.completed_ns for r in history if isinstance(r.event, CollectiveCompleted) and r.node == node]
+        assert [r.event.iteration for r in computed] == [0, 1]
         for (before, after), end in zip(pairwise(computed), done, strict=False):
-            assert before["ready_ns"] < end <= after["backward_ns"]
+            assert before.event.ready_ns < end <= after.event.backward_ns
 
 
 def test_memory_is_used_a_part_of_the_time_and_less_of_it_usefully():

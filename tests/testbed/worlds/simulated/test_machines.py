@@ -14,6 +14,7 @@ from testbed.plan import make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import Simulation
 from topologies import LinkShape, machines
+from workloads.events import CollectiveCompleted, Retransmission
 
 INSIDE, UPLINK = LinkShape(rate_bps=200_000_000), LinkShape(rate_bps=50_000_000, delay_ns=20_000)
 
@@ -39,7 +40,7 @@ def test_every_shape_of_machines(collective: str, count: int, each: int) -> None
     """The number of elements is no multiple of anything, so that pieces and chunks are uneven."""
     failure, history = run_and_judge(scenario_of(collective, count, each, size_bytes=4 * 2_999))
     assert failure is None
-    assert sum(record["event"] == "CollectiveCompleted" for record in history) == 2 * count * each
+    assert sum(isinstance(record.event, CollectiveCompleted) for record in history) == 2 * count * each
 
 
 @pytest.mark.parametrize("collective", PHASED)
@@ -64,7 +65,7 @@ def test_loss_on_every_link(collective: str, pipelined: bool, seed: int) -> None
         scenario_of(collective, 2, 3, Loss("rain", rate=0.03), seed=seed, pipelined=pipelined)
     )
     assert failure is None
-    assert any(record["event"] == "Retransmission" for record in history)
+    assert any(isinstance(record.event, Retransmission) for record in history)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_the_compiled_loop_and_the_reference_tell_the_same(collective: str) -> N
 
 def phase_seconds(history: list[Record], phase: str) -> float:
     """From the first worker's start to the last one's end."""
-    times = [r["t"] for r in history if r["event"].startswith("Phase") and r["phase"] == phase]
+    times = [r.t for r in history if r.name.startswith("Phase") and r.event.phase == phase]
     return float(max(times) - min(times)) / 1e9
 
 
@@ -124,5 +125,5 @@ def test_a_step_that_waits_for_the_one_before_takes_longer_than_a_pipelined_one(
             scenario_of("ring", 2, 2, pipelined=pipelined, size_bytes=200_000, iterations=1)
         )
         assert failure is None
-        ends.append(max(r["completed_ns"] for r in history if r["event"] == "CollectiveCompleted"))
+        ends.append(max(r.event.completed_ns for r in history if isinstance(r.event, CollectiveCompleted)))
     assert ends[0] < 0.98 * ends[1]

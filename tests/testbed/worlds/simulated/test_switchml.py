@@ -12,6 +12,7 @@ import pytest
 
 from switch_nodes.switchml import SwitchMlProgram
 from testbed.checkers import CheckContext, run_checks
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import (
     Corrupt,
     Delay,
@@ -35,6 +36,8 @@ from tests.support.simulation import digests, of, rack_links, rack_plan
 from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy, OnePool, ReplayToAll
 from topologies import Direction
 from workloads.config import WorkloadConfig
+from workloads.datagrams.blocks import BlockReplayed, ContributionIgnored, SlotChanged
+from workloads.events import DatagramStatistics, FrameRejected, WorkerFailed
 from workloads.gradients.synthetic import SyntheticSource
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 from workloads.switchml.window import SlotWindow
@@ -112,14 +115,14 @@ def test_whatever_the_network_does(seed: int, uc_packets: int) -> None:
     )  # fmt: skip
     history = simulate(plan)
     assert set(judge(plan, history).values()) == {Verdict.PASS}
-    assert of(history, "BlockReplayed")
-    reasons = {record["reason"] for record in of(history, "ContributionIgnored")}
+    assert of(history, BlockReplayed)
+    reasons = {record.event.reason for record in of(history, ContributionIgnored)}
     assert reasons >= {"duplicate", "stale"}
     values = metrics(CheckContext(plan, sort_history(history)))
     assert (
         values["retransmissions"]["packets"] == values["retransmissions"]["by_cause"]["timeout"] == values["timeouts"]
     )
-    assert values["replayed_results"] == len(of(history, "BlockReplayed"))
+    assert values["replayed_results"] == len(of(history, BlockReplayed))
 
 
 def test_faults_know_the_packets_of_unreliable_connections() -> None:
@@ -138,18 +141,18 @@ def test_faults_know_the_packets_of_unreliable_connections() -> None:
     assert verdicts.pop("faults_exercised") is Verdict.UNKNOWN  # `foreign`
     assert set(verdicts.values()) == {Verdict.PASS}
     struck = {
-        name: [r for r in of(history, "FaultStruck") if r["fault"] == name] for name in ("third", "result", "ends")
+        name: [r for r in of(history, FaultStruck) if r.event.fault == name] for name in ("third", "result", "ends")
     }
     window = plan.workers[1].window  # type: ignore[attr-defined]
     assert window == 4
     for name, rank, offset in (("third", 1, 2), ("result", 0, 1)):
         first = plan.connections[rank * window].first_psn
-        assert [record["psn"] for record in struck[name]] == [(first + offset) % PSN_MODULUS] * window
-        assert len({record["flow"] for record in struck[name]}) == window
-    assert {record["opcode"] for record in struck["ends"]} == {Opcode.UC_WRITE_LAST_IMM}
-    reasons = Counter(record["reason"] for record in of(history, "ContributionIgnored"))
+        assert [record.event.psn for record in struck[name]] == [(first + offset) % PSN_MODULUS] * window
+        assert len({record.event.flow for record in struck[name]}) == window
+    assert {record.event.opcode for record in struck["ends"]} == {Opcode.UC_WRITE_LAST_IMM}
+    reasons = Counter(record.event.reason for record in of(history, ContributionIgnored))
     assert reasons["icrc"] == len(struck["ends"])
-    assert [r["reason"] for r in of(history, "FrameRejected") if r["reason"] == "icrc"] == ["icrc"] * window
+    assert [r.event.reason for r in of(history, FrameRejected) if r.event.reason == "icrc"] == ["icrc"] * window
 
 
 def test_damage_that_looks_genuine_is_a_wrong_sum() -> None:
@@ -213,7 +216,7 @@ def test_answers_for_all_are_no_wrong_sums_but_traffic() -> None:
     plan = plan_of(losses(0.05))
 
     def late(history: list[Record]) -> int:
-        return sum(record["duplicates_received"] for record in of(history, "DatagramStatistics"))
+        return sum(record.event.duplicates_received for record in of(history, DatagramStatistics))
 
     ours, theirs = simulate(plan), simulate(plan, create=ReplayToAll)
     assert not failed(plan, theirs)
@@ -276,16 +279,16 @@ def test_what_cannot_be_quantised_ends_the_job() -> None:
         return SwitchMlWorker(config, source, start_ns=start_ns)
 
     history = simulate(plan, employ=employ)
-    (told,) = of(history, "WorkerFailed")
-    assert (told["node"], told["reason"]) == ("h1", "unquantisable")
-    assert told["detail"] == "element 17 is inf: what travels as integers must be below 2^127"
+    (told,) = of(history, WorkerFailed)
+    assert (told.node, told.event.reason) == ("h1", "unquantisable")
+    assert told.event.detail == "element 17 is inf: what travels as integers must be below 2^127"
 
 
 def test_the_trace_adds_steps_and_changes_nothing() -> None:
     faults = (losses(0.05), Delay("slow", ("h2-s1",), delay_ns=2 * _MS))
     plain, traced = (simulate(plan_of(*faults, trace=trace)) for trace in (False, True))
-    assert of(traced, "SlotChanged")
-    assert [record for record in traced if record["event"] != "SlotChanged"] == plain
+    assert of(traced, SlotChanged)
+    assert [record for record in traced if not isinstance(record.event, SlotChanged)] == plain
 
 
 def test_gradients_differ_by_rank() -> None:

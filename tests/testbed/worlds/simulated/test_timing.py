@@ -15,6 +15,7 @@ from testbed.worlds.simulated.nodes import HostNode, SwitchNode
 from testbed.worlds.simulated.wire import Wire
 from tests.support.simulation import of, rack_links, rack_plan
 from topologies import LinkShape
+from workloads.events import WorkerFinished
 
 SHAPE = LinkShape(rate_bps=8_000_000_000)
 """a byte takes a nanosecond"""
@@ -107,4 +108,4 @@ def test_lost_retransmissions_of_a_busy_host_are_sent_again():
     late = Delay("delay-2", rack_links(3), delay_ns=1)
     for seed in range(6):
         plan = rack_plan(3, seed=seed, faults=(lost, late), job=job, transport=transport, link={"rate_bps": 40_000_000})
-        assert len(of(simulate(plan), "WorkerFinished")) == 3
+        assert len(of(simulate(plan), WorkerFinished)) == 3

@@ -7,17 +7,20 @@ from typing import Any
 
 import pytest
 
+from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, SLOT_TABLE
 from testbed.faults.model import Duplicate, Fault, Kill, Loss, Window
 from testbed.history import Record
 from testbed.plan import make_plan
 from testbed.worlds.simulated import simulate
+from tests.support.records import held
 from tests.support.simulation import of, rack_links, rack_plan
 from topologies import DIRECTIONS
+from workloads.events import QpStepped
 from workloads.rc.requester_table import REQUESTER_TABLE
 from workloads.rc.responder_table import RESPONDER_TABLE
 
-STEPS = ("QpStepped", "SlotStepped", "ConnectionStepped", "FrameStepped")
+STEPS = (QpStepped, SlotStepped, ConnectionStepped, FrameStepped)
 LOSS = Loss("loss", rack_links(3), DIRECTIONS, rate=0.03)
 TWICE = Duplicate("twice", rack_links(3), DIRECTIONS, rate=0.05)
 DEAD = Kill("dead", "s1", Window(1_000_000, 30_000_000))
@@ -34,9 +37,9 @@ def histories(faults: tuple[Fault, ...], **job: Any) -> tuple[list[Record], list
 def test_a_traced_history_without_its_steps_is_the_untraced_one(faults: tuple[Fault, ...], collective: str) -> None:
     plain, traced = histories(faults, collective=collective)
     assert not of(plain, *STEPS)
-    assert [record for record in traced if record["event"] not in STEPS] == plain
-    assert bool(of(traced, "SlotStepped")) == (collective == "netreduce")
-    assert of(traced, "QpStepped")
+    assert [record for record in traced if not isinstance(record.event, STEPS)] == plain
+    assert bool(of(traced, SlotStepped)) == (collective == "netreduce")
+    assert of(traced, QpStepped)
 
 
 def test_steps_are_pairs_of_the_tables() -> None:
@@ -51,16 +54,16 @@ def test_steps_are_pairs_of_the_tables() -> None:
         "FrameStepped": {(kind.name, action.name) for kind, action in FRAME_TABLE.items()},
     }
     for record in of(traced, *STEPS):
-        fields = (record.get(name) for name in ("kind", "state", "cause", "next", "action"))
+        fields = (held(record, name) for name in ("kind", "state", "cause", "next", "action"))
         told = tuple(value.upper() for value in fields if value is not None)
-        assert told in tables[record.get("side", record["event"])], record
+        assert told in tables[held(record, "side") or record.name], record
 
 
 def test_each_state_follows_the_one_before() -> None:
     _, traced = histories((LOSS, TWICE))
     last: dict[object, str] = {}
-    for record in of(traced, "QpStepped", "SlotStepped"):
-        who = record["node"], record.get("qpn"), record.get("side"), record.get("slot")
-        assert last.get(who, record["state"]) == record["state"], record
-        last[who] = record["next"]
+    for record in of(traced, QpStepped, SlotStepped):
+        who = record.node, held(record, "qpn"), held(record, "side"), held(record, "slot")
+        assert last.get(who, record.event.state) == record.event.state, record
+        last[who] = record.event.next
     assert set(last.values()) >= {"idle", "expect_first", "done"}

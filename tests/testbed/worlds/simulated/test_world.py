@@ -5,22 +5,35 @@ from dataclasses import replace
 
 import pytest
 
+from switch_nodes.events import PlaneStatistics, SlotsAtEnd
 from testbed.checkers import CheckContext, run_checks
+from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, Pause, RateChange, Window
 from testbed.history import sort_history
+from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached
 from testbed.history.verdict import Verdict
 from testbed.worlds.simulated import SimulatedWorld, simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction, LinkShape, rack
+from workloads.events import (
+    CollectiveCompleted,
+    FrameRejected,
+    RcStatistics,
+    RnrNakSent,
+    TrainingProgress,
+    WorkerFailed,
+    WorkerFinished,
+)
 
 MS = 1_000_000
 ONE_RUN = """
-import json
+from testbed.history.codec import encode_record
 from tests.testbed.worlds.simulated.test_world import lossy
 from testbed.history import sort_history
 from testbed.history.verdict import Verdict
 from testbed.worlds.simulated import simulate
-print(json.dumps(simulate(lossy())))
+for record in simulate(lossy()):
+    print(encode_record(record))
 """
 
 
@@ -46,28 +59,28 @@ def test_another_seed_is_another_history_with_right_sums_too():
     assert histories[0] != histories[1]
     for seed, records in zip((5, 6), histories, strict=True):
         assert digests(records) == expected_digests(lossy(seed))
-        assert of(records, "FaultStruck")
+        assert of(records, FaultStruck)
 
 
 def test_what_a_run_tells():
     plan = rack_plan(2, job={"size_bytes": 50_000})
     records = simulate(plan)
-    first = [(record["event"], record["node"]) for record in records[:4]]
+    first = [(record.name, record.node) for record in records[:4]]
     assert first == [("NodeStarted", "h1"), ("NodeStarted", "h2"), ("NodeStarted", "s1"), ("TrafficStarted", "world")]
-    assert {record["backend"] for record in of(records, "NodeStarted")} == {"virtual"}
-    assert [record["t"] for record in records] == sorted(record["t"] for record in records)
-    assert len(of(records, "RcStatistics")) == 4
-    assert [record["open"] for record in of(records, "SlotsAtEnd")] == [0]
-    planes = {record["node"]: record for record in of(records, "PlaneStatistics")}
-    assert planes["s1"]["frames_in"] == planes["h1"]["frames_out"] + planes["h2"]["frames_out"]
-    assert len(of(records, "ShapingMeasured")) == 4
-    assert [record["status"] for record in of(records, "NodeExited")] == [0, 0, 0]
+    assert {record.event.backend for record in of(records, NodeStarted)} == {"virtual"}
+    assert [record.t for record in records] == sorted(record.t for record in records)
+    assert len(of(records, RcStatistics)) == 4
+    assert [record.event.open for record in of(records, SlotsAtEnd)] == [0]
+    planes = {record.node: record for record in of(records, PlaneStatistics)}
+    assert planes["s1"].event.frames_in == planes["h1"].event.frames_out + planes["h2"].event.frames_out
+    assert len(of(records, ShapingMeasured)) == 4
+    assert [record.event.status for record in of(records, NodeExited)] == [0, 0, 0]
 
 
 def test_the_world_is_a_world(tmp_path):
     records = []
     facts = SimulatedWorld().run(rack_plan(2, job={"size_bytes": 4000}), tmp_path, records.append)
-    assert len(of(records, "WorkerFinished")) == 2
+    assert len(of(records, WorkerFinished)) == 2
     assert facts.environment["world"] == SimulatedWorld.name == "simulated"
     assert not list(tmp_path.iterdir())
 
@@ -85,7 +98,7 @@ def test_captures_are_those_of_the_switches(tmp_path):
 
 
 def completion(records):
-    return max(record["completed_ns"] for record in of(records, "CollectiveCompleted"))
+    return max(record.event.completed_ns for record in of(records, CollectiveCompleted))
 
 
 def test_a_collective_takes_as_long_as_its_frames_on_the_wire():
@@ -115,7 +128,7 @@ def test_a_narrow_queue_drops_and_the_sums_survive():
     job, link = {"size_bytes": 100_000, "message_packets": 16}, {"queue_packets": 20}
     plan = rack_plan(3, faults=(slow,), job=job, link=link, transport={"timeout_code": 13})
     records = simulate(plan)
-    assert sum(record["queue_drops"] for record in of(records, "PlaneStatistics")) > 0
+    assert sum(record.event.queue_drops for record in of(records, PlaneStatistics)) > 0
     assert digests(records) == expected_digests(plan)
 
 
@@ -126,8 +139,8 @@ def test_a_queue_with_a_threshold_marks_before_it_drops():
     def measured(**link):
         records = simulate(plan := rack_plan(3, faults=(slow,), job=job, link=link))
         assert digests(records) == expected_digests(plan)
-        assert not of(records, "FrameRejected")
-        return {(r["link"], r["direction"]): (r["marks"], r["drops"]) for r in of(records, "ShapingMeasured")}
+        assert not of(records, FrameRejected)
+        return {(r.event.link, r.event.direction): (r.event.marks, r.event.drops) for r in of(records, ShapingMeasured)}
 
     marking = measured(ecn_threshold_packets=10)
     assert [where for where, (marks, _) in marking.items() if marks] == [("h2-s1", "down")]
@@ -138,29 +151,29 @@ def test_a_queue_with_a_threshold_marks_before_it_drops():
 def test_a_dead_switch_ends_the_job_with_the_reason_and_in_bounded_time():
     kill = Kill("kill", "s1", Window(5 * MS))
     records = simulate(rack_plan(3, faults=(kill,), job={"size_bytes": 400_000}, transport={"timeout_code": 10}))
-    assert {record["reason"] for record in of(records, "WorkerFailed")} == {"RETRY_EXC"}
-    (struck,) = of(records, "FaultStruck")
-    assert (struck["t"], struck["kind"], struck["target"], struck["backend"]) == (5 * MS, "kill", "s1", "virtual")
-    exits = {record["node"]: record for record in of(records, "NodeExited") if record["status"]}
-    assert not of(records, "CollectiveCompleted")
-    assert [record["status"] for record in exits.values()] == [-9]
-    assert records[-1]["t"] < 200 * MS
+    assert {record.event.reason for record in of(records, WorkerFailed)} == {"RETRY_EXC"}
+    (struck,) = of(records, FaultStruck)
+    assert (struck.t, struck.event.kind, struck.event.target, struck.event.backend) == (5 * MS, "kill", "s1", "virtual")
+    exits = {record.node: record for record in of(records, NodeExited) if record.event.status}
+    assert not of(records, CollectiveCompleted)
+    assert [record.event.status for record in exits.values()] == [-9]
+    assert records[-1].t < 200 * MS
 
 
 def test_a_dead_worker_is_not_waited_for():
     kill = Kill("kill", "h2", Window(5 * MS))
     records = simulate(rack_plan(2, faults=(kill,), job={"size_bytes": 400_000}, transport={"timeout_code": 10}))
-    assert [record["node"] for record in of(records, "WorkerFailed")] == ["h1"]
-    assert not of(records, "TimeLimitReached", "WorkerFinished")
+    assert [record.node for record in of(records, WorkerFailed)] == ["h1"]
+    assert not of(records, TimeLimitReached, WorkerFinished)
 
 
 def test_a_restarted_switch_never_makes_a_wrong_sum():
     kill = Kill("kill", "s1", Window(5 * MS, 15 * MS))
     plan = rack_plan(3, faults=(kill,), job={"size_bytes": 400_000}, transport={"timeout_code": 11})
     records = simulate(plan)
-    assert [record["t"] for record in of(records, "NodeStarted")] == [0, 0, 0, 0, 15 * MS]
-    assert len(of(records, "FaultHealed")) == 1
-    assert len(of(records, "WorkerFailed")) == 3
+    assert [record.t for record in of(records, NodeStarted)] == [0, 0, 0, 0, 15 * MS]
+    assert len(of(records, FaultHealed)) == 1
+    assert len(of(records, WorkerFailed)) == 3
     expected = expected_digests(plan)
     assert all(expected[key] == digest for key, digest in digests(records).items())
 
@@ -172,8 +185,8 @@ def test_a_pause_is_survived_and_costs_its_time():
     records = simulate(plan)
     assert digests(records) == expected_digests(plan)
     assert completion(records) >= completion(simulate(rack_plan(3, job=job))) + 15 * MS
-    assert [record["kind"] for record in of(records, "FaultStruck")] == ["pause"]
-    assert [record["t"] for record in of(records, "FaultHealed")] == [25 * MS]
+    assert [record.event.kind for record in of(records, FaultStruck)] == ["pause"]
+    assert [record.t for record in of(records, FaultHealed)] == [25 * MS]
 
 
 def test_a_paused_worker_keeps_its_timers():
@@ -192,32 +205,32 @@ def test_a_rate_change_lasts_its_window():
     assert digests(records) == expected_digests(plan)
     lost = completion(records) - completion(simulate(rack_plan(2, job=job)))
     assert 34 * MS < lost < 37 * MS  # 40 ms at a tenth of the rate
-    assert len(of(records, "FaultStruck")) == len(of(records, "FaultHealed")) == 1
+    assert len(of(records, FaultStruck)) == len(of(records, FaultHealed)) == 1
 
 
 def test_a_dead_link_is_reported():
     down = LinkDown("down", ("h1-s1",), window=Window(5 * MS))
     records = simulate(rack_plan(3, faults=(down,), job={"size_bytes": 400_000}, transport={"timeout_code": 10}))
-    assert of(records, "WorkerFailed")
-    assert not of(records, "CollectiveCompleted")
-    assert of(records, "FaultStruck")
+    assert of(records, WorkerFailed)
+    assert not of(records, CollectiveCompleted)
+    assert of(records, FaultStruck)
 
 
 def test_a_deadlock_is_found_without_waiting_for_the_limit():
     drop = Drop("drop", ("h1-s1",), (Direction.UP,), match=Match(psn_offset=0, attempt=1))
     plan = rack_plan(2, faults=(drop,), job={"size_bytes": 4000}, transport={"timeout_code": 0})
     records = simulate(plan)
-    (limit,) = of(records, "TimeLimitReached")
-    assert limit["unfinished"] == ("h1", "h2")
-    assert limit["t"] < MS
-    assert limit["limit_ns"] == plan.scenario.time_limit_ns
+    (limit,) = of(records, TimeLimitReached)
+    assert limit.event.unfinished == ("h1", "h2")
+    assert limit.t < MS
+    assert limit.event.limit_ns == plan.scenario.time_limit_ns
 
 
 def test_the_time_limit_ends_a_run_that_would_go_on():
     plan = rack_plan(2, job={"size_bytes": 400_000}, time_limit_ns=10 * MS)
     records = simulate(plan)
-    assert [record["unfinished"] for record in of(records, "TimeLimitReached")] == [("h1", "h2")]
-    assert records[-1]["t"] <= 10 * MS
+    assert [record.event.unfinished for record in of(records, TimeLimitReached)] == [("h1", "h2")]
+    assert records[-1].t <= 10 * MS
 
 
 def test_a_straggler_holds_everybody():
@@ -231,14 +244,14 @@ def test_a_straggler_holds_everybody():
 def test_a_straggler_beyond_the_life_of_a_queue_pair_is_reported():
     job = {"size_bytes": 40_000, "straggle_rank": 1, "straggle_ns": 300 * MS}
     records = simulate(rack_plan(3, job=job, transport={"timeout_code": 10}))
-    assert {"RETRY_EXC"} == {record["reason"] for record in of(records, "WorkerFailed")}
-    assert not of(records, "CollectiveCompleted")
+    assert {"RETRY_EXC"} == {record.event.reason for record in of(records, WorkerFailed)}
+    assert not of(records, CollectiveCompleted)
 
 
 def test_late_receives_bring_rnr_naks_and_right_sums():
     plan = rack_plan(3, job={"size_bytes": 40_000}, transport={"receive_late_ns": 3 * MS})
     records = simulate(plan)
-    assert of(records, "RnrNakSent")
+    assert of(records, RnrNakSent)
     assert digests(records) == expected_digests(plan)
 
 
@@ -259,22 +272,22 @@ class Tap:
 def test_a_tap_sees_what_the_program_takes_and_gives():
     tap, plan = Tap(), lossy()
     records = simulate(plan, {"s1": tap})
-    (plane,) = [record for record in of(records, "PlaneStatistics") if record["node"] == "s1"]
-    assert len([row for row in tap.seen if not row[3]]) == plane["frames_in"]
-    lost_down = [r for r in of(records, "FaultStruck") if r["direction"] == "down"]
-    assert len([row for row in tap.seen if row[3]]) == plane["frames_out"] + len(lost_down)
+    (plane,) = [record for record in of(records, PlaneStatistics) if record.node == "s1"]
+    assert len([row for row in tap.seen if not row[3]]) == plane.event.frames_in
+    lost_down = [r for r in of(records, FaultStruck) if r.event.direction == "down"]
+    assert len([row for row in tap.seen if row[3]]) == plane.event.frames_out + len(lost_down)
     assert tap.lost.count(("filter", True)) == len(lost_down) > 0
-    assert tap.lost.count(("filter", False)) == len(of(records, "FaultStruck")) - len(lost_down)
+    assert tap.lost.count(("filter", False)) == len(of(records, FaultStruck)) - len(lost_down)
 
 
 def test_digits_are_learnt_in_virtual_time():
     plan = rack_plan(2, faults=(Loss("loss", rack_links(2), rate=0.01),), job={"workload": "digits", "iterations": 8})
     records = simulate(plan)
-    progress = of(records, "TrainingProgress")
+    progress = of(records, TrainingProgress)
     assert len(progress) == 16
-    by_iteration = {(r["iteration"], r["loss"], r["accuracy"]) for r in progress}
+    by_iteration = {(r.event.iteration, r.event.loss, r.event.accuracy) for r in progress}
     assert len(by_iteration) == 8
-    assert progress[-1]["accuracy"] > 0.3
+    assert progress[-1].event.accuracy > 0.3
     assert len(set(digests(records).values())) == 8
 
 

@@ -16,7 +16,9 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram, NetReduceProgram
 from switch_nodes.registry import create_program
+from testbed.faults.events import FaultStruck
 from testbed.faults.model import Delay, Duplicate, Loss
+from testbed.history.events import ShapingMeasured
 from testbed.plan import Plan, make_plan
 from testbed.scenario import builtin_names, load_scenario
 from testbed.scenario.model import BackgroundFlow
@@ -33,6 +35,7 @@ from tests.support.random_plans import draw_plan
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
+from workloads.events import CnpSent, FlowReceived, RateChanged
 from workloads.machine import Buffer, FrameBatch
 
 SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
@@ -135,7 +138,7 @@ def test_sequence_numbers_wrap_inside_a_message(verb: str, first_psn: int) -> No
         faults=(Loss("loss", rack_links(3), rate=0.03),),
     )  # fmt: skip
     reference = same(plan)
-    assert of(reference["records"], "FaultStruck")
+    assert of(reference["records"], FaultStruck)
     assert digests(reference["records"]) == expected_digests(plan)
 
 
@@ -199,7 +202,7 @@ def test_filters_by_verbs() -> None:
     faults = tuple(Loss(f"loss{n}", ("h1-s1",), rate=0.0002) for n in range(257))
     late = Delay("late", ("h2-s1",), rate=0.5, delay_ns=20_000, jitter_ns=10_000)
     plan = rack_plan(2, faults=(*faults, late), job={"size_bytes": 20_000, "message_packets": 8})
-    assert of(same(plan)["records"], "FaultStruck")
+    assert of(same(plan)["records"], FaultStruck)
 
 
 def test_without_the_library_the_reference_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,7 +348,7 @@ def test_links_that_mark(collective: str, tap: bool) -> None:
     plan = make_plan(replace(plan.scenario, background=(flow,)))
     assert type(choose_parts(plan).agenda) is NativeAgenda
     reference = same(plan, tap=tap)
-    assert sum(record["marks"] for record in of(reference["records"], "ShapingMeasured")) > 5
+    assert sum(record.event.marks for record in of(reference["records"], ShapingMeasured)) > 5
 
 
 @needs_c
@@ -364,9 +367,9 @@ def test_hosts_with_congestion_control_and_other_tenants(collective: str) -> Non
     plan = make_plan(replace(plan.scenario, background=flows))
     assert type(choose_parts(plan).agenda) is NativeAgenda
     records = same(plan, tap=True)["records"]
-    assert of(records, "CnpSent")
-    assert of(records, "RateChanged")
-    assert {record["flow"]: record["packets"] > 10 for record in of(records, "FlowReceived")} == {
+    assert of(records, CnpSent)
+    assert of(records, RateChanged)
+    assert {record.event.flow: record.event.packets > 10 for record in of(records, FlowReceived)} == {
         "udp-1": True, "udp-2": True,
     }  # fmt: skip
 

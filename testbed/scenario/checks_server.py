@@ -1,4 +1,4 @@
-"""What must hold between the keys of a scenario whose collective is ATP, ESA or GRID."""
+"""What must hold between the keys of a scenario whose collective has a parameter server, and for keys that only such have."""
 
 from __future__ import annotations
 
@@ -6,26 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from testbed.reading.problems import KeyPath, Problems, closest, show
-from testbed.scenario.checks_datagrams import check_no_devices, check_rto, check_sizes
-from testbed.scenario.model import Job, SwitchOptions, Transport
-from testbed.scenario.names import PRIORITIES
-from topologies import LinkShape, Topology, attachment
-from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
+from testbed.scenario.checks_datagrams import check_rto, check_sizes
+from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.model import Job, Transport
+from testbed.scenario.names import PATH_MTUS, PRIORITIES
+from topologies import Topology, attachment
 
-__all__ = ["WITH_SERVER", "check_aimd", "check_atp", "check_atp_keys", "check_atp_nics", "with_server"]
+__all__ = ["check_aimd", "check_served", "check_server_keys", "with_server"]
 
-WITH_SERVER = ("atp", "esa", "grid")
-"""collectives with a parameter server"""
-_FIXED = ("atp", "esa")
-"""collectives that may multiply floats by one scale: a sum that leaves its range is told"""
-_WITH_MARKS = ("atp", "esa")
-"""collectives whose windows follow the marks of congestion"""
-_ESA_ONLY = ("priority", "priority_x0")
+_OF_PRIORITIES = ("priority", "priority_x0")
 
 
 def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
     """The last host is the parameter server unless the file names another one. A server must be there, and be no worker."""
-    if job.collective not in WITH_SERVER or topology is None:
+    if topology is None or not traits_of(job.collective).has_server:
         return job
     known = [host.name for host in topology.hosts]
     if not job.server:
@@ -45,23 +39,23 @@ def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
     return job
 
 
-def check_atp_keys(
+def check_server_keys(
     problems: Problems, job: Job, given: Mapping[KeyPath, Collection[str]], entries: Sequence[tuple[KeyPath, Job]]
 ) -> None:
-    """`given`: keys that the file holds at `job` and at each of the `entries` of `jobs`. Servers are ATP's and ESA's, priorities
-    ESA's alone."""
+    """`given`: keys that the file holds at `job` and at each of the `entries` of `jobs`: servers, scales, priorities."""
+    name, traits = job.collective, traits_of(job.collective)
     for path, each in ((("job",), job), *entries):
-        keys, name = given.get(path, ()), job.collective
-        if "server" in keys and name not in WITH_SERVER and path == ("job",):
+        keys = given.get(path, ())
+        if "server" in keys and not traits.has_server and path == ("job",):
             problems.add(
                 (*path, "server"),
                 f"collective {name} has no parameter server",
-                allowed=f"with job.collective: {', '.join(WITH_SERVER)}",
+                allowed=f"with job.collective: {', '.join(names_where(lambda each: each.has_server))}",
             )
-        if each.fixed_scale is not None and name not in _FIXED:
+        if each.fixed_scale is not None and not traits.fixed_scale:
             problems.add(
                 (*path, "quantisation"), f"collective {name} has no way to tell that a sum left its range",
-                allowed=f"exponents; fixed: with job.collective: {', '.join(_FIXED)}",
+                allowed=f"exponents; fixed: with job.collective: {', '.join(names_where(lambda each: each.fixed_scale))}",
             )  # fmt: skip
         elif each.fixed_scale is not None and each.dtype != "float32":
             problems.add(
@@ -70,15 +64,18 @@ def check_atp_keys(
                 found=f"dtype {each.dtype}",
                 allowed="with dtype: float32",
             )
-        for key in _ESA_ONLY:
-            if key in keys and name != "esa":
-                problems.add((*path, key), f"collective {name} has no priorities", allowed="with job.collective: esa")
+        for key in _OF_PRIORITIES:
+            if key in keys and not traits.has_priorities:
+                problems.add(
+                    (*path, key), f"collective {name} has no priorities",
+                    allowed=f"with job.collective: {', '.join(names_where(lambda each: each.has_priorities))}",
+                )  # fmt: skip
         if "priority_x0" in keys and each.priority_x0 is not None and each.priority == "equal":
             problems.add(
                 (*path, "priority_x0"), "rule equal has no scale", found=f"{each.priority_x0:g}",
                 allowed="leave the key out, or another priority",
             )  # fmt: skip
-        if "priority" in keys and name == "esa" and each.priority not in PRIORITIES:
+        if "priority" in keys and traits.has_priorities and each.priority not in PRIORITIES:
             problems.add(
                 (*path, "priority"), "no such policy", found=show(each.priority), allowed=", ".join(PRIORITIES),
                 hint=closest(each.priority, list(PRIORITIES)),
@@ -87,27 +84,19 @@ def check_atp_keys(
 
 def check_aimd(problems: Problems, transport: Transport, job: Job) -> None:
     """Of the window that heeds marks; that of GRID is `routing.mode`'s."""
-    if not transport.aimd and job.collective not in _WITH_MARKS:
+    if not transport.aimd and not traits_of(job.collective).heeds_marks:
         problems.add(
             ("transport", "aimd"), f"collective {job.collective} has no such window", found="false",
-            allowed=f"leave the key out, or job.collective: {', '.join(_WITH_MARKS)}",
+            allowed=f"leave the key out, or job.collective: {', '.join(names_where(lambda traits: traits.heeds_marks))}",
         )  # fmt: skip
 
 
-def check_atp(
-    problems: Problems,
-    topology: Topology,
-    shape: LinkShape,
-    switch: SwitchOptions,
-    transport: Transport,
-    job: Job,
-    entries: Sequence[tuple[KeyPath, Job]] = (),
+def check_served(
+    problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
 ) -> None:
-    """The bitmap has 32 bits, a packet 256 elements at most, and integers are summed. `entries`: of `jobs`, each with its
+    """The bitmap has 32 bits, a packet so many elements at most, and integers are summed. `entries`: of `jobs`, each with its
     place."""
-    name = job.collective
-    if name not in WITH_SERVER:
-        return
+    name, traits = job.collective, traits_of(job.collective)
     if attachment(topology) is not None:
         problems.add(
             ("job", "collective"), f"{name} knows no accelerator", found=f"the {topology.kind} topology",
@@ -132,19 +121,12 @@ def check_atp(
     check_sizes(problems, entries, hosts // job.copies)
     if job.op != "sum":
         problems.add(("job", "op"), f"{name} only sums", found=f"'{job.op}'", allowed="sum")
-    payload = transport.path_mtu
-    most = MAX_GRID_ELEMENTS if name == "grid" else MAX_ELEMENTS
-    if payload > 4 * most:
+    if transport.path_mtu > traits.largest_mtu:
         problems.add(
             ("transport", "path_mtu"),
-            f"a packet of {name} has at most {most} elements",
-            found=str(payload),
-            allowed="256, 512, 1024",
+            f"a packet of {name} has at most {traits.largest_mtu // 4} elements",
+            found=str(transport.path_mtu),
+            allowed=", ".join(str(mtu) for mtu in PATH_MTUS if mtu <= traits.largest_mtu),
         )
         return
     check_rto(problems, transport)
-
-
-def check_atp_nics(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:
-    if job.collective in WITH_SERVER:
-        check_no_devices(problems, job.collective, nics)

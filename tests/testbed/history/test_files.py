@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from testbed.cli import main
-from testbed.history import HistoryLog, read_history, sort_history, write_history
+from testbed.history import HistoryLog, OwnEvent, Record, read_history, sort_history, write_history
 from testbed.runs.kepthistory import load_history
 
 _TOP = next(folder for folder in Path(__file__).resolve().parents if (folder / "setup.cfg").exists())
 
 
-def record(t: int, node: str = "h1", **more: Any) -> dict[str, Any]:
-    return {"t": t, "node": node, "event": "X", **more}
+def record(t: int, node: str = "h1", **more: Any) -> Record:
+    return Record(t, node, OwnEvent("X", more))
 
 
 def test_in_real_time_each_record_is_in_the_file_at_once(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_in_real_time_each_record_is_in_the_file_at_once(tmp_path: Path) -> None
     with HistoryLog(path) as log:
         for number in (3, 1, 2):
             log.add(record(number))
-            assert [found["t"] for found in read_history(path)][-1] == number
+            assert [found.t for found in read_history(path)][-1] == number
 
 
 def test_in_virtual_time_records_wait_for_a_while_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_no_more_than_so_many_records_wait(tmp_path: Path, monkeypatch: pytest.M
             assert len(list(read_history(path))) == there
 
 
-def _break(log: HistoryLog, records: list[dict[str, Any]]) -> None:
+def _break(log: HistoryLog, records: list[Record]) -> None:
     with contextlib.suppress(OSError), log:
         for each in records:
             log.add(each)
@@ -79,7 +79,7 @@ def test_in_the_end_the_file_is_as_if_it_had_been_written_sorted(tmp_path: Path)
 
 def test_a_history_in_the_order_of_arrival_is_read_by_time(tmp_path: Path) -> None:
     write_history(tmp_path / "history.jsonl", [record(3), record(1, "h2"), record(1)])
-    assert [(each["t"], each["node"]) for each in load_history(tmp_path).records] == [(1, "h1"), (1, "h2"), (3, "h1")]
+    assert [(each.t, each.node) for each in load_history(tmp_path).records] == [(1, "h1"), (1, "h2"), (3, "h1")]
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_killed_run_leaves_what_it_told(killed: Path) -> None:
     assert {path.name for path in killed.iterdir()} >= {"scenario.yaml", "history.jsonl"}
     assert not (killed / "result.json").exists()
-    assert any(each["event"] == "TrafficStarted" for each in load_history(killed).records)
+    assert any(each.name == "TrafficStarted" for each in load_history(killed).records)
 
 
 def test_a_replay_of_a_killed_run_says_what_is_missing(killed: Path, capsys: pytest.CaptureFixture[str]) -> None:

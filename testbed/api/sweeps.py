@@ -1,0 +1,117 @@
+"""Sweeps over scenarios, from scripts and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from testbed.api.frames import make_frame
+from testbed.runs.changes import Changes, as_overrides
+from testbed.sweeps import ScenarioSweep, load_sweep
+from testbed.sweeps.figure import write_plots
+from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.matrix import matrix_page
+from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
+from testbed.sweeps.scenario_loader import SweepWords
+from testbed.sweeps.scenario_report import scenario_document, scenario_rows, scenario_summary, write_scenario_files
+from testbed.sweeps.where import computing
+from workloads.errors import ScenarioError
+from workloads.trusted import write_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SweepResult", "sweep"]
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """A finished sweep; its files lie in `folder`."""
+
+    _finished: FinishedScenarios
+
+    @property
+    def folder(self) -> Path:
+        """results.json, results.csv, summary.csv; in `points/`, the scenario and the result of each run, which `tb.load` reads."""
+        return self._finished.folder
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """results.json"""
+        return scenario_document(self._finished)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each run: what was varied, `seed`, `status` (done, invalid, failed), `verdict`, `reason`, every figure by its dotted name."""
+        return scenario_rows(self._finished)
+
+    @property
+    def groups(self) -> list[Group]:
+        """Runs that differ by their seed alone: `group.labels`, `group.verdicts`, `group.summary("jct_s")` with median and interval."""
+        return groups_of(self._finished)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether every run was made and ended as its scenario expects."""
+        return self._finished.exit_code == 0
+
+    def frame(self) -> pd.DataFrame:
+        """`rows` as a pandas table. Raises HostCapabilityError where there is no pandas."""
+        return make_frame(self.rows)
+
+    def plot(self, folder: str | Path | None = None) -> list[Path]:
+        """Draw each figure of the sweep, as SVG and PDF. -> the files"""
+        return write_plots(self._finished, self.folder if folder is None else Path(folder))
+
+    def matrix(self, path: str | Path | None = None) -> Path:
+        """Write the page with protocols across and scenarios down. -> the file"""
+        file = self.folder / "matrix.html" if path is None else Path(path)
+        write_file(file, matrix_page(self._finished))
+        return file
+
+    def summary(self, width: int = 110) -> str:
+        """As `tb sweep` prints it."""
+        return "".join(f"{line}\n" for line in scenario_summary(self._finished, width))
+
+
+def sweep(
+    scenarios: str | Path | Sequence[str | Path],
+    *,
+    axes: Mapping[str, Any] | None = None,
+    protocols: Sequence[str] = (),
+    variants: Mapping[str, Mapping[str, Any]] | None = None,
+    seeds: int | Sequence[int] | None = None,
+    worlds: str | Sequence[str] = (),
+    set: Changes | None = None,
+    figures: Sequence[str] = (),
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    out: str | Path | None = None,
+    on_progress: Callable[[int, int, int], None] | None = None,
+) -> SweepResult:
+    """Run scenarios at each combination of the values of `axes` (key -> list or range), `protocols` or `variants` (label -> keys), `seeds` (so many, or
+    these) and `worlds`. `scenarios`: names or files; or one sweep, by name or file, of which the other arguments change a part.
+
+    Runs are made in `jobs` processes (default: one per processor) or by the workers of the Dask scheduler at the address `scheduler`, and kept in `out`
+    (default: `runs/sweeps/NAME`): what is there is not run again. `on_progress(done, all, reused)` is called from this thread.
+
+    Raises ScenarioError and HostCapabilityError. A run that fails or cannot be made is a row of the result, and stops no other."""
+    targets = [str(scenarios)] if isinstance(scenarios, str | Path) else [str(each) for each in scenarios]
+    chosen = seeds if seeds is None or isinstance(seeds, int) else tuple(seeds)
+    words = SweepWords(
+        list((axes or {}).items()), list(protocols), chosen, [worlds] if isinstance(worlds, str) else list(worlds),
+        as_overrides(set), list(figures), variants or {},
+    )  # fmt: skip
+    asked = load_sweep(targets, words)
+    if not isinstance(asked, ScenarioSweep):
+        raise ScenarioError(
+            "is a sweep of models, not of scenarios", file=asked.source, allowed="`tb sweep` computes it"
+        )
+    folder = Path("runs") / "sweeps" / asked.name if out is None else Path(out)
+    finished = run_scenario_sweep(
+        asked, folder, computing(jobs, scheduler), on_progress or (lambda done, total, reused: None)
+    )
+    write_scenario_files(finished, folder)
+    return SweepResult(finished)

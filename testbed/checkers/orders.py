@@ -1,0 +1,67 @@
+"""In which order each protocol adds: what every rank must hold, worked out from the plan and the gradients of its group alone.
+
+Each function takes the plan, the workers of one ring or job by rank, and their gradients, and gives what each of them must hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from testbed.checkers.folds import Array, fold, masters_fold, pieces_fold, ring_fold
+from testbed.checkers.reference_quantised import quantised_sum, scaled_sum
+from testbed.plan import Plan
+from topologies import machine_groups
+from workloads.config import HostConfig
+
+__all__ = [
+    "in_rank_order",
+    "in_ring_order",
+    "masters_of_machines",
+    "of_predecessor",
+    "pieces_of_machines",
+    "quantised",
+]
+
+Workers = Sequence[HostConfig]
+
+
+def in_rank_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    """Each rack by rank, then the racks in their order (protocol text section 7, two levels); without racks, all by rank."""
+    arithmetic, racks = workers[0].collective.arithmetic, plan.racks or (len(workers),)
+    parts = [gradients[end - size : end] for end, size in zip(accumulate(racks), racks, strict=True)]
+    return [fold([fold(part, arithmetic) for part in parts], arithmetic)] * len(workers)
+
+
+def in_ring_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    return [ring_fold(gradients, workers[0].collective.arithmetic)] * len(workers)
+
+
+def of_predecessor(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    """Nothing is added."""
+    return [gradients[rank - 1] for rank in range(len(workers))]
+
+
+def pieces_of_machines(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    return [pieces_fold(_machines(plan, workers), gradients, workers[0].collective.arithmetic)] * len(workers)
+
+
+def masters_of_machines(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    return [masters_fold(_machines(plan, workers), gradients, workers[0].collective.arithmetic)] * len(workers)
+
+
+def quantised(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    """Floats as integers: with exponents that the workers agree on block by block, or with one scale (`fixed_scale`)."""
+    first = workers[0]
+    scale: float | None = getattr(first, "fixed_scale", None)
+    elements = first.framing.payload_bytes // 4
+    total = quantised_sum(gradients, elements // 2) if scale is None else scaled_sum(gradients, scale)
+    return [total] * len(workers)
+
+
+def _machines(plan: Plan, workers: Workers) -> list[list[int]]:
+    """The ranks of each machine."""
+    ranks = {worker.name: rank for rank, worker in enumerate(workers)}
+    return [
+        [ranks[host.name] for host in group if host.name in ranks] for group in machine_groups(plan.scenario.topology)
+    ]

@@ -1,0 +1,115 @@
+"""Judges of a training whose gradients came from processes beside the workers."""
+
+from __future__ import annotations
+
+from testbed.checkers.context import CheckContext
+from testbed.history.training_events import (
+    AllReduceCarried,
+    AllReducePosted,
+    PieceExpected,
+    RankLeft,
+    RankStepped,
+    StoreCollectives,
+    TrainingFailed,
+)
+from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.words import amount
+from workloads.events import CollectiveCompleted
+
+__all__ = ["is_training", "skip_training", "training", "training_bit_exact"]
+
+_SHOWN = 8
+
+
+def is_training(context: CheckContext) -> bool:
+    return context.plan.workers[0].workload.kind == "external"
+
+
+def skip_training(context: CheckContext) -> str | None:
+    return None if is_training(context) else ""
+
+
+def training(context: CheckContext) -> CheckResult:
+    """All ranks posted the same collectives and ended in order, and at least one was summed."""
+    name = "training"
+    failed = [record.event.reason for record in context.events(TrainingFailed)]
+    errors = [
+        f"rank {record.event.rank} ended: {record.event.error}"
+        for record in context.events(RankLeft)
+        if record.event.error
+    ]
+    if failed or errors:
+        found = (*failed, *(error for error in errors if error not in failed))
+        return CheckResult(name, Verdict.FAIL, found[0], found[:_SHOWN])
+    carried = len(context.events(AllReduceCarried))
+    told = ", ".join(f"{count:,} {what}" for what, count in _over_store(context).items())
+    beside = f"; not aggregated in the network: {told}" if told else ""
+    if not carried:
+        what = "no rank posted a float32 all-reduce of sums: the network had nothing to do"
+        return CheckResult(name, Verdict.UNKNOWN, what + beside)
+    left = {record.event.rank for record in context.events(RankLeft)}
+    missing = [str(rank) for rank in range(len(context.workers)) if rank not in left]
+    if missing:
+        return CheckResult(name, Verdict.UNKNOWN, f"the end of rank {', '.join(missing)} is not told")
+    steps = max((record.event.step for record in context.events(RankStepped)), default=0)
+    stepped = f" in {amount(steps, 'step')}" if steps else ""
+    detail = f"{amount(len(left), 'rank')} posted the same {amount(carried, 'all-reduce')}{stepped}, and ended in order"
+    return CheckResult(name, Verdict.PASS, detail + beside)
+
+
+def _over_store(context: CheckContext) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for record in context.events(StoreCollectives):
+        for what, count in record.event.counts.items():
+            counts[what] = counts.get(what, 0) + count
+    return counts
+
+
+def training_bit_exact(context: CheckContext) -> CheckResult:
+    """Every worker held, after every piece of every all-reduce, what the reference makes of the ranks' gradients: the digests
+    of the workers against those that were taken while the gradients were there."""
+    name = "bit_exact"
+    expected = {record.event.iteration: record.event.sha256 for record in context.events(PieceExpected)}
+    told: dict[tuple[int, str], set[str]] = {}
+    for record in context.events(CollectiveCompleted):
+        told.setdefault((record.event.iteration, record.node), set()).add(record.event.sha256)
+    if not told:
+        return CheckResult(name, Verdict.UNKNOWN, "no worker completed an all-reduce: there is nothing to compare")
+    place = _Places(context)
+    wrong, missing, compared = [], [], 0
+    for iteration, digests in expected.items():
+        for worker, right in zip(context.workers, digests, strict=True):
+            found = told.pop((iteration, worker), None)
+            if found is None:
+                missing.append(f"{worker} told no result of {place.name(iteration)}")
+                continue
+            compared += 1
+            if found != {right}:
+                other = sorted(found - {right})[0]
+                wrong.append(f"{worker}, {place.name(iteration)}: sha256 {other[:16]}... instead of {right[:16]}...")
+    wrong += [f"{worker} told a result of iteration {iteration}, which nobody posted" for iteration, worker in told]
+    if wrong:
+        detail = f"{len(wrong)} of {compared} results differ from the reference; first: {wrong[0]}"
+        return CheckResult(name, Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
+    if missing:
+        detail = f"the {compared} results that were told are right, {len(missing)} are missing; first: {missing[0]}"
+        return CheckResult(name, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
+    sums = amount(len(context.events(AllReducePosted)), "all-reduce")
+    detail = f"all {len(context.workers)} workers hold the reference's bits after each of {sums} ({amount(len(expected), 'piece')})"
+    return CheckResult(name, Verdict.PASS, detail)
+
+
+class _Places:
+    """Which all-reduce an iteration of the job belongs to."""
+
+    def __init__(self, context: CheckContext) -> None:
+        self._posted = [
+            (record.event.first_iteration, record.event.pieces, record.event.number)
+            for record in context.events(AllReducePosted)
+        ]
+
+    def name(self, iteration: int) -> str:
+        for first, pieces, number in self._posted:
+            if first <= iteration < first + pieces:
+                return f"collective {number}, piece {iteration - first + 1} of {pieces}"
+        return f"iteration {iteration}"

@@ -1,0 +1,106 @@
+"""An emulated run beside its twin: the same plan and seed in virtual time. Pure.
+
+What differs between the two is what the machine did to the emulation. Where nothing is left to chance one twin is enough: times
+deviate by 5 % at most, and packets sent again are equal where every loss is a drop by identity. Under chance, or where what is
+lost depends on when things happen, one run is one draw: several twins, their starts shifted by less than a wake-up, span a range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from testbed.faults.model import Corrupt, Drop, Fault, PacketFault
+from testbed.scenario.model import Scenario
+
+__all__ = ["TOLERANCE", "TWINS", "Figures", "Twin", "deviation", "is_by_identity", "judge_twin", "needs_several"]
+
+TOLERANCE = 0.05
+TWINS = 5
+"""of a run under chance"""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one run is compared by."""
+
+    seconds: Mapping[str, float]
+    """by name: `JCT`, `JCT of job two`, `iterations`"""
+    resent: int | None
+    """packets sent again; None: nobody told"""
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """The runs in virtual time, or why there are none."""
+
+    runs: tuple[Figures, ...] = ()
+    by_identity: bool = False
+    """packets sent again must be equal"""
+    left_out: str = ""
+    """why it judges nothing, in words; empty: it judges"""
+    fails: bool = False
+    """being left out is a reason of its own: nobody could say whether the figures are true"""
+    took_s: float = field(default=0.0, compare=False)
+    """real time"""
+
+
+def is_by_identity(faults: tuple[Fault, ...]) -> bool:
+    """Whether there are faults, and each strikes packets that it names, whenever they come."""
+    return bool(faults) and all(
+        isinstance(fault, Drop | Corrupt)
+        and fault.rate in (0, 1)
+        and not fault.window.start_ns
+        and fault.window.stop_ns is None
+        for fault in faults
+    )
+
+
+def needs_several(scenario: Scenario, first: Figures) -> bool:
+    """Whether one twin is one draw. `first`: of the twin that was made first."""
+    if scenario.faults:
+        return not is_by_identity(scenario.faults) and any(
+            not isinstance(fault, PacketFault) or fault.rate > 0 for fault in scenario.faults
+        )
+    jitter = any(link.shape.jitter_ns for link in scenario.topology.links)
+    return bool(first.resent) or jitter
+
+
+def deviation(own: Figures, twin: Twin) -> float | None:
+    """Of the JCT, to the nearest end of the twins' range: 0.05 is 5 % slower. None: one of them has no JCT."""
+    return _deviation("JCT", own, twin)
+
+
+def _deviation(name: str, own: Figures, twin: Twin) -> float | None:
+    found = [run.seconds[name] for run in twin.runs if name in run.seconds]
+    if name not in own.seconds or not found or min(found) <= 0:
+        return None
+    value = own.seconds[name]
+    nearest = min(max(value, min(found)), max(found))
+    return value / nearest - 1
+
+
+def judge_twin(own: Figures, twin: Twin) -> list[str]:
+    """Reasons why the figures of a run are not to be trusted; none where the twin does not judge."""
+    if twin.left_out:
+        return [twin.left_out] if twin.fails else []
+    reasons = []
+    several = len(twin.runs) > 1
+    for name, value in own.seconds.items():
+        off = _deviation(name, own, twin)
+        if off is None:
+            reasons.append(f"{name}: the twin in virtual time has none")
+        elif abs(off) > TOLERANCE:
+            found = [run.seconds[name] for run in twin.runs if name in run.seconds]
+            beside = f"{min(found):.6f} to {max(found):.6f} s of {len(found)} twins" if several else f"{found[0]:.6f} s"
+            reasons.append(f"{name}: {value:.6f} s, in virtual time {beside}: {off:+.1%}, the limit is {TOLERANCE:.0%}")
+    missing = sorted({name for run in twin.runs for name in run.seconds} - set(own.seconds))
+    reasons += [f"{name}: the twin in virtual time has it, this run does not" for name in missing]
+    resent = {run.resent for run in twin.runs}
+    equal = twin.by_identity or resent == {0}
+    if equal and not several and own.resent is not None and own.resent not in resent:
+        [count] = resent
+        reasons.append(
+            f"{own.resent:,} packets were sent again, in virtual time {count if count is not None else 'unknown'}"
+        )
+    return reasons

@@ -1,0 +1,63 @@
+"""`--dilation` and `--no-twin`: how slowly emulated time passes, and what the run is held beside."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from testbed.scenario.names import MOST_DILATION
+from workloads.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from testbed.scenario.model import Scenario
+
+__all__ = ["AUTO", "add_dilation", "add_twin", "dilated", "parse_dilation"]
+
+AUTO = "auto"
+
+
+def add_dilation(parser: argparse.ArgumentParser, *, auto: bool = True) -> None:
+    """`auto`: whether the factor can be left to the machine."""
+    words = f"a whole number from 1 to {MOST_DILATION}" + (
+        f", or {AUTO}: as many as this machine needs" if auto else ""
+    )
+    parser.add_argument(
+        "--dilation", type=parse_dilation if auto else _number, metavar="K|auto" if auto else "K",
+        help=f"emulated world: real seconds that a second of it takes, {words} (default: the scenario's); docs/time.md",
+    )  # fmt: skip
+
+
+def add_twin(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--no-twin", dest="twin", action="store_false",
+        help="emulated world: do not hold the figures beside those of the same plan in virtual time",
+    )  # fmt: skip
+
+
+def parse_dilation(text: str) -> int | str:
+    """Raises argparse.ArgumentTypeError."""
+    return AUTO if text == AUTO else _number(text, f"{AUTO}, or a whole number from 1 to {MOST_DILATION}")
+
+
+def _number(text: str, allowed: str = f"a whole number from 1 to {MOST_DILATION}") -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MOST_DILATION:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: {allowed}")
+    return int(text)
+
+
+def dilated(scenario: Scenario, wish: int | str | None, command: str, *, card: bool = False) -> Scenario:
+    """The scenario with what `--dilation` asks for; None: it was not given. Raises ScenarioError where time cannot be dilated."""
+    from testbed.runs.attempts import with_dilation
+
+    if wish is not None and scenario.world != "emulated":
+        raise ScenarioError(
+            "means nothing in this world", file=command, key="--dilation", allowed="with --world emulated"
+        )
+    if wish is not None:
+        scenario = with_dilation(scenario, None if wish == AUTO else int(wish))
+    if card and scenario.dilation != 1:
+        raise ScenarioError(
+            "a card keeps its own time", file=command, key="--card", found=f"dilation {scenario.dilation or AUTO}",
+            allowed="with dilation 1",
+        )  # fmt: skip
+    return scenario

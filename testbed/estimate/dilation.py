@@ -1,0 +1,105 @@
+"""The smallest dilation at which this machine keeps up with a plan: pure, from a calibration of the machine.
+
+Every node costs CPU time per packet; the less often packets come, the less many are handled in one wake-up. The sum over all nodes
+must stay under a share of the processors. And a run must last long enough in real time for wake-ups not to count in its figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from testbed.estimate.time import time_need
+from testbed.plan import Plan
+from testbed.plan.paths import data_flows
+from testbed.scenario.names import MOST_DILATION
+from topologies import Direction, Role
+
+__all__ = ["SHARE", "Calibration", "NodeLoad", "choose_dilation", "cpu_share", "node_loads"]
+
+SHARE = 0.5
+"""of the processors that all nodes together may take"""
+_LEAST_REAL_S = 1.5
+"""that traffic lasts in real time: a thousand times what a wake-up may be late"""
+_WAKE_UPS = 2_000
+"""of a node in a real second, at most, while its traffic is dense"""
+_ANSWERS = 1.1
+"""packets for each one with data: ACKs and what else there is"""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """CPU time of one packet, received or sent, by role (`host`, `switch`), in ns of a processor of this machine."""
+
+    dense_ns: Mapping[str, Mapping[int, float]]
+    """by payload bytes, when many are handled at once"""
+    alone_ns: Mapping[str, float]
+    """of a packet that wakes the node for itself"""
+
+    def packet_ns(self, role: str, payload_bytes: int, per_second: float) -> float:
+        """`per_second`: packets in a real second."""
+        dense = _between(self.dense_ns[role], payload_bytes)
+        alone = max(dense, self.alone_ns[role])
+        return dense + (alone - dense) * min(1.0, _WAKE_UPS / max(1.0, per_second))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLoad:
+    node: str
+    role: str
+    packets_per_s: float
+    """of emulated time, received and sent, while all links that it uses are full"""
+    payload_bytes: int
+
+
+def _between(costs: Mapping[int, float], size: int) -> float:
+    """Linear between the sizes that were measured, and beyond them."""
+    sizes = sorted(costs)
+    if len(sizes) == 1:
+        return costs[sizes[0]]
+    above = next((number for number, known in enumerate(sizes) if known >= size and number), len(sizes) - 1)
+    low, high = sizes[above - 1], sizes[above]
+    slope = (costs[high] - costs[low]) / (high - low)
+    return max(min(costs.values()) / 2, costs[low] + slope * (size - low))
+
+
+def node_loads(plan: Plan) -> tuple[NodeLoad, ...]:
+    """Of all nodes that a plan's data passes."""
+    topology = plan.scenario.topology
+    framing = min((worker.framing for worker in plan.workers), key=lambda framing: framing.frame_bytes)
+    rates: defaultdict[str, float] = defaultdict(float)
+    for name in {use[0] for use in data_flows(plan)}:
+        link = topology.link(name)
+        # Sums come back the way that data went.
+        for node in (link.a, link.b):
+            rates[node] += len(Direction) * link.shape.rate_bps / (8 * framing.frame_bytes) * _ANSWERS
+    return tuple(
+        NodeLoad(node.name, "host" if node.role is Role.HOST else "switch", rates[node.name], framing.payload_bytes)
+        for node in topology.nodes
+        if rates[node.name]
+    )
+
+
+def cpu_share(loads: tuple[NodeLoad, ...], calibration: Calibration, processors: int, dilation: int) -> float:
+    """Of the processors, that all nodes take at this dilation."""
+    total = 0.0
+    for load in loads:
+        real = load.packets_per_s / dilation
+        total += real * calibration.packet_ns(load.role, load.payload_bytes, real) / 1e9
+    return total / processors
+
+
+def choose_dilation(plan: Plan, calibration: Calibration, processors: int, least: int = 1) -> int:
+    """At least `least`, at most MOST_DILATION."""
+    loads = node_loads(plan)
+    low = max(least, min(MOST_DILATION, math.ceil(_LEAST_REAL_S / max(time_need(plan).least_s, 1e-9))))
+    high = MOST_DILATION
+    while low < high:
+        middle = (low + high) // 2
+        if cpu_share(loads, calibration, processors, middle) <= SHARE:
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -1,0 +1,88 @@
+"""Facts that are told of the training processes beside the workers (node "world")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.machine import Event
+
+__all__ = [
+    "AllReduceCarried",
+    "AllReducePosted",
+    "PieceExpected",
+    "RankJoined",
+    "RankLeft",
+    "RankStepped",
+    "StoreCollectives",
+    "TrainingFailed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RankJoined(Event):
+    """A training process reached the network."""
+
+    rank: int
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankStepped(Event):
+    """The optimizer of the slowest rank stepped."""
+
+    step: int
+    """from 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class RankLeft(Event):
+    rank: int
+    error: str
+    """what ended its program; empty: it left in order"""
+    collectives: int
+    """that it had posted"""
+
+
+@dataclass(frozen=True, slots=True)
+class AllReducePosted(Event):
+    """All ranks have posted it: it goes to the network."""
+
+    number: int
+    """among all collectives of the training, from 0"""
+    elements: int
+    first_iteration: int
+    """of the job, which sums piece by piece"""
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True)
+class PieceExpected(Event):
+    """What the reference makes of the ranks' gradients."""
+
+    iteration: int
+    sha256: tuple[str, ...]
+    """of the result's bytes, by rank"""
+
+
+@dataclass(frozen=True, slots=True)
+class AllReduceCarried(Event):
+    """Every rank has its sum."""
+
+    number: int
+    network_ns: int
+    """since it was posted; virtual time stands still while the ranks compute"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCollectives(Event):
+    """Collectives that were not aggregated in the network."""
+
+    counts: dict[str, int]
+    """by what they were"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingFailed(Event):
+    """Nothing was summed any more from here on."""
+
+    reason: str

@@ -1,0 +1,50 @@
+"""How busy the machine is, whoever keeps it so: proc(5) /proc/stat, and the kernel's account of pressure (PSI) where there is one."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["MachineReading", "read_machine"]
+
+_STAT, _PRESSURE = Path("/proc/stat"), Path("/proc/pressure/cpu")
+_USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ, _STEAL = 0, 1, 2, 5, 6, 7
+"""columns of the line `cpu`"""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReading:
+    """Sums since the machine started, over all its processors, in ns."""
+
+    at_ns: int
+    """CLOCK_MONOTONIC"""
+    busy_ns: int
+    """processors ran something"""
+    stolen_ns: int
+    """the hypervisor ran something else"""
+    pressure_ns: int | None
+    """some task was ready to run and had no processor; None: the kernel keeps no such account"""
+
+
+def read_machine(stat: Path = _STAT, pressure: Path = _PRESSURE) -> MachineReading | None:
+    """None where there is no such file."""
+    try:
+        words = stat.read_text(encoding="ascii").splitlines()[0].split()
+        ticks = [int(word) for word in words[1:]]
+        tick_ns = 10**9 // os.sysconf("SC_CLK_TCK")
+        busy = sum(ticks[column] for column in (_USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ))
+        stolen = ticks[_STEAL]
+    except (OSError, ValueError, IndexError):
+        return None
+    return MachineReading(time.monotonic_ns(), busy * tick_ns, stolen * tick_ns, _pressure_ns(pressure))
+
+
+def _pressure_ns(file: Path) -> int | None:
+    try:
+        found = re.search(r"^some .*\btotal=(\d+)", file.read_text(encoding="ascii"), re.MULTILINE)
+    except OSError:
+        return None
+    return None if found is None else int(found[1]) * 1000

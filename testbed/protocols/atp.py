@@ -1,0 +1,47 @@
+"""ATP: each host streams its gradient towards a parameter server, and switches add what they can (docs/atp.md)."""
+
+from __future__ import annotations
+
+from switch_nodes.aggregators.policies import atp_knobs
+from switch_nodes.aggregators.tables import aggregator_table
+from testbed.checkers.blocks import blocks_with_exponents
+from testbed.checkers.orders import quantised
+from testbed.plan.atp import plan_atp
+from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks, steps_of
+from testbed.scenario.checks_server import check_served
+from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+from workloads.atp import AtpConfig
+from workloads.atp.checks import mistakes_in_worker
+
+__all__ = ["PROTOCOL"]
+
+_NO_PRIORITY = "packets of ATP have priority 0, all of them"
+_NO_EARLY_RESULT = "no switch of ATP makes a result"
+
+PROTOCOL = Protocol(
+    name="atp",
+    summary="each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or forward)",
+    plan=plan_atp,
+    programs=("atp", "forward"),
+    traits=Traits(
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, server_completes=True,
+        heeds_marks=True, slots_move=True, largest_mtu=1024,
+    ),
+    checks=(check_served,),
+    order=quantised,
+    blocks=blocks_with_exponents,
+    worker=AtpConfig,
+    mistakes=mistakes_in_worker,
+    hunt=Hunt(
+        {"float32": 41, "int32": 49, "int32sat": 10},
+        (*steps_of("slot", aggregator_table(atp_knobs())), *SERVER_STEPS),
+        {
+            **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
+            **dict.fromkeys(("slot filling/other_lower", "slot done/other_lower"), _NO_PRIORITY),
+            "block unknown/overrun": OVERRUN,
+            **never_in_blocks("copy", _NO_EARLY_RESULT),
+            **never_in_blocks("nothing_there", NO_REMINDER),
+        },
+    ),
+    bench=(Subject("atp", "atp"),),
+)  # fmt: skip

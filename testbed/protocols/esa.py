@@ -1,0 +1,62 @@
+"""ESA: ATP with priorities, in slots that can be taken away (docs/esa.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from itertools import product
+
+from switch_nodes.aggregators.checks import AGES, FREES
+from switch_nodes.aggregators.tables import aggregator_table
+from switch_nodes.jobs import AggregatorKnobs
+from testbed.checkers.blocks import blocks_with_exponents
+from testbed.checkers.orders import quantised
+from testbed.plan.atp import plan_atp
+from testbed.protocols.steps import ONE_SIZE, SERVER_STEPS, steps_of
+from testbed.scenario.checks_server import check_served
+from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+from workloads.atp import AtpConfig
+from workloads.atp.checks import mistakes_in_worker
+
+__all__ = ["PROTOCOL"]
+
+_NOT_STRICT = (
+    "an ESA server knows that a switch may have sent the result of the block a window before, and refuses nothing"
+)
+
+
+def _pairs() -> Iterable[tuple[Enum, Enum]]:
+    """Of the slots' table under any setting of the knobs."""
+    for preempt, free, reclaim in product((True, False), FREES, (True, False)):
+        knobs = AggregatorKnobs(preempt, AGES[0], free, ps_copy=True, reminder=True, reclaim=reclaim)
+        yield from aggregator_table(knobs)
+
+
+PROTOCOL = Protocol(
+    name="esa",
+    summary="as atp, with priorities, in slots that can be taken away (program esa, or forward)",
+    plan=plan_atp,
+    programs=("esa", "forward"),
+    traits=Traits(
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, server_knobs=("reminder",),
+        has_priorities=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
+    ),
+    checks=(check_served,),
+    order=quantised,
+    blocks=blocks_with_exponents,
+    worker=AtpConfig,
+    mistakes=mistakes_in_worker,
+    hunt=Hunt(
+        {"float32": 41, "int32": 49, "int32sat": 10},
+        (*steps_of("slot", _pairs()), *SERVER_STEPS),
+        {
+            **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
+            "block unknown/overrun": _NOT_STRICT,
+        },
+    ),
+    bench=(
+        Subject("esa", "esa"),
+        Subject("esa equal early", "esa", priority="equal"),
+        Subject("esa prio ack", "esa", knobs=AggregatorKnobs(free="ack")),
+    ),
+)  # fmt: skip

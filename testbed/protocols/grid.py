@@ -1,0 +1,65 @@
+"""GRID: each host streams its gradient to the switches that a plan of gradient routes chose for it (docs/routing.md)."""
+
+from __future__ import annotations
+
+from switch_nodes.grid.layout import COLLISIONS
+from switch_nodes.grid.tables import slot_table
+from testbed.checkers.blocks import blocks_with_exponents
+from testbed.checkers.orders import quantised
+from testbed.plan.grid import plan_grid
+from testbed.plan.model import Plan
+from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks, steps_of
+from testbed.scenario.checks_grid import check_grid
+from testbed.scenario.checks_server import check_served
+from testbed.scenario.protocol import Hunt, Protocol, Traits
+from workloads.grid import GridConfig
+from workloads.grid.checks import mistakes_in_grid_worker
+
+__all__ = ["PROTOCOL"]
+
+_NO_COPY = "no switch of GRID makes a result, and a worker gives its own away as a sum of all"
+
+
+def _bound(plan: Plan, link_bps: float) -> float:
+    """What the first plan of routes gives the worst-served worker."""
+    framing = plan.workers[0].framing
+    return plan.routing[0].plan.min_rate_bps * framing.payload_bytes / framing.frame_bytes
+
+
+PROTOCOL = Protocol(
+    name="grid",
+    summary="each host streams its gradient to the switches that a plan of gradient routes chose for it (program grid)",
+    plan=plan_grid,
+    programs=("grid",),
+    traits=Traits(
+        several_jobs=True,
+        layered=True,
+        floats_as_integers=True,
+        has_server=True,
+        server_completes=True,
+        largest_mtu=8192,
+    ),
+    checks=(check_served, check_grid),
+    order=quantised,
+    blocks=blocks_with_exponents,
+    bound=_bound,
+    worker=GridConfig,
+    mistakes=mistakes_in_grid_worker,
+    hunt=Hunt(
+        {"float32": 34, "int32": 54, "int32sat": 12},
+        (*steps_of("slot", (pair for how in COLLISIONS for pair in slot_table(how))), *SERVER_STEPS),
+        {
+            "slot filling/mismatch": ONE_SIZE,
+            "block open/mismatch": ONE_SIZE,
+            "block unknown/overrun": OVERRUN,
+            **never_in_blocks("copy", _NO_COPY),
+            **never_in_blocks("nothing_there", NO_REMINDER),
+        },
+        draw="testbed.hunt.draw_grid:draw_grid_schedule",
+        survival="testbed.hunt.survival_grid:SURVIVAL",
+        rules="testbed.hunt.grid_rules:broken_grid_rules",
+        values="testbed.hunt.coverage:values_of_plans",
+        smaller="testbed.hunt.shrink_grid:smaller_grid",
+        watches_slots=False,
+    ),
+)

@@ -1,0 +1,26 @@
+"""Ring all-reduce between the hosts: reduce-scatter, then all-gather. No switch sums."""
+
+from __future__ import annotations
+
+from testbed.checkers.orders import in_ring_order
+from testbed.plan.model import Plan
+from testbed.plan.ring import plan_ring
+from testbed.scenario.protocol import Protocol, Traits
+
+__all__ = ["PROTOCOL"]
+
+
+def _bound(plan: Plan, link_bps: float) -> float:
+    """Each gradient crosses a link 2 (P - 1) / P times (protocol text, section 1)."""
+    size = len(plan.workers)
+    return link_bps * (size / (2 * (size - 1)))
+
+
+PROTOCOL = Protocol(
+    name="ring",
+    summary="ring all-reduce: reduce-scatter, then all-gather (program forward)",
+    plan=plan_ring,
+    traits=Traits(reliable=True, told_share=0.4, why_no_clamping="a ring adds step by step and would clamp early"),
+    order=in_ring_order,
+    bound=_bound,
+)

@@ -1,0 +1,17 @@
+"""The workers of NetReduce through a plain switch: what each gets is its predecessor's gradient."""
+
+from __future__ import annotations
+
+from testbed.checkers.orders import of_predecessor
+from testbed.plan.ring import plan_ring
+from testbed.scenario.protocol import Protocol, Traits
+
+__all__ = ["PROTOCOL"]
+
+PROTOCOL = Protocol(
+    name="shift",
+    summary="NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
+    plan=plan_ring,
+    traits=Traits(reliable=True, sums=False, in_messages=True, told_share=0.1),
+    order=of_predecessor,
+)

@@ -1,0 +1,41 @@
+"""Readers of a history: objects with a method for each kind of event that they heed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from testbed.history import Record
+from workloads.machine import Event
+
+__all__ = ["RecordReader", "reads"]
+
+_E = TypeVar("_E", bound=Event)
+_S = TypeVar("_S")
+_Method = Callable[[_S, Record[_E]], None]
+
+
+def reads(kind: type[_E]) -> Callable[[_Method[_S, _E]], _Method[_S, _E]]:
+    """Marks the method of a RecordReader that is given records of this kind of event."""
+
+    def mark(method: _Method[_S, _E]) -> _Method[_S, _E]:
+        method.reads = kind  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+class RecordReader:
+    """A subclass may read a kind otherwise than its base does."""
+
+    _methods: ClassVar[Mapping[type[Event], Callable[[Any, Any], None]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own = {method.reads: method for method in vars(cls).values() if hasattr(method, "reads")}
+        cls._methods = {**cls._methods, **own}
+
+    def read(self, record: Record) -> None:
+        """Other kinds are passed over."""
+        method = self._methods.get(type(record.event))
+        if method is not None:
+            method(self, record)

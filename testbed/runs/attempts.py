@@ -1,0 +1,69 @@
+"""The dilation of a run that leaves it to us: chosen for this machine, doubled when a run did not keep up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from testbed.checkers.twins import is_by_identity
+from testbed.estimate.dilation import choose_dilation
+from testbed.estimate.time import time_need
+from testbed.history.verdict import Verdict
+from testbed.plan import Plan
+from testbed.runs.calibration import calibrate, keep_calibration, kept_calibration
+from testbed.scenario.model import Scenario
+from testbed.scenario.names import MOST_DILATION
+from testbed.worlds.emulated.dilation import exact_dilation, most_dilation
+
+__all__ = ["ATTEMPTS", "MOST_ATTEMPTS", "Say", "choose_for_machine", "put_away", "twice", "with_dilation"]
+
+Say = Callable[[str], None]
+MOST_ATTEMPTS = 3
+"""beyond the first"""
+ATTEMPTS = "attempts"
+_EXACT_MOST_S = 30.0
+"""of real time, that a run may take longer so that its frames arrive one by one"""
+
+
+def with_dilation(scenario: Scenario, factor: int | None) -> Scenario:
+    """None: to be chosen."""
+    return replace(scenario, dilation=factor)
+
+
+def choose_for_machine(plan: Plan, say: Say) -> int:
+    """The factor at which this machine keeps up with a plan. Calibrates the machine where that was not done yet. Raises as
+    `EmulatedWorld.run`."""
+    kept = kept_calibration()
+    if kept is None:
+        say("dilation auto: this machine is not calibrated yet; measuring what a packet costs it")
+        kept = calibrate(lambda text: say(f"calibration: {text}"))
+        path = keep_calibration(kept)
+        say(f"calibration: kept as {path}")
+    least, most = 1, min(MOST_DILATION, most_dilation(plan))
+    if is_by_identity(plan.scenario.faults):
+        # What is sent again depends on which frame was on its way: each has to arrive when it would on a wire.
+        exact = exact_dilation(plan)
+        if exact * time_need(plan).least_s <= _EXACT_MOST_S:
+            least = exact
+    factor = min(most, choose_dilation(plan, kept.calibration, len(os.sched_getaffinity(0)), least))
+    say(f"dilation auto: {factor} real seconds for an emulated one")
+    return factor
+
+
+def twice(scenario: Scenario, document: dict[str, Any]) -> int | None:
+    """The factor of the next attempt; None: this one stands."""
+    held = document["fidelity"]["verdict"] == Verdict.PASS or document["verdict"] == Verdict.FAIL
+    factor = 2 * (scenario.dilation or 1)
+    return None if held or factor > MOST_DILATION else factor
+
+
+def put_away(run_dir: Path, factor: int) -> None:
+    """What an attempt left, into a folder of its own."""
+    folder = run_dir / ATTEMPTS / f"dilation-{factor}"
+    left = [path for path in run_dir.iterdir() if path.name != ATTEMPTS]
+    folder.mkdir(parents=True)
+    for path in left:
+        path.rename(folder / path.name)

@@ -1,0 +1,171 @@
+"""The twin of an emulated run: the same plan and seed in virtual time, run in a process of its own that may not take longer than
+the run itself took."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import random
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from enum import Enum, auto
+
+from testbed.checkers import CheckContext
+from testbed.checkers.twins import TWINS, Figures, Twin, is_by_identity, needs_several
+from testbed.figures.metrics import figures_of, metrics
+from testbed.history import sort_history
+from testbed.kernel.processes import HOST_NICE, die_with_parent, take_precedence
+from testbed.plan import Plan
+from testbed.plan.commodity import openflow_switches
+from testbed.scenario.own_program import is_own_program
+from testbed.worlds.base import RunFacts, World
+from testbed.worlds.simulated.nodes import FinishingMachine
+from testbed.worlds.simulated.world import make_worker, simulate
+from workloads.config import NodeConfig
+from workloads.errors import TestbedError
+
+__all__ = ["has_twin", "make_twin", "run_twins", "why_no_judge"]
+
+LEAST_BUDGET_S = 2.0
+_SILENT_S, _TELL_EVERY_S = 1.0, 5.0
+_SIZE_BYTES = 4
+"""in front of each answer of the child; 0: all runs ended"""
+_WAKE_UP_NS = 1_000_000
+"""of the machine: a start may be late by less"""
+
+
+def why_no_judge(plan: Plan, backends: str = "") -> str:
+    """Why virtual time cannot say what this plan takes; empty: it can. `backends`: as the environment of the run names those of
+    its faults."""
+    tcp = [flow.config.name for flow in plan.background if flow.kind == "tcp"]
+    if tcp:
+        return f"no twin: the kernel's TCP ({', '.join(tcp)}) runs in real time only"
+    if plan.scenario.nics:
+        host, device = plan.scenario.nics[0]
+        return f"no twin: {host} is on the RDMA device {device}, which virtual time does not have"
+    if names := openflow_switches(plan):
+        return f"no twin: Open vSwitch ({', '.join(sorted(names))}) forwards as fast as this machine lets it"
+    if "netem" in backends:
+        return "no twin: netem rolls dice of its own"
+    if is_own_program(plan.scenario.switch.program):
+        return "no twin: the switch runs a program of your own"
+    return ""
+
+
+def run_twins(plan: Plan, tell: Callable[[Figures], None]) -> None:
+    """One run in virtual time after the other, as many as the plan needs."""
+    first = _figures(plan, None)
+    tell(first)
+    if needs_several(plan.scenario, first):
+        for number in range(1, TWINS):
+            tell(_figures(plan, random.Random(f"{plan.scenario.seed} {number}")))
+
+
+def _figures(plan: Plan, dice: random.Random | None) -> Figures:
+    """`dice`: how late each worker starts, by less than a wake-up."""
+    most_ns = _WAKE_UP_NS // (plan.scenario.dilation or 1)
+
+    def employ(config: NodeConfig, start_ns: int) -> FinishingMachine:
+        return make_worker(config, start_ns + (dice.randrange(most_ns) if dice is not None else 0))
+
+    history = sort_history(simulate(plan, employ=employ))
+    return figures_of(metrics(CheckContext(plan, history)))
+
+
+def has_twin(world: World) -> bool:
+    """Whether all of the run follows from its plan: a card of a lab, or the ranks of a training, do not."""
+    return bool(getattr(world, "has_twin", False))
+
+
+def make_twin(plan: Plan, budget_s: float, facts: RunFacts, say: Callable[[str], None] = lambda text: None) -> Twin:
+    """Of a plan that ran in the emulated world, in at most `budget_s` of real time."""
+    if reason := why_no_judge(plan, facts.environment.get("faults", "")):
+        return Twin(left_out=reason)
+    began = time.monotonic()
+    budget_s = max(LEAST_BUDGET_S, budget_s)
+    scenario = replace(plan.scenario, trace=False, capture=False)
+    runs, end = _in_child(replace(plan, scenario=scenario), began + budget_s, say)
+    took_s = time.monotonic() - began
+    if end is _End.LATE:
+        reason = f"its twin in virtual time did not end within {budget_s:.1f} s, as long as the run took"
+        return Twin(runs, left_out=reason, fails=True, took_s=took_s)
+    if end is _End.FAILED:
+        return Twin(runs, left_out="its twin in virtual time failed", fails=True, took_s=took_s)
+    return Twin(runs, is_by_identity(plan.scenario.faults), took_s=took_s)
+
+
+class _End(Enum):
+    ALL = auto()
+    LATE = auto()
+    FAILED = auto()
+
+
+def _in_child(plan: Plan, deadline: float, say: Callable[[str], None]) -> tuple[tuple[Figures, ...], _End]:
+    """The figures of the runs that ended. The child goes with us, and when its time is over."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent, (source, sink) = os.getpid(), os.pipe()
+    child = os.fork()
+    if not child:
+        _answer(plan, parent, source, sink)
+    os.close(sink)
+    data, runs, end = bytearray(), list[Figures](), _End.LATE
+    told = time.monotonic() + _SILENT_S
+    try:
+        while end is _End.LATE and (left := deadline - time.monotonic()) > 0:
+            if time.monotonic() >= told:
+                say(f"its twin in virtual time: run {len(runs) + 1}, {left:.0f} s left for it")
+                told = time.monotonic() + _TELL_EVERY_S
+            if not select.select([source], [], [], min(left, 0.1))[0]:
+                continue
+            part = os.read(source, 65_536)
+            end = _End.LATE if part else _End.FAILED
+            data += part
+            while len(data) >= _SIZE_BYTES:
+                size = int.from_bytes(data[:_SIZE_BYTES], "little")
+                if size == 0:
+                    end = _End.ALL
+                if len(data) < _SIZE_BYTES + size or end is _End.ALL:
+                    break
+                runs.append(pickle.loads(data[_SIZE_BYTES : _SIZE_BYTES + size]))
+                del data[: _SIZE_BYTES + size]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(source)
+    return tuple(runs), end
+
+
+def _answer(plan: Plan, parent: int, source: int, sink: int) -> None:
+    """Never returns."""
+    try:
+        os.close(source)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        die_with_parent(parent)
+        with contextlib.suppress(OSError):
+            # Its time is short, and other processes of the machine are not part of the run.
+            os.setsid()
+            take_precedence(HOST_NICE)
+
+        def tell(found: Figures) -> None:
+            data = pickle.dumps(Figures(dict(found.seconds), found.resent))
+            _write(sink, len(data).to_bytes(_SIZE_BYTES, "little") + data)
+
+        run_twins(plan, tell)
+        _write(sink, bytes(_SIZE_BYTES))
+    except TestbedError:
+        os._exit(1)
+    finally:
+        os._exit(0)
+
+
+def _write(sink: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(sink, data) :]

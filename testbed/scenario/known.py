@@ -1,0 +1,91 @@
+"""Protocols by name. Those of ours are listed in `testbed/protocols/__init__.py`, and each is in the module of its name, which is imported
+when somebody asks for it: it binds parts of higher floors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib import import_module
+from typing import cast
+
+from switch_nodes.kinds import program_kinds
+from testbed.scenario.protocol import Protocol, Traits
+from workloads.errors import InternalError
+
+__all__ = [
+    "Listed",
+    "collectives",
+    "names_where",
+    "programs",
+    "protocol_names",
+    "protocol_of",
+    "protocols",
+    "traits_of",
+]
+
+_PACKAGE = "testbed.protocols"
+
+
+def protocol_names() -> tuple[str, ...]:
+    """In the order of the list."""
+    return cast(tuple[str, ...], import_module(_PACKAGE).NAMES)
+
+
+def protocol_of(collective: str) -> Protocol:
+    """Of a value of `job.collective`. Raises InternalError when there is none."""
+    if collective not in protocol_names():
+        raise InternalError(f"there is no collective {collective!r}")
+    return cast(Protocol, import_module(f"{_PACKAGE}.{collective}").PROTOCOL)
+
+
+def traits_of(collective: str) -> Traits:
+    return protocol_of(collective).traits
+
+
+def protocols() -> Iterator[Protocol]:
+    """All of ours, in the order of the list."""
+    return map(protocol_of, protocol_names())
+
+
+def names_where(holds: Callable[[Traits], object]) -> tuple[str, ...]:
+    """Names of our collectives whose traits are so, for messages."""
+    return tuple(protocol.name for protocol in protocols() if holds(protocol.traits))
+
+
+class Listed(Mapping[str, str]):
+    """Word -> its line for people, found out when somebody asks."""
+
+    def __init__(
+        self, names: Callable[[], tuple[str, ...]], line: Callable[[str], str], known: Callable[[], Collection[str]]
+    ) -> None:
+        """`known`: `names` in any order, which may be found out sooner."""
+        self._names, self._line, self._known = names, line, known
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._known():
+            raise KeyError(name)
+        return self._line(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+
+def _program_names() -> tuple[str, ...]:
+    """In the order of the protocols that they serve; those that only forward last."""
+    kinds = program_kinds()
+    served = dict.fromkeys(name for protocol in protocols() for name in protocol.programs)
+    return tuple(sorted(served, key=lambda name: not kinds[name].sums))
+
+
+def _chosen_programs() -> tuple[str, ...]:
+    return tuple(kind.name for kind in program_kinds().values() if kind.summary)
+
+
+collectives = Listed(protocol_names, lambda name: protocol_of(name).summary, protocol_names)
+programs = Listed(_program_names, lambda name: program_kinds()[name].summary, _chosen_programs)
+"""that a scenario can choose"""

@@ -1,0 +1,138 @@
+"""A collective as one value, which every other part asks: nobody else compares the name of a collective, of a program or of a class.
+
+The values are in `testbed/protocols/`, one module each; `testbed.scenario.known` finds them by name. What a higher floor gives or takes
+(plans, gradients, schedules of hunts) has no type here: the accessor of that floor says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from switch_nodes.jobs import AggregatorKnobs
+
+__all__ = ["Hunt", "Protocol", "SectionCheck", "Subject", "Traits"]
+
+SectionCheck: TypeAlias = Callable[..., None]
+"""Checks what must hold between sections of a scenario file. Its parameters name what it needs (`testbed.scenario.sections`); it is
+called when all of that is there and good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """How a protocol differs from others, in the words in which the others ask."""
+
+    reliable: bool = False
+    """workers talk over reliable connections (RoCE v2 RC), one ring of them or several; False: in datagrams"""
+    sums: bool = True
+    """False: every worker gets something else than the sum"""
+    approximate: bool = False
+    """sums are not bit for bit those of a reference: a checker of its own judges them"""
+    in_messages: bool = False
+    """the gradient travels in messages of `message_packets`, `window_messages` of them at a time, each with its sum"""
+    may_fall_back: bool = False
+    """takes `job.fallback`"""
+    why_no_clamping: str = ""
+    """why its sums cannot be int32sat; empty: they can"""
+    several_jobs: bool = False
+    """its switches serve several jobs: `jobs` and `job.copies`"""
+    layered: bool = False
+    """workers send what is computed layer by layer: `model`, `layers`, `scale`, `compute`, `arrival`"""
+    floats_as_integers: bool = False
+    """neither infinities nor NaNs can travel"""
+    fixed_scale: bool = False
+    """a sum that leaves its range is told, so that floats can be multiplied by one scale (`job.quantisation`)"""
+    has_server: bool = False
+    """jobs have a parameter server"""
+    server_completes: bool = False
+    """the server sees every block complete"""
+    server_knobs: tuple[str, ...] = ()
+    """of `switch.knobs`: those that the server obeys, whatever program the switches run"""
+    has_priorities: bool = False
+    """packets carry a priority: `job.priority`, `job.priority_x0`"""
+    heeds_marks: bool = False
+    """windows follow the marks of congestion: `transport.aimd`"""
+    slots_move: bool = False
+    """packets carry the slot that they ask for, which is another one after a collision"""
+    framings: tuple[str, ...] = ("udp",)
+    """values of `transport.framing` that it takes"""
+    largest_mtu: int = 4096
+    """of `transport.path_mtu`"""
+    told_share: float = 1.0
+    """bytes of records in memory, for each byte of gradient that a worker reduces"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """How schedules are drawn for a protocol of datagrams, and why it must survive them. Functions of `testbed.hunt` stand here as
+    `module:function`, since that is far above; the defaults fit protocols whose workers send again for ever."""
+
+    dtypes: Mapping[str, int]
+    """that it sums, with weights"""
+    steps: tuple[str, ...] = ()
+    """names of the steps that `SlotChanged` may tell, as `slot empty/first`"""
+    impossible: Mapping[str, str] = field(default_factory=dict)
+    """steps that no run takes, with reasons"""
+    values_per_index: int = 1
+    """values of memory that an index takes"""
+    draw: str = "testbed.hunt.draw_datagrams:draw_datagram_schedule"
+    survival: str = "testbed.hunt.survival_datagrams:SURVIVAL"
+    """the argument (`testbed.hunt.schedule.Survival`)"""
+    rules: str = "testbed.hunt.slot_rules:broken_rules_of_slots"
+    """what the stock checkers cannot judge, since breaking it costs time and no sum"""
+    values: str = "testbed.hunt.coverage:values_of_jobs"
+    """of a schedule, for the coverage"""
+    smaller: str = "testbed.hunt.shrink_datagrams:smaller_datagrams"
+    """what is simpler than a schedule"""
+    watches_slots: bool = True
+    """with a parameter server, traced switches are held to the table of aggregators"""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A protocol with its knobs, as benches compare it with others."""
+
+    name: str
+    program: str
+    """of the switch, and the jobs' collective"""
+    priority: str = "esa-default"
+    """of the packets, where they have one"""
+    knobs: AggregatorKnobs = AggregatorKnobs()
+    values_per_index: int = 1
+    """that the switch stores: SwitchML has a shadow copy of each"""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    name: str
+    """as in `job.collective`"""
+    summary: str
+    """one line for `tb list collectives`"""
+    plan: Callable[..., Any]
+    """Scenario -> `testbed.plan.Plan`, without background traffic"""
+    programs: tuple[str, ...] = ("forward",)
+    """of switches, that serve it; the usual one first"""
+    traits: Traits = Traits()
+    checks: tuple[SectionCheck, ...] = ()
+    """what must hold between sections of the scenario file, for this collective alone"""
+    check_fault: Callable[..., None] | None = None
+    """(Problems, (place, kind, fault), Job, Transport, ranks of a job or None): tells whether a fault can strike. None: as every RoCE
+    connection, or every datagram, can be struck"""
+    order: Callable[..., Any] | None = None
+    """(Plan, workers of one group by rank, their gradients) -> what each must hold, by rank: the reference of `bit_exact`. None: the
+    fold in rank order"""
+    blocks: Callable[..., int] | None = None
+    """(configuration of a worker, elements of its gradient) -> blocks of an iteration, of protocols that tell of blocks"""
+    bound: Callable[..., float] | None = None
+    """(Plan, bits per second of gradient that the slowest link leaves) -> the bound of the goodput. None: that figure"""
+    worker: type[Any] | None = None
+    """class of the configurations of its workers, for `tb worker --config`; None: `workloads.config.WorkerConfig`"""
+    mistakes: Callable[..., Any] | None = None
+    """configuration of a worker -> what cannot be in it (`workloads.datagrams.mistakes`)"""
+    checkers: tuple[Any, ...] = ()
+    """`testbed.checkers.registry.Checker` of its own, which judge its runs beside the others"""
+    hunt: Hunt | None = None
+    """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce"""
+    bench: tuple[Subject, ...] = ()
+    """what `tb bench ina` compares"""

@@ -1,0 +1,83 @@
+"""One point of a sweep -> what came out there. It never raises for what happens at a point: a failed one is an outcome, too."""
+
+from __future__ import annotations
+
+import fcntl
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from testbed.comparison.figures import flat_figures
+from testbed.runs.needs import require_root
+from testbed.runs.run import judge_scenario
+from testbed.scenario.loader import parse_scenario
+from testbed.scenario.own_program import program_words
+from workloads.errors import HostCapabilityError, LabError, ScenarioError
+
+__all__ = ["compute_point", "failed"]
+
+_REAL = ("emulated", "lab")
+"""worlds that share this machine or a lab: one run at a time"""
+_LOCK = "ina-testbed-sweep.lock"
+_SHOWN_CHECKS = 3
+
+
+def compute_point(text: str, program: str) -> dict[str, Any]:
+    """`text`: a resolved scenario; `program`: a switch program of the user's own, or nothing. -> JSON values: `status`, `verdict`, `figures`,
+    `reason`, `wall_s`, and `document`, the result.json of the run."""
+    began = time.perf_counter()
+    try:
+        scenario = parse_scenario(text, "the point", program_words(program)[1:])
+        with _alone(scenario.world):
+            document = judge_scenario(scenario, "")
+    except ScenarioError as error:
+        return failed("invalid", str(error), time.perf_counter() - began)
+    except (HostCapabilityError, LabError) as error:
+        return failed("failed", str(error), time.perf_counter() - began)
+    except Exception as error:  # our own fault, or a user's program; the other points go on
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        told = f"internal error: {type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return failed("failed", told, time.perf_counter() - began)
+    return {
+        "status": "done",
+        "verdict": document["verdict"],
+        "figures": flat_figures(document),
+        "reason": _reason(document),
+        "wall_s": round(time.perf_counter() - began, 3),
+        "document": document,
+    }
+
+
+def failed(status: str, reason: str, wall_s: float = 0.0) -> dict[str, Any]:
+    """The outcome of a point that did not end with a verdict."""
+    return {
+        "status": status,
+        "verdict": "",
+        "figures": {},
+        "reason": reason,
+        "wall_s": round(wall_s, 3),
+        "document": None,
+    }
+
+
+def _reason(document: dict[str, Any]) -> str:
+    """Why the verdict is not pass."""
+    bad = [check for check in document["checks"] if check["verdict"] == document["verdict"] != "pass"]
+    return "; ".join(f"{check['name']}: {check['detail']}" for check in bad[:_SHOWN_CHECKS])
+
+
+@contextmanager
+def _alone(world: str) -> Iterator[None]:
+    """Two networks in real time on one machine would slow each other down: their runs follow one another, also those of other processes."""
+    if world not in _REAL:
+        yield
+        return
+    require_root("the emulated world", "with --world simulated it needs none") if world == "emulated" else None
+    path = Path(tempfile.gettempdir()) / _LOCK
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

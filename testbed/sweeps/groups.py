@@ -1,0 +1,57 @@
+"""Points of a sweep that differ by their seed alone, gathered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from testbed.sweeps.scenario_engine import FinishedScenarios
+from testbed.sweeps.scenario_model import Outcome, Point
+from testbed.sweeps.statistics import Summary, summarise
+
+__all__ = ["Group", "groups_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    labels: tuple[tuple[str, Any], ...]
+    points: tuple[Point, ...]
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        return dict(self.labels)
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """pass, fail, unknown, invalid, failed -> how many."""
+        return Counter(outcome.verdict if outcome.is_done else outcome.status for outcome in self.outcomes)
+
+    @property
+    def reason(self) -> str:
+        """The first that there is, of what did not pass."""
+        return next((outcome.reason for outcome in self.outcomes if outcome.reason), "")
+
+    def summary(self, figure: str) -> Summary | None:
+        """Over the runs that are done, did not fail and could tell the figure: a wrong sum has no speed."""
+        told = [
+            outcome.figures.get(figure) for outcome in self.outcomes if outcome.is_done and outcome.verdict != "fail"
+        ]
+        return summarise([float(value) for value in told if value is not None])
+
+
+def groups_of(finished: FinishedScenarios) -> list[Group]:
+    """In the order of the sweep."""
+    found: dict[str, list[int]] = {}
+    for index, point in enumerate(finished.points):
+        found.setdefault(repr(point.labels), []).append(index)
+    return [
+        Group(
+            finished.points[places[0]].labels,
+            tuple(finished.points[place] for place in places),
+            tuple(finished.outcomes[place] for place in places),
+        )
+        for places in found.values()
+    ]

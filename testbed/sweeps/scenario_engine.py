@@ -1,0 +1,101 @@
+"""Computes what is missing of a sweep over scenarios, and keeps every outcome as soon as it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from testbed.report.document import to_json
+from testbed.runs.codeversion import model_version, program_version
+from testbed.sweeps.scenario_grid import make_points
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep
+from testbed.sweeps.store import Store
+from workloads.trusted import write_file
+
+__all__ = ["Compute", "FinishedScenarios", "run_scenario_sweep"]
+
+_NAME_DIGITS = 16
+_COMPUTED_BY = "testbed.sweeps.compute"
+"""with all that it imports: a change of how results are shown makes none of them stale"""
+
+Compute = Callable[[Sequence[Point]], Iterator[tuple[int, dict[str, Any]]]]
+"""Points -> (place among them, outcome as of `compute_point`), as they are done"""
+Progress = Callable[[int, int, int], None]
+"""(done, all, of them reused)"""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedScenarios:
+    sweep: ScenarioSweep
+    points: tuple[Point, ...]
+    outcomes: tuple[Outcome, ...]
+    """of the points, in their order"""
+    names: tuple[str, ...]
+    """of the points' folders below `points/`: of their content, whatever code computed it"""
+    reused: int
+    """that were there already"""
+    anew: int
+    """that were there from other code only"""
+    code: str
+    folder: Path
+
+    @property
+    def exit_code(self) -> int:
+        """0: every point ended as its scenario expects; 1: one did not, and failed; 2: otherwise, points that were not computed among them."""
+        worst = 0
+        for point, outcome in zip(self.points, self.outcomes, strict=True):
+            if not outcome.is_done or outcome.verdict != point.expect:
+                worst = 1 if outcome.verdict == "fail" else worst or 2
+        return worst
+
+
+def run_scenario_sweep(
+    sweep: ScenarioSweep, folder: Path, compute: Compute, on_progress: Progress
+) -> FinishedScenarios:
+    """Outcomes live in `folder`: figures in `results.jsonl`, the scenario and the result of each point in `points/NAME/`. A sweep that was stopped
+    goes on there. Points that are invalid or failed for want of something are tried again. Raises ScenarioError when no point is valid or the
+    folder cannot be used."""
+    points = make_points(sweep)
+    code = model_version(_COMPUTED_BY)
+    versions = {point.program: code + (program_version(point.program) if point.program else "") for point in points}
+    keys = [point.key(versions[point.program]) for point in points]
+    store = Store(folder)
+    found: dict[str, dict[str, Any]] = {}
+    try:
+        valid = {key: point for key, point in zip(keys, points, strict=True) if not point.problem}
+        missing = [(key, point) for key, point in valid.items() if key not in store.results]
+        anew = sum(point.key("") in store.points for _, point in missing)
+        reused = done = len(points) - len(missing)
+        on_progress(done, len(points), reused)
+        for index, outcome in compute([point for _, point in missing]) if missing else ():
+            key, point = missing[index]
+            document = outcome.pop("document", None)
+            found[key] = outcome
+            if outcome["status"] == "done":
+                _keep(folder / "points" / _name(point), point, document)
+                store.add(key, point.key(""), outcome)
+            done += 1
+            on_progress(done, len(points), reused)
+        results = store.results | found
+    finally:
+        store.close()
+    outcomes = [
+        Outcome("invalid", reason=point.problem) if point.problem else Outcome(**results[key])
+        for key, point in zip(keys, points, strict=True)
+    ]
+    return FinishedScenarios(
+        sweep, tuple(points), tuple(outcomes), tuple(map(_name, points)), reused, anew, code, folder
+    )
+
+
+def _name(point: Point) -> str:
+    return point.key("")[:_NAME_DIGITS]
+
+
+def _keep(folder: Path, point: Point, document: dict[str, Any]) -> None:
+    """As a run directory without a history: `tb compare` and `tb.load` read it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(folder / "scenario.yaml", point.text)
+    write_file(folder / "result.json", to_json(document))

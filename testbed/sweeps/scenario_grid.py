@@ -1,0 +1,110 @@
+"""A sweep over scenarios -> its points, each checked before anything runs."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from testbed.reading.problems import InvalidScenario
+from testbed.reading.yamlfile import parse_yaml, read_text
+from testbed.runs.changes import as_overrides
+from testbed.scenario import dump_scenario
+from testbed.scenario.builtin import find_scenario
+from testbed.scenario.loader import parse_scenario
+from testbed.scenario.overrides import apply_override
+from testbed.scenario.own_program import is_own_program, program_words, with_stock_program
+from testbed.sweeps.protocols import under_protocol
+from testbed.sweeps.scenario_model import Point, ScenarioSweep, Variant
+from workloads.errors import ScenarioError
+
+__all__ = ["make_points"]
+
+_AS_IT_IS = Variant("")
+
+
+def make_points(sweep: ScenarioSweep) -> list[Point]:
+    """In the order of the sweep: scenarios, variants, axes, worlds, seeds. A point whose scenario is invalid says why. Raises ScenarioError when
+    no point is valid, and when a scenario cannot be read."""
+    points, errors = list[Point](), list[ScenarioError]()
+    for name in sweep.scenarios:
+        points += _of_scenario(sweep, name, errors)
+    if len(errors) == len(points):
+        raise errors[0]
+    return points
+
+
+def _of_scenario(sweep: ScenarioSweep, name: str, errors: list[ScenarioError]) -> Iterator[Point]:
+    path, shown = find_scenario(name)
+    data, _ = parse_yaml(read_text(path, shown), shown)
+    if not isinstance(data, dict):
+        raise ScenarioError("not a scenario", file=shown, allowed="a mapping; `tb validate` says more")
+    keys = [key for key, _ in sweep.axes]
+    for variant in sweep.variants or (_AS_IT_IS,):
+        for values in itertools.product(*(values for _, values in sweep.axes)):
+            chosen = dict(zip(keys, values, strict=True))
+            for world in sweep.worlds or (None,):
+                labels = [
+                    ("scenario", name),
+                    *([(sweep.variant_name, variant.label)] if sweep.variants else []),
+                    *chosen.items(),
+                ]
+                labels += [] if world is None else [("world", world)]
+                for seed in sweep.seeds or (None,):
+                    try:
+                        yield _valid(sweep, data, (shown, path.parent), variant, chosen, tuple(labels), world, seed)
+                    except ScenarioError as error:
+                        errors.append(error)
+                        yield Point(tuple(labels), seed or 0, world or "", "", problem=_told(error))
+
+
+def _valid(
+    sweep: ScenarioSweep,
+    data: dict[str, Any],
+    source: tuple[str, Path],
+    variant: Variant,
+    chosen: dict[str, Any],
+    labels: tuple[tuple[str, Any], ...],
+    world: str | None,
+    seed: int | None,
+) -> Point:
+    shown, folder = source
+    changed = copy.deepcopy(data)
+    for override in (*sweep.changes, *as_overrides(chosen)):
+        apply_override(changed, {}, override)
+    if variant.protocol:
+        changed = under_protocol(changed, variant.protocol)
+    for override in as_overrides(dict(variant.changes)):
+        apply_override(changed, {}, override)
+    # JSON is YAML in which no word can be taken for something else.
+    where = f"{shown} ({', '.join(f'{name}={value}' for name, value in labels[1:])})" if labels[1:] else shown
+    switch, words = changed.get("switch"), list[str]()
+    if sweep.names_code and isinstance(switch, dict) and is_own_program(str(switch.get("program", ""))):
+        words = program_words(switch["program"])[1:]
+        changed["switch"] = {key: value for key, value in switch.items() if key != "program"}
+    try:
+        scenario = parse_scenario(json.dumps(changed), where, words, seed, world, folder)
+    except InvalidScenario as error:
+        raise InvalidScenario(map(_without_line, error.problems)) from None
+    program = scenario.switch.program if is_own_program(scenario.switch.program) else ""
+    text = dump_scenario(with_stock_program(scenario))
+    return Point(labels, scenario.seed, scenario.world, text, program, expect=scenario.expect)
+
+
+def _without_line(error: ScenarioError) -> ScenarioError:
+    """What is checked here is on one line, which is none of the file's."""
+    return ScenarioError(
+        error.problem, file=error.file, key=error.key, found=error.found, allowed=error.allowed, hint=error.hint
+    )
+
+
+def _told(error: ScenarioError) -> str:
+    """Of several problems the first, without the file: the point names it."""
+    first = getattr(error, "problems", (error,))[0]
+    bare = ScenarioError(
+        first.problem, file=first.key or "scenario", found=first.found, allowed=first.allowed, hint=first.hint
+    )
+    return str(bare)

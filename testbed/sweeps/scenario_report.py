@@ -1,0 +1,214 @@
+"""A finished sweep over scenarios for programs (JSON, CSV) and for people (text)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from testbed.comparison.figures import Figure
+from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.scenario_engine import FinishedScenarios
+from testbed.sweeps.shown import show_figure, show_summary
+from testbed.sweeps.statistics import CONFIDENCE, Summary
+from testbed.sweeps.values import shown_value
+from testbed.terminal.stream import PROSE
+from testbed.terminal.tables import table_lines
+from testbed.terminal.words import amount
+from workloads.trusted import write_file
+
+__all__ = [
+    "known_figures",
+    "scenario_document",
+    "scenario_json",
+    "scenario_rows",
+    "scenario_summary",
+    "write_scenario_files",
+]
+
+_MOST_LINES, _MOST_REASONS = 64, 12
+_VERDICTS = ("pass", "fail", "unknown", "invalid", "failed")
+
+
+def known_figures(finished: FinishedScenarios) -> list[str]:
+    """Every figure that some point told, those of the sweep first."""
+    names = dict.fromkeys(finished.sweep.figures)
+    for outcome in finished.outcomes:
+        names |= dict.fromkeys(outcome.figures)
+    return list(names)
+
+
+def scenario_rows(finished: FinishedScenarios) -> list[dict[str, Any]]:
+    """One for each point: labels, seed, status, verdict, reason, then every figure."""
+    figures = known_figures(finished)
+    rows = []
+    for point, outcome, name in zip(finished.points, finished.outcomes, finished.names, strict=True):
+        labels = {label: shown_value(value) for label, value in point.labels}
+        told: dict[str, Figure] = {figure: outcome.figures.get(figure) for figure in figures}
+        rows.append(
+            labels | {"seed": point.seed, "status": outcome.status, "verdict": outcome.verdict, "reason": outcome.reason}
+            | {"point": "" if point.problem else name, "wall_s": outcome.wall_s} | told
+        )  # fmt: skip
+    return rows
+
+
+def scenario_document(finished: FinishedScenarios) -> dict[str, Any]:
+    """As results.json."""
+    sweep = finished.sweep
+    return {
+        "schema": 1,
+        "sweep": sweep.name,
+        "kind": "scenarios",
+        "description": sweep.description,
+        "code": finished.code,
+        "confidence": CONFIDENCE,
+        "dimensions": {name: list(values) for name, values in sweep.dimensions.items()},
+        "seeds": sorted({point.seed for point in finished.points}),
+        "verdicts": dict(_verdicts(finished)),
+        "summary": [
+            {"labels": dict(group.labels), "verdicts": dict(group.verdicts), "reason": group.reason}
+            | {"figures": {figure: _values(group.summary(figure)) for figure in sweep.figures}}
+            for group in groups_of(finished)
+        ],
+        "results": [
+            {"labels": dict(point.labels), "seed": point.seed, "world": point.world, "status": outcome.status}
+            | {"verdict": outcome.verdict, "expect": point.expect, "reason": outcome.reason, "wall_s": outcome.wall_s}
+            | {"point": "" if point.problem else name, "figures": dict(outcome.figures)}
+            for point, outcome, name in zip(finished.points, finished.outcomes, finished.names, strict=True)
+        ],
+    }
+
+
+def scenario_json(finished: FinishedScenarios) -> str:
+    return json.dumps(scenario_document(finished), indent=1, ensure_ascii=False) + "\n"
+
+
+def write_scenario_files(finished: FinishedScenarios, folder: Path) -> tuple[Path, Path, Path]:
+    """results.json; results.csv: a row for each run; summary.csv: a row for each point and figure, over its seeds."""
+    paths = folder / "results.json", folder / "results.csv", folder / "summary.csv"
+    write_file(paths[0], scenario_json(finished))
+    _write_csv(paths[1], scenario_rows(finished))
+    _write_csv(paths[2], list(_summary_rows(finished)))
+    return paths
+
+
+def _summary_rows(finished: FinishedScenarios) -> Iterator[dict[str, Any]]:
+    for group in groups_of(finished):
+        labels = {name: shown_value(value) for name, value in group.labels}
+        verdicts = {name: group.verdicts.get(name, 0) for name in _VERDICTS}
+        for figure in finished.sweep.figures:
+            values = _values(group.summary(figure)) or dict.fromkeys(_values(Summary(0, 0, 0, 0, 0, 0, 0, 0)) or ())
+            yield labels | {"figure": figure} | values | verdicts
+
+
+def _values(summary: Summary | None) -> dict[str, Any] | None:
+    if summary is None:
+        return None
+    bounds = {"low": summary.low, "high": summary.high} if summary.has_interval else {"low": None, "high": None}
+    return {
+        "runs": summary.count, "median": summary.median, **bounds, "least": summary.least, "most": summary.most,
+        "lower_quartile": summary.lower_quartile, "upper_quartile": summary.upper_quartile,
+    }  # fmt: skip
+
+
+def _write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterator[str]:
+    """Lines for a person; tables are at most `width` columns wide."""
+    groups, sweep = groups_of(finished), finished.sweep
+    told = ", ".join(f"{count:,} {verdict}" for verdict, count in _verdicts(finished).items())
+    yield f"{sweep.name}: {amount(len(finished.points), 'run')} at {amount(len(groups), 'point')}: {told}"
+    anew = f" (of it anew, since other code had computed it, {finished.anew:,})" if finished.anew else ""
+    yield f"  computed now {len(finished.points) - finished.reused:,}{anew}, already there {finished.reused:,}"
+    for figure in sweep.figures:
+        yield ""
+        yield from _figure_table(finished, groups, figure, width)
+    yield from _reasons(groups)
+
+
+def _verdicts(finished: FinishedScenarios) -> dict[str, int]:
+    counts = Counter(outcome.verdict if outcome.is_done else outcome.status for outcome in finished.outcomes)
+    return {name: counts[name] for name in _VERDICTS if counts[name]}
+
+
+def _figure_table(finished: FinishedScenarios, groups: Sequence[Group], figure: str, width: int) -> Iterator[str]:
+    seeds = max(len(group.points) for group in groups)
+    over = f", median of {seeds} seeds" if seeds > 1 else ""
+    interval = f" ({CONFIDENCE:.0%} confidence interval of the median)" if seeds >= 3 else ""
+    dimensions = finished.sweep.dimensions
+    across = (
+        finished.sweep.variant_name
+        if finished.sweep.variant_name in dimensions
+        else list(dimensions)[-1]
+        if len(dimensions) > 1
+        else ""
+    )
+    down = [name for name in dimensions if name != across]
+    if not across or not down:
+        yield f"{figure}{over}{interval}"
+        yield from _plain_table(groups, list(dimensions), figure, width)
+        return
+    yield f"{figure}{over}{interval}; across: {across}"
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for group in groups:
+        row = cells.setdefault(tuple(shown_value(group.values[name]) for name in down), {})
+        row[shown_value(group.values[across])] = _cell(group, figure)
+    columns = [shown_value(value) for value in dimensions[across]]
+    rows = [[*key, *(row.get(column, "") for column in columns)] for key, row in cells.items()]
+    yield from _lines([*down, *columns], rows, width, len(down))
+
+
+def _plain_table(groups: Sequence[Group], names: list[str], figure: str, width: int) -> Iterator[str]:
+    rows = []
+    for group in groups:
+        summary = group.summary(figure)
+        spread = [] if summary is None else [show_figure(figure, summary.least), show_figure(figure, summary.most)]
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in group.verdicts.items())
+        labels = [shown_value(group.values[name]) for name in names]
+        rows.append([*labels, show_summary(figure, summary), *(spread or ["-", "-"]), verdicts])
+    yield from _lines([*names, "median", "least", "most", "verdicts"], rows, width, len(names))
+
+
+def _cell(group: Group, figure: str) -> str:
+    """With what did not pass: `443 ms (420 to 470), 1 fail`."""
+    shown = show_summary(figure, group.summary(figure))
+    rest = [f"{count} {name}" for name, count in group.verdicts.items() if name != "pass"]
+    whole = len(group.points) == 1 and rest
+    return ", ".join([*([] if shown == "-" and rest else [shown]), *([rest[0].split()[1]] if whole else rest)])
+
+
+def _lines(head: list[str], rows: list[list[str]], width: int, keys: int) -> Iterator[str]:
+    yield from table_lines(head, rows[:_MOST_LINES], width, text=(), keys=keys)
+    if len(rows) > _MOST_LINES:
+        yield f"  ... and {len(rows) - _MOST_LINES:,} more, all in summary.csv"
+
+
+def _reasons(groups: Sequence[Group]) -> Iterator[str]:
+    """Of points that did not all end as expected, each with its first reason."""
+    bad = [group for group in groups if not _is_as_expected(group)]
+    if not bad:
+        return
+    yield ""
+    yield "not as expected"
+    for group in bad[:_MOST_REASONS]:
+        labels = ", ".join(f"{name} {shown_value(value)}" for name, value in group.labels)
+        verdicts = ", ".join(f"{many} {name}" for name, many in group.verdicts.items())
+        yield f"  {labels}: {verdicts}{f': {group.reason}' if group.reason else ''}"
+    if len(bad) > _MOST_REASONS:
+        yield f"  ... and {amount(len(bad) - _MOST_REASONS, 'more point')}, all in results.json"
+
+
+def _is_as_expected(group: Group) -> bool:
+    return all(
+        outcome.is_done and outcome.verdict == point.expect
+        for point, outcome in zip(group.points, group.outcomes, strict=True)
+    )

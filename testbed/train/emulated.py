@@ -1,0 +1,123 @@
+"""All-reduces over an emulated network: the workers are processes in namespaces and share the ranks' memory."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from testbed.history import Record
+from testbed.history.events import NodeExited
+from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
+from testbed.plan import Plan
+from testbed.train.expected import RunningReference
+from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from workloads.events import WorkerFailed
+from workloads.gradients.external import ExternalSource, attach_sources
+from workloads.gradients.shared import SharedPieces
+from workloads.machine import Event
+
+__all__ = ["EmulatedNetwork"]
+
+POLL_NS = 500_000
+"""how often an idle worker looks for a gradient"""
+BUSY_TURN_S = 0.0005
+"""between two looks for sums"""
+
+
+@dataclass(slots=True)
+class _AllReduce:
+    number: int
+    first_piece: int
+    behind: int
+    """first piece that is not of it"""
+    posted_at: int
+    """CLOCK_MONOTONIC, ns"""
+
+
+class EmulatedNetwork:
+    """A Network. Make it before the worker processes are forked. `memories`: of the ranks, by rank; gradients to be carried lie in
+    them. `tell` hears events."""
+
+    def __init__(self, plan: Plan, memories: Sequence[Gradient], tell: Callable[[Event], None]) -> None:
+        self._plan, self._memories, self._tell = plan, memories, tell
+        self._elements = plan.workers[0].workload.elements
+        self._mailboxes = [SharedPieces(memory) for memory in memories]
+        attach_sources(
+            {
+                rank: ExternalSource(mailbox, self._elements, poll_ns=POLL_NS)
+                for rank, mailbox in enumerate(self._mailboxes)
+            }
+        )
+        self._reference = RunningReference(plan)
+        self._under_way: deque[_AllReduce] = deque()
+        self._unposted: deque[list[Gradient]] = deque()
+        self._unjudged: deque[tuple[int, list[Gradient]]] = deque()
+        """copies of pieces, whose sums take the place of the originals: (iteration, by rank)"""
+        self.problem: str | None = None
+        self.iterations = 0
+        """pieces so far"""
+
+    @property
+    def turn_s(self) -> float:
+        if self.problem is None and self._unjudged:
+            return 0.0
+        return BUSY_TURN_S if self._under_way and self.problem is None else IDLE_TURN_S
+
+    def carry(self, number: int, gradients: Sequence[Gradient]) -> None:
+        first = self.iterations
+        for pieces in cut(gradients, self._elements):
+            self._unjudged.append((self.iterations, [piece.copy() for piece in pieces]))
+            self._unposted.append(pieces)
+            self.iterations += 1
+        self._tell(AllReducePosted(number, len(gradients[0]), first, self.iterations - first))
+        self._under_way.append(_AllReduce(number, first, self.iterations, time.monotonic_ns()))
+        self._post()
+
+    def work(self) -> Iterator[Arrived]:
+        self._post()
+        delivered = min(mailbox.delivered for mailbox in self._mailboxes)
+        while self._under_way and self._under_way[0].behind <= delivered and self.problem is None:
+            done = self._under_way.popleft()
+            took = time.monotonic_ns() - done.posted_at
+            self._tell(AllReduceCarried(done.number, took))
+            yield Arrived(done.number, took)
+        if self._unjudged:
+            # One at a time: whoever waits for a sum is served in between.
+            iteration, pieces = self._unjudged.popleft()
+            self._tell(PieceExpected(iteration, self._reference.expect(pieces)))
+
+    def hear(self, record: Record) -> None:
+        """What the world tells: a worker that is gone sums nothing any more."""
+        if self.problem is not None:
+            return
+        event = record.event
+        if isinstance(event, WorkerFailed):
+            self._fail(record, f"{record.node} gave up with {event.reason}: {event.detail}")
+        elif isinstance(event, NodeExited) and record.node in {worker.name for worker in self._plan.workers}:
+            self._fail(record, f"{record.node} died: no rank can go on without its worker")
+
+    def close(self) -> None:
+        """Nobody will post any more: the workers finish."""
+        while self._unjudged:
+            iteration, pieces = self._unjudged.popleft()
+            self._tell(PieceExpected(iteration, self._reference.expect(pieces)))
+        for mailbox in self._mailboxes:
+            mailbox.close()
+
+    def _post(self) -> None:
+        while self._unposted and all(mailbox.has_room for mailbox in self._mailboxes):
+            for memory, mailbox, piece in zip(self._memories, self._mailboxes, self._unposted.popleft(), strict=True):
+                mailbox.post(_place(memory, piece), len(piece))
+
+    def _fail(self, record: Record, reason: str) -> None:
+        self.problem = f"the network failed {record.t / 1e9:.3f} s after it came up: {reason}"
+
+
+def _place(memory: Gradient, piece: Gradient) -> int:
+    """First element of a piece in its rank's memory."""
+    base, at = (np.asarray(array).__array_interface__["data"][0] for array in (memory, piece))
+    return int(at - base) // memory.itemsize

@@ -1,0 +1,62 @@
+"""What the workers must hold after each piece, worked out from the ranks' own gradients by the reference of the checkers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.checkers.reference import expected_results
+from testbed.plan import Plan
+from workloads.gradients.external import ENDLESS
+
+__all__ = ["RunningReference"]
+
+Array = NDArray[Any]
+
+
+class _Fed:
+    """A source whose next gradient is put into it."""
+
+    def __init__(self) -> None:
+        self.next: Array = np.empty(0, np.float32)
+
+    def gradient(self, iteration: int) -> Array:
+        return self.next
+
+    def apply(self, iteration: int, total: Array) -> None:
+        pass
+
+
+class RunningReference:
+    """Folds piece after piece as the plan's collective does."""
+
+    def __init__(self, plan: Plan) -> None:
+        workers: tuple[Any, ...] = plan.workers  # dataclasses, which no protocol can say
+        endless = tuple(replace(worker, workload=replace(worker.workload, iterations=ENDLESS)) for worker in workers)
+        self._elements = plan.workers[0].workload.elements
+        self._sources: dict[int, _Fed] = {rank: _Fed() for rank in range(len(plan.workers))}
+        self._results = expected_results(
+            replace(plan, workers=endless), lambda config, rank, size, dtype: self._sources[rank]
+        )
+
+    def expect(self, gradients: Sequence[Array]) -> tuple[str, ...]:
+        """The digests of the result that each worker must have: SHA-256 of its bytes. `gradients`: of all ranks, equally long, at
+        most a piece; what is missing counts as zeros. Raises ValueError for what the collective cannot sum."""
+        for rank, gradient in enumerate(gradients):
+            if len(gradient) < self._elements:
+                filled = np.zeros(self._elements, np.float32)
+                filled[: len(gradient)] = gradient
+                gradient = filled
+            self._sources[rank].next = gradient
+        digests: dict[int, str] = {}
+        told = []
+        for result in next(self._results):
+            if id(result) not in digests:
+                digests[id(result)] = hashlib.sha256(result.astype("<f4", copy=False).tobytes()).hexdigest()
+            told.append(digests[id(result)])
+        return tuple(told)

@@ -1,0 +1,58 @@
+"""What carries the all-reduces of a training, and how one is cut into the pieces that a network sums at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["IDLE_TURN_S", "Arrived", "Gradient", "Network", "cut"]
+
+IDLE_TURN_S = 60.0
+Gradient = NDArray[np.float32]
+"""one rank's, shape (elements,), in memory that it shares with the rank"""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """All ranks have the sum of an all-reduce."""
+
+    number: int
+    network_ns: int
+    """since it was posted"""
+
+
+class Network(Protocol):
+    """Sums in the order in which it is given. Lives from the first all-reduce to the end of the training."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why it sums nothing any more."""
+        ...
+
+    @property
+    def iterations(self) -> int:
+        """Pieces that it was given so far."""
+        ...
+
+    @property
+    def turn_s(self) -> float:
+        """In how many seconds `work` wants to be called at the latest."""
+        ...
+
+    def carry(self, number: int, gradients: Sequence[Gradient]) -> None:
+        """Sum these, by rank; each sum takes the place of its gradient."""
+        ...
+
+    def work(self) -> Iterable[Arrived]:
+        """Do what is to be done now; what has arrived since last asked."""
+        ...
+
+
+def cut(gradients: Sequence[Gradient], elements: int) -> Iterator[list[Gradient]]:
+    """Pieces of at most `elements`, each by rank."""
+    for start in range(0, len(gradients[0]), elements):
+        yield [gradient[start : start + elements] for gradient in gradients]

@@ -1,0 +1,84 @@
+"""From a scenario to the plan of a training: the workers' gradients come from outside, piece by piece, for as long as there are
+any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from testbed.plan import Plan, make_plan
+from testbed.scenario import load_scenario
+from testbed.scenario.model import Scenario
+from workloads.collectives.arithmetic import ELEMENT_BYTES
+from workloads.errors import ScenarioError
+
+__all__ = ["TrainingSource", "judged_plan", "round_piece", "training_plan"]
+
+LEAST_PIECE_BYTES = 4096
+_SUMS_ALL = frozenset(
+    {"netreduce", "ring", "parallel_netreduce", "tencent", "switchml", "atp", "esa", "grid"}
+)  # shift moves gradients on and sums nothing
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSource:
+    """Where the scenario of a training comes from, to load it again with another size or number of iterations."""
+
+    name_or_path: str
+    overrides: tuple[str, ...] = ()
+    seed: int | None = None
+    world: str | None = None
+    captures: bool = False
+    """captures of a long training are long too"""
+
+    def load(self, changes: Sequence[str] = ()) -> Scenario:
+        """Raises ScenarioError for a file with mistakes, and for a job that no training can use."""
+        scenario = load_scenario(self.name_or_path, (*self.overrides, *changes), self.seed, self.world)
+        _require_summing(scenario)
+        return replace(scenario, capture=self.captures)
+
+    def sized(self, piece_bytes: int) -> Scenario:
+        """The same with gradients of that size."""
+        return self.load((f"job.size={piece_bytes}B", "job.iterations=1"))
+
+
+def _require_summing(scenario: Scenario) -> None:
+    job = scenario.job
+    wrong = (
+        ("jobs", f"{len(scenario.jobs)} jobs", "one job: a training has the fabric for itself", bool(scenario.jobs)),
+        ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
+        ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
+        ("job.op", job.op, "sum", job.op != "sum"),
+        ("job.collective", job.collective, ", ".join(sorted(_SUMS_ALL)), job.collective not in _SUMS_ALL),
+        ("nics", "devices", "soft", bool(scenario.nics)),
+    )
+    for key, found, allowed, is_wrong in wrong:
+        if is_wrong:
+            raise ScenarioError("a training cannot use this", key=key, found=found, allowed=allowed)
+
+
+def training_plan(scenario: Scenario) -> Plan:
+    """Raises ScenarioError as `make_plan` does."""
+    plan = make_plan(scenario)
+    return replace(plan, workers=tuple(_external(worker) for worker in plan.workers))
+
+
+def judged_plan(source: TrainingSource, piece_bytes: int, iterations: int) -> Plan:
+    """What a training turned out to be: so many iterations of pieces of that size."""
+    scenario = source.load((f"job.size={piece_bytes}B", f"job.iterations={max(1, iterations)}"))
+    return training_plan(scenario)
+
+
+def _external(worker: Any) -> Any:
+    """A worker without a second life: a rank cannot take back what it learned from sums of the first."""
+    workload = replace(worker.workload, kind="external", compute=None)
+    changes: dict[str, Any] = {"workload": workload}
+    if getattr(worker, "fallback", None) is not None:
+        changes["fallback"] = None
+    return replace(worker, **changes)
+
+
+def round_piece(size_bytes: int) -> int:
+    """Whole elements, and at least LEAST_PIECE_BYTES."""
+    return max(LEAST_PIECE_BYTES, -(-size_bytes // ELEMENT_BYTES) * ELEMENT_BYTES)

@@ -1,0 +1,326 @@
+"""The network's side of the socket: ranks join, post and leave; the session orders it, a network sums."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import selectors
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from testbed.history.training_events import RankJoined, RankLeft, RankStepped, TrainingFailed
+from testbed.train.network import Gradient, Network
+from testbed.train.session import Answer, Carry, Fail, Session
+from workloads.errors import InternalError
+from workloads.machine import Event
+from workloads.ranks.wire import (
+    VERSION,
+    Done,
+    Down,
+    Failed,
+    Join,
+    Leave,
+    LineReader,
+    Message,
+    Post,
+    Step,
+    Welcome,
+    WireProblem,
+    encode,
+)
+
+__all__ = ["RankServer", "ServerOptions"]
+
+_READ = 1 << 16
+_NEVER_S = 60.0
+_PATIENCE_S = 5.0
+"""with a rank that does not read what it is told"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    memory_bytes: int
+    """of each rank, for gradients on their way"""
+    timeout_s: float
+    """that one waits for another, or for the network"""
+    network: str
+    """for a person"""
+
+
+@dataclass(slots=True, eq=False)
+class _Connection:
+    socket: socket.socket
+    lines: LineReader = field(default_factory=LineReader)
+    rank: int | None = None
+    """None: it has not joined"""
+
+
+class RankServer:
+    """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` hears events."""
+
+    def __init__(
+        self,
+        path: Path,
+        size: int,
+        options: ServerOptions,
+        make_network: Callable[[int], Network],
+        tell: Callable[[Event], None],
+    ) -> None:
+        self._path, self._size, self._options = path, size, options
+        self._make_network, self._tell = make_network, tell
+        self.session = Session(size, round(options.timeout_s * 1e9))
+        self.network: Network | None = None
+        self.asked_down = False
+        self.steps = [0] * size
+        """by rank: how often its optimizer stepped"""
+        self.collectives = [0] * size
+        """by rank: posted so far"""
+        self.network_ns = self.summed = 0
+        """of all sums so far, and how many"""
+        self._base = 0
+        """collectives of the trainings before this one"""
+        self._over_store_before: Counter[str] = Counter()
+        self._memories = [os.memfd_create(f"ina rank {rank}", os.MFD_CLOEXEC) for rank in range(size)]
+        for memory in self._memories:
+            os.truncate(memory, options.memory_bytes)
+        self.memories: list[Gradient] = [
+            np.frombuffer(mmap.mmap(memory, options.memory_bytes), "<f4") for memory in self._memories
+        ]
+        self._ranks: dict[int, _Connection] = {}
+        self._connections: set[_Connection] = set()
+        self._selector = selectors.EpollSelector()
+        self._server = _listen(path)
+        self._selector.register(self._server, selectors.EVENT_READ, self._accept)
+
+    @property
+    def over_store(self) -> Counter[str]:
+        """Collectives that were not for the network, by what they were."""
+        return self._over_store_before + self.session.over_store
+
+    def renew(self) -> None:
+        """The training is over and all its ranks are gone: the next one may join. Raises InternalError before that."""
+        if not self.session.is_over or self._ranks:
+            raise InternalError("a training is not over")
+        self._over_store_before += self.session.over_store
+        self._base += max(self.collectives, default=0)
+        self.session = Session(self._size, round(self._options.timeout_s * 1e9))
+        self.steps, self.collectives = [0] * self._size, [0] * self._size
+
+    @property
+    def connected(self) -> int:
+        """Ranks that are there."""
+        return len(self._ranks)
+
+    @property
+    def turn_s(self) -> float:
+        """In how many seconds `poll` wants to be called at the latest."""
+        due = self.session.get_timer()
+        waits = _NEVER_S if due is None else max(0.0, (due - time.monotonic_ns()) / 1e9)
+        return waits if self.network is None else min(waits, self.network.turn_s)
+
+    def fileno(self) -> int:
+        """Readable when `poll` has something to hear."""
+        return self._selector.fileno()
+
+    def make_network(self, first_bytes: int) -> None:
+        """Before any rank asks for it."""
+        self.network = self._make_network(first_bytes)
+
+    def watch(self, handle: int, call: Callable[[], None]) -> None:
+        """Have `call` called by `poll` when the handle is readable."""
+        self._selector.register(handle, selectors.EVENT_READ, call)
+
+    def unwatch(self, handle: int) -> None:
+        self._selector.unregister(handle)
+
+    def poll(self, timeout_s: float) -> None:
+        """Hear whoever speaks within that time, sum what is to be summed, answer."""
+        for key, _ in self._selector.select(min(timeout_s, self.turn_s)):
+            key.data()
+        self._act()
+        self._work()
+        self.session.handle_timer(time.monotonic_ns())
+        self._act()
+
+    def fail(self, reason: str) -> None:
+        """Something outside went wrong: every rank hears it."""
+        self.session.fail(reason)
+        self._act()
+
+    def rank_ended(self, rank: int, error: str) -> None:
+        """The process of a rank ended. `error`: why, of one that did not end in order. One that never joined took no part."""
+        connection = self._ranks.get(rank)
+        if connection is not None:
+            self._read(connection)  # what it said last
+        if rank not in self.session.left and (error or rank not in self.session.joined):
+            self._leave(rank, error or 'its program ended without joining: does it call init_process_group("ina")?')
+        self._act()
+
+    def close(self) -> None:
+        """Nobody can join any more, and nothing is left."""
+        for connection in list(self._connections):
+            self._forget(connection)
+        self._selector.close()
+        self._server.close()
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+        for memory in self._memories:
+            os.close(memory)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            client, _ = self._server.accept()
+            client.settimeout(_PATIENCE_S)
+            connection = _Connection(client)
+            self._connections.add(connection)
+            self._selector.register(client, selectors.EVENT_READ, lambda: self._read(connection))
+
+    def _read(self, connection: _Connection) -> None:
+        try:
+            data = connection.socket.recv(_READ)
+            messages = connection.lines.feed(data)
+        except WireProblem as error:
+            self._refuse(connection, f"that is no rank: {error}")
+            return
+        except OSError:
+            data, messages = b"", []
+        for message in messages:
+            self._hear(connection, message)
+        if not data and connection in self._connections:
+            self._lose(connection)
+
+    def _hear(self, connection: _Connection, message: Message) -> None:
+        now, rank = time.monotonic_ns(), connection.rank
+        match message:
+            case Down():
+                self.asked_down = True
+            case Join() if rank is None:
+                self._join(connection, message, now)
+            case Post() if rank is not None:
+                problem = self._misplaced(message)
+                if problem:
+                    self.session.fail(f"rank {rank} posted {problem}")
+                self.collectives[rank] += 1
+                self.session.post(rank, message, now)
+            case Step(number=number) if rank is not None:
+                before = min(self.steps)
+                self.steps[rank] = number
+                if min(self.steps) > before:
+                    self._tell(RankStepped(min(self.steps)))
+            case Leave(error=error) if rank is not None:
+                self._leave(rank, error)
+                self._forget(connection)
+            case _:
+                self._refuse(connection, f"nobody expects a {type(message).__name__.lower()} here")
+
+    def _join(self, connection: _Connection, join: Join, now: int) -> None:
+        if join.version != VERSION:
+            self._refuse(connection, f"this network speaks version {VERSION}, the rank version {join.version}")
+            return
+        if join.size != self._size:
+            self._refuse(
+                connection,
+                f"the training has {join.size} ranks, the scenario {self._size} workers: start {self._size} ranks, or "
+                f"choose another scenario (--set topology.hosts=N)",
+            )
+            return
+        problem = self.session.join(join.rank, now)
+        if problem is not None:
+            self._refuse(connection, problem)
+            return
+        connection.rank = join.rank
+        self._ranks[join.rank] = connection
+        options = self._options
+        welcome = Welcome(options.memory_bytes, self._size, options.timeout_s, options.network)
+        with contextlib.suppress(OSError):
+            socket.send_fds(connection.socket, [encode(welcome)], [self._memories[join.rank]])
+        self._tell(RankJoined(join.rank, join.pid))
+
+    def _misplaced(self, post: Post) -> str:
+        """Why a gradient cannot be where the post says; empty: it can."""
+        if not post.in_network:
+            return ""
+        size = self._options.memory_bytes
+        inside = 0 <= post.offset <= size and 0 < post.elements <= (size - post.offset) // 4
+        return "" if inside and post.offset % 4 == 0 else f"a gradient outside of its memory of {size} bytes"
+
+    def _lose(self, connection: _Connection) -> None:
+        if connection.rank is not None:
+            self._leave(connection.rank, "its process ended without a word")
+        self._forget(connection)
+
+    def _leave(self, rank: int, error: str) -> None:
+        if rank not in self.session.left:
+            self._tell(RankLeft(rank, error, self.collectives[rank]))
+        self.session.leave(rank, error, time.monotonic_ns())
+
+    def _forget(self, connection: _Connection) -> None:
+        if connection not in self._connections:
+            return
+        self._connections.discard(connection)
+        if connection.rank is not None:
+            self._ranks.pop(connection.rank, None)
+        self._selector.unregister(connection.socket)
+        connection.socket.close()
+
+    def _refuse(self, connection: _Connection, reason: str) -> None:
+        self._say(connection, Failed(reason))
+        self._lose(connection)
+
+    def _work(self) -> None:
+        network = self.network
+        if network is None:
+            return
+        for arrived in network.work():
+            self.network_ns += arrived.network_ns
+            self.summed += 1
+            self.session.done(arrived.number - self._base, arrived.network_ns, time.monotonic_ns())
+        if network.problem is not None:
+            self.session.fail(network.problem)
+
+    def _act(self) -> None:
+        while (action := self.session.next_action()) is not None:
+            match action:
+                case Carry(posts):
+                    self._carry(posts)
+                case Answer(number, network_ns):
+                    self._say_all(Done(number, network_ns))
+                case Fail(reason):
+                    self._tell(TrainingFailed(reason))
+                    self._say_all(Failed(reason))
+
+    def _carry(self, posts: tuple[Post, ...]) -> None:
+        size = 4 * posts[0].elements
+        if self.network is None:
+            self.make_network(size)
+            assert self.network is not None
+        gradients: list[Gradient] = [
+            memory[post.offset // 4 : post.offset // 4 + post.elements]
+            for memory, post in zip(self.memories, posts, strict=True)
+        ]
+        self.network.carry(self._base + posts[0].number, gradients)
+
+    def _say_all(self, message: Message) -> None:
+        for connection in list(self._ranks.values()):
+            self._say(connection, message)
+
+    @staticmethod
+    def _say(connection: _Connection, message: Message) -> None:
+        with contextlib.suppress(OSError):  # it went away: the next read tells
+            connection.socket.sendall(encode(message))
+
+
+def _listen(path: Path) -> socket.socket:
+    """Raises OSError."""
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    server.bind(str(path))
+    server.listen(128)
+    server.setblocking(False)
+    return server

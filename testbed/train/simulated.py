@@ -1,0 +1,125 @@
+"""All-reduces over a simulated network. Its virtual time stands still while the ranks compute: it holds the time that sums take on
+the scenario's links, and nothing else."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from testbed.captures.capture import PcapngTap
+from testbed.history import Record
+from testbed.history.events import NodeExited
+from testbed.history.records import make_record
+from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
+from testbed.plan import Plan
+from testbed.train.expected import RunningReference
+from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from testbed.worlds.simulated.world import Simulation
+from workloads.events import WorkerFailed
+from workloads.gradients.external import ExternalSource, PostedPieces, attach_sources
+from workloads.machine import Event
+
+__all__ = ["SimulatedNetwork"]
+
+
+class SimulatedNetwork:
+    """A Network. `plan`: as `training_plan` makes it; `taps`: of switches, by name, closed with this."""
+
+    def __init__(
+        self, plan: Plan, on_record: Callable[[Record], None], taps: Mapping[str, PcapngTap] | None = None
+    ) -> None:
+        self._plan, self._on_record, self._taps = plan, on_record, taps or {}
+        self._elements = plan.workers[0].workload.elements
+        self._mailboxes = [PostedPieces() for _ in plan.workers]
+        attach_sources({rank: ExternalSource(mailbox, self._elements) for rank, mailbox in enumerate(self._mailboxes)})
+        self._failed: list[str] = []
+        self._workers = {worker.name for worker in plan.workers}
+        self._simulation = Simulation(plan, self._hear, taps)
+        self._reference = RunningReference(plan)
+        self._waiting: deque[tuple[int, Sequence[Gradient]]] = deque()
+        self.problem: str | None = None
+        self.iterations = 0
+        """pieces that were posted so far"""
+        self._closing = False
+        self._simulation.start()
+
+    @property
+    def turn_s(self) -> float:
+        return 0.0 if self._waiting and self.problem is None else IDLE_TURN_S
+
+    @property
+    def now(self) -> int:
+        """Virtual time, ns."""
+        return self._simulation.agenda.now
+
+    @property
+    def captures(self) -> tuple[Path, ...]:
+        """Files of the taps."""
+        return tuple(tap.path for tap in self._taps.values())
+
+    @property
+    def is_native(self) -> bool:
+        return self._simulation.is_native
+
+    def carry(self, number: int, gradients: Sequence[Gradient]) -> None:
+        self._waiting.append((number, gradients))
+
+    def work(self) -> Iterator[Arrived]:
+        """One all-reduce, from its first packet to its last result."""
+        if not self._waiting or self.problem is not None:
+            return
+        number, gradients = self._waiting.popleft()
+        began, first = self.now, self.iterations
+        for pieces in cut(gradients, self._elements):
+            digests = self._reference.expect(pieces)
+            self._tell(PieceExpected(self.iterations, digests))
+            self.iterations += 1
+            for mailbox, piece in zip(self._mailboxes, pieces, strict=True):
+                mailbox.post(piece)
+        self._tell(AllReducePosted(number, len(gradients[0]), first, self.iterations - first))
+        self._nudge()
+        limit = began + self._plan.scenario.time_limit_ns
+        if not self._simulation.advance(limit, self._goes_on):
+            self.problem = self._story(
+                f"no sum came within {self._plan.scenario.time_limit_ns / 1e9:g} s of virtual time"
+            )
+        elif self._failed:
+            self.problem = self._story(self._failed[0])
+        else:
+            took = self.now - began
+            self._tell(AllReduceCarried(number, took))
+            yield Arrived(number, took)
+
+    def close(self) -> None:
+        """Nobody will post any more: the workers finish, and all nodes tell what they counted."""
+        self._closing = True
+        for mailbox in self._mailboxes:
+            mailbox.closed = True
+        self._nudge()
+        if self.problem is None:
+            self._simulation.advance(self.now + self._plan.scenario.time_limit_ns, lambda: self._simulation.unfinished)
+        self._simulation.finish()
+        for tap in self._taps.values():
+            tap.close()
+
+    def _goes_on(self) -> bool:
+        return not self._failed and any(mailbox.delivered < mailbox.posted for mailbox in self._mailboxes)
+
+    def _nudge(self) -> None:
+        for worker in self._plan.workers:
+            self._simulation.nudge(worker.name)
+
+    def _story(self, reason: str) -> str:
+        return f"the network failed at {self.now / 1e9:.6f} s of virtual time: {reason}"
+
+    def _hear(self, record: Record) -> None:
+        match record.event:
+            case WorkerFailed(reason=reason, detail=detail):
+                self._failed.append(f"{record.node} gave up with {reason}: {detail}")
+            case NodeExited() if not self._closing and record.node in self._workers:
+                self._failed.append(f"{record.node} died: no rank can go on without its worker")
+        self._on_record(record)
+
+    def _tell(self, event: Event) -> None:
+        self._on_record(make_record(self.now, "world", event))

@@ -1,0 +1,203 @@
+"""A training as a World: the network of a scenario, and the ranks that sum their gradients over it."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import shutil
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from testbed.history import Record
+from testbed.history.events import TrafficStarted
+from testbed.history.records import make_record
+from testbed.history.training_events import RankStepped, StoreCollectives
+from testbed.plan import Plan
+from testbed.train.conversation import Conversation, Voice
+from testbed.train.emulated import EmulatedNetwork
+from testbed.train.network import Network
+from testbed.train.planning import TrainingSource, judged_plan, round_piece, training_plan
+from testbed.train.server import RankServer, ServerOptions
+from testbed.train.simulated import SimulatedNetwork
+from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, World, code_that_ran
+from testbed.worlds.simulated.world import make_taps
+from workloads.errors import ScenarioError
+from workloads.machine import Event
+
+__all__ = ["TrainingOptions", "create_training"]
+
+_MOST_PIECE_BYTES = 4_000_000
+_NO_LIMIT_NS = 7 * 24 * 3600 * 1_000_000_000
+"""a training lasts as long as its ranks do; each sum has a limit of its own"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    source: TrainingSource
+    command: tuple[str, ...] = ()
+    """of one rank; empty: ranks come from elsewhere, until somebody asks for the end"""
+    socket: Path | None = None
+    """where ranks from elsewhere find the network"""
+    piece_bytes: int | None = None
+    """None: as long as the first all-reduce; where no rank is there yet, the size of the scenario's job"""
+    memory_bytes: int = 256 << 20
+    timeout_s: float = 60.0
+
+
+def create_training(world: str, options: TrainingOptions, voice: Voice) -> World:
+    """Raises ScenarioError for a world without trainings."""
+    kinds: dict[str, Callable[[TrainingOptions, Voice], World]] = {
+        "simulated": _SimulatedTraining,
+        "emulated": _EmulatedTraining,
+    }
+    if world not in kinds:
+        raise ScenarioError("no training runs in this world", key="world", found=world, allowed=", ".join(kinds))
+    return kinds[world](options, voice)
+
+
+class _Training(ABC):
+    """A World."""
+
+    name = ""
+    replay_verb = "train"
+
+    def __init__(self, options: TrainingOptions, voice: Voice) -> None:
+        self._options, self._voice = options, voice
+        self._piece_bytes = 0
+        self.replay_options = f" -- {shlex.join(options.command)}" if options.command else ""
+
+    def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
+        """As World.run. Raises ScenarioError for a plan that no training can use; KeyboardInterrupt, with everything removed."""
+        options, self._on_record, self._run_dir = self._options, on_record, run_dir
+        training_plan(plan.scenario)  # all mistakes before anything is made
+        folder = Path(tempfile.mkdtemp(prefix="ina-"))
+        path, size = options.socket or folder / "ranks.sock", len(plan.workers)
+        try:
+            told = ServerOptions(options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}")
+            self._server = RankServer(path, size, told, self._make_network, self._tell)
+            self._conversation = Conversation(self._server, self._voice, options.command, size)
+            try:
+                self._conversation.begin(path, folder)
+                facts = self._live()
+            finally:
+                self._conversation.close()
+                self._server.close()
+            self._tell(StoreCollectives(dict(sorted(self._server.over_store.items()))))
+        finally:
+            shutil.rmtree(folder)
+        pieces = 0 if self._server.network is None else self._server.network.iterations
+        return replace(facts, plan=judged_plan(options.source, self._piece_bytes or round_piece(0), pieces))
+
+    @abstractmethod
+    def _live(self) -> RunFacts:
+        """From the start of the ranks to the end of the network."""
+
+    @abstractmethod
+    def _network_of(self, plan: Plan) -> Network: ...
+
+    @abstractmethod
+    def _now(self) -> int:
+        """Time of the history."""
+
+    def _make_network(self, first_bytes: int) -> Network:
+        given = self._options.piece_bytes
+        self._piece_bytes = round_piece(min(first_bytes, _MOST_PIECE_BYTES) if given is None else given)
+        return self._network_of(training_plan(self._options.source.sized(self._piece_bytes)))
+
+    def _tell(self, event: Event) -> None:
+        self._on_record(make_record(self._now(), "world", event))
+        if isinstance(event, RankStepped):
+            self._voice.stepped(event.step, self._server.summed, self._server.network_ns / 1e9)
+
+
+class _SimulatedTraining(_Training):
+    name = "simulated"
+
+    def __init__(self, options: TrainingOptions, voice: Voice) -> None:
+        super().__init__(options, voice)
+        self._network: SimulatedNetwork | None = None
+
+    def _live(self) -> RunFacts:
+        while not self._conversation.is_over:
+            self._conversation.turn()
+        network = self._network
+        environment = {
+            "world": self.name,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "event_loop": "native" if network is not None and network.is_native else "python",
+            **code_that_ran(*SIMULATED_LIBRARIES),
+        }
+        if network is None:
+            return RunFacts(environment=environment)
+        network.close()
+        return RunFacts(captures=network.captures, environment=environment)
+
+    def _network_of(self, plan: Plan) -> Network:
+        taps = make_taps(plan, self._run_dir) if plan.scenario.capture else {}
+        self._network = SimulatedNetwork(plan, self._on_record, taps)
+        return self._network
+
+    def _now(self) -> int:
+        return 0 if self._network is None else self._network.now
+
+
+class _EmulatedTraining(_Training):
+    """The companion of its own emulated world: ranks are served in the loop that drives the nodes."""
+
+    name = "emulated"
+
+    def __init__(self, options: TrainingOptions, voice: Voice) -> None:
+        super().__init__(options, voice)
+        self._network: EmulatedNetwork | None = None
+        self._origin: int | None = None
+        self._plan: Plan | None = None
+        self._closed = False
+
+    def _live(self) -> RunFacts:
+        if not self._options.command:
+            scenario = self._options.source.load()
+            self._server.make_network(self._options.piece_bytes or scenario.job.size_bytes)
+        while self._plan is None and not self._conversation.is_over:
+            self._conversation.turn()
+        if self._plan is None:
+            return RunFacts()
+        from testbed.worlds.emulated import EmulatedWorld
+
+        scenario = replace(self._plan.scenario, time_limit_ns=_NO_LIMIT_NS)
+        facts = EmulatedWorld(companion=self).run(replace(self._plan, scenario=scenario), self._run_dir, self._hear)
+        while not self._conversation.is_over and (self._options.command or self._server.connected):
+            self._conversation.turn()
+        return facts
+
+    def fileno(self) -> int:
+        return self._server.fileno()
+
+    def turn(self) -> float:
+        self._conversation.turn(0)
+        if self._conversation.is_over and not self._closed and self._network is not None:
+            self._closed = True
+            self._network.close()
+        return self._conversation.turn_s
+
+    def _network_of(self, plan: Plan) -> Network:
+        self._plan = plan
+        self._network = EmulatedNetwork(plan, self._server.memories, self._tell)
+        return self._network
+
+    def _hear(self, record: Record) -> None:
+        if isinstance(record.event, TrafficStarted):
+            self._origin = time.monotonic_ns() - record.t
+            self._voice.say("the network is up")
+        if self._network is not None and not self._closed:
+            self._network.hear(record)
+        self._on_record(record)
+
+    def _now(self) -> int:
+        return 0 if self._origin is None else time.monotonic_ns() - self._origin

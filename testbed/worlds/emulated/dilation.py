@@ -1,0 +1,123 @@
+"""Time dilation at the edges of the emulated world: what the kernel is told, and what cannot be dilated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from switch_nodes.dataplane.clock import EmulatedClock
+from switch_nodes.dataplane.pacing import AHEAD_NS
+from testbed.kernel.shaping import burst_bytes
+from testbed.plan import Plan
+from testbed.scenario.model import Scenario
+from topologies import Link
+from workloads.errors import ScenarioError
+
+__all__ = [
+    "LEAST_RATE_BPS",
+    "KernelShape",
+    "clock_of",
+    "exact_dilation",
+    "is_exact",
+    "kernel_shape",
+    "most_dilation",
+    "not_dilated",
+    "refuse_dilation",
+]
+
+_EXACT_NS = 1_000_000
+"""real time that a frame must take for each node of the run"""
+LEAST_RATE_BPS = 8_000
+"""of a link in real time: the kernel keeps whole bytes per second, which is 0.1 % of that"""
+_BURST_NS = 4_000_000
+"""real time: what a busy machine may be late and make good. Dilation makes it shorter in emulated time"""
+_AHEAD_NS = 2_000_000
+"""real time: a NIC that holds less would leave its link idle when it is woken late; it never holds more than a real NIC"""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelShape:
+    """One direction of a link as the kernel keeps it."""
+
+    rate_bps: int
+    burst_ns: int
+    burst_bytes: int
+    emulated_bps: int
+    """what `rate_bps` is in emulated time: the kernel keeps whole bytes per second"""
+    ahead_ns: int
+    """emulated time: what a host's NIC on it holds at most, beside one frame"""
+
+
+def clock_of(scenario: Scenario) -> EmulatedClock:
+    """The clock of a process of a run. Raises ScenarioError where the factor is still to be chosen."""
+    if scenario.dilation is None:
+        raise ScenarioError(
+            "nobody chose the factor yet", key="dilation", found="auto",
+            allowed="a whole number; `tb run` and testbed.runs.run.run_scenario choose",
+        )  # fmt: skip
+    return EmulatedClock(scenario.dilation)
+
+
+def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int) -> KernelShape:
+    """Of a link of `rate_bps` in emulated time. HTB lets a burst pass at once: as little as a busy machine allows, so that
+    frames come when they do on a wire."""
+    real_bps = clock.real_bps(rate_bps) // 8 * 8
+    burst = burst_bytes(real_bps, mtu, _BURST_NS)
+    ahead_ns = min(AHEAD_NS, clock.emulated(_AHEAD_NS))
+    return KernelShape(real_bps, _BURST_NS, burst, clock.real(real_bps), ahead_ns)
+
+
+def exact_dilation(plan: Plan) -> int:
+    """The smallest factor at which frames take so long in real time that every port can keep the account of its wires frame by
+    frame: each node is woken for each of its frames then."""
+    topology = plan.scenario.topology
+    frame_bytes = min(worker.framing.frame_bytes for worker in plan.workers)
+    fastest_bps = max(link.shape.rate_bps for link in topology.links)
+    frame_ns = frame_bytes * 8 * 10**9 // fastest_bps
+    return -(-_EXACT_NS * len(topology.nodes) // max(1, frame_ns))
+
+
+def is_exact(plan: Plan) -> bool:
+    return clock_of(plan.scenario).dilation >= exact_dilation(plan)
+
+
+def most_dilation(plan: Plan) -> int:
+    """The largest factor at which the kernel keeps the rates of a plan exactly."""
+    return max(1, min(map(_rate_bps, plan.scenario.topology.links)) // LEAST_RATE_BPS)
+
+
+def refuse_dilation(plan: Plan) -> None:
+    """Raises ScenarioError for what lives by the machine's time alone, and for links that the kernel could not keep so slow."""
+    scenario = plan.scenario
+    clock = clock_of(scenario)
+    if clock.dilation == 1:
+        return
+    for host, device in scenario.nics:
+        raise ScenarioError(
+            f"{host} is on the RDMA device {device}, which keeps its own time (nics.{host})",
+            key="dilation", found=str(clock.dilation), allowed=f"1, or nics.{host}: soft",
+        )  # fmt: skip
+    slow = min(scenario.topology.links, key=_rate_bps)
+    if clock.real_bps(_rate_bps(slow)) < LEAST_RATE_BPS:
+        raise ScenarioError(
+            f"link {slow.name} would have {clock.real_bps(_rate_bps(slow)):,} bit/s in real time; the kernel keeps "
+            f"{LEAST_RATE_BPS:,} or more exactly",
+            key="dilation", found=str(clock.dilation), allowed=f"at most {most_dilation(plan)} with this link",
+        )  # fmt: skip
+
+
+def _rate_bps(link: Link) -> int:
+    return link.shape.rate_bps
+
+
+def not_dilated(plan: Plan, openflow: frozenset[str] | set[str]) -> tuple[str, ...]:
+    """What of a dilated run lives by the machine's time all the same, in words. `openflow`: its Open vSwitches."""
+    if plan.scenario.dilation in (None, 1):
+        return ()
+    found = [
+        f"background flow {flow.config.name}: the kernel's TCP and its timers"
+        for flow in plan.background
+        if flow.kind == "tcp"
+    ]
+    if openflow:
+        found.append(f"Open vSwitch ({', '.join(sorted(openflow))}) and its controller")
+    return tuple(found)

@@ -1,0 +1,150 @@
+"""`dilation: auto`: chosen for the machine, doubled when the machine did not keep up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from switch_nodes.events import PlaneStatistics
+from testbed.history.events import NodeStarted
+from testbed.plan import make_plan
+from testbed.runs import attempts
+from testbed.runs import run as running
+from testbed.runs.attempts import put_away, twice
+from testbed.runs.calibration import Kept, keep_calibration, kept_calibration, machine_name
+from testbed.runs.run import run_scenario
+from testbed.scenario import load_scenario
+from testbed.worlds.base import RunFacts
+from testbed.worlds.simulated import SimulatedWorld
+
+SMALL = ["job.size=40kB", "capture=false"]
+COSTS = {"256": 8000.0, "1024": 8000.0, "4096": 14000.0}
+
+
+class SlowUntil:
+    """An emulated world that keeps up from a dilation on: virtual time, told as real."""
+
+    name, has_twin = "emulated", True
+
+    def __init__(self, enough: int) -> None:
+        self.enough, self.at = enough, list[int]()
+
+    def run(self, plan: Any, run_dir: Path, on_record: Any) -> RunFacts:
+        dilation = plan.scenario.dilation
+        self.at.append(dilation)
+
+        def hear(record: Any) -> None:
+            if isinstance(record.event, NodeStarted):
+                record = replace(record, event=replace(record.event, backend="native"))
+            if isinstance(record.event, PlaneStatistics) and dilation < self.enough:
+                record = replace(record, event=replace(record.event, socket_drops=1))
+            on_record(record)
+
+        return SimulatedWorld().run(replace(plan, scenario=replace(plan.scenario, capture=False)), run_dir, hear)
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "choose_for_machine", lambda plan, say: 3)
+
+
+def _run(world: SlowUntil, tmp_path: Path, dilation: int | None, said: list[str]) -> Any:
+    scenario = replace(load_scenario("rack", SMALL), dilation=dilation)
+    return run_scenario(scenario, tmp_path / "run", world=world, twin=False, say=said.append)
+
+
+def test_a_machine_that_keeps_up_runs_once(chosen: None, tmp_path: Path) -> None:
+    world = SlowUntil(1)
+    result = _run(world, tmp_path, None, [])
+    assert world.at == [3]
+    assert result.document["dilation"] == {"factor": 3, "tried": [], "not_dilated": []}
+    assert load_scenario(str(tmp_path / "run" / "scenario.yaml")).dilation == 3
+
+
+def test_it_is_doubled_until_the_machine_keeps_up(chosen: None, tmp_path: Path) -> None:
+    world, said = SlowUntil(10), list[str]()
+    result = _run(world, tmp_path, None, said)
+    assert world.at == [3, 6, 12]
+    assert result.document["fidelity"]["verdict"] == "pass"
+    assert result.document["dilation"]["tried"] == [3, 6]
+    assert [line.partition(" (")[0] for line in said] == [
+        f"at dilation {factor} this machine did not keep up" for factor in (3, 6)
+    ]
+    assert sorted(path.name for path in (tmp_path / "run" / "attempts").iterdir()) == ["dilation-3", "dilation-6"]
+    assert (tmp_path / "run" / "attempts" / "dilation-6" / "result.json").exists()
+
+
+def test_three_more_attempts_and_no_fourth(chosen: None, tmp_path: Path) -> None:
+    world = SlowUntil(1_000)
+    result = _run(world, tmp_path, None, [])
+    assert world.at == [3, 6, 12, 24]
+    assert (result.document["fidelity"]["verdict"], result.document["verdict"]) == ("unknown", "pass")
+
+
+def test_a_factor_that_the_scenario_names_is_kept(tmp_path: Path) -> None:
+    world = SlowUntil(1_000)
+    result = _run(world, tmp_path, 5, [])
+    assert world.at == [5]
+    assert result.document["fidelity"]["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "verdict", "factor", "following"),
+    [
+        ("unknown", "pass", 4, 8),
+        ("unknown", "unknown", 4, 8),
+        ("pass", "pass", 4, None),
+        ("unknown", "fail", 4, None),
+        ("unknown", "pass", 5_001, None),
+    ],
+)
+def test_when_it_runs_again(fidelity: str, verdict: str, factor: int, following: int | None) -> None:
+    scenario = replace(load_scenario("rack"), dilation=factor)
+    assert twice(scenario, {"fidelity": {"verdict": fidelity}, "verdict": verdict}) == following
+
+
+def test_what_an_attempt_left_moves_away(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    put_away(tmp_path, 2)
+    (tmp_path / "a").write_text("2")
+    put_away(tmp_path, 4)
+    kept = {path.parent.name: path.read_text() for path in (tmp_path / "attempts").rglob("a")}
+    assert kept == {"dilation-2": "1", "dilation-4": "2"}
+    assert [path.name for path in tmp_path.iterdir()] == ["attempts"]
+
+
+def _kept(machine: str = "") -> Kept:
+    alone = {"host": 50_000.0, "switch": 27_000.0}
+    return Kept(machine or machine_name(), "2026-01-01 00:00", {"host": COSTS, "switch": COSTS}, alone)
+
+
+def test_a_calibration_is_kept_for_the_machine_that_it_is_of(tmp_path: Path) -> None:
+    assert kept_calibration(tmp_path) is None
+    keep_calibration(_kept(), tmp_path)
+    found = kept_calibration(tmp_path)
+    assert found == _kept()
+    assert found.calibration.packet_ns("host", 1024, 1e9) == pytest.approx(8000, rel=0.01)
+    keep_calibration(_kept("another machine"), tmp_path)
+    assert kept_calibration(tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": 1}', '{"schema": 2, "machine": "x"}'])
+def test_a_damaged_calibration_is_none(text: str, tmp_path: Path) -> None:
+    (tmp_path / "calibration.json").write_text(text)
+    assert kept_calibration(tmp_path) is None
+
+
+def test_the_first_choice_calibrates_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr(attempts, "calibrate", lambda tell: _kept())
+    plan = make_plan(load_scenario("rack", SMALL))
+    said: list[str] = []
+    first = attempts.choose_for_machine(plan, said.append)
+    assert said[0] == "dilation auto: this machine is not calibrated yet; measuring what a packet costs it"
+    assert said[-1] == f"dilation auto: {first} real seconds for an emulated one"
+    again: list[str] = []
+    assert attempts.choose_for_machine(plan, again.append) == first
+    assert len(again) == 1

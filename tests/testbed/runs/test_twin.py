@@ -1,0 +1,69 @@
+"""The twin of an emulated run, in virtual time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testbed.checkers import CheckContext
+from testbed.figures.metrics import figures_of, metrics
+from testbed.history import sort_history
+from testbed.plan import make_plan
+from testbed.runs import twin as module
+from testbed.runs.twin import make_twin, run_twins, why_no_judge
+from testbed.scenario import load_scenario
+from testbed.worlds.base import RunFacts
+from testbed.worlds.simulated.world import simulate
+
+SMALL = ["job.size=40kB"]
+
+
+def plan_of(name: str, *changes: str):
+    return make_plan(load_scenario(name, changes))
+
+
+def test_its_figures_are_those_of_the_same_plan_in_virtual_time() -> None:
+    plan = plan_of("data-middle-lost")
+    found = make_twin(plan, 60, RunFacts())
+    own = figures_of(metrics(CheckContext(plan, sort_history(simulate(plan)))))
+    assert found.runs == (own,)
+    assert (found.by_identity, found.left_out, found.fails) == (True, "", False)
+    assert own.resent == 4
+
+
+def test_under_chance_there_are_five_that_start_a_little_later() -> None:
+    plan, told = plan_of("rack-lossy", *SMALL), []
+    run_twins(plan, told.append)
+    assert len(told) == 5
+    assert len({run.seconds["JCT"] for run in told}) > 1
+    assert make_twin(plan, 60, RunFacts()).runs == tuple(told)
+
+
+def test_one_that_takes_longer_than_the_run_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_BUDGET_S", 0.0)
+    found = make_twin(plan_of("rack"), 0.0, RunFacts())
+    assert found.fails
+    assert found.left_out == "its twin in virtual time did not end within 0.0 s, as long as the run took"
+
+
+def test_one_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise SystemExit(3)
+
+    monkeypatch.setattr(module, "run_twins", broken)
+    found = make_twin(plan_of("rack", *SMALL), 60, RunFacts())
+    assert (found.fails, found.left_out) == (True, "its twin in virtual time failed")
+
+
+def test_where_virtual_time_is_no_judge() -> None:
+    assert why_no_judge(plan_of("rack")) == ""
+    assert why_no_judge(plan_of("rack"), "loss on h1-s1 up: netem") == "no twin: netem rolls dice of its own"
+    tcp = plan_of("rack", "background=[{name: bulk, kind: tcp, from: h1, to: h2}]")
+    assert why_no_judge(tcp) == "no twin: the kernel's TCP (bulk) runs in real time only"
+    plan = plan_of("rack")
+    verbs = replace(plan, scenario=replace(plan.scenario, nics=(("h2", "mlx5_0"),)))
+    assert why_no_judge(verbs) == "no twin: h2 is on the RDMA device mlx5_0, which virtual time does not have"
+    own = replace(plan, scenario=replace(plan.scenario, switch=replace(plan.scenario.switch, program="my.py:Mine")))
+    assert why_no_judge(own) == "no twin: the switch runs a program of your own"
+    assert make_twin(tcp, 60, RunFacts()).left_out.startswith("no twin:")

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from testbed.scenario.loader import parse_scenario
+from testbed.sweeps.protocols import _KINDS, under_protocol
+from workloads.errors import ScenarioError
+
+_SCENARIOS = Path(__file__).resolve().parents[3] / "playbooks" / "scenarios"
+
+
+def data_of(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load((_SCENARIOS / f"{name}.yaml").read_text(encoding="utf-8"))
+    return data
+
+
+@pytest.mark.parametrize("old", ["rack-lossy", "ring", "switchml-lossy", "atp-lossy", "esa-lossy"])
+@pytest.mark.parametrize("new", _KINDS)
+def test_every_protocol_takes_the_place_of_every_other(old: str, new: str) -> None:
+    before = data_of(old)
+    kept = yaml.safe_dump(before)
+    scenario = parse_scenario(yaml.safe_dump(under_protocol(before, new)), "changed.yaml")
+    assert yaml.safe_dump(before) == kept, "the scenario itself is left alone"
+    first = parse_scenario(kept, "first.yaml")
+    assert scenario.job.collective == new
+    assert (scenario.job.size_bytes, scenario.job.iterations, scenario.link) == (
+        first.job.size_bytes,
+        first.job.iterations,
+        first.link,
+    )
+    assert [fault.name for fault in scenario.faults] == [fault.name for fault in first.faults]
+    workers = [len(each.topology.hosts) - bool(each.job.server) for each in (first, scenario)]
+    assert workers[0] == workers[1], "as many workers: a parameter server has a host of its own"
+
+
+def test_its_own_protocol_changes_nothing() -> None:
+    data = data_of("rack-lossy")
+    assert under_protocol(data, "netreduce") is data
+
+
+def test_several_jobs_are_not_changed() -> None:
+    with pytest.raises(ScenarioError, match="jobs: has several jobs, whose collectives a sweep does not change"):
+        under_protocol(data_of("jobs-8"), "esa")

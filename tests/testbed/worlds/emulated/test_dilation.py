@@ -1,0 +1,156 @@
+"""Emulated time at the edges of the world."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from switch_nodes.dataplane import EmulatedClock
+from testbed.checkers import CheckContext
+from testbed.faults.events import FaultStruck
+from testbed.faults.model import Delay, Drop, Duplicate, Reorder
+from testbed.figures.metrics import metrics
+from testbed.history import sort_history
+from testbed.history.records import of_kind
+from testbed.kernel.load import read_machine
+from testbed.plan import make_plan
+from testbed.scenario import load_scenario
+from testbed.worlds.emulated import EmulatedWorld
+from testbed.worlds.emulated.dilation import (
+    clock_of,
+    exact_dilation,
+    is_exact,
+    kernel_shape,
+    most_dilation,
+    not_dilated,
+    refuse_dilation,
+)
+from testbed.worlds.emulated.kernel_faults import in_real_time
+from testbed.worlds.simulated.world import simulate
+from workloads.errors import ScenarioError
+from workloads.events import CollectiveCompleted
+
+TCP = "background=[{name: bulk, kind: tcp, from: h1, to: h2}]"
+
+
+def plan_of(*changes: str, name: str = "rack", **fields: Any):
+    return make_plan(replace(load_scenario(name, changes), **fields))
+
+
+@given(st.integers(1, 10_000), st.integers(1_000_000, 100_000_000_000), st.integers(256, 9000))
+def test_what_the_kernel_keeps_is_the_rate_of_the_scenario(dilation: int, rate_bps: int, mtu: int) -> None:
+    shape = kernel_shape(EmulatedClock(dilation), rate_bps, mtu)
+    assert shape.rate_bps % 8 == 0
+    assert 0 <= rate_bps - shape.emulated_bps < 9 * dilation
+    assert shape.burst_bytes >= 2 * mtu
+    assert shape.ahead_ns <= 1_000_000
+
+
+def test_dilation_makes_bursts_and_what_a_nic_holds_shorter() -> None:
+    burst_s = [kernel_shape(EmulatedClock(k), 100_000_000, 1500).burst_bytes * 8 / 1e8 for k in (1, 10, 1000)]
+    assert burst_s == pytest.approx([0.004, 0.0004, 3036 * 8 / 1e8])
+    assert [kernel_shape(EmulatedClock(k), 100_000_000, 1500).ahead_ns for k in (1, 2, 10)] == [
+        1_000_000,
+        1_000_000,
+        200_000,
+    ]
+
+
+def test_frames_arrive_one_by_one_where_there_is_time_for_it() -> None:
+    plan = plan_of()
+    frame_s = plan.workers[0].framing.frame_bytes * 8 / 1e8
+    enough = exact_dilation(plan)
+    assert enough * frame_s >= 0.001 * len(plan.scenario.topology.nodes) > (enough - 1) * frame_s
+    assert [is_exact(plan_of(dilation=factor)) for factor in (enough - 1, enough)] == [False, True]
+
+
+def test_whoever_runs_it_chooses_first() -> None:
+    with pytest.raises(ScenarioError, match="nobody chose the factor yet"):
+        clock_of(plan_of("dilation=auto").scenario)
+
+
+def test_a_device_keeps_its_own_time() -> None:
+    refuse_dilation(plan_of(nics=(("h2", "mlx5_0"),)))
+    with pytest.raises(ScenarioError) as refused:
+        refuse_dilation(plan_of(nics=(("h2", "mlx5_0"),), dilation=2))
+    assert str(refused.value) == (
+        "scenario: dilation: h2 is on the RDMA device mlx5_0, which keeps its own time (nics.h2); found 2; allowed: 1, or nics.h2: soft"
+    )
+
+
+def test_a_link_that_would_be_too_slow_is_named() -> None:
+    slow = ("topology.links={h3-s1: {rate: 1Mbps}}", "job.size=40kB")
+    assert most_dilation(plan_of(*slow)) == 125
+    refuse_dilation(plan_of(*slow, dilation=125))
+    with pytest.raises(ScenarioError) as refused:
+        refuse_dilation(plan_of(*slow, dilation=200))
+    assert str(refused.value) == (
+        "scenario: dilation: link h3-s1 would have 5,000 bit/s in real time; the kernel keeps 8,000 or more exactly; found 200; "
+        "allowed: at most 125 with this link"
+    )
+
+
+def test_what_is_not_dilated_is_named() -> None:
+    assert not_dilated(plan_of(TCP), set()) == ()
+    assert not_dilated(plan_of(dilation=5), set()) == ()
+    assert not_dilated(plan_of(TCP, dilation=5), {"tor"}) == (
+        "background flow bulk: the kernel's TCP and its timers",
+        "Open vSwitch (tor) and its controller",
+    )
+
+
+def test_what_the_kernel_holds_back_it_holds_back_in_real_time() -> None:
+    clock, links = EmulatedClock(10), ("h1-s1",)
+    assert in_real_time(Delay("d", links, delay_ns=3, jitter_ns=2), clock) == Delay(
+        "d", links, delay_ns=30, jitter_ns=20
+    )
+    assert in_real_time(Duplicate("d", links, delay_ns=3), clock) == Duplicate("d", links, delay_ns=30)
+    assert in_real_time(Reorder("d", links, delay_ns=3), clock) == Reorder("d", links, delay_ns=30)
+    assert in_real_time(Drop("d", links), clock) == Drop("d", links)
+
+
+def test_the_machine_is_read(tmp_path: Path) -> None:
+    stat, pressure = tmp_path / "stat", tmp_path / "cpu"
+    stat.write_text("cpu  100 10 20 999 999 3 4 50 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
+    found = read_machine(stat, pressure)
+    assert found is not None
+    assert (found.busy_ns, found.stolen_ns, found.pressure_ns) == (137 * 10**7, 50 * 10**7, None)
+    pressure.write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=1234\nfull avg10=0.00 total=9\n")
+    found = read_machine(stat, pressure)
+    assert found is not None
+    assert found.pressure_ns == 1_234_000
+    assert read_machine(tmp_path / "none", pressure) is None
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs uid 0")
+@pytest.mark.parametrize("name", ["data-middle-lost", "rack"])
+def test_a_slowed_run_sums_and_loses_the_same_in_emulated_time(name: str, tmp_path: Path) -> None:
+    dilation = 60
+    plan = plan_of("job.size=40kB" if name == "rack" else "trace=false", name=name, dilation=dilation, capture=False)
+    virtual = sort_history(simulate(plan))
+    records: list[Any] = []
+    began = time.monotonic()
+    EmulatedWorld().run(plan, tmp_path / "run", records.append)
+    took_s = time.monotonic() - began
+    real = sort_history(records)
+
+    def results(history: Any) -> Any:
+        return {(r.node, r.event.iteration, r.event.sha256) for r in of_kind(history, CollectiveCompleted)}
+
+    def struck(history: Any) -> Any:
+        return {(e.fault, e.target, e.flow, e.psn) for e in (r.event for r in of_kind(history, FaultStruck))}
+
+    assert results(real) == results(virtual) != set()
+    assert struck(real) == struck(virtual)
+    virtual_s = metrics(CheckContext(plan, virtual))["jct_s"]
+    real_s = metrics(CheckContext(plan, real))["jct_s"]
+    assert took_s > dilation * virtual_s
+    assert 0.95 * virtual_s < real_s < 3 * virtual_s

@@ -1,0 +1,148 @@
+"""The sender of IRN, number by number: each rule of `irn_window` has its case."""
+
+from __future__ import annotations
+
+import pytest
+
+from workloads.rc.irn_window import SenderWindow
+
+END = 1000
+
+
+def sent(count: int, cap: int = 100) -> SenderWindow:
+    window = SenderWindow(0, cap)
+    assert leave(window, count) == list(range(count))
+    return window
+
+
+def leave(window: SenderWindow, most: int = END) -> list[int]:
+    """What leaves now, at most so many packets."""
+    gone: list[int] = []
+    while len(gone) < most and (sequence := window.upcoming(END)) is not None:
+        window.left(sequence)
+        gone.append(sequence)
+    return gone
+
+
+def gaps(window: SenderWindow, cumulative: int, *selective: int) -> None:
+    for sequence in selective:
+        window.heard(True, cumulative, sequence)
+
+
+def test_only_what_is_lost_is_sent_again() -> None:
+    window = sent(10, cap=10)
+    window.heard(False, 3, 2)
+    gaps(window, 3, 4, 5)
+    assert leave(window, 1) == [3]
+    assert window.recovering
+    gaps(window, 3, 6, 7, 8, 9)
+    assert leave(window) == [10, 11, 12], "3 leaves once, and holes alone are sent again"
+    assert window.heard(False, 10, 3)
+    assert not window.recovering
+
+
+def test_each_hole_below_a_packet_that_arrived_is_sent_again_once() -> None:
+    window = sent(10, cap=10)
+    gaps(window, 0, 1, 3, 5)
+    assert leave(window) == [0, 2, 4]
+    gaps(window, 0, 6, 7)
+    assert leave(window) == []
+    gaps(window, 0, 9)
+    assert leave(window) == [8], "the highest selective answer shows one more"
+
+
+def test_a_hole_above_all_that_arrived_is_no_hole() -> None:
+    window = sent(10, cap=10)
+    gaps(window, 0, 1)
+    assert leave(window) == [0]
+    assert window.upcoming(END) is None, "2 to 9 may be on their way"
+
+
+def test_a_packet_that_arrives_before_its_turn_is_not_sent_again() -> None:
+    window = sent(10, cap=10)
+    gaps(window, 0, 1, 3, 5)
+    assert leave(window, 1) == [0]
+    gaps(window, 0, 2)  # is due, and was only late
+    assert leave(window) == [4]
+
+
+def test_a_gap_in_an_answer_with_news_opens_nothing_yet() -> None:
+    """The packet in front of the selective one may be on its way: the next answer tells."""
+    window = sent(10, cap=10)
+    window.heard(True, 2, 4)
+    assert window.upcoming(2) is None
+    assert leave(window) == [10, 11]
+    gaps(window, 2, 5)
+    assert leave(window) == [2, 3]
+
+
+def test_a_recovery_ends_when_all_that_had_left_is_acknowledged() -> None:
+    window = sent(6, cap=10)
+    gaps(window, 0, 1)
+    assert leave(window) == [0, 6, 7, 8, 9]
+    window.heard(False, 5, 0)
+    assert window.recovering, "5 had left too"
+    window.heard(False, 6, 5)
+    assert not window.recovering
+
+
+def test_a_partial_answer_in_a_recovery_shows_the_next_hole() -> None:
+    window = sent(8, cap=8)
+    gaps(window, 0, 1, 2)
+    assert leave(window, 1) == [0]
+    window.heard(False, 3, 0)
+    assert leave(window, 1) == [3]
+
+
+def test_a_partial_answer_does_not_repeat_what_was_sent_again() -> None:
+    window = sent(8, cap=8)
+    gaps(window, 0, 1, 3)
+    assert leave(window) == [0, 2]
+    window.heard(False, 2, 0)
+    assert leave(window) == [8, 9]
+
+
+def test_what_is_lost_again_waits_for_the_timer() -> None:
+    window = sent(8, cap=8)
+    gaps(window, 0, 1, 2)
+    assert leave(window) == [0]
+    gaps(window, 0, 3, 4, 5, 6, 7)
+    assert leave(window) == []
+    window.schedule_oldest()
+    assert leave(window) == [0]
+
+
+@pytest.mark.parametrize("cap", [1, 2, 7])
+def test_no_more_than_the_cap_is_unacknowledged(cap: int) -> None:
+    window = SenderWindow(0, cap)
+    assert leave(window) == list(range(cap))
+    window.heard(False, 1, 0)
+    assert leave(window) == [cap]
+
+
+def test_an_answer_that_was_overtaken_shows_no_gap() -> None:
+    window = sent(8, cap=8)
+    window.heard(False, 5, 4)
+    gaps(window, 1, 3)
+    assert leave(window) == [8, 9, 10, 11, 12]
+    window.heard(False, 13, 12)
+    gaps(window, 11, 12)
+    assert window.upcoming(13) is None, "nothing is in flight"
+
+
+def test_an_answer_that_was_overtaken_still_tells_what_arrived() -> None:
+    window = sent(8, cap=8)
+    window.heard(False, 5, 4)
+    gaps(window, 1, 6)
+    gaps(window, 5, 7)
+    assert leave(window, 2) == [5, 8]
+
+
+def test_the_bitmap_moves_with_the_oldest_packet() -> None:
+    window = sent(10, cap=10)
+    gaps(window, 0, 2, 4)
+    assert leave(window) == [0, 1, 3]
+    window.heard(False, 3, 1)
+    gaps(window, 3, 6)
+    assert leave(window, 1) == [5]
+    assert window.in_flight == 7

@@ -1,0 +1,121 @@
+"""Gradients that come from outside, one after the other: those of a training process beside the worker.
+
+Whoever runs the Machines attaches a source for each rank before it makes them; a configuration of kind `external` then finds
+it. All gradients of a source have one size: a shorter one is filled up with zeros, and what is behind its end in the result
+is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from workloads.errors import ScenarioError
+from workloads.events import TrainingProgress
+from workloads.gradients.base import Vector
+
+__all__ = ["ENDLESS", "ExternalSource", "Mailbox", "PostedPieces", "attach_sources", "attached_source"]
+
+ENDLESS = 1 << 40
+"""iterations of a source while more may come"""
+
+
+class Mailbox(Protocol):
+    """Where pieces of gradients are posted and their sums are left. Pieces are counted from 0."""
+
+    @property
+    def posted(self) -> int:
+        """pieces so far"""
+        ...
+
+    @property
+    def delivered(self) -> int:
+        """sums that were left so far"""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """nobody will post any more"""
+        ...
+
+    def take(self, piece: int) -> Vector:
+        """A posted piece without a sum; valid until its sum is left."""
+        ...
+
+    def leave(self, piece: int, total: Vector) -> None:
+        """The sum of the oldest piece without one; as long as that."""
+        ...
+
+
+class ExternalSource:
+    """An AwaitedSource of pieces of at most `elements`."""
+
+    def __init__(self, mailbox: Mailbox, elements: int, *, poll_ns: int = 0) -> None:
+        self._mailbox, self.elements, self.poll_ns = mailbox, elements, poll_ns
+        self.dtype: np.dtype[Any] = np.dtype("<f4")
+        self._filled = np.zeros(elements, self.dtype)
+        self._size = elements
+
+    @property
+    def iterations(self) -> int:
+        return self._mailbox.posted if self._mailbox.closed else ENDLESS
+
+    def is_ready(self, iteration: int) -> bool:
+        """False for ever for a sum that was left already: a Machine that begins anew has nothing to do here."""
+        return self._mailbox.delivered <= iteration < self._mailbox.posted
+
+    def gradient(self, iteration: int) -> Vector:
+        piece = self._mailbox.take(iteration)
+        self._size = len(piece)
+        if self._size == self.elements:
+            return piece
+        self._filled[: self._size], self._filled[self._size :] = piece, 0
+        return self._filled
+
+    def apply(self, iteration: int, total: Vector) -> TrainingProgress | None:
+        self._mailbox.leave(iteration, total[: self._size])
+        return None
+
+    def reset(self) -> None:
+        """There is no way back: what was left belongs to the training process."""
+
+
+class PostedPieces:
+    """A Mailbox in the memory of one process: a sum takes the place of its piece."""
+
+    def __init__(self) -> None:
+        self.posted = self.delivered = 0
+        self.closed = False
+        self._pieces: dict[int, Vector] = {}
+
+    def post(self, piece: Vector) -> None:
+        self._pieces[self.posted] = piece
+        self.posted += 1
+
+    def take(self, piece: int) -> Vector:
+        return self._pieces[piece]
+
+    def leave(self, piece: int, total: Vector) -> None:
+        self._pieces.pop(piece)[:] = total
+        self.delivered = piece + 1
+
+
+_attached: dict[int, ExternalSource] = {}
+
+
+def attach_sources(sources: Mapping[int, ExternalSource]) -> None:
+    """Workers of this process, and of processes that it forks, get these by rank; those attached before are forgotten."""
+    _attached.clear()
+    _attached.update(sources)
+
+
+def attached_source(rank: int) -> ExternalSource:
+    """Raises ScenarioError when nobody attached one."""
+    if rank not in _attached:
+        raise ScenarioError(
+            "gradients come from a training process, and there is none", key="job.workload", found="external",
+            allowed="with `tb train` or `tb up`",
+        )  # fmt: skip
+    return _attached[rank]

@@ -1,0 +1,63 @@
+"""A mailbox in memory that processes share: the training's side posts, a worker forked after it was made takes and leaves."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+
+from workloads.errors import InternalError
+from workloads.gradients.base import Vector
+
+__all__ = ["ROOM_PIECES", "SharedPieces"]
+
+ROOM_PIECES = 4096
+"""that may be posted and have no sum"""
+_POSTED, _DELIVERED, _CLOSED, _HEAD = 0, 1, 2, 3
+
+
+class SharedPieces:
+    """A Mailbox. `gradients`: float32 in shared memory, from which pieces are posted by place; a sum takes the place of its piece.
+
+    Each counter has one writer and grows by whole words, a piece is described before it is counted: readers need no lock."""
+
+    def __init__(self, gradients: Vector) -> None:
+        self._gradients = gradients
+        self._words = np.frombuffer(mmap.mmap(-1, 8 * (_HEAD + 2 * ROOM_PIECES)), np.int64)
+        self._places = self._words[_HEAD:].reshape(ROOM_PIECES, 2)
+        """(first element, elements) of piece i in row i mod ROOM_PIECES"""
+
+    @property
+    def posted(self) -> int:
+        return int(self._words[_POSTED])
+
+    @property
+    def delivered(self) -> int:
+        return int(self._words[_DELIVERED])
+
+    @property
+    def closed(self) -> bool:
+        return bool(self._words[_CLOSED])
+
+    @property
+    def has_room(self) -> bool:
+        return self.posted - self.delivered < ROOM_PIECES
+
+    def post(self, first: int, elements: int) -> None:
+        """Raises InternalError when there is no room."""
+        if not self.has_room:
+            raise InternalError(f"more than {ROOM_PIECES} pieces without a sum")
+        number = self.posted
+        self._places[number % ROOM_PIECES] = first, elements
+        self._words[_POSTED] = number + 1
+
+    def close(self) -> None:
+        self._words[_CLOSED] = 1
+
+    def take(self, piece: int) -> Vector:
+        first, elements = (int(word) for word in self._places[piece % ROOM_PIECES])
+        return self._gradients[first : first + elements]
+
+    def leave(self, piece: int, total: Vector) -> None:
+        self.take(piece)[:] = total
+        self._words[_DELIVERED] = piece + 1

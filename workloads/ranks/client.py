@@ -1,0 +1,221 @@
+"""A rank's side of the socket: it posts collectives, waits for sums, and hears why there will be none."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workloads.ranks.room import Room
+from workloads.ranks.wire import (
+    VERSION,
+    Done,
+    Failed,
+    Join,
+    Leave,
+    LineReader,
+    Message,
+    Post,
+    Step,
+    Welcome,
+    WireProblem,
+)
+from workloads.ranks.wire import encode as encode_message
+
+__all__ = ["SOCKET_VARIABLE", "NetworkFailed", "RankClient", "default_socket"]
+
+SOCKET_VARIABLE = "INA_SOCKET"
+_JOIN_S = 60.0
+_WELCOME_BYTES = 1 << 16
+
+
+class NetworkFailed(RuntimeError):
+    """The network sums nothing any more; the text says why."""
+
+
+def default_socket() -> str:
+    """Where `tb up` listens, of this user, unless it is told otherwise."""
+    return f"/tmp/ina-{os.getuid()}/ranks.sock"
+
+
+@dataclass(slots=True)
+class _Pending:
+    offset: int
+    take: Callable[[memoryview, int], None]
+    """(the sum's bytes, ns in the network)"""
+    refuse: Callable[[str], None]
+    bytes: int
+
+
+class RankClient:
+    """Connects at once. `post_sum` may be called from any thread; what it is given is called from a thread of its own.
+
+    Raises NetworkFailed when nobody listens at `path`, or when the network does not want this rank."""
+
+    def __init__(self, path: str, rank: int, size: int) -> None:
+        self._socket, self._lines = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), LineReader()
+        try:
+            self._socket.settimeout(_JOIN_S)
+            self._socket.connect(path)
+            self._socket.sendall(encode_message(Join(VERSION, rank, size, os.getpid())))
+            self.welcome, memory, more = self._await_welcome()
+        except (OSError, WireProblem) as error:
+            self._socket.close()
+            raise NetworkFailed(
+                f"no network at {path}: {error}; `tb up SCENARIO` makes one, `tb train SCENARIO -- COMMAND` both it and the ranks"
+            ) from error
+        except NetworkFailed:
+            self._socket.close()
+            raise
+        self._socket.settimeout(None)
+        self._memory = memoryview(mmap.mmap(memory, self.welcome.memory_bytes))
+        os.close(memory)
+        self._room = Room(self.welcome.memory_bytes)
+        self._changed = threading.Condition()
+        self._pending: dict[int, _Pending] = {}
+        self._next = 0
+        self.failure: str | None = None
+        """why nothing will be summed any more"""
+        self._left = False
+        self.heard_at = time.monotonic()
+        self._reader = threading.Thread(target=self._read, args=(more,), name="ina network", daemon=True)
+        self._reader.start()
+
+    def post_sum(
+        self,
+        fill: Callable[[memoryview], None],
+        elements: int,
+        op: str,
+        take: Callable[[memoryview, int], None],
+        refuse: Callable[[str], None],
+    ) -> None:
+        """A float32 all-reduce in the network. `fill` writes the gradient's bytes; then either `take` or `refuse` is called, once.
+        Blocks only while the memory is full of gradients on their way. Raises NetworkFailed."""
+        size = 4 * elements
+        with self._changed:
+            offset = self._await_room(size)
+            fill(self._memory[offset : offset + size])
+            number = self._next
+            self._pending[number] = _Pending(offset, take, refuse, size)
+            self._post(Post(number, "all_reduce", "float32", op, elements, True, offset))
+
+    def announce(self, what: str, dtype: str = "", op: str = "", elements: int = -1) -> int:
+        """A collective that the ranks do among themselves: its number. Raises NetworkFailed."""
+        with self._changed:
+            self.check()
+            number = self._next
+            self._post(Post(number, what, dtype, op, elements, False, 0))
+            return number
+
+    def step(self, number: int) -> None:
+        """The optimizer stepped, so often so far."""
+        with self._changed:
+            if self.failure is None and not self._left:
+                self._send(Step(number))
+
+    def leave(self, error: str = "") -> None:
+        """Nothing more comes from this rank. Waits for what is on its way unless `error` ended the program."""
+        with self._changed:
+            if self._left:
+                return
+            while self._pending and not error and self.failure is None:
+                self._changed.wait()
+            self._left = True
+            if self.failure is None:
+                self._send(Leave(error))
+        with contextlib.suppress(OSError):  # the network went first
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def check(self) -> None:
+        """Raises NetworkFailed when nothing will be summed any more."""
+        if self.failure is not None:
+            raise NetworkFailed(self.failure)
+        if self._left:
+            raise NetworkFailed("this rank has left the network")
+
+    def _await_room(self, size: int) -> int:
+        while True:
+            self.check()
+            try:
+                offset = self._room.take(size)
+            except ValueError as error:
+                raise NetworkFailed(
+                    f"an all-reduce of {size} bytes is more than the memory of a rank ({self._room.size} bytes): "
+                    "give --memory to tb, or make smaller buckets"
+                ) from error
+            if offset is not None:
+                return offset
+            self._changed.wait()
+
+    def _post(self, message: Post) -> None:
+        self._next += 1
+        self._send(message)
+        self.check()
+
+    def _send(self, message: Message) -> None:
+        try:
+            self._socket.sendall(encode_message(message))
+        except OSError as error:
+            self._fail(f"the network went away: {error}")
+
+    def _await_welcome(self) -> tuple[Welcome, int, list[Message]]:
+        """What it says, the rank's memory, and what came with it."""
+        handles: list[int] = []
+        while True:
+            data, found, _, _ = socket.recv_fds(self._socket, _WELCOME_BYTES, 1)
+            handles += found
+            if not data:
+                raise OSError("it closed the connection")
+            messages = self._lines.feed(data)
+            if not messages:
+                continue
+            first = messages[0]
+            if isinstance(first, Failed):
+                raise NetworkFailed(first.reason)
+            if not isinstance(first, Welcome) or len(handles) != 1:
+                raise OSError("it answered something else than a welcome")
+            return first, handles[0], messages[1:]
+
+    def _read(self, messages: list[Message]) -> None:
+        while True:
+            for message in messages:
+                self._hear(message)
+            try:
+                data = self._socket.recv(1 << 16)
+                messages = self._lines.feed(data)
+            except (OSError, WireProblem) as error:
+                data, reason = b"", str(error)
+            else:
+                reason = "it closed the connection"
+            if not data:
+                with self._changed:
+                    if not self._left:
+                        self._fail(f"the network went away: {reason}")
+                return
+
+    def _hear(self, message: Message) -> None:
+        self.heard_at = time.monotonic()
+        if isinstance(message, Failed):
+            with self._changed:
+                self._fail(message.reason)
+        elif isinstance(message, Done):
+            pending = self._pending[message.number]
+            pending.take(self._memory[pending.offset : pending.offset + pending.bytes], message.network_ns)
+            with self._changed:
+                del self._pending[message.number]
+                self._room.give_back(pending.offset)
+                self._changed.notify_all()
+
+    def _fail(self, reason: str) -> None:
+        if self.failure is None:
+            self.failure = reason
+            for pending in self._pending.values():
+                pending.refuse(reason)
+            self._pending.clear()
+            self._changed.notify_all()

@@ -1,0 +1,150 @@
+"""What a rank of a training and the network say to each other: JSON objects, one per line, over a unix stream socket.
+
+| from | message | means |
+|---|---|---|
+| rank | `join` | who it is; the first message |
+| rank | `post` | its next collective, in the order of its program; the gradient of one for the network is in its memory |
+| rank | `step` | its optimizer stepped |
+| rank | `leave` | it takes part in nothing more |
+| anybody | `down` | end the network |
+| network | `welcome` | with the file descriptor of the rank's memory |
+| network | `done` | the sum has taken the place of the gradient |
+| network | `failed` | nothing will be summed any more, and why |
+
+Every collective has a number, counted from 0 over the life of the rank; all ranks must post the same ones in the same order.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+__all__ = [
+    "VERSION",
+    "Done",
+    "Down",
+    "Failed",
+    "Join",
+    "Leave",
+    "LineReader",
+    "Message",
+    "Post",
+    "Step",
+    "Welcome",
+    "WireProblem",
+    "decode",
+    "encode",
+]
+
+VERSION = 1
+_LONGEST_LINE = 1 << 20
+
+
+class WireProblem(ValueError):
+    """What came is no message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    version: int
+    rank: int
+    size: int
+    """ranks of the whole training"""
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    number: int
+    what: str
+    """all_reduce, broadcast, barrier, ..."""
+    dtype: str
+    """of its elements; empty: it has none"""
+    op: str
+    """sum, avg, max, ...; empty: it reduces nothing"""
+    elements: int
+    """that every rank must give alike; -1: they may differ"""
+    in_network: bool
+    """false: the ranks do it among themselves, through the store of their rendezvous"""
+    offset: int
+    """in the rank's memory, bytes; of one in the network"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    number: int
+    """from 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    error: str
+    """the exception that ended the program; empty: none did"""
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    memory_bytes: int
+    size: int
+    timeout_s: float
+    """without news for so long the network gives up"""
+    network: str
+    """for a person"""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    number: int
+    network_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    reason: str
+
+
+Message: TypeAlias = Join | Post | Step | Leave | Down | Welcome | Done | Failed
+_KINDS: dict[str, type[Message]] = {
+    kind.__name__.lower(): kind for kind in (Join, Post, Step, Leave, Down, Welcome, Done, Failed)
+}
+_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "str": (str,), "bool": (bool,), "float": (int, float)}
+
+
+def encode(message: Message) -> bytes:
+    told = {field.name: getattr(message, field.name) for field in fields(message)}
+    return json.dumps({"kind": type(message).__name__.lower(), **told}, separators=(",", ":")).encode() + b"\n"
+
+
+def decode(line: bytes) -> Message:
+    """Raises WireProblem for what no peer of this version sends."""
+    try:
+        told: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise WireProblem(f"a line that is no JSON: {line[:60]!r}") from error
+    kind = _KINDS.get(str(told.pop("kind", None))) if isinstance(told, dict) else None
+    if kind is None:
+        raise WireProblem(f"no message of this version: {line[:60]!r}")
+    expected = {field.name: _TYPES[str(field.type)] for field in fields(kind)}
+    if told.keys() != expected.keys() or any(type(told[name]) not in types for name, types in expected.items()):
+        raise WireProblem(f"a {kind.__name__.lower()} with the wrong fields: {line[:120]!r}")
+    return kind(**told)
+
+
+class LineReader:
+    """Bytes of a stream in, messages out."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[Message]:
+        """Raises WireProblem; the stream is of no use then."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > _LONGEST_LINE:
+            raise WireProblem(f"a line of more than {_LONGEST_LINE} bytes")
+        return [decode(line) for line in lines]

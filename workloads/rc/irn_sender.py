@@ -1,0 +1,162 @@
+"""IRN, the sending half of a queue pair: `irn_window` with messages, timers and counters. No bytes, no clock."""
+
+from __future__ import annotations
+
+from workloads.config import QpConfig
+from workloads.events import FrameRejected, Retransmission
+from workloads.rc.inbound import Inbound
+from workloads.rc.irn_window import SenderWindow
+from workloads.rc.message import OutMessage, RequestPacket
+from workloads.rc.recovery import FATAL_SYNDROMES, MAX_WINDOW, rto_ns
+from workloads.rc.send_queue import SendQueue
+from workloads.rc.tally import Counters, Outbox
+from workloads.rc.verbs import SendRequest
+from workloads.wire import PSN_MASK, Nak, Opcode, Reth, is_ack, psn_diff
+
+__all__ = ["IrnSender", "irn_packet"]
+
+
+def irn_packet(message: OutMessage, sequence: int) -> RequestPacket:
+    """One packet of a message. Its RETH says where its own bytes go and how long the whole message is; the last packet has the
+    immediate data."""
+    index, ends = sequence - message.first, sequence == message.end - 1
+    whole = Reth.decode(message.reth)
+    reth = Reth(whole.va + index * message.mtu, whole.rkey, whole.length).encode()
+    opcode = Opcode.WRITE_ONLY_IMM if ends else Opcode.WRITE_ONLY if index else Opcode.WRITE_FIRST
+    return RequestPacket(
+        opcode, sequence & PSN_MASK, True, reth + message.imm if ends else reth, message.payload(index)
+    )
+
+
+class IrnSender:
+    """A LossRecovery. It gives up when nothing new was acknowledged for as long as go-back-N would wait: (retry_count + 1)
+    timeouts of `timeout_code`."""
+
+    def __init__(self, config: QpConfig, queue: SendQueue, counters: Counters, outbox: Outbox) -> None:
+        self._config, self._irn, self._queue = config, config.irn, queue
+        self._counters, self._outbox = counters, outbox
+        cap = max(1, min(config.irn.cap_packets, config.window_packets, MAX_WINDOW))
+        self.window = SenderWindow(config.first_psn, cap)
+        self.deadline: int | None = None
+        self._armed_at = 0
+        self._is_extended = False
+        """RTO_low is over, and RTO_high runs"""
+        self._progress_at = 0
+        self._timed_out = False
+        """the packet that is sent again next is so because a timer ran out"""
+        rto = rto_ns(config.timeout_code)
+        endless = config.retry7_infinite and config.retry_count == 7
+        self._patience = None if rto is None or endless else rto * (config.retry_count + 1)
+        self._failed = False
+
+    @property
+    def una(self) -> int:
+        return self.window.una
+
+    @property
+    def can_send(self) -> bool:
+        return not self._failed and self.window.upcoming(self._queue.end) is not None
+
+    @property
+    def failed(self) -> bool:
+        return self._failed
+
+    def check(self, request: SendRequest) -> None:
+        if request.remote_va is None:
+            raise ValueError(
+                f"request {request.wr_id} is a SEND: IRN places packets out of order, so each must say where it goes"
+            )
+        if request.imm is None:
+            raise ValueError(f"request {request.wr_id} has no immediate data, which ends a message under IRN")
+
+    def posted(self) -> None:
+        if self._failed:
+            self._flush()
+
+    def next_packet(self, now: int) -> RequestPacket | None:
+        window = self.window
+        sequence = None if self._failed else window.upcoming(self._queue.end)
+        if sequence is None:
+            return None
+        self._counters.packets_sent += 1
+        if sequence < window.nxt:
+            self._counters.packets_retransmitted += 1
+            cause = "timeout" if self._timed_out else "nak"
+            self._outbox.events.append(Retransmission(self._config.qpn, cause, sequence & PSN_MASK, 1))
+            self._timed_out = False
+        window.left(sequence)
+        if self.deadline is None:
+            self._progress_at = now
+            self._arm(now)
+        return irn_packet(self._queue.holding(sequence), sequence)
+
+    def on_answer(self, packet: Inbound, now: int) -> None:
+        assert packet.syndrome is not None
+        assert packet.sack is not None
+        if self._failed:
+            return
+        window, syndrome = self.window, packet.syndrome
+        oldest = window.una & PSN_MASK
+        cumulative, selective = (window.una + psn_diff(psn & PSN_MASK, oldest) for psn in packet.sack)
+        if cumulative > window.nxt or selective >= window.nxt:
+            psn = packet.sack[1]
+            detail = f"{self._queue.route}: an answer about PSN {psn}, which was never sent"
+            self._outbox.events.append(FrameRejected("bad_ack", detail))
+            return
+        if is_ack(syndrome):
+            self._counters.acks_received += 1
+        else:
+            self._counters.naks_received += 1
+            if syndrome in FATAL_SYNDROMES:
+                self._acknowledge(cumulative)
+                status, reason = FATAL_SYNDROMES[syndrome]
+                self._fail(status, f"was {reason}")
+                return
+            if syndrome != Nak.PSN_SEQUENCE:
+                return  # a reserved value
+        if window.heard(syndrome == Nak.PSN_SEQUENCE, cumulative, selective):
+            self._timed_out = False
+            self._acknowledge(cumulative)
+            self._progress_at = now
+            if window.in_flight:
+                self._arm(now)
+            else:
+                self.deadline = None
+
+    def on_timer(self, now: int) -> None:
+        if self.deadline is None or self.deadline > now:
+            return
+        if not self._is_extended and self.window.in_flight > self._irn.few_packets:
+            self._is_extended = True
+            self.deadline = self._armed_at + self._irn.rto_high_ns
+            if self.deadline > now:
+                return
+        self._counters.timeouts += 1
+        if self._patience is not None and now - self._progress_at >= self._patience:
+            waited = (now - self._progress_at) / 1e6
+            self._fail("RETRY_EXC", f"was not acknowledged for {waited:g} ms (retry_count {self._config.retry_count})")
+            return
+        self.window.schedule_oldest()
+        self._timed_out = True
+        self._arm(now)
+
+    def shut(self) -> None:
+        self._failed, self.deadline = True, None
+        self._flush()
+
+    def _arm(self, now: int) -> None:
+        self._armed_at, self._is_extended = now, False
+        self.deadline = now + self._irn.rto_low_ns
+
+    def _acknowledge(self, cumulative: int) -> None:
+        self._queue.acknowledge(cumulative)
+
+    def _fail(self, status: str, why: str) -> None:
+        self._failed, self.deadline = True, None
+        if self._queue.messages:
+            self._queue.fail(status, self.window.una, why)
+        self._flush()
+
+    def _flush(self) -> None:
+        self._queue.flush()
+        self.window.una = self.window.nxt = self._queue.end
