@@ -18,7 +18,6 @@ __all__ = ["DIFFERENTIAL", "main"]
 
 DIFFERENTIAL = (
     "tests/workloads/native/test_crc.py",
-    "tests/workloads/native/test_crc_folding.py",
     "tests/workloads/native/test_layout.py",
     "tests/workloads/native/test_roce_header.py",
     "tests/workloads/rc/test_fast.py",
