@@ -109,7 +109,7 @@ def _scenario(seed: int, number: int) -> Scenario:
     draw = Random(f"release {seed} {number}")
     job = replace(
         calm.job, message_packets=draw.choice((3, 4, 6)), window_messages=draw.choice((2, 3)), iterations=1, hello=True,
-        straggle_rank=None, straggle_ns=0,
+        straggler=None,
     )  # fmt: skip
     room = job.message_packets * 256 - INA_HEADER_BYTES
     links = tuple(link.name for link in calm.topology.links)

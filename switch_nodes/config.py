@@ -64,6 +64,9 @@ class RingConfig:
     """means nothing to a packet; a ring that is installed again with another one starts anew, from message 0"""
     links: LeafLinks | SpineLinks | None = None
     """None: the switch has all members at its ports"""
+    receive_vas: tuple[int, ...] = ()
+    """by rank of the whole ring: where its receive ring begins, as its predecessor knows it; message m goes there + m times the
+    bytes of L packets. Given, connections use IRN: each packet says by its RETH which one of its message it is"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from testbed.api import (
+        Comparison,
         HostCapabilityError,
         InternalError,
         LabError,
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
         ScenarioError,
         SweepResult,
         TestbedError,
+        compare,
         load,
         run,
         sweep,
     )
 
 __all__ = [
+    "Comparison",
     "HostCapabilityError",
     "InternalError",
     "LabError",
@@ -32,6 +35,7 @@ __all__ = [
     "SweepResult",
     "TestbedError",
     "__version__",
+    "compare",
     "load",
     "run",
     "sweep",

@@ -16,35 +16,27 @@ import pytest
 import yaml
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.registry import create_program
 from testbed.checkers import checkers
 from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import make_parser
+from testbed.faults.base import Match
+from testbed.faults.kinds import FAULT_KINDS
+from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.hunt import draw_grid
 from testbed.plan.nodeconfig import parse_node_config
-from testbed.reading.validate import key_names
+from testbed.reading.sections import keys_of, names_of
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS, OPCODE_GROUPS, MatchKeys
+from testbed.scenario.job import JobEntry
 from testbed.scenario.known import names_where
 from testbed.scenario.names import NODE_ROLES
-from testbed.scenario.schema import (
-    BackgroundKeys,
-    CableKeys,
-    ClockKeys,
-    DcqcnKeys,
-    JobEntryKeys,
-    JobKeys,
-    KnobKeys,
-    LinkKeys,
-    NodeKeys,
-    RoutingKeys,
-    ScenarioKeys,
-    SwitchKeys,
-    TransportKeys,
-)
+from testbed.scenario.topology_keys import CustomLink, CustomNode
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
+from testbed.scenario.transport import DcqcnOptions
 from testbed.worlds.simulated.clock import INSTANTS
 from tests.support import server_mutants, switchml_mutants
+from tests.support.keytables import TABLES, with_tables
 from workloads.atp import AtpConfig
 from workloads.datagrams import blocks
 from workloads.server import ServerConfig
@@ -62,13 +54,6 @@ _PAGES = [_TOP / "README.md", *sorted((_TOP / "docs").glob("*.md"))]
 _OF_PROTOCOLS = [_TOP / "README.md"] + [
     _TOP / "docs" / f"{name}.md" for name in ("atp", "esa", "switchml", "jobs", "programs", "ina-comparison", "hunting")
 ]
-_WORDS: dict[str, Any] = {
-    "required": ..., "required for `udp`": None, "none": None, "empty": "", "scaled": None, "all true": None, "all `soft`": None, "": None,
-    "`job` alone": None, "the end of the run": None, "the last host": "", "the job's": (), "kind and number": None,
-    "as in [ESA](esa.md#the-switch)": None, "all as in [ESA](esa.md#the-switch)": None,
-}  # fmt: skip
-"""defaults that a section cannot be given as a value, as the tables tell them"""
-_EXAMPLES = {"servers": "h1", "kind": "udp", "from": "h1", "to": "h2", "name": "x", "topology": 1}
 
 
 def _section(heading: str) -> str:
@@ -78,23 +63,28 @@ def _section(heading: str) -> str:
 @pytest.mark.parametrize(
     ("heading", "keys"),
     [
-        ("Top level", key_names(ScenarioKeys)),
-        ("topology", [*key_names(LinkKeys), *TOPOLOGY_KINDS]),
-        ("topology", sorted({key for kind in TOPOLOGY_KINDS.values() for key in key_names(kind.keys)})),
-        ("topology", [*key_names(NodeKeys), *key_names(CableKeys), *NODE_ROLES]),
-        ("switch", key_names(SwitchKeys)),
-        ("transport", key_names(TransportKeys)),
-        ("job", key_names(JobKeys)),
-        ("jobs", key_names(JobEntryKeys)),
-        ("routing", key_names(RoutingKeys)),
-        ("clocks", key_names(ClockKeys)),
-        ("background", key_names(BackgroundKeys)),
-        ("faults", [*FAULT_KINDS, *key_names(MatchKeys), *OPCODE_GROUPS]),
-        ("faults", sorted({key for kind in FAULT_KINDS.values() for key in key_names(kind.keys)})),
+        ("topology", list(TOPOLOGY_KINDS)),
+        ("topology", sorted({key for kind in TOPOLOGY_KINDS.values() for key in names_of(kind.keys)})),
+        ("topology", [*names_of(CustomNode), *names_of(CustomLink), *NODE_ROLES]),
+        ("jobs", names_of(JobEntry)),
+        ("faults", [*FAULT_KINDS, *names_of(Match), *OPCODE_GROUPS]),
+        ("faults", sorted({key for kind in FAULT_KINDS.values() for key in names_of(kind.value)})),
     ],
 )
 def test_every_key_is_explained(heading, keys):
     assert [key for key in keys if f"`{key}`" not in _section(heading)] == []
+
+
+def test_the_tables_of_keys_are_those_of_the_program():
+    """`python -m tests.support.keytables` writes them anew."""
+    assert with_tables(_SCENARIO) == _SCENARIO
+    assert set(re.findall(r"<!-- (?:keys|list) of (\w+) -->", _SCENARIO)) == set(TABLES)
+
+
+def test_the_knobs_of_esa_have_the_defaults_of_the_program():
+    told = dict(_defaults(_ESA))
+    for key in keys_of(AggregatorKnobs):
+        assert yaml.safe_load(told[key.name].strip("`")) == key.default, key.name
 
 
 def _defaults(text: str) -> Iterator[tuple[str, str]]:
@@ -104,34 +94,6 @@ def _defaults(text: str) -> Iterator[tuple[str, str]]:
             key, default = (cell.strip() for cell in row.split("|")[1:3])
             if re.fullmatch(r"`\w+`", key):
                 yield key.strip("`"), default
-
-
-@pytest.mark.parametrize(
-    ("text", "model"),
-    [
-        (_section("Top level"), ScenarioKeys),
-        (_section("topology"), LinkKeys),
-        (_section("switch"), SwitchKeys),
-        (_section("transport"), TransportKeys),
-        (_section("job"), JobKeys),
-        (_section("clocks"), ClockKeys),
-        (_section("background"), BackgroundKeys),
-        (_section("routing"), RoutingKeys),
-        (_ESA, KnobKeys),
-    ],
-)
-def test_defaults_are_those_of_the_program(text, model):
-    fields = {field.alias or name: (name, field) for name, field in model.model_fields.items()}
-    required = {at: _EXAMPLES[at] for at, (_, field) in fields.items() if field.is_required()}
-    told = {key: default for key, default in _defaults(text) if key in fields}
-    assert len(told) >= len(fields) - 2, "`from` and `to` share a row"
-    for key, default in told.items():
-        name, field = fields[key]
-        if default in _WORDS or field.is_required():
-            assert _WORDS.get(default) == (... if field.is_required() else field.default), key
-        else:
-            section = model.model_validate({**required, key: yaml.safe_load(default.strip("`"))})
-            assert getattr(section, name) == field.default, f"{key}: the page says {default}"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +161,7 @@ def test_the_commands_of_the_pages_on_protocols_can_be_given():
 
 
 def test_every_key_of_congestion_control_is_explained():
-    assert [key for key in key_names(DcqcnKeys) if f"`{key}`" not in _CONGESTION] == []
+    assert [key for key in names_of(DcqcnOptions) if f"`{key}`" not in _CONGESTION] == []
 
 
 def test_the_examples_of_scenario_files_load():

@@ -24,7 +24,19 @@ _PACKAGES = ("playbooks", "switch_nodes", "testbed", "topologies", "workloads")
 _OFFLINE = re.compile(
     r"No matching distribution found for setuptools|Could not find a version|NewConnectionError|getaddrinfo"
 )
-_OPTIONAL = {"distributed", "mininet", "os_ken", "pandas", "pytest", "pyverbs", "ryu", "scapy", "sklearn"}
+_OPTIONAL = {
+    "argparse_manpage",
+    "distributed",
+    "mininet",
+    "os_ken",
+    "pandas",
+    "pytest",
+    "pyverbs",
+    "shtab",
+    "ryu",
+    "scapy",
+    "sklearn",
+}
 """what a command asks for when it needs it: of Debian, or an extra"""
 _DISTRIBUTIONS = {"yaml": "PyYAML", "pydantic_core": "pydantic"}
 Tb = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -69,6 +69,9 @@ class IrnConfig:
     """PSNs that may be unacknowledged (BDP flow control)"""
     few_packets: int = 3
     """N: so many are few"""
+    in_order: bool = True
+    """what reaches the peer does so in the order in which it left, but for losses. Not where a switch lets packets wait for those
+    of other hosts"""
 
 
 @dataclass(frozen=True, slots=True)

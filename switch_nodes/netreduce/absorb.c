@@ -14,6 +14,7 @@ enum { /* ina_header.INA_LAYOUT */
     INA_MAGIC = 0, INA_VERSION = 1, INA_OP_DTYPE = 2, INA_FLAGS = 3, INA_RING = 4, INA_RANK = 6, INA_SIZE = 7,
     INA_MESSAGE = 8, INA_PACKETS = 12, INA_HEADER_BYTES = 16
 };
+enum { RETH_LENGTH = EXT_AT + 12 };
 enum { LOG_DUPLICATE, LOG_REPLAYED, LOG_AGGREGATED, LOG_FIELDS = 5 };          /* fast._Log */
 enum { WHY_DONE, WHY_PYTHON, WHY_ROOM, WHY_LOG };                               /* fast._Why */
 
@@ -105,6 +106,12 @@ static int is_only(uint8_t opcode) { return opcode == 0x04 || opcode == 0x05 || 
 static int starts_message(uint8_t opcode) { return opcode == 0x00 || opcode == 0x06 || is_only(opcode); }
 static int ends_message(uint8_t opcode) { return !(opcode <= 0x01 || opcode == 0x06 || opcode == 0x07); }
 
+/* workloads/wire/packet.py: continues */
+static int continues(uint8_t opcode, const uint8_t *frame, int32_t size)
+{
+    return (opcode == 0x0A || opcode == 0x0B) && (int64_t)get32(frame + RETH_LENGTH) > size;
+}
+
 static int bypass(struct netreduce_switch *sw, const uint8_t *frame, int32_t length, int32_t port)
 {
     switch (forward_static(sw->macs, sw->queue, frame, length, port)) {
@@ -160,12 +167,13 @@ struct place {
 };
 
 /* connections.py: match. */
-static int match(const struct netreduce_ring *ring, int32_t rank, uint32_t psn, struct place *place)
+static int match(const struct netreduce_ring *ring, int32_t rank, uint32_t psn, struct place *place, int64_t *id)
 {
     for (int32_t i = rank * ring->entries; i < (rank + 1) * ring->entries; i++) {
         int32_t distance = psn_diff(psn, (uint32_t)ring->entry_psn[i]);
         if (ring->entry_message[i] >= 0 && distance >= 0 && distance < ring->entry_length[i]) {
             *place = (struct place){ring->entry_message[i], distance, ring->entry_length[i]};
+            *id = ring->entry_id[i];
             return 1;
         }
     }
@@ -206,6 +214,16 @@ static int start(const struct netreduce_ring *ring, int32_t rank, const uint8_t 
     return 1;
 }
 
+/* placement.py: _named, of a message that is in the table; and whether the RETH of a FIRST or ONLY names its place. */
+static int is_named(const struct netreduce_ring *ring, int32_t rank, const uint8_t *frame, int64_t id, const struct place *place)
+{
+    uint64_t va = get64(frame + EXT_AT), base = ring->receive_vas[rank], mtu = (uint64_t)ring->mtu;
+    int64_t length = get32(frame + RETH_LENGTH), packets = (length + ring->mtu - 1) / ring->mtu;
+    if (va < base || (va - base) % mtu || (packets ? packets : 1) != place->packets)
+        return 0;
+    return (int64_t)((va - base) / mtu) == id * ring->message_packets + place->offset;
+}
+
 /* ring.py: announce, connections.py: put; for a FIRST or ONLY whose slot serves its message. */
 static void note_message(struct netreduce_ring *ring, int32_t rank, const struct place *place, uint32_t psn)
 {
@@ -219,6 +237,7 @@ static void note_message(struct netreduce_ring *ring, int32_t rank, const struct
     if (ring->entry_message[entry] >= place->message)
         return;
     ring->entry_message[entry] = place->message;
+    ring->entry_id[entry] = place->message; /* not for a spine, which is left to Python */
     ring->entry_psn[entry] = (int32_t)psn;
     ring->entry_length[entry] = place->packets;
     if (place->message > ring->newest[rank])
@@ -279,19 +298,29 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     struct netreduce_ring *ring = find_connection(sw, &view, port, &rank, &edge);
     if (!edge)
         return bypass(sw, frame, length, port);
-    int extension = extension_bytes(view.opcode), starts = starts_message(view.opcode);
+    int extension = extension_bytes(view.opcode), starts = starts_message(view.opcode), ends = ends_message(view.opcode);
+    int irn = ring && ring->receive_vas;
+    if (!ring || extension < 0 || (irn && extension < RETH_BYTES) || (int32_t)view.end < EXT_AT + extension + ICRC_BYTES)
+        return WHY_PYTHON;
+    if (irn) {
+        starts = !continues(view.opcode, frame, (int32_t)view.end - ICRC_BYTES - EXT_AT - extension - view.pad);
+        ends = view.opcode == 0x0B;
+    }
     int32_t head = EXT_AT + extension + (starts ? INA_HEADER_BYTES : 0), size = (int32_t)view.end - ICRC_BYTES - head;
-    if (!ring || extension < 0 || view.pad || size < 0 || size > ring->mtu || size % ELEMENT_BYTES)
+    if (view.pad || size < 0 || size > ring->mtu || size % ELEMENT_BYTES)
         return WHY_PYTHON;
 
     struct place place;
+    int64_t id = -1;
     if (starts) {
-        if (!start(ring, rank, frame + head - INA_HEADER_BYTES, is_only(view.opcode), view.psn, &place))
+        if (!start(ring, rank, frame + head - INA_HEADER_BYTES, irn ? ends : is_only(view.opcode), view.psn, &place))
             return WHY_PYTHON;
-    } else if (!match(ring, rank, view.psn, &place) || place.offset == 0
-               || ends_message(view.opcode) != (place.offset == place.packets - 1)) {
+        id = place.message;
+    } else if (!match(ring, rank, view.psn, &place, &id) || place.offset == 0 || ends != (place.offset == place.packets - 1)) {
         return WHY_PYTHON;
     }
+    if (irn && !is_named(ring, rank, frame, id, &place))
+        return WHY_PYTHON;
     int64_t slot = slot_of(ring, place.message, place.offset), at = slot * ring->size + rank;
     int64_t header_at = slot * ring->connections + rank;
     uint64_t bit = (uint64_t)1 << rank, bitmap = ring->bitmap[slot];

@@ -55,12 +55,17 @@ class ConnectionTable:
             and (after is None or gaps_allowed or psn_add(psn, packets) == after[0])
         )
 
+    def has(self, rank: int, message: int) -> bool:
+        """Whether the message is noted."""
+        return self._entry(rank, message) is not None
+
     def put(self, rank: int, message: int, psn: int, packets: int) -> None:
         """Note a message; one that is older than what its place in the table holds is not noted."""
         ring, index = self.ring, message % self.entries
         if ring.entry_message[rank, index] >= message:
             return
         ring.entry_message[rank, index] = message
+        ring.entry_id[rank, index] = ring.message_id(message)
         ring.entry_psn[rank, index] = psn
         ring.entry_length[rank, index] = packets
         if message > ring.newest[rank]:

@@ -26,7 +26,7 @@ __all__ = ["FastNetReduceProgram"]
 _POINTER, _I32, _I64, _U64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint64
 _ARRAYS = (
     "tag", "bitmap", "released", "done", "ce", "length", "header", "header_length", "payload", "value",
-    "message", "announced", "completed", "entered", "qpn", "newest", "plain_from", "entry_message", "entry_psn", "entry_length", "cursor",
+    "message", "announced", "completed", "entered", "qpn", "newest", "plain_from", "entry_message", "entry_id", "entry_psn", "entry_length", "cursor",
 )  # fmt: skip
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "sent_up", "replayed", "duplicate", "bypassed", "forwarded")
@@ -49,7 +49,7 @@ class RingStruct(ctypes.Structure):
         *((name, _POINTER) for name in _ARRAYS[: _ARRAYS.index("value") + 1]),
         ("partial", _POINTER),
         *((name, _POINTER) for name in _ARRAYS[_ARRAYS.index("value") + 1 :]),
-        *((name, _POINTER) for name in ("edge", "ingress", "egress", "ranks", "uplinks")),
+        *((name, _POINTER) for name in ("edge", "ingress", "egress", "ranks", "uplinks", "receive_vas")),
         ("everyone", _U64),
         ("row", _I64),
         ("header_row", _I64),
@@ -175,7 +175,8 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
         ranks = np.array(ring.ranks, np.int32)
         leaf = ring if isinstance(ring, LeafRing) else None
         uplinks = np.array(leaf.uplinks if leaf else (), np.int32)
-        self._kept += [edge, ingress, egress, ranks, uplinks]
+        receive_vas = np.array(ring.receive_vas, np.uint64)
+        self._kept += [edge, ingress, egress, ranks, uplinks, receive_vas]
         pointers = {name: getattr(ring, name).ctypes.data for name in _ARRAYS}
         return RingStruct(
             **pointers,
@@ -193,13 +194,14 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
             entries=ring.entry_message.shape[1],
             op=ring.op,
             dtype=ring.dtype,
-            asap=int(self.config.release == "asap"),
+            asap=int(self.config.release == "asap" or ring.is_irn),
             id=ring.id,
             group=ring.group,
             connections=ring.connections,
             ranks=ranks.ctypes.data,
             partial=leaf.partial.ctypes.data if leaf else None,
             uplinks=uplinks.ctypes.data,
+            receive_vas=receive_vas.ctypes.data if ring.is_irn else None,
             uplink_count=len(uplinks),
             leaf=int(leaf is not None),
             spine=int(isinstance(ring, SpineRing)),

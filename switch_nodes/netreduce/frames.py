@@ -44,6 +44,11 @@ class DataPacket:
         return self.packet.info
 
     @property
+    def starts(self) -> bool:
+        """It is the first of its message, if the connection uses IRN."""
+        return self.packet.starts
+
+    @property
     def qpn(self) -> int:
         return self.packet.bth.dest_qpn
 

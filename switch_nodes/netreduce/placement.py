@@ -9,6 +9,7 @@ from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.frames import DataPacket, Edge
 from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState
 from workloads.collectives.ina_header import InaHeader
+from workloads.wire import psn_add
 
 __all__ = ["Place", "Placement"]
 
@@ -36,10 +37,12 @@ class Placement:
 
     def place(self, packet: DataPacket) -> Place:
         edge, state = self._connection(packet)
-        if packet.info.starts:
+        if packet.starts or (packet.info.starts and not edge.ring.is_irn):
             return self._start(packet, edge, state)
         if state is not ConnectionState.RING:
             return Place(edge, state, ConnectionEvent.ELSEWHERE)
+        if edge.ring.is_irn:
+            return self._named(packet, edge)
         table, rank, psn = self.tables[edge.ring.id], edge.rank, packet.psn
         event, found = ConnectionEvent.IN_MESSAGE, table.match(rank, psn)
         if found is None:
@@ -77,10 +80,32 @@ class Placement:
             and (header.op, header.dtype) == (ring.op, ring.dtype)
             and 1 <= packets <= ring.message_packets
             and packet.info.ends == (packets == 1)
+            and (not ring.is_irn or _named_by(packet, named) == (header.msg_id, 0, packets))
             and self.tables[ring.id].agrees(named.rank, packet.qpn, number, packet.psn, packets)
         )
         event = ConnectionEvent.START_INA if good else ConnectionEvent.START_BAD
         return Place(named, state, event, -1 if number is None else number, 0, packets)
+
+    def _named(self, packet: DataPacket, edge: Edge) -> Place:
+        """A later packet of a message under IRN: its RETH names message, place and length. The first one that comes of a
+        message stands for a FIRST that is missing."""
+        ring, state, named = edge.ring, ConnectionState.RING, _named_by(packet, edge)
+        if named is None:
+            return Place(edge, state, ConnectionEvent.MISPLACED)
+        message, offset, packets = named
+        number, table = ring.number_of(message), self.tables[ring.id]
+        first = psn_add(packet.psn, -offset)
+        good = (
+            number is not None
+            and 0 < offset < packets <= ring.message_packets
+            and (packet.packet.imm is not None) == (offset == packets - 1)
+            and table.agrees(edge.rank, packet.qpn, number, first, packets)
+        )
+        if not good or number is None:
+            return Place(edge, state, ConnectionEvent.MISPLACED, -1 if number is None else number, offset, packets)
+        known = table.has(edge.rank, number)
+        event = ConnectionEvent.IN_MESSAGE if known else ConnectionEvent.NEXT_MESSAGE
+        return Place(edge, state, event, number, offset, packets)
 
     def _connection(self, packet: DataPacket) -> tuple[Edge, ConnectionState]:
         for edge in packet.edges:
@@ -96,3 +121,10 @@ def _edge_of(packet: DataPacket, header: InaHeader) -> Edge | None:
         if (edge.ring.id, edge.ring.ranks[edge.rank], edge.ring.group) == (header.ring_id, header.rank, header.size):
             return edge
     return None
+
+
+def _named_by(packet: DataPacket, edge: Edge) -> tuple[int, int, int] | None:
+    """(message id, offset, packets of the message) as the RETH of a packet under IRN says; None when it says no such thing."""
+    reth = packet.packet.reth
+    place = None if reth is None else edge.ring.place_of(edge.rank, reth.va)
+    return None if reth is None or place is None else (*place, max(1, -(-reth.length // edge.ring.mtu)))

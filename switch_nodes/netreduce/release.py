@@ -4,6 +4,9 @@ The head is the oldest position that is not complete. A slot that completes at t
 so do the complete ones right behind it. A slot that completes past the head leaves early on those connections alone
 whose own contribution is missing at the head: their receivers must see the gap, the others must not (measured on
 unmodified endpoints; `docs/netreduce.md`). When the head comes to a new hole, the same holds for what waits behind it.
+
+Under IRN results leave as they are complete: whatever comes is kept. All receivers then see a gap that one host alone can
+fill, and each of their senders repeats one packet for it, which costs less than lines that stand still for a round trip.
 """
 
 from __future__ import annotations
@@ -44,6 +47,8 @@ def bits(bitmap: int) -> Iterator[int]:
 
 def release_completed(ring: Ring, message: int, offset: int, early: Early, send: Send) -> None:
     """(message, offset) has just completed: send what may leave now."""
+    if ring.is_irn:
+        early = _everywhere
     if (message, offset) != ring.head():
         ring.cursor[Cursor.WAITING] += 1
         _release(ring, ring.slot_of(message, offset), early(ring, message), send)

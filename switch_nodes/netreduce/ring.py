@@ -41,7 +41,7 @@ class Ring:
     slots done; `entered` int32 (2N, P), payloads of each rank that entered its sums.
 
     Connections (connection table), by rank: `qpn` int64, -1 for unknown; `newest` int64, newest message or -1; entries by
-    message mod (2N+1): `entry_message` int64 (P, 2N+1), -1 for none; `entry_psn`, `entry_length` int32; `plain_from`,
+    message mod (2N+1): `entry_message` int64 (P, 2N+1), -1 for none; `entry_id` int64, its message id; `entry_psn`, `entry_length` int32; `plain_from`,
     `plain_to` int64, the PSNs without INA header, -1 for none and for no end; `expected` int64, next new PSN or -1.
 
     `cursor` int64: see `Cursor`; the head is the oldest position, in PSN order, that is not complete.
@@ -71,9 +71,14 @@ class Ring:
         ips = [member.ip for member in config.members]
         self.edges = list(zip(ips, ips[1:] + ips[:1], strict=True))
         """(source IP, destination IP) of connection k"""
+        self.is_irn = bool(config.receive_vas)
+        """its connections use IRN, so that each packet names its place"""
         self.op, self.dtype = OP_CODES[config.arithmetic.op], DTYPE_CODES[config.arithmetic.dtype]
         self._shape(config)
         size, slots, connections = self.size, self.slots, self.connections
+        vas = config.receive_vas
+        self.receive_vas = [vas[(rank + 1) % self.group] for rank in self.ranks] if vas else []
+        """by connection: where its receiver's memory begins"""
 
         self.tag = np.repeat(np.arange(self.banks, dtype=np.int64), self.message_packets)
         self.bitmap = np.zeros(slots, np.uint64)
@@ -95,6 +100,7 @@ class Ring:
         self.qpn = np.full(connections, -1, np.int64)
         self.newest = np.full(connections, -1, np.int64)
         self.entry_message = np.full((connections, entries), -1, np.int64)
+        self.entry_id = np.full((connections, entries), -1, np.int64)
         self.entry_psn = np.zeros((connections, entries), np.int32)
         self.entry_length = np.zeros((connections, entries), np.int32)
         self.plain_from = np.full(connections, -1, np.int64)
@@ -126,6 +132,11 @@ class Ring:
         """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those whose
         own contribution is missing at the head."""
         return self.missing(*self.head())
+
+    def place_of(self, rank: int, va: int) -> tuple[int, int] | None:
+        """(message id, offset) of a packet of connection `rank` under IRN that goes to address `va`; None: no packet does."""
+        position, rest = divmod(va - self.receive_vas[rank], self.mtu)
+        return None if rest or position < 0 else divmod(position, self.message_packets)
 
     def header_row(self, rank: int) -> int:
         """Of the header buffer: under whose header the result on connection `rank` leaves."""

@@ -33,6 +33,7 @@ struct netreduce_ring {
     int64_t *newest;
     int64_t *plain_from;
     int64_t *entry_message;
+    int64_t *entry_id;
     int32_t *entry_psn;
     int32_t *entry_length;
     int64_t *cursor;
@@ -41,6 +42,7 @@ struct netreduce_ring {
     int32_t *egress;
     int32_t *ranks;   /* that INA headers name, by connection */
     int32_t *uplinks; /* of a leaf: ports, by spine */
+    uint64_t *receive_vas; /* by connection, where it uses IRN; else NULL */
     uint64_t everyone;
     int64_t row;        /* bytes from one payload or value to the next: mtu, and a redzone where there is one */
     int64_t header_row; /* the same of headers */

@@ -81,10 +81,13 @@ class ConnectionEvent(Enum):
     START_INA = "FIRST or ONLY with an INA header of an installed ring"
     START_BAD = "as START_INA, but it contradicts the ring or what is known of the message"
     START_PLAIN = "FIRST or ONLY without"
-    IN_MESSAGE = "its PSN lies in a message of the table"
+    IN_MESSAGE = "its PSN, or under IRN its RETH, lies in a message of the table"
     IN_PLAIN = "its PSN lies behind a FIRST or ONLY without INA header"
-    NEXT_MESSAGE = "its PSN lies in the message right after the newest, whose length another rank announced"
-    MISPLACED = "its opcode is not the one of its place in the message"
+    NEXT_MESSAGE = (
+        "its PSN lies in the message right after the newest, whose length another rank announced; or, under IRN, its RETH names a "
+        "message that is not in the table"
+    )
+    MISPLACED = "its opcode, or under IRN its RETH, is not the one of its place in the message"
     ELSEWHERE = "none of these"
 
 

@@ -1,10 +1,11 @@
 """The Python interface, offered as `import testbed as tb`: runs, sweeps and comparisons as values, for scripts and notebooks."""
 
-from testbed.api.runs import Run, load, run
+from testbed.api.runs import Comparison, Run, compare, load, run
 from testbed.api.sweeps import SweepResult, sweep
 from workloads.errors import HostCapabilityError, InternalError, LabError, ScenarioError, TestbedError
 
 __all__ = [
+    "Comparison",
     "HostCapabilityError",
     "InternalError",
     "LabError",
@@ -12,6 +13,7 @@ __all__ = [
     "ScenarioError",
     "SweepResult",
     "TestbedError",
+    "compare",
     "load",
     "run",
     "sweep",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.api.frames import make_frame
 from testbed.comparison.figures import Figure, flat_figures
+from testbed.comparison.model import Comparison, compare_runs
 from testbed.history import Record
 from testbed.history.codec import record_fields
 from testbed.history.verdict import CheckResult, Verdict
@@ -24,7 +25,7 @@ from testbed.scenario import load_scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Run", "load", "run"]
+__all__ = ["Comparison", "Run", "compare", "load", "run"]
 
 
 @dataclass(frozen=True)
@@ -137,3 +138,9 @@ def run(
 def load(run_dir: str | Path) -> Run:
     """A finished run, read from its directory. Raises ScenarioError when there is none, when it did not end, or when it is damaged."""
     return Run(read_result(Path(run_dir)), Path(run_dir))
+
+
+def compare(*runs: Run | str | Path) -> Comparison:
+    """Two or more finished runs, given as runs or as their directories (or as points of a sweep): `keys` that differ, `figures` with `ratios` to the first,
+    `checks`, `faults`. Raises ScenarioError for what is no finished run."""
+    return compare_runs([each.run_dir if isinstance(each, Run) else Path(each) for each in runs])

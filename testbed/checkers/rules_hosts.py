@@ -8,10 +8,12 @@ from testbed.checkers.frames import RoceFrame, Role
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
 from workloads.wire import OPCODES, PSN_MASK, Nak, is_ack, is_nak, is_rnr, opcode_name, psn_diff
 
-__all__ = ["ConnectionRules"]
+__all__ = ["ConnectionRules", "Sent"]
 
 
-class _Sent(NamedTuple):
+class Sent(NamedTuple):
+    """A data packet as its sender put it on the wire."""
+
     opcode: int
     extensions: bytes
     payload: int
@@ -41,7 +43,7 @@ class ConnectionRules:
         self._clock = PsnClock(first_psn)
         first = self._clock.latest
         self._clock.latest -= 1
-        self._sent: dict[int, _Sent] = {}
+        self._sent: dict[int, Sent] = {}
         self._next_sent = first
         """lowest PSN not seen to be sent"""
         self._message: tuple[int, int, int] | None = None
@@ -57,6 +59,8 @@ class ConnectionRules:
         """NAKed, and not delivered again since"""
         self._owed: dict[int, str] = {}
         """PSNs that a NAK asked for, on its way to the sender"""
+        self._unanswered: dict[int, int] = {}
+        """under IRN: how often each PSN left towards the receiver and was not answered"""
 
     def sent(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
         """The sender put data on the wire (a fault may have taken it before the switch)."""
@@ -64,7 +68,7 @@ class ConnectionRules:
             return
         psn = self._clock.absolute(frame.psn)
         self._owed.pop(psn, None)
-        now = _Sent(frame.opcode, frame.extensions, payload, frame.payload_bytes, frame.reth_length)
+        now = Sent(frame.opcode, frame.extensions, payload, frame.payload_bytes, frame.reth_length)
         before = self._sent.get(psn)
         if before is not None:
             self._compare(before, now, seen)
@@ -81,7 +85,7 @@ class ConnectionRules:
             self._sent.pop(self._next_sent - KEPT_PSNS, None)
             self._next_sent += 1
 
-    def _compare(self, before: _Sent, now: _Sent, seen: Sighting) -> None:
+    def _compare(self, before: Sent, now: Sent, seen: Sighting) -> None:
         if before == now:
             return
         what = (
@@ -91,7 +95,7 @@ class ConnectionRules:
         )  # fmt: skip
         self._violations.add(2, seen, f"sent again, but {what}")
 
-    def _grammar(self, packet: _Sent, seen: Sighting) -> None:
+    def _grammar(self, packet: Sent, seen: Sighting) -> None:
         """The packet at `_next_sent`, in PSN order."""
         info = OPCODES[packet.opcode]
         size, mtu, opened = packet.payload_bytes, self._path_mtu, self._message
@@ -111,7 +115,7 @@ class ConnectionRules:
             self._wrong(packet, seen, f"ends a message of {total} bytes, its RETH said {announced}")
         self._message = None if info.ends else (opcode, announced, total)
 
-    def _wrong(self, packet: _Sent, seen: Sighting, what: str) -> None:
+    def _wrong(self, packet: Sent, seen: Sighting, what: str) -> None:
         where = f"PSN {self._next_sent & PSN_MASK}, {opcode_name(packet.opcode)}"
         self._violations.add(3, seen, f"{where} {what}")
 
@@ -161,13 +165,20 @@ class ConnectionRules:
 
     def answer_left(self, frame: RoceFrame, seen: Sighting) -> None:
         """An answer left the switch towards the sender."""
-        if self._sees_sender and frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
-            self._owed.setdefault(self._clock.absolute(frame.psn), str(seen))
+        psn = self._asked_for(frame)
+        if self._sees_sender and psn is not None:
+            self._owed.setdefault(psn, str(seen))
 
     def answer_lost(self, frame: RoceFrame) -> None:
         """A fault took an answer that had left."""
-        if frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
-            self._owed.pop(self._clock.absolute(frame.psn), None)
+        psn = self._asked_for(frame)
+        if psn is not None:
+            self._owed.pop(psn, None)
+
+    def _asked_for(self, frame: RoceFrame) -> int | None:
+        """The PSN that an answer wants again, if any."""
+        asks = frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE
+        return self._clock.absolute(frame.psn) if asks else None
 
     def finish(self) -> None:
         """The run ended without a failure: what a NAK asked for must have come."""

@@ -13,6 +13,7 @@ from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.checkers.messages import MessageLayout, ring_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
+from testbed.checkers.rules_irn import IrnConnectionRules
 from testbed.checkers.rules_switch import Connection, SwitchRules
 from testbed.checkers.transparency_hosts import transparency_at_hosts
 from testbed.faults.forge import PLAIN
@@ -115,7 +116,8 @@ class _CaptureJudge:
                 worker = seat.ring.members[seat.rank]
                 if not here & {worker.name, seat.ring.names[seat.after]}:
                     continue
-                rules = ConnectionRules(
+                kind = IrnConnectionRules if worker.to_successor.recovery == "irn" else ConnectionRules
+                rules = kind(
                     violations,
                     first_psn=worker.to_successor.first_psn,
                     path_mtu=worker.to_successor.path_mtu,
@@ -242,6 +244,8 @@ def _window_packets(worker: WorkerConfig) -> int:
     """Most packets that a sender may have unacknowledged. N messages with credit by acknowledgements, 2N by the limit of
     the send queue without; a ring all-reduce is held by the queue pair alone."""
     collective, queue_pair = worker.collective, worker.to_successor.window_packets
+    if worker.to_successor.recovery == "irn":
+        queue_pair = min(queue_pair, worker.to_successor.irn.cap_packets)
     if collective.kind not in WITH_CREDIT:
         return queue_pair
     messages = collective.window_messages * (2 if collective.credit == "received" else 1)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator
 
+from testbed.cli.validation import shown_seconds, validate_as_json, warnings
 from testbed.estimate import MemoryNeed, TimeNeed, available_bytes, memory_need, time_need
 from testbed.faults.healing import kind_of
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.plan import make_plan
 from testbed.plan.jobs import plan_jobs
+from testbed.reading.documentation import plain_text
+from testbed.reading.sections import names_of
 from testbed.reading.units import format_duration, format_rate, format_size
-from testbed.reading.validate import key_names
 from testbed.report.lines import byte_size
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
@@ -23,7 +26,7 @@ from testbed.terminal.folding import fold, fold_lines
 from testbed.terminal.stream import complain, prose_columns
 from testbed.terminal.words import amount, first_sentence
 
-__all__ = ["configure_list", "configure_validate", "run_list", "run_validate", "warnings"]
+__all__ = ["configure_list", "configure_validate", "run_list", "run_validate"]
 
 
 def _scenarios() -> Iterator[tuple[str, str]]:
@@ -35,8 +38,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 
 def _topologies() -> Iterator[tuple[str, str]]:
     for name, kind in TOPOLOGY_KINDS.items():
-        keys = [key for key in key_names(kind.keys) if key != "kind"]
-        yield name, f"{kind.meaning}; keys: {', '.join(keys)}"
+        yield name, f"{plain_text(kind.meaning)}; keys: {', '.join(names_of(kind.keys))}"
 
 
 _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
@@ -55,10 +57,15 @@ def configure_list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", metavar="WHAT", choices=list(_LISTS), help=f"{', '.join(_LISTS)} (default: all of them)"
     )
+    parser.add_argument("--json", action="store_true", help="a list of {name, meaning} for each, as JSON")
 
 
 def run_list(args: argparse.Namespace) -> int:
     chosen = [args.what] if args.what else list(_LISTS)
+    if args.json:
+        found = {what: [{"name": name, "meaning": meaning} for name, meaning in _LISTS[what]()] for what in chosen}
+        print(json.dumps({"schema": 1, **found}, indent=1, ensure_ascii=False))
+        return 0
     room = prose_columns(sys.stdout)
     for number, what in enumerate(chosen):
         rows = list(_LISTS[what]())
@@ -78,9 +85,16 @@ def configure_validate(parser: argparse.ArgumentParser) -> None:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
     )
     parser.add_argument("--resolved", action="store_true", help="print the scenario with every default written out")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="what it means, or every problem with file, line and key, as JSON alone on stdout",
+    )
 
 
 def run_validate(args: argparse.Namespace) -> int:
+    if args.json:
+        return validate_as_json(args.scenario, args.overrides)
     scenario = load_scenario(args.scenario, args.overrides)
     plan = make_plan(scenario)
     needs = time_need(plan), memory_need(plan)
@@ -95,30 +109,8 @@ def run_validate(args: argparse.Namespace) -> int:
 
 def _estimate(time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
     by = f" ({time.bottleneck})" if time.bottleneck else ""
-    yield f"  time      {_seconds(time.least_s)} at least{by}, about {_seconds(time.about_s)} without faults"
+    yield f"  time      {shown_seconds(time.least_s)} at least{by}, about {shown_seconds(time.about_s)} without faults"
     yield f"  memory    about {byte_size(memory.most)}; {byte_size(available_bytes())} are available here"
-
-
-def warnings(scenario: Scenario, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
-    """What will not do, with both figures. A time limit that ends a run early may be meant so; too little memory is a property of
-    this machine, which `tb run` refuses."""
-    limit_s = scenario.time_limit_ns / 1e9
-    if limit_s < time.least_s:
-        on = f" on {time.bottleneck}" if time.bottleneck else ""
-        yield (
-            f"{scenario.source}: time_limit: {format_duration(scenario.time_limit_ns)} is over before the job can be, which takes "
-            f"{_seconds(time.least_s)} at least{on}"
-        )
-    room = available_bytes()
-    if memory.most > room:
-        yield (
-            f"{scenario.source}: this machine has {byte_size(room)} of memory available, and a run in the {scenario.world} world "
-            f"takes about {byte_size(memory.most)}: `tb run` refuses it here"
-        )
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def _summary(scenario: Scenario) -> Iterator[str]:

@@ -37,6 +37,9 @@ COMMANDS = {
         "testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults, sweeps"
     ),
     "validate": Command("testbed.cli.catalogue", "check a scenario and show what it means; touches nothing"),
+    "schema": Command(
+        "testbed.cli.schema", "the keys of scenario files as JSON Schema, for editors that complete them"
+    ),
     "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid"),
     "route": Command("testbed.cli.routing", "plan gradient routes: which switch aggregates what, along which links"),
     "steering": Command("testbed.cli.steering", "flow tables of commodity switches: planned, or as a run counted them"),
@@ -44,6 +47,9 @@ COMMANDS = {
     "shell": Command("testbed.cli.shell", "a scenario's network, up, with Mininet's command line on it"),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
+    "compare": Command(
+        "testbed.cli.comparing", "finished runs side by side: keys, figures with ratios, checks, faults"
+    ),
     "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair or node, and per slot"),
     "dissector": Command("testbed.cli.dissecting", "our headers in Wireshark and tshark, as a Lua plug-in"),
     "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
@@ -58,7 +64,10 @@ COMMANDS = {
     "lab": Command(
         "testbed.cli.lab", "hosts and cards reached by SSH, or an emulated lab: up, check, lease, program ..."
     ),
-    "sweep": Command("testbed.cli.sweeping", "a grid of models and algorithms, in parallel; goes on where it stopped"),
+    "sweep": Command(
+        "testbed.cli.sweeping", "scenarios or models over many settings, in parallel; goes on where it stopped"
+    ),
     "bench": Command("testbed.cli.benching", "measure against a peer"),
+    "completion": Command("testbed.cli.completing", "completions of a shell for this command, or a man page"),
     "test": Command("testbed.cli.testing", "linters, type checks and all tests"),
 }

@@ -13,7 +13,7 @@ from testbed.cli.commands import COMMANDS
 from testbed.terminal.folding import paragraphs
 from testbed.terminal.stream import complain, prose_columns
 
-__all__ = ["USAGE", "Parser", "add_global_options", "command_index", "make_parser"]
+__all__ = ["USAGE", "Parser", "add_global_options", "command_index", "full_parser", "make_parser"]
 
 USAGE = 64
 
@@ -71,7 +71,7 @@ def command_index(argv: Sequence[str]) -> int | None:
     return next((index for index, word in enumerate(argv) if not word.startswith("-")), None)
 
 
-def make_parser(chosen: str | None) -> Parser:
+def make_parser(chosen: str | None, *, everything: bool = False) -> Parser:
     """The parser of the whole command line; only the chosen command's own options are there."""
     parser = Parser(
         prog="tb",
@@ -87,9 +87,14 @@ def make_parser(chosen: str | None) -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name, command in COMMANDS.items():
         child = commands.add_parser(name, help=command.help, description=command.help)
-        if name == chosen:
+        if name == chosen or everything:
             configure, run = command.load(name)
             configure(child)
             child.set_defaults(run=run)
             add_global_options(child, top=False)
     return parser
+
+
+def full_parser() -> Parser:
+    """With the options of all commands, whose modules are imported for that."""
+    return make_parser(None, everything=True)

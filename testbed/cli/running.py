@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -83,6 +84,10 @@ examples:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as faults[0].rate=3%%; may be repeated",
     )  # fmt: skip
+    parser.add_argument(
+        "--expect", action="store_true",
+        help="exit code 0 when the verdict is the one that the scenario expects, 1 when it is another; junit.xml likewise",
+    )  # fmt: skip
     add_dilation(parser)
     add_twin(parser)
     _add_output_options(parser)
@@ -129,8 +134,24 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     else:
         # It tells its steps itself.
         result = run_scenario(scenario, args.out, args.pcap, world=world, plan=plan)
+    if getattr(args, "expect", False):
+        return _as_expected(result, console, args.json)
     _show(result, console, args.json)
     return result.exit_code
+
+
+def _as_expected(result: RunResult, console: Console, as_json: bool) -> int:
+    """0 or 1, whatever the verdict is."""
+    from testbed.report.junit import junit_xml
+    from workloads.trusted import write_file
+
+    document = result.document
+    write_file(result.run_dir / "junit.xml", junit_xml(document, result.took_s, expect=True))
+    _show(result, console, as_json)
+    if document["verdict"] == document["expect"]:
+        return 0
+    complain(f"tb run: {document['scenario']}: {document['verdict']}, and {document['expect']} was expected")
+    return 1
 
 
 def _teller(console: Console) -> Callable[[str], None]:
@@ -147,7 +168,7 @@ def _teller(console: Console) -> Callable[[str], None]:
 
 def _warn(scenario: Scenario) -> Plan:
     """What cannot end in time is said before it begins. Its plan."""
-    from testbed.cli.catalogue import warnings
+    from testbed.cli.validation import warnings
     from testbed.estimate import memory_need, require_memory, time_need
     from testbed.plan import make_plan
 
@@ -185,6 +206,7 @@ def _show(result: RunResult, console: Console, as_json: bool) -> None:
 
     if console.verbosity >= 0:
         print_summary(result.document, console.stream, no_color=not console.color)
+        say(f"Report:        {shown_path(result.run_dir / 'report.html')}", stream=console.stream)
         say(f"Run directory: {shown_path(result.run_dir)}", stream=console.stream)
         if result.captures:
             # of a run that did not pass, or asked for
@@ -231,6 +253,9 @@ examples:
         help="only switch.program=PATH.py:CLASS; a run with a program of one's own needs it",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
+    parser.add_argument(
+        "--json", action="store_true", help="print the comparison as JSON alone on stdout; all else on stderr"
+    )
 
 
 def run_replay(args: argparse.Namespace) -> int:
@@ -256,10 +281,15 @@ def run_replay(args: argparse.Namespace) -> int:
         comparison = replay(before, args.out, observer, realised)
     _show(comparison.result, console, False)
     found = comparison.differences
-    say(*(f"differs: {difference}" for difference in found))
+    say(*(f"differs: {difference}" for difference in found), stream=console.stream)
     say(
-        f"compared: {', '.join(comparison.compared)}; {amount(len(found), 'difference') if found else 'no differences'}"
+        f"compared: {', '.join(comparison.compared)}; {amount(len(found), 'difference') if found else 'no differences'}",
+        stream=console.stream,
     )
+    if args.json:
+        told = {"schema": 1, "replayed": str(args.run_dir), "run_dir": str(comparison.result.run_dir)}
+        told |= {"verdict": comparison.result.document["verdict"], "exit_code": comparison.exit_code}
+        print(json.dumps(told | {"differences": found, "compared": comparison.compared}, indent=1, ensure_ascii=False))
     return comparison.exit_code
 
 

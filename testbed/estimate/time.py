@@ -14,12 +14,12 @@ from workloads.config import WorkerConfig, WorkloadConfig
 __all__ = ["TimeNeed", "time_need"]
 
 _EMULATED_FRAMES_PER_S = 80_000
-"""over all links, that a machine of two processors carries between namespaces, with captures; no bound, an experience"""
+"""of a real second, over all links, that a machine of two processors carries between namespaces, with captures; no bound, an experience"""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeNeed:
-    """Seconds since the start of the traffic."""
+    """Emulated seconds since the start of the traffic."""
 
     least_s: float
     """no run is over earlier: data on the busiest link without headers of answers, computing, arrivals"""
@@ -39,9 +39,10 @@ def time_need(plan: Plan) -> TimeNeed:
     least_s = max(link_s[busiest], own_s)
     slow = _slow_part(plan)
     about_s = max(least_s, link_s[busiest] * slow, own_s) + _round_trips_s(plan)
-    if plan.scenario.world == "emulated":
+    dilation = plan.scenario.dilation
+    if plan.scenario.world == "emulated" and dilation is not None:
         frame = min(worker.framing.frame_bytes for worker in plan.workers)
-        about_s = max(about_s, sum(volumes.values()) / frame / _EMULATED_FRAMES_PER_S)
+        about_s = max(about_s, sum(volumes.values()) / frame / (_EMULATED_FRAMES_PER_S * dilation))
     decides = link_s[busiest] >= own_s
     return TimeNeed(least_s, about_s, f"{busiest[0]} {busiest[1]}" if decides else "")
 

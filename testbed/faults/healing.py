@@ -2,67 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from testbed.faults.base import Fault, LinkFault, NodeFault, Window
+from testbed.faults.kinds import kind_of
+from testbed.faults.kinds.link_down import LinkDown
 
-from testbed.faults.model import (
-    Burst,
-    Corrupt,
-    Delay,
-    Drop,
-    Duplicate,
-    EcnMark,
-    Fault,
-    Forge,
-    Kill,
-    LinkDown,
-    Loss,
-    NodeFault,
-    PacketFault,
-    Pause,
-    RateChange,
-    Reorder,
-    Window,
-)
-
-__all__ = ["HEALING", "heals_at", "is_active", "kind_of", "windows_of"]
-
-_KINDS: Mapping[type[Fault], str] = {
-    Loss: "loss",
-    Burst: "burst",
-    Drop: "drop",
-    Corrupt: "corrupt",
-    Duplicate: "duplicate",
-    Reorder: "reorder",
-    Delay: "delay",
-    EcnMark: "ecn_mark",
-    Forge: "forge",
-    LinkDown: "link_down",
-    RateChange: "rate_change",
-    Kill: "kill",
-    Pause: "pause",
-}
-
-HEALING: Mapping[str, str] = {
-    "loss": "frames pass again; RC resends what was lost",
-    "burst": "frames pass again; RC resends what was lost",
-    "drop": "frames pass again; RC resends what was lost",
-    "corrupt": "frames pass unaltered; a stale iCRC makes the receiver drop, then RC resends; a repaired one stays",
-    "duplicate": "no more copies; the receiver ignores the ones that came",
-    "reorder": "held frames leave at their time; RC resends what their absence made the receiver refuse",
-    "delay": "later frames wait until the delayed ones have left, then the link is as fast as before",
-    "ecn_mark": "frames keep their ECN field",
-    "forge": "no more forged frames; what they broke stays broken",
-    "link_down": "the link carries frames again; RC resends what was lost",
-    "rate_change": "the link gets its own rate back",
-    "kill": "the node starts anew with empty state",
-    "pause": "the node goes on where it stood",
-}
-"""What happens when the window of a fault of that kind ends."""
-
-
-def kind_of(fault: Fault) -> str:
-    """As in FaultStruck.kind."""
-    return _KINDS[type(fault)]
+__all__ = ["heals_at", "is_active", "kind_of", "windows_of"]
 
 
 def heals_at(fault: Fault) -> int | None:
@@ -100,6 +44,6 @@ def is_active(fault: Fault, now: int) -> bool:
 
 
 def _window(fault: Fault) -> Window:
-    if isinstance(fault, PacketFault | RateChange | NodeFault):
+    if isinstance(fault, LinkFault | NodeFault):
         return fault.window
     raise TypeError(f"{type(fault).__name__} has no window")

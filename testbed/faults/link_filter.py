@@ -15,14 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from switch_nodes.filters import Delivery
-from testbed.faults.acts import ACTS, Act, Copy, Seen, copy_bits, jittered
+from testbed.faults.acts import act_of, copy_bits
+from testbed.faults.base import Match, PacketFault
+from testbed.faults.copies import Copy, Seen, jittered
 from testbed.faults.decide import Purpose, draw, stream_key
 from testbed.faults.events import FaultHealed, FaultStruck
-from testbed.faults.healing import heals_at, is_active, kind_of, windows_of
+from testbed.faults.healing import heals_at, is_active, windows_of
 from testbed.faults.identity import IdentityReader, datagram_text, flow_text
+from testbed.faults.kind import Act, FaultKind
+from testbed.faults.kinds import kind_of, record_of
 from testbed.faults.late import LateFrames
 from testbed.faults.matching import ConnectionTable, matches
-from testbed.faults.model import Delay, Duplicate, Forge, Match, PacketFault, Reorder
 from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, load_filter
 from topologies import Direction
 from workloads.machine import Buffer, Event, FrameBatch
@@ -30,8 +33,6 @@ from workloads.machine import Buffer, Event, FrameBatch
 __all__ = ["LinkFilter"]
 
 _ANY = Match()
-_HOLDING = (Duplicate, Forge, Reorder)
-"""kinds whose frames may come later than others that left behind them"""
 _LINK_ITSELF = ""
 """name of the stream that a link's own jitter draws from; no fault has an empty name"""
 
@@ -41,6 +42,7 @@ class _Rule:
     fault: PacketFault
     stream: int
     act: Act
+    kind: FaultKind
     takes_all: bool
     """no condition"""
     copy_bit: int
@@ -71,11 +73,16 @@ class LinkFilter:
         faults = tuple(faults)
         self._rules = tuple(
             _Rule(
-                fault, stream_key(seed, fault.name, link, direction), ACTS[type(fault)], fault.match == _ANY, copy_bit
+                fault,
+                stream_key(seed, fault.name, link, direction),
+                act_of(fault),
+                record_of(fault),
+                fault.match == _ANY,
+                copy_bit,
             )
             for fault, copy_bit in zip(faults, copy_bits(faults), strict=True)
         )
-        self._delays = tuple(rule.fault for rule in self._rules if isinstance(rule.fault, Delay))
+        self._delays = tuple(rule.fault for rule in self._rules if rule.kind.delays)
         self._heal = sorted(
             ((at, number) for number, rule in enumerate(self._rules) if (at := heals_at(rule.fault)) is not None),
             reverse=True,
@@ -155,7 +162,7 @@ class LinkFilter:
                     passed.append(copy)
                     continue
                 self._tell_struck(fault, seen, frame)
-                if isinstance(fault, _HOLDING):
+                if rule.kind.makes_copies or rule.kind.is_overtaken:
                     holding.append(fault)
                 passed += goes_on
             copies = passed
@@ -175,7 +182,7 @@ class LinkFilter:
         if self._late.waiting and any(not copy.held_ns for copy in copies):
             self._late.passed(self._horizon)
         for fault in holding:
-            if isinstance(fault, Reorder):
+            if record_of(fault).is_overtaken:
                 self._late.reordered(fault, deliveries[-1].at)
             elif deliveries[-1].at > now:
                 self._late.copy(fault, deliveries[-1].at, now)

@@ -12,21 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.faults.acts import copy_bits
+from testbed.faults.base import PacketFault
 from testbed.faults.decide import MASK64, flow_key, stream_key, threshold
+from testbed.faults.kinds import record_of
 from testbed.faults.matching import ConnectionTable
-from testbed.faults.model import (
-    Burst,
-    Corrupt,
-    Delay,
-    Drop,
-    Duplicate,
-    EcnMark,
-    Forge,
-    LinkDown,
-    Loss,
-    PacketFault,
-    Reorder,
-)
 from topologies import Direction
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
@@ -34,10 +23,6 @@ from workloads.native.layout import check_structure
 
 __all__ = ["FOREVER", "CLink", "CRule", "NativeScreen", "c_rules", "load_filter"]
 
-_KINDS: dict[type[PacketFault], int] = {
-    Loss: 1, Burst: 2, Drop: 3, Corrupt: 4, Duplicate: 5, Reorder: 6, Delay: 7, EcnMark: 8, LinkDown: 9,
-    Forge: 10,
-}  # fmt: skip
 _IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE = 1, 2, 4, 8, 16, 32
 FOREVER = (1 << 63) - 1
 _BIT_BY_HASH = 0xFFFFFFFF
@@ -116,7 +101,7 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
         chance=threshold(fault.rate),
         start_ns=fault.window.start_ns,
         stop_ns=FOREVER if fault.window.stop_ns is None else fault.window.stop_ns,
-        kind=_KINDS[type(fault)],
+        kind=record_of(fault).native,
         conditions=conditions,
         attempt=match.attempt or 0,
         psn_offset=(match.psn_offset or 0) & 0xFFFFFF,
@@ -126,12 +111,8 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
         copy_bit=copy_bit,
     )
     rule.opcodes[:] = [opcodes >> shift & MASK64 for shift in (0, 64, 128, 192)]
-    if isinstance(fault, Burst):
-        rule.recover, rule.loss_bad, rule.loss_good = map(threshold, (fault.recover, fault.loss_bad, fault.loss_good))
-    if isinstance(fault, LinkDown):
-        rule.flaps, rule.period_ns = fault.count, fault.period_ns
-    if isinstance(fault, Corrupt) and fault.bit is not None:
-        rule.bit = fault.bit
+    for name, number in record_of(fault).rule(fault).items():
+        setattr(rule, name, number)
     return rule
 
 

@@ -7,6 +7,7 @@
 #include "decide.h"
 
 enum ina_kind {
+    INA_BY_CHANCE = 0, /* the screen need know no more of it than its rate */
     INA_LOSS = 1,
     INA_BURST = 2,
     INA_DROP = 3,

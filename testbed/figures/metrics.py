@@ -255,7 +255,7 @@ def _class_of(opcode: int) -> str:
     info = OPCODES.get(opcode)
     if info is not None and info.is_request:
         return "data"
-    return "answers" if opcode == Opcode.ACKNOWLEDGE else "other"
+    return "answers" if opcode in (Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER) else "other"
 
 
 def _recovered(context: CheckContext) -> int:

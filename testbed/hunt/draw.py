@@ -18,6 +18,7 @@ from testbed.hunt.recipes import FABRIC_RECIPES, RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack
 from workloads.rc.recovery import rto_ns
@@ -112,7 +113,7 @@ def _assembled(draw: Random, program: str, topology: Topology, shape: LinkShape,
         link=shape,
         transport=_transport(draw, mtu),
         switch=SwitchOptions(program=program, release=_weighted(draw, {"order": 85, "asap": 15})),
-        job=replace(job, straggle_rank=draw.randrange(hosts), straggle_ns=1) if draw.random() < 0.08 else job,
+        job=replace(job, straggler=Straggler(draw.randrange(hosts), 1)) if draw.random() < 0.08 else job,
         time_limit_ns=_TIME_LIMIT_NS,
     )
 
@@ -172,6 +173,6 @@ def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:
         if len(scenario.topology.switches) > 1:  # each time it is over, a packet crosses the fabric for nothing
             most = _MOST_WAITS * RNR_TIMER_NS[transport.rnr_timer_code]
             transport = replace(transport, receive_late_ns=min(late, most))
-    if job.straggle_rank is not None:
-        job = replace(job, straggle_ns=draw.randint(1, share))
+    if job.straggler is not None:
+        job = replace(job, straggler=replace(job.straggler, delay_ns=draw.randint(1, share)))
     return replace(scenario, transport=transport, job=job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 
@@ -11,26 +11,19 @@ from testbed.faults.model import (
     Duplicate,
     Fault,
     Kill,
-    Loss,
     Match,
     Pause,
     Reorder,
     Window,
 )
 from testbed.hunt.draw_faults import is_sensible
-from testbed.hunt.fault_dice import FaultDice
+from testbed.hunt.fault_dice import FaultDice, drawn_once, kind_weights
 from testbed.hunt.survival_datagrams import LOSES, copies_of, must_end_ns, travel_ns
 from testbed.scenario.model import Scenario
 
 __all__ = ["DatagramDice", "draw_datagram_faults"]
 
 _COUNTS = {0: 4, 1: 28, 2: 32, 3: 21, 4: 10, 5: 5}
-_KINDS = {
-    "loss": 20, "burst": 9, "drop": 14, "duplicate": 17, "reorder": 12, "delay": 5, "link_down": 6, "rate_change": 4,
-    "pause": 8, "kill": 3,
-}  # fmt: skip
-_ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
-"""two of them could contradict each other"""
 _MOST_ATTEMPTS = 2
 """faults that name attempts: each makes every round longer"""
 _MOST_COPIES = 10
@@ -40,9 +33,10 @@ _MOST_COPIES = 10
 def draw_datagram_faults(draw: Random, scenario: Scenario) -> Scenario:
     """`scenario` with faults; what does not fit beside the others is left out again."""
     kinds: list[str] = []
+    weights, once = kind_weights("datagrams"), drawn_once()
     for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
-        kind = draw.choices(list(_KINDS), list(_KINDS.values()))[0]
-        if kind not in _ONCE or kind not in kinds:
+        kind = draw.choices(list(weights), list(weights.values()))[0]
+        if kind not in once or kind not in kinds:
             kinds.append(kind)
     maker = DatagramDice(draw, scenario)
     for kind in kinds:
@@ -74,20 +68,8 @@ class DatagramDice(FaultDice):
         """what takes packets away has ended by then, from `origin` on"""
         self.origin = draw.randrange(12 * self.travel) if draw.random() < 0.3 else 0
 
-    def make(self, kind: str, name: str) -> Fault:
-        makers: dict[str, Callable[[str], Fault]] = {
-            "loss": lambda n: Loss(n, *self.where(), self.window(), self.match(), self.rate(0.02, 0.7)),
-            "burst": self.burst,
-            "drop": self.drop,
-            "duplicate": self.duplicate,
-            "reorder": self.reorder,
-            "delay": self.delay,
-            "link_down": self.link_down,
-            "rate_change": self.rate_change,
-            "pause": lambda n: Pause(n, self.node(), self.window()),
-            "kill": self.kill,
-        }
-        return makers[kind](name)
+    def own(self) -> Mapping[str, Callable[[str], Fault]]:
+        return {"drop": self.drop, "duplicate": self.duplicate, "reorder": self.reorder}
 
     def window(self) -> Window:
         """Begins while the jobs may still run."""

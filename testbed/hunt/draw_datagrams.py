@@ -19,6 +19,7 @@ from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import excused, must_end_ns, travel_ns
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
@@ -102,7 +103,7 @@ def _with_times(draw: Random, scenario: Scenario) -> Scenario:
     for job in scenario.jobs:
         if draw.random() < 0.1:
             late = draw.randint(1, draw.choice((1, 4, 16)) * rto)
-            job = replace(job, straggle_rank=draw.randrange(len(job.hosts)), straggle_ns=late)
+            job = replace(job, straggler=Straggler(draw.randrange(len(job.hosts)), late))
         if len(scenario.jobs) > 1 and draw.random() < 0.2:
             job = replace(job, arrival_ns=draw.randrange(4 * travel))
         jobs.append(job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -12,23 +12,21 @@ from testbed.faults.model import (
     Corrupt,
     Drop,
     Duplicate,
-    EcnMark,
     Fault,
     Forge,
     Kill,
-    Loss,
     Match,
     PacketFault,
     Pause,
     Reorder,
     Window,
 )
-from testbed.hunt.fault_dice import FaultDice
+from testbed.faults.opcodes import OPCODE_GROUPS
+from testbed.hunt.fault_dice import FaultDice, drawn_once, kind_weights
 from testbed.hunt.survival import LOSES, allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
 from testbed.reading.problems import Problems
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
-from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.geometry import Geometry, geometry_of
 from testbed.scenario.model import Scenario
 from topologies import Direction
@@ -37,13 +35,7 @@ from workloads.rc.recovery import rto_ns
 __all__ = ["draw_faults", "is_sensible"]
 
 _COUNTS = {0: 4, 1: 30, 2: 30, 3: 20, 4: 11, 5: 5}
-_KINDS = {
-    "loss": 16, "burst": 8, "drop": 16, "corrupt": 9, "duplicate": 12, "reorder": 9, "delay": 5, "ecn_mark": 4,
-    "link_down": 6, "rate_change": 4, "pause": 6, "kill": 3, "forge": 10,
-}  # fmt: skip
 _FORGE_TRACED = 60
-_ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill")
-"""two of them could contradict each other"""
 _POISON = ("changed", "shortened")
 _PLAIN_STARTS = ("restarted", "old_plain")
 """harmless only behind the packet they were made of"""
@@ -55,10 +47,11 @@ _ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
 def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
     """`scenario` with faults (of a traced one many are forged: what tells of steps should take them all); what would not be survivable is left out again, unless a failure is all right anyway."""
     kinds: list[str] = []
+    plain, once = kind_weights("roce"), drawn_once()
     for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
-        weights = {**_KINDS, "forge": _FORGE_TRACED} if scenario.trace else _KINDS
+        weights = {**plain, "forge": _FORGE_TRACED} if scenario.trace else plain
         kind = draw.choices(list(weights), list(weights.values()))[0]
-        if kind not in _ONCE or kind not in kinds:
+        if kind not in once or kind not in kinds:
             kinds.append(kind)
     kinds.sort(key=lambda kind: kind == "forge")  # last: what is lost before it is not forged (see _POISON)
     maker = _Maker(draw, scenario)
@@ -131,25 +124,8 @@ class _Maker(FaultDice):
         geometry = geometry_of(scenario.job, scenario.transport)
         self.geometry = geometry or Geometry(False, 1, 1, 1, 1)
 
-    def make(self, kind: str, name: str) -> Fault:
-        makers: dict[str, Callable[[str], Fault]] = {
-            "loss": lambda n: Loss(n, *self.where(), self.window(), self.match(), self.rate(0.02, 0.7)),
-            "burst": self.burst,
-            "drop": self.drop,
-            "corrupt": self.corrupt,
-            "duplicate": self.duplicate,
-            "reorder": lambda n: Reorder(
-                n, *self.where(), self.maybe(), self.match(), self.rate(0.02, 0.6), self.hold(16)
-            ),
-            "delay": self.delay,
-            "ecn_mark": lambda n: EcnMark(n, *self.where(), self.maybe(), self.match(), self.rate(0.05, 1.0)),
-            "link_down": self.link_down,
-            "rate_change": self.rate_change,
-            "pause": lambda n: Pause(n, self.node(), self.window()),
-            "kill": self.kill,
-            "forge": self.forge,
-        }
-        return makers[kind](name)
+    def own(self) -> Mapping[str, Callable[[str], Fault]]:
+        return {"drop": self.drop, "corrupt": self.corrupt, "duplicate": self.duplicate, "forge": self.forge}
 
     def window(self) -> Window:
         """Ends soon enough; begins while the job may still run."""

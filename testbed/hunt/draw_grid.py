@@ -13,6 +13,7 @@ from testbed.hunt.grid_recipes import GRID_RECIPES
 from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import travel_ns
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
 from topologies.assembly import Cable, assemble, host, switch
@@ -186,6 +187,6 @@ def _with_times(draw: Random, scenario: Scenario) -> Scenario:
     assert routing is not None, "drawn with the rest"
     if draw.random() < 0.15:
         late = draw.randint(1, draw.choice((1, 4, 16)) * rto)
-        job = replace(job, straggle_rank=draw.randrange(len(job.hosts)), straggle_ns=late)
+        job = replace(job, straggler=Straggler(draw.randrange(len(job.hosts)), late))
     routing = replace(routing, react_ns=draw.choice((1, draw.randint(1, travel), draw.randint(1, 4 * rto))))
     return replace(scenario, transport=replace(scenario.transport, rto_ns=rto), job=job, routing=routing)

@@ -3,12 +3,15 @@ for good, so that there are new plans."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 
+from testbed.faults.kinds.link_down import draw_link_down
 from testbed.faults.model import Fault, Kill, LinkDown, Pause, Window
 from testbed.hunt.draw_datagram_faults import DatagramDice
 from testbed.hunt.draw_faults import is_sensible
+from testbed.hunt.fault_dice import drawn_once, kind_weights
 from testbed.hunt.survival_datagrams import LOSES, copies_of
 from testbed.hunt.survival_grid import excused_in, last_plan_ns, must_end_ns
 from testbed.scenario.model import Scenario
@@ -16,12 +19,8 @@ from testbed.scenario.model import Scenario
 __all__ = ["draw_grid_faults", "with_limit"]
 
 _COUNTS = {0: 4, 1: 28, 2: 32, 3: 21, 4: 10, 5: 5}
-_KINDS = {
-    "loss": 20, "burst": 8, "drop": 15, "duplicate": 19, "reorder": 12, "delay": 5, "link_down": 5, "rate_change": 4,
-    "pause": 6, "kill": 5, "outage": 6,
-}  # fmt: skip
-_ONCE = ("loss", "burst", "delay", "link_down", "rate_change", "pause", "kill", "outage")
-"""two of them could contradict each other, or take many plans"""
+_OUTAGE, _OUTAGE_WEIGHT = "outage", 6
+"""a link between switches goes away, so that there are new plans"""
 _MOST_ATTEMPTS = 2
 """faults that name attempts: each makes every round longer"""
 _MOST_COPIES = 10
@@ -33,9 +32,10 @@ _PATIENCE = 40
 def draw_grid_faults(draw: Random, scenario: Scenario) -> Scenario:
     """`scenario` with faults; what does not fit beside the others is left out again."""
     kinds: list[str] = []
+    weights, once = {**kind_weights("grid"), _OUTAGE: _OUTAGE_WEIGHT}, (*drawn_once(), _OUTAGE)
     for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
-        kind = draw.choices(list(_KINDS), list(_KINDS.values()))[0]
-        if kind not in _ONCE or kind not in kinds:
+        kind = draw.choices(list(weights), list(weights.values()))[0]
+        if kind not in once or kind not in kinds:
             kinds.append(kind)
     dice = _GridDice(draw, scenario)
     for kind in kinds:
@@ -80,8 +80,8 @@ class _GridDice(DatagramDice):
         self.trunks = tuple(link.name for link in scenario.topology.links if {link.a, link.b} <= switches)
         """links between switches"""
 
-    def make(self, kind: str, name: str) -> Fault:
-        return self.outage(name) if kind == "outage" else super().make(kind, name)
+    def own(self) -> Mapping[str, Callable[[str], Fault]]:
+        return {**super().own(), _OUTAGE: self.outage, "link_down": self.link_down, "kill": self.kill}
 
     def outage(self, name: str) -> Fault:
         """A link between switches, or in a rack any, is away, for good as often as not where there may be another way."""
@@ -94,7 +94,7 @@ class _GridDice(DatagramDice):
 
     def link_down(self, name: str) -> LinkDown:
         """Twice at most: each time there are two plans."""
-        fault = super().link_down(name)
+        fault = draw_link_down(self, name)
         return replace(fault, count=min(2, fault.count))
 
     def kill(self, name: str) -> Kill:

@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
 from random import Random
 
-from testbed.faults.model import Burst, Delay, Kill, LinkDown, Match, RateChange, Window
+from testbed.faults.base import Fault, Match, Window
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction
 
-__all__ = ["FaultDice"]
+__all__ = ["FaultDice", "drawn_once", "kind_weights"]
+
+_ORDER = (
+    "loss", "burst", "drop", "corrupt", "duplicate", "reorder", "delay", "ecn_mark", "link_down", "rate_change", "pause", "kill",
+    "forge",
+)  # fmt: skip
+"""in which old seeds choose; other kinds stand behind them"""
+
+
+def kind_weights(hunt: str) -> dict[str, int]:
+    """How often a hunt draws each kind. `hunt`: a field of `Drawn`, as roce."""
+    words = [*_ORDER, *(word for word in FAULT_KINDS if word not in _ORDER)]
+    drawn = {word: FAULT_KINDS[word].drawn for word in words}
+    weights = {word: 0 if how is None else getattr(how, hunt) for word, how in drawn.items()}
+    return {word: weight for word, weight in weights.items() if weight}
+
+
+def drawn_once() -> tuple[str, ...]:
+    """Kinds of which two could contradict each other."""
+    return tuple(word for word, kind in FAULT_KINDS.items() if kind.drawn is not None and kind.drawn.once)
 
 
 class FaultDice(ABC):
@@ -51,35 +73,16 @@ class FaultDice(ABC):
     def hold(self, share: int) -> int:
         return self.draw.randint(1, max(1, self.rto // share))
 
-    def burst(self, name: str) -> Burst:
-        rate, recover = self.rate(0.02, 0.5), self.draw.randint(50, 900) / 1000
-        bad, good = self.draw.choice((1.0, 0.8)), self.draw.choice((0.0, 0.0, 0.05))
-        return Burst(name, *self.where(), self.window(), self.match(), rate, recover, bad, good)
+    def slowest_bps(self, links: tuple[str, ...]) -> int:
+        return min(self.scenario.topology.link(link).shape.rate_bps for link in links)
 
-    def delay(self, name: str) -> Delay:
-        delay = self.hold(self.delay_share)
-        return Delay(
-            name, *self.where(), self.maybe(), self.match(), self.rate(0.1, 1.0), delay, self.draw.randint(0, delay)
-        )
+    def make(self, kind: str, name: str) -> Fault:
+        """A fault of that kind: as these dice know best (`own`), or as the kind itself says."""
+        drawn = FAULT_KINDS[kind].drawn if kind in FAULT_KINDS else None
+        maker = self.own().get(kind) or (drawn and drawn.fault and partial(drawn.fault, self))
+        assert maker, f"nobody knows how to draw a {kind}"
+        return maker(name)
 
-    def link_down(self, name: str) -> LinkDown:
-        links, directions = self.where()
-        window, count = self.window(), self.draw.choice((1, 1, 2, 4))
-        assert window.stop_ns is not None
-        if count == 1:
-            return LinkDown(name, links, directions, window)
-        length = max(1, (window.stop_ns - window.start_ns) // (2 * count))
-        period = length + self.draw.randint(1, max(1, length))
-        return LinkDown(
-            name, links, directions, Window(window.start_ns, window.start_ns + length), count=count, period_ns=period
-        )
-
-    def rate_change(self, name: str) -> RateChange:
-        links, directions = self.where()
-        rate = min(self.scenario.topology.link(link).shape.rate_bps for link in links)
-        return RateChange(name, links, directions, self.window(), max(1_000_000, rate // self.draw.choice((2, 2, 4))))
-
-    def kill(self, name: str) -> Kill:
-        start = self.draw.randrange(8 * self.travel)
-        back = None if self.draw.random() < 0.4 else start + 1 + self.draw.randrange(2 * max(1, self.rto))
-        return Kill(name, self.node(), Window(start, back))
+    def own(self) -> Mapping[str, Callable[[str], Fault]]:
+        """By kind: name -> a fault."""
+        return {}

@@ -8,6 +8,7 @@ from random import Random
 
 from testbed.faults.model import Drop, Duplicate, Fault, Kill, LinkDown, Match, Window
 from testbed.hunt.survival_datagrams import travel_ns
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Scenario
 from topologies import Direction
 
@@ -45,7 +46,7 @@ def _losing_results(draw: Random, scenario: Scenario) -> Fault:
 def _straggling(draw: Random, scenario: Scenario) -> Scenario:
     """One worker is late by some timeouts of the others, which so ask for what is not complete."""
     late = draw.randint(1, 6) * scenario.transport.rto_ns
-    job = replace(scenario.job, straggle_rank=draw.randrange(len(scenario.ranks)), straggle_ns=late)
+    job = replace(scenario.job, straggler=Straggler(draw.randrange(len(scenario.ranks)), late))
     return replace(scenario, job=job)
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from random import Random
 
 from testbed.faults.model import Drop, Fault, Forge, Kill, Loss, Match, Window
+from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.hunt.survival import travel_ns
-from testbed.scenario.fault_schema import OPCODE_GROUPS
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction
 from workloads.rc.recovery import rto_ns
@@ -170,9 +170,7 @@ def changed_while_waiting(draw: Random, scenario: Scenario) -> Scenario:
 def forgetful_switch(draw: Random, scenario: Scenario) -> Scenario:
     """An ACK is lost, and the switch starts anew: what is sent again is a contribution without company."""
     job = replace(scenario.job, message_packets=1, window_messages=draw.choice((2, 3)), hello=True)
-    scenario = replace(
-        scenario, job=replace(job, size_bytes=240 * draw.randint(3, 8), straggle_rank=None, straggle_ns=0)
-    )
+    scenario = replace(scenario, job=replace(job, size_bytes=240 * draw.randint(3, 8), straggler=None))
     scenario = replace(scenario, transport=replace(scenario.transport, path_mtu=256, receive_late_ns=0))
     rank = draw.randrange(_ranks(scenario))
     lost = Drop("drop-1", _links(scenario), _UP, match=replace(_ACK, psn_offset=0, source_rank=rank, attempt=1))

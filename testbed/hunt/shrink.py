@@ -125,7 +125,7 @@ def _plainer(scenario: Scenario) -> Iterator[Scenario]:
     if scenario.trace:
         yield replace(scenario, trace=False)
     if job.straggle_rank is not None:
-        yield replace(scenario, job=replace(job, straggle_rank=None, straggle_ns=0))
+        yield replace(scenario, job=replace(job, straggler=None))
     if job.workload != "synthetic":
         yield replace(scenario, job=replace(job, workload="synthetic"))
     if job.dtype == "int32sat":

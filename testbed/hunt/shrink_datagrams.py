@@ -10,6 +10,7 @@ from switch_nodes.jobs import AggregatorKnobs
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import in_one_rack, moved_together
 from testbed.hunt.shrink_jobs import with_less_to_send
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario
 
 __all__ = ["smaller_datagrams"]
@@ -65,20 +66,22 @@ def _fewer_workers(scenario: Scenario) -> Iterator[Scenario]:
     for index, job in enumerate(jobs):
         for rank in range(len(job.hosts)) if len(job.hosts) > 1 else ():
             left = (*job.hosts[:rank], *job.hosts[rank + 1 :])
-            fewer = replace(job, hosts=left, straggle_rank=_rank_without(job.straggle_rank, rank))
-            candidates.append(_with_job(scenario, index, fewer if fewer.straggle_rank is not None else _on_time(fewer)))
+            fewer = replace(job, hosts=left, straggler=_without_rank(job.straggler, rank))
+            candidates.append(_with_job(scenario, index, fewer))
     for candidate in candidates:
         smaller = candidate if custom else moved_together(candidate)
         yield replace(smaller, jobs=tuple(replace(job, number=at) for at, job in enumerate(smaller.jobs, 1)))
 
 
-def _rank_without(late: int | None, gone: int) -> int | None:
-    """Of a straggler when rank `gone` is not there any more."""
-    return None if late is None or late == gone else late - (late > gone)
+def _without_rank(late: Straggler | None, gone: int) -> Straggler | None:
+    """The straggler when rank `gone` is not there any more."""
+    if late is None or late.rank == gone:
+        return None
+    return replace(late, rank=late.rank - (late.rank > gone))
 
 
 def _on_time(job: Job) -> Job:
-    return replace(job, straggle_rank=None, straggle_ns=0)
+    return replace(job, straggler=None)
 
 
 def _smaller_job(job: Job, scenario: Scenario, protocol: Hunted) -> Iterator[Job]:

@@ -9,6 +9,7 @@ from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import renamed
 from testbed.hunt.shrink_jobs import with_less_to_send
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Routing, Scenario
 from topologies import rack, spine_leaf
 from topologies.assembly import Cable, assemble, host, switch
@@ -59,17 +60,17 @@ def _fewer_workers(scenario: Scenario) -> Iterator[Scenario]:
     job, names = scenario.job, [node.name for node in scenario.ranks]
     for rank, gone in enumerate(names) if len(names) > _LEAST_WORKERS else ():
         left = tuple(name for name in names if name != gone)
-        fewer = replace(job, hosts=left, straggle_rank=_rank_without(job.straggle_rank, rank))
-        if fewer.straggle_rank is None:
-            fewer = replace(fewer, straggle_ns=0)
+        fewer = replace(job, hosts=left, straggler=_without_rank(job.straggler, rank))
         smaller = _without_host(replace(scenario, job=fewer), gone)
         if smaller is not None:
             yield smaller
 
 
-def _rank_without(late: int | None, gone: int) -> int | None:
-    """Of a straggler when rank `gone` is not there any more."""
-    return None if late is None or late == gone else late - (late > gone)
+def _without_rank(late: Straggler | None, gone: int) -> Straggler | None:
+    """The straggler when rank `gone` is not there any more."""
+    if late is None or late.rank == gone:
+        return None
+    return replace(late, rank=late.rank - (late.rank > gone))
 
 
 def _without_host(scenario: Scenario, gone: str) -> Scenario | None:
@@ -128,7 +129,7 @@ def _of(before: Scenario, smaller: Scenario, names: Mapping[str, str]) -> Scenar
 
 def _smaller_job(job: Job, room: int) -> Iterator[Job]:
     if job.straggle_rank is not None:
-        yield replace(job, straggle_rank=None, straggle_ns=0)
+        yield replace(job, straggler=None)
     if job.workload != "synthetic":
         yield replace(job, workload="synthetic")
     if job.dtype != "int32":

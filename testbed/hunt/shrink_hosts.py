@@ -30,7 +30,7 @@ def _over(scenario: Scenario, topology: Topology) -> Scenario:
     """What is not there any more has no faults, and does not straggle."""
     job, hosts = scenario.job, len(topology.hosts)
     if job.straggle_rank is not None and job.straggle_rank >= hosts:
-        job = replace(job, straggle_rank=None, straggle_ns=0)
+        job = replace(job, straggler=None)
     names = [node.name for node in topology.nodes]
     same = {link.name: link.name for link in topology.links}
     faults = _faults(scenario.faults, same, dict(zip(names, names, strict=True)))

@@ -36,17 +36,13 @@ from __future__ import annotations
 
 from testbed.faults.forge import DEADLY
 from testbed.faults.healing import heals_at
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import (
-    Burst,
-    Corrupt,
     Delay,
-    Drop,
     Duplicate,
     Fault,
     Forge,
     Kill,
-    LinkDown,
-    Loss,
     PacketFault,
     Pause,
     RateChange,
@@ -63,7 +59,9 @@ __all__ = ["LOSES", "RESERVE", "allowance_ns", "disturbance_ns", "may_fail", "tr
 
 RESERVE = 3
 """timeouts that recovery may take once all is quiet"""
-LOSES = (Loss, Burst, Drop, Corrupt, LinkDown)
+LOSES: tuple[type[PacketFault], ...] = tuple(
+    kind.value for kind in FAULT_KINDS.values() if kind.takes_away and issubclass(kind.value, PacketFault)
+)
 """faults that take packets away"""
 _ETHERNET, _ACK_BYTES = 14, 62
 
@@ -146,7 +144,7 @@ def disturbance_ns(scenario: Scenario) -> int | None:
         attempts = isinstance(fault, PacketFault) and fault.match.attempt is not None
         if isinstance(fault, LOSES) and attempts:
             extra += rto * _firsts(scenario, fault)
-        elif isinstance(fault, (*LOSES, Pause, RateChange)):
+        elif isinstance(fault, LOSES) or isinstance(fault, Pause | RateChange):  # noqa: SIM101
             end = heals_at(fault)
             if end is None:
                 return None

@@ -43,14 +43,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from testbed.faults.healing import heals_at
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import (
-    Burst,
-    Drop,
     Duplicate,
     Fault,
     Kill,
-    LinkDown,
-    Loss,
     PacketFault,
     Pause,
     RateChange,
@@ -78,7 +75,11 @@ __all__ = [
     "window_of",
 ]
 
-LOSES = (Loss, Burst, Drop, LinkDown)
+LOSES: tuple[type[PacketFault], ...] = tuple(
+    kind.value
+    for kind in FAULT_KINDS.values()
+    if kind.takes_away and kind.drawn is not None and kind.drawn.datagrams and issubclass(kind.value, PacketFault)
+)
 """faults that take datagrams away"""
 _SATURATING = "int32sat"
 _MOST_WAITS, _MOST_DOUBLINGS = 16, 64

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field, PlainValidator
+from pydantic import Field
 
 from testbed.reading.fields import BoolKey, DurationKey, Section, WordKey, choice, refuse, whole
+from testbed.reading.keytypes import Plain
 
 __all__ = ["CARD_PORT", "CardKeys", "HostKeys", "InterfaceKeys", "InventoryKeys", "KeyKeys", "PowerKeys", "TunnelKeys"]
 
@@ -15,7 +16,7 @@ CARD_PORT = "host.interface, as h1.data"
 _TRANSPORT = "unix:/path, bar:/path or udp:address:port"
 
 
-def _form(pattern: str, problem: str, allowed: str) -> PlainValidator:
+def _form(pattern: str, problem: str, allowed: str) -> Plain:
     compiled = re.compile(pattern + r"\Z", re.ASCII)
 
     def check(value: object) -> str:
@@ -23,16 +24,16 @@ def _form(pattern: str, problem: str, allowed: str) -> PlainValidator:
             raise refuse(problem, allowed)
         return value
 
-    return PlainValidator(check)
+    return Plain(check)
 
 
-def _words(problem: str, allowed: str, least: int = 1) -> PlainValidator:
+def _words(problem: str, allowed: str, least: int = 1) -> Plain:
     def check(value: object) -> tuple[str, ...]:
         if not isinstance(value, list) or len(value) < least or not all(isinstance(item, str) for item in value):
             raise refuse(problem, allowed)
         return tuple(value)
 
-    return PlainValidator(check)
+    return Plain(check)
 
 
 # A leading dash would be an option to whatever gets it as an argument.

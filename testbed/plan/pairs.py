@@ -5,15 +5,20 @@ from __future__ import annotations
 from testbed.plan.congestion import scaled_dcqcn
 from testbed.scenario.model import Scenario
 from topologies import Node
-from workloads.config import DcqcnConfig, QpConfig
+from workloads.config import DcqcnConfig, IrnConfig, QpConfig
 from workloads.wire import Envelope
 
-__all__ = ["BASE_VA", "ECT0", "queue_pair"]
+__all__ = ["BASE_VA", "ECT0", "queue_pair", "receive_va"]
 
 ECT0 = 0b10
 """ECN-capable (RFC 3168)"""
 BASE_VA = 0x10_0000_0000
 """receive ring number n begins at n + 1 times this"""
+
+
+def receive_va(rank: int) -> int:
+    """Where the receive ring of that rank begins, as its peers know it."""
+    return BASE_VA * (rank + 1)
 
 
 def queue_pair(
@@ -27,8 +32,10 @@ def queue_pair(
     first_psn: int,
     peer_first_psn: int,
     dscp: int = 0,
+    irn: IrnConfig | None = None,
 ) -> QpConfig:
-    """The end at host `own` of a connection with host `peer`; the rest is what the scenario says of all."""
+    """The end at host `own` of a connection with host `peer`; the rest is what the scenario says of all. `irn`: None where the
+    connection uses go-back-N."""
     transport = scenario.transport
     return QpConfig(
         qpn=qpn,
@@ -46,6 +53,8 @@ def queue_pair(
         ack_every=transport.ack_every,
         trace=scenario.trace,
         dcqcn=_dcqcn(scenario, own),
+        recovery="gbn" if irn is None else "irn",
+        irn=irn or IrnConfig(),
     )  # fmt: skip
 
 

@@ -9,9 +9,10 @@ from switch_nodes.config import LeafLinks
 from switch_nodes.kinds import sums
 from testbed.plan.accelerated import DATA_DSCP
 from testbed.plan.connections import plan_connections
+from testbed.plan.irn import irn_config
 from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
-from testbed.plan.pairs import BASE_VA, ECT0, queue_pair
+from testbed.plan.pairs import ECT0, queue_pair, receive_va
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
@@ -35,6 +36,7 @@ def plan_ring(scenario: Scenario) -> Plan:
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
     arithmetic = ArithmeticSpec(job.op, job.dtype)
+    irn = irn_config(scenario) if transport.recovery == "irn" else None
     # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
     data_dscp = DATA_DSCP if any(map(sums, protocol_of(job.collective).programs)) else 0
 
@@ -47,6 +49,7 @@ def plan_ring(scenario: Scenario) -> Plan:
             first_psn=psns[rank] if to_successor else 0,
             peer_first_psn=0 if to_successor else psns[peer],
             dscp=data_dscp if to_successor else 0,
+            irn=irn,
         )  # fmt: skip
 
     workers: list[WorkerConfig] = []
@@ -68,9 +71,9 @@ def plan_ring(scenario: Scenario) -> Plan:
                     verb=transport.verb,
                     credit=job.credit,
                     hello=job.hello,
-                    peer_base_va=BASE_VA * (successor + 1),
+                    peer_base_va=receive_va(successor),
                     peer_rkey=rkeys[successor],
-                    base_va=BASE_VA * (rank + 1),
+                    base_va=receive_va(rank),
                     rkey=rkeys[rank],
                     receive_late_ns=transport.receive_late_ns,
                     pipelined=job.pipelined,

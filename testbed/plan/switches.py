@@ -9,6 +9,7 @@ from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, S
 from switch_nodes.forwarding.flows import salt_of
 from switch_nodes.kinds import sums
 from testbed.plan.accelerated import accelerator_config, commodity_config
+from testbed.plan.pairs import receive_va
 from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from topologies import Node, attachment
@@ -89,4 +90,7 @@ def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node,
         scenario.job.message_packets,
         scenario.job.window_messages,
         scenario.transport.path_mtu,
+        receive_vas=tuple(receive_va(rank) for rank in range(len(scenario.ranks)))
+        if scenario.transport.recovery == "irn"
+        else (),
     )

@@ -20,7 +20,12 @@ PROTOCOL = Protocol(
     name="ring",
     summary="ring all-reduce: reduce-scatter, then all-gather (program forward)",
     plan=plan_ring,
-    traits=Traits(reliable=True, told_share=0.4, why_no_clamping="a ring adds step by step and would clamp early"),
+    traits=Traits(
+        reliable=True,
+        recoveries=("gbn", "irn"),
+        told_share=0.4,
+        why_no_clamping="a ring adds step by step and would clamp early",
+    ),
     order=in_ring_order,
     bound=_bound,
 )

@@ -1,16 +1,27 @@
-"""Types of scenario keys: each turns what YAML gave into a number or word, or says what is allowed."""
+"""Types of keys: each turns what YAML gave into a number or word and back, or says what is allowed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict
 
+from testbed.reading.keytypes import Plain, refuse
 from testbed.reading.problems import closest
-from testbed.reading.units import UnitError, parse_drift, parse_duration, parse_probability, parse_rate, parse_size
+from testbed.reading.quantities import (
+    AggregationKey,
+    BandwidthKey,
+    DriftKey,
+    DurationKey,
+    LimitKey,
+    ProbabilityKey,
+    ScaledDurationKey,
+    ScaledRateKey,
+    ScaledSizeKey,
+    SizeKey,
+)
 from topologies import DIRECTIONS, Direction
 
 __all__ = [
@@ -21,6 +32,8 @@ __all__ = [
     "DriftKey",
     "DurationKey",
     "HostNameKey",
+    "LimitKey",
+    "LineKey",
     "LinksKey",
     "NamesKey",
     "NodeNameKey",
@@ -31,6 +44,7 @@ __all__ = [
     "Section",
     "ServersKey",
     "SizeKey",
+    "SomeNamesKey",
     "TextKey",
     "WordKey",
     "choice",
@@ -50,66 +64,12 @@ _MOST_SCALE = 1e12
 
 
 class Section(BaseModel):
-    """A mapping of a scenario file: unknown keys are refused, nothing is converted silently."""
+    """A mapping of an inventory file: unknown keys are refused, nothing is converted silently."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
-def refuse(problem: str, allowed: str | None = None, hint: str | None = None) -> PydanticCustomError:
-    """An error that `testbed.reading.validate` turns into a ScenarioError with file, line and key."""
-    return PydanticCustomError("refused", "{problem}", {"problem": problem, "allowed": allowed, "hint": hint})
-
-
-def _unit(
-    parse: Callable[[object], Any], *, above_zero: bool = False, most: int | None = None, bound: str = ""
-) -> PlainValidator:
-    def check(value: object) -> Any:
-        try:
-            number = parse(value)
-        except UnitError as error:
-            raise refuse(error.problem, error.allowed, error.hint) from None
-        if (above_zero and number == 0) or (most is not None and number > most):
-            raise refuse("out of range", bound)
-        return number
-
-    return PlainValidator(check)
-
-
-def _scaled_or(parse: Callable[[object], Any], most: int, bound: str) -> PlainValidator:
-    """A quantity above 0, or `scaled`, which becomes None."""
-
-    def check(value: object) -> Any:
-        if value == "scaled":
-            return None
-        try:
-            number = parse(value)
-        except UnitError as error:
-            raise refuse(error.problem, f"scaled, or {error.allowed}", error.hint) from None
-        if not 0 < number <= most:
-            raise refuse("out of range", f"scaled, or {bound}")
-        return number
-
-    return PlainValidator(check)
-
-
-_HOUR = 3_600_000_000_000
-
-DurationKey: TypeAlias = Annotated[int, _unit(parse_duration, most=_HOUR, bound="at most 60min")]
-BandwidthKey: TypeAlias = Annotated[
-    int, _unit(parse_rate, above_zero=True, most=400_000_000_000, bound="more than 0, at most 400Gbps")
-]
-AggregationKey: TypeAlias = Annotated[int, _unit(parse_rate, most=10**13, bound="at most 10000Gbps")]
-DriftKey: TypeAlias = Annotated[int, _unit(parse_drift, most=100_000_000, bound="at most 10%")]
-SizeKey: TypeAlias = Annotated[int, _unit(parse_size, above_zero=True, most=1 << 32, bound="4 bytes to 4GiB")]
-ScaledDurationKey: TypeAlias = Annotated[int | None, _scaled_or(parse_duration, _HOUR, "more than 0, at most 60min")]
-ScaledRateKey: TypeAlias = Annotated[
-    int | None, _scaled_or(parse_rate, 400_000_000_000, "more than 0, at most 400Gbps")
-]
-ScaledSizeKey: TypeAlias = Annotated[int | None, _scaled_or(parse_size, 1 << 40, "more than 0, at most 1TB")]
-ProbabilityKey: TypeAlias = Annotated[float, _unit(parse_probability)]
-
-
-def whole(low: int, high: int, meaning: str = "") -> PlainValidator:
+def whole(low: int, high: int, meaning: str = "") -> Plain:
     """A whole number from `low` to `high`."""
 
     def check(value: object) -> int:
@@ -120,10 +80,10 @@ def whole(low: int, high: int, meaning: str = "") -> PlainValidator:
             raise refuse("out of range", allowed)
         return value
 
-    return PlainValidator(check)
+    return Plain(check, told={"type": "integer", "minimum": low, "maximum": high})
 
 
-def even(low: int, high: int) -> PlainValidator:
+def even(low: int, high: int) -> Plain:
     """An even number from `low` to `high`."""
 
     def check(value: object) -> int:
@@ -136,10 +96,10 @@ def even(low: int, high: int) -> PlainValidator:
             raise refuse("out of range", allowed)
         return value
 
-    return PlainValidator(check)
+    return Plain(check, told={"type": "integer", "minimum": low, "maximum": high, "multipleOf": 2})
 
 
-def number_above_zero(most: int) -> PlainValidator:
+def number_above_zero(most: int) -> Plain:
     """A whole or decimal number above 0, or None."""
 
     def check(value: object) -> float | None:
@@ -152,10 +112,10 @@ def number_above_zero(most: int) -> PlainValidator:
             raise refuse("out of range", allowed)
         return float(value)
 
-    return PlainValidator(check)
+    return Plain(check, told={"type": "number", "exclusiveMinimum": 0, "maximum": most})
 
 
-def number_or_auto(least: float, most: float) -> PlainValidator:
+def number_or_auto(least: float, most: float) -> Plain:
     """A number from `least` to `most`, or `auto`, which becomes None."""
 
     def check(value: object) -> float | None:
@@ -168,10 +128,11 @@ def number_or_auto(least: float, most: float) -> PlainValidator:
             raise refuse("out of range", allowed)
         return float(value)
 
-    return PlainValidator(check)
+    told = {"anyOf": [{"const": "auto"}, {"type": "number", "minimum": least, "maximum": most}]}
+    return Plain(check, told=told, none="auto")
 
 
-def floats_as_integers() -> PlainValidator:
+def floats_as_integers() -> Plain:
     """`exponents`, which becomes None, or `fixed:SCALE`, which becomes the number."""
     allowed = f"exponents, or fixed: and a number above 0, at most {_MOST_SCALE:g}, as fixed:1e6"
 
@@ -183,10 +144,11 @@ def floats_as_integers() -> PlainValidator:
             raise refuse("no way to make integers of floats", allowed)
         return float(text)
 
-    return PlainValidator(check)
+    told = {"type": "string", "pattern": "^(exponents|fixed:.+)$"}
+    return Plain(check, lambda scale: f"fixed:{scale!r}", told, none="exponents")
 
 
-def share() -> PlainValidator:
+def share() -> Plain:
     """A number above 0 and below 1."""
 
     def check(value: object) -> float:
@@ -194,10 +156,10 @@ def share() -> PlainValidator:
             raise refuse("not a share", "a number above 0 and below 1, as 0.0039")
         return float(value)
 
-    return PlainValidator(check)
+    return Plain(check, told={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 
 
-def whole_or_list(low: int, high: int) -> PlainValidator:
+def whole_or_list(low: int, high: int) -> Plain:
     """A whole number from `low` to `high`, or a list of such numbers, which becomes a tuple."""
 
     def check(value: object) -> int | tuple[int, ...]:
@@ -210,10 +172,11 @@ def whole_or_list(low: int, high: int) -> PlainValidator:
             raise refuse("out of range", allowed)
         return tuple(items) if isinstance(value, list) else items[0]
 
-    return PlainValidator(check)
+    number = {"type": "integer", "minimum": low, "maximum": high}
+    return Plain(check, _as_list, {"anyOf": [number, {"type": "array", "items": number, "minItems": 1}]})
 
 
-def whole_or(word: str, stands_for: int | None, low: int, high: int, meaning: str = "") -> PlainValidator:
+def whole_or(word: str, stands_for: int | None, low: int, high: int, meaning: str = "") -> Plain:
     """A whole number, or `word` for `stands_for`."""
 
     def check(value: object) -> int | None:
@@ -227,10 +190,13 @@ def whole_or(word: str, stands_for: int | None, low: int, high: int, meaning: st
             raise refuse("out of range", allowed)
         return value
 
-    return PlainValidator(check)
+    told = {"anyOf": [{"const": word}, {"type": "integer", "minimum": low, "maximum": high}]}
+    return Plain(
+        check, lambda value: word if value == stands_for else value, told, none=word if stands_for is None else None
+    )
 
 
-def choice(words: Collection[str | int] | Collection[str], or_form: re.Pattern[str] | None = None) -> PlainValidator:
+def choice(words: Collection[str | int] | Collection[str], or_form: re.Pattern[str] | None = None) -> Plain:
     """One of `words`, or text of that form. Which words there are is asked when a value is read."""
 
     def check(value: object) -> object:
@@ -240,10 +206,25 @@ def choice(words: Collection[str | int] | Collection[str], or_form: re.Pattern[s
             raise refuse("unknown value", ", ".join(map(str, words)), closest(value, map(str, words)))
         return value
 
-    return PlainValidator(check)
+    def told() -> dict[str, Any]:
+        known = {"enum": list(words)}
+        return known if or_form is None else {"anyOf": [known, {"type": "string", "pattern": or_form.pattern}]}
+
+    return Plain(check, told=told)
 
 
-def _text(value: object) -> object:
+def _as_list(value: int | tuple[int, ...]) -> int | list[int]:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _list_or_none(value: tuple[str, ...]) -> list[str] | None:
+    return list(value) or None
+
+
+_NAME_LIST = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
+
+
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise refuse("not text", "text", "quote it" if isinstance(value, (int, float)) else None)
     return value
@@ -304,12 +285,23 @@ def _links(value: object) -> tuple[str, ...] | None:
     return tuple(value)
 
 
-TextKey: TypeAlias = Annotated[str, BeforeValidator(_text)]
-HostNameKey: TypeAlias = Annotated[str, BeforeValidator(_host_name)]
-WordKey: TypeAlias = Annotated[str, BeforeValidator(_word)]
-NodeNameKey: TypeAlias = Annotated[str, BeforeValidator(_node_name)]
-BoolKey: TypeAlias = Annotated[bool, BeforeValidator(_bool)]
-DirectionsKey: TypeAlias = Annotated[tuple[Direction, ...], PlainValidator(_directions)]
+TextKey: TypeAlias = Annotated[str, Plain(_text, told={"type": "string"})]
+LineKey: TypeAlias = Annotated[str, Plain(lambda value: _text(value).strip(), told={"type": "string"})]
+"""text whose ends do not count"""
+HostNameKey: TypeAlias = Annotated[
+    str, Plain(_host_name, lambda name: name or None, {"type": "string", "minLength": 1})
+]
+WordKey: TypeAlias = Annotated[str, Plain(_word, told={"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"})]
+NodeNameKey: TypeAlias = Annotated[str, Plain(_node_name, told={"type": "string", "pattern": "^[a-z][a-z0-9]{0,9}$"})]
+BoolKey: TypeAlias = Annotated[bool, Plain(_bool, told={"type": "boolean"})]
+DirectionsKey: TypeAlias = Annotated[
+    tuple[Direction, ...],
+    Plain(
+        _directions,
+        lambda directions: "both" if directions == DIRECTIONS else str(directions[0]),
+        {"enum": [*map(str, Direction), "both"]},
+    ),
+]
 
 
 def _names(value: object) -> tuple[str, ...]:
@@ -331,7 +323,7 @@ def _servers(value: object) -> tuple[str, ...]:
     return tuple(found)
 
 
-ServersKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_servers)]
+ServersKey: TypeAlias = Annotated[tuple[str, ...], Plain(_servers, list, {"anyOf": [{"type": "string"}, _NAME_LIST]})]
 
 
 def _some_names(value: object) -> tuple[str, ...]:
@@ -343,9 +335,13 @@ def _some_names(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-LinksKey: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_links)]
-"""None: all links"""
-NamesKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_names)]
+_ALL_OR_NAMES = {"anyOf": [{"const": "all"}, _NAME_LIST]}
+
+LinksKey: TypeAlias = Annotated[
+    tuple[str, ...], Plain(_links, _list_or_none, {"anyOf": [{"type": "string"}, _NAME_LIST]}, none="all")
+]
+"""a file says `all`, which is read as None"""
+NamesKey: TypeAlias = Annotated[tuple[str, ...], Plain(_names, _list_or_none, _ALL_OR_NAMES)]
 """empty: all hosts"""
-SomeNamesKey: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_some_names)]
+SomeNamesKey: TypeAlias = Annotated[tuple[str, ...], Plain(_some_names, _list_or_none, _NAME_LIST)]
 """never all, or empty"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from workloads.errors import ScenarioError
 
@@ -81,10 +82,11 @@ def closest(value: object, known: Iterable[str]) -> str | None:
 
 @dataclass
 class Problems:
-    """Collects; `places` says where each key path was written."""
+    """Collects; `places` says where each key path was written. `folder`: where other files are named from."""
 
     file: str
     places: Mapping[KeyPath, Place]
+    folder: Path = Path()
     _found: list[tuple[tuple[int, int, int], ScenarioError]] = field(default_factory=list)
 
     def add(

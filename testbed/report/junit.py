@@ -16,18 +16,22 @@ def _clean(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-def junit_xml(result: dict[str, Any]) -> str:
-    """`result`: the document of result.json. An unknown is an error, so that no CI takes it for a success."""
+def junit_xml(result: dict[str, Any], took_s: float = 0.0, *, expect: bool = False) -> str:
+    """`result`: the document of result.json. An unknown is an error, so that no CI takes it for a success. `took_s`: by the clock on the wall,
+    how long the run took; it stands beside the case `run`, since checks are judged afterwards. `expect`: what counts is whether the
+    scenario's expected verdict came; when it did, no case fails."""
     checks, skipped = result["checks"], result["skipped"]
-    of = [check["verdict"] for check in checks]
+    came = expect and result["verdict"] == result["expect"]
+    of = [] if came else [check["verdict"] for check in checks]
+    missed = expect and not came
     suite = ElementTree.Element(
         "testsuite",
         name=_clean(f"{result['scenario']} ({result['world']}, seed {result['seed']})"),
-        tests=str(len(checks) + len(skipped)),
-        failures=str(of.count("fail")),
+        tests=str(len(checks) + len(skipped) + 1),
+        failures=str(of.count("fail") + missed),
         errors=str(of.count("unknown")),
         skipped=str(len(skipped)),
-        time=f"{result['metrics']['duration_s'] or 0:.3f}",
+        time=f"{took_s:.3f}",
     )
     if result.get("dilation") is not None:
         properties = ElementTree.SubElement(suite, "properties")
@@ -36,10 +40,16 @@ def junit_xml(result: dict[str, Any]) -> str:
             told["deviation from the twin in virtual time"] = f"{result['twin']['deviation']:+.2%}"
         for name, value in told.items():
             ElementTree.SubElement(properties, "property", name=name, value=_clean(value))
+    _run_case(suite, result, took_s, expect=expect)
     for check in checks:
         case = _case(suite, result, check["name"])
-        if check["verdict"] == "pass":
-            ElementTree.SubElement(case, "system-out").text = _clean(check["detail"])
+        if check["verdict"] == "pass" or came:
+            why = (
+                ""
+                if check["verdict"] == "pass"
+                else f"{check['verdict']}, in a run that was to show {result['expect']}: "
+            )
+            ElementTree.SubElement(case, "system-out").text = _clean(why + check["detail"])
             continue
         tag = "failure" if check["verdict"] == "fail" else "error"
         element = ElementTree.SubElement(case, tag, message=_clean(check["detail"]), type=check["verdict"])
@@ -52,6 +62,20 @@ def junit_xml(result: dict[str, Any]) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def _case(suite: ElementTree.Element, result: dict[str, Any], name: str) -> ElementTree.Element:
+def _run_case(suite: ElementTree.Element, result: dict[str, Any], took_s: float, *, expect: bool) -> None:
+    """The run as a whole: how long it took, and whether the expected verdict came where that is asked."""
+    case = _case(suite, result, "run", took_s)
+    simulated = result["metrics"]["duration_s"]
+    told = f"verdict {result['verdict']}" + ("" if simulated is None else f"; {simulated:.6f} s of the run's own time")
+    if expect and result["verdict"] != result["expect"]:
+        message = f"{result['verdict']}, and {result['expect']} was expected"
+        ElementTree.SubElement(case, "failure", message=message, type="expect").text = _clean(
+            f"replay: {result['replay']}"
+        )
+    else:
+        ElementTree.SubElement(case, "system-out").text = _clean(told)
+
+
+def _case(suite: ElementTree.Element, result: dict[str, Any], name: str, took_s: float = 0.0) -> ElementTree.Element:
     classname = _clean(f"{result['world']}.{result['scenario']}")
-    return ElementTree.SubElement(suite, "testcase", classname=classname, name=_clean(name))
+    return ElementTree.SubElement(suite, "testcase", classname=classname, name=_clean(name), time=f"{took_s:.3f}")

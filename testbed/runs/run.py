@@ -56,6 +56,8 @@ class RunResult:
     run_dir: Path
     captures: tuple[Path, ...] = ()
     """that were kept in the run directory: of a run that did not pass, and with `pcap`"""
+    took_s: float = 0.0
+    """by the clock on the wall"""
 
     @property
     def exit_code(self) -> int:
@@ -190,9 +192,10 @@ def _run_in(
     beside = make_twin(plan, took_s, facts, say) if twin and has_twin(world) else None
     document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
     write_file(run_dir / "result.json", to_json(document))
-    write_file(run_dir / "junit.xml", junit_xml(document))
+    write_file(run_dir / "junit.xml", junit_xml(document, took_s))
     write_file(run_dir / "report.html", html_report(document, history))
-    return RunResult(document, history, run_dir, _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap))
+    kept = _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap)
+    return RunResult(document, history, run_dir, kept, took_s)
 
 
 def _keep_captures(

@@ -1,113 +1,131 @@
-"""`background`: the traffic of other tenants, between file and value."""
+"""`background`: the traffic of other tenants."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from testbed.reading.problems import KeyPath, Problems, closest, show
-from testbed.reading.units import format_duration, format_rate, format_size
-from testbed.reading.validate import validate_mapping, validate_section
-from testbed.scenario.model import BackgroundFlow
-from testbed.scenario.schema import BackgroundKeys
-from topologies import LinkShape, Topology
+from testbed.reading.fields import BandwidthKey, BoolKey, DurationKey, SizeKey, TextKey, WordKey, choice, whole
+from testbed.reading.keytypes import At, KeyType, Refer, Told
+from testbed.reading.problems import closest, show
+from testbed.reading.sections import Key, Section, as_far_as_known, read_section, write_section
+from testbed.reading.units import format_duration
+from testbed.scenario import names
+from topologies import Topology
 
-__all__ = ["dump_background", "load_background"]
+__all__ = ["BackgroundFlow", "FlowsType", "check_background", "check_payloads"]
 
 _UDP_HEADERS = 28
 """IPv4 and UDP, bytes"""
 
 
-def load_background(
-    problems: Problems, value: object, world: str | None, topology: tuple[Topology, LinkShape] | None
-) -> tuple[BackgroundFlow, ...]:
-    """Those that are good; problems of the others are told."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        problems.add(("background",), "not a list", found=show(value), allowed="one flow per `- kind: ...`")
-        return ()
-    flows: list[BackgroundFlow] = []
-    for index, entry in enumerate(value):
-        path: KeyPath = ("background", index)
-        if validate_mapping(problems, path, entry, "the flow") is None:
-            continue
-        keys = validate_section(problems, path, entry, BackgroundKeys, "the flow")
-        if keys is None or not _fits(problems, path, keys, world, topology):
-            continue
-        name = keys.name or f"{keys.kind}-{index + 1}"
-        if name in {flow.name for flow in flows}:
-            problems.add((*path, "name"), "two flows of one name", found=f"'{name}'", allowed="a name of its own")
-            continue
-        flows.append(
-            BackgroundFlow(
-                name,
-                keys.kind,
-                keys.source,
-                keys.target,
-                keys.rate,
-                keys.start,
-                keys.stop,
-                keys.size,
-                keys.payload,
-                keys.ecn,
-            )
-        )
-    return tuple(flows)
+@dataclass(frozen=True, slots=True)
+class BackgroundFlow(Section):
+    """Traffic of another tenant, from host to host."""
+
+    name: Annotated[WordKey, Key(filled=True, shown="kind and number")]
+    """in the report"""
+    kind: Annotated[str, choice(names.BACKGROUND_KINDS)]
+    """`udp`: constant rate, both worlds. `tcp`: the kernel's, by iperf3, emulated world only"""
+    source: Annotated[TextKey, Key("from")]
+    """host that sends"""
+    target: Annotated[TextKey, Key("to")]
+    """host that receives"""
+    rate_bps: Annotated[BandwidthKey | None, Key(shown="required for `udp`")] = None
+    """`udp`: of Ethernet frames; `tcp`: of payload, without it as fast as TCP can"""
+    start_ns: DurationKey = 0
+    """since the start of the traffic"""
+    stop_ns: Annotated[DurationKey | None, Key(shown="the end of the run")] = None
+    """since the start of the traffic"""
+    size_bytes: SizeKey | None = None
+    """payload at most"""
+    payload_bytes: Annotated[int, whole(18, 8900, " (bytes of a datagram)"), Key("payload")] = 1000
+    """`udp`: bytes of a datagram, which must fit the smallest MTU"""
+    ecn: BoolKey = False
+    """`udp`: packets are ECN-capable and get marked"""
+
+    def check(self, at: At) -> None:
+        if self.kind == "udp" and self.rate_bps is None:
+            (at / "rate").add("is missing", allowed="of the UDP flow's Ethernet frames, as 20Mbps")
+        if self.stop_ns is not None and self.stop_ns <= self.start_ns:
+            found = f"start {format_duration(self.start_ns)}, stop {format_duration(self.stop_ns)}"
+            (at / "stop").add("it ends before it begins", found=found, allowed="a time after start")
+
+    def left_out(self) -> Collection[str]:
+        return ("payload_bytes", "ecn") if self.kind == "tcp" else ()
 
 
-def _fits(
-    problems: Problems,
-    path: KeyPath,
-    keys: BackgroundKeys,
-    world: str | None,
-    topology: tuple[Topology, LinkShape] | None,
-) -> bool:
-    before = len(problems)
-    if keys.kind == "tcp":
-        if world == "simulated":
-            problems.add(
-                (*path, "kind"), "TCP runs in the emulated world only: the simulated one has no model of the kernel's",
-                found="world simulated", allowed="kind: udp, or world: emulated",
-            )  # fmt: skip
-        for key in {"payload", "ecn"} & keys.model_fields_set:
-            problems.add((*path, key), "only UDP has it", allowed="leave the key out")
-    elif keys.rate is None:
-        problems.add((*path, "rate"), "is missing", allowed="of the UDP flow's Ethernet frames, as 20Mbps")
-    if keys.stop is not None and keys.stop <= keys.start:
-        found = f"start {format_duration(keys.start)}, stop {format_duration(keys.stop)}"
-        problems.add((*path, "stop"), "it ends before it begins", found=found, allowed="a time after start")
-    if topology is not None:
-        _fits_topology(problems, path, keys, topology[0])
-    return len(problems) == before
+@dataclass(frozen=True, slots=True)
+class FlowsType(KeyType):
+    """A list of flows, each with a name of its own."""
+
+    def read(self, value: Any, at: At) -> tuple[BackgroundFlow, ...]:
+        """Those that are mappings; problems of all are told."""
+        if not isinstance(value, list):
+            at.add("not a list", found=show(value), allowed="one flow per `- kind: ...`")
+            raise Told
+        found = [(index, entry, self._flow(at / index, entry, index)) for index, entry in enumerate(value)]
+        taken = set[str]()
+        for index, entry, flow in found:
+            with as_far_as_known():
+                if flow is not None and flow.name in taken:
+                    allowed = "a name of its own"
+                    (at / index / "name").add("two flows of one name", found=f"'{flow.name}'", allowed=allowed)
+                if flow is not None:
+                    taken.add(flow.name)
+            with as_far_as_known():
+                if flow is not None and flow.kind == "tcp":
+                    for key in {"payload", "ecn"} & set(entry):
+                        (at / index / key).add("only UDP has it", allowed="leave the key out")
+        return tuple(flow for _, _, flow in found if flow is not None)
+
+    def _flow(self, at: At, entry: Any, index: int) -> BackgroundFlow | None:
+        kind = entry.get("kind") if isinstance(entry, dict) else None
+        return read_section(at, entry, BackgroundFlow, "the flow", {"name": f"{kind}-{index + 1}"})
+
+    def write(self, value: Sequence[BackgroundFlow]) -> Any:
+        return [write_section(flow) for flow in value] or None
+
+    def schema(self, refer: Refer) -> dict[str, Any]:
+        return {"type": "array", "items": refer(BackgroundFlow)}
+
+    def sections(self) -> tuple[type, ...]:
+        return (BackgroundFlow,)
 
 
-def _fits_topology(problems: Problems, path: KeyPath, keys: BackgroundKeys, topology: Topology) -> None:
+def check_background(at: At, flows: Sequence[BackgroundFlow], world: str | None, topology: Topology | None) -> None:
+    """What flows need of the world and of the network."""
+    for index, flow in enumerate(flows):
+        with as_far_as_known():
+            if flow.kind == "tcp" and world == "simulated":
+                (at / index / "kind").add(
+                    "TCP runs in the emulated world only: the simulated one has no model of the kernel's",
+                    found="world simulated", allowed="kind: udp, or world: emulated",
+                )  # fmt: skip
+        if topology is not None:
+            _check_ends(at / index, flow, topology)
+
+
+def _check_ends(at: At, flow: BackgroundFlow, topology: Topology) -> None:
     hosts = [host.name for host in topology.hosts]
-    for key, name in (("from", keys.source), ("to", keys.target)):
-        if name not in hosts:
-            problems.add(
-                (*path, key), "no such host", found=show(name), allowed=", ".join(hosts), hint=closest(name, hosts)
-            )
-    if keys.source == keys.target:
-        problems.add((*path, "to"), "a flow from a host to itself crosses no link", found=show(keys.target))
+    for key, field in (("from", "source"), ("to", "target")):
+        with as_far_as_known():
+            name = getattr(flow, field)
+            if name not in hosts:
+                (at / key).add("no such host", found=show(name), allowed=", ".join(hosts), hint=closest(name, hosts))
+    with as_far_as_known():
+        if flow.source == flow.target:
+            (at / "to").add("a flow from a host to itself crosses no link", found=show(flow.target))
+
+
+def check_payloads(at: At, flows: Sequence[BackgroundFlow], topology: Topology) -> None:
+    """Nothing is fragmented."""
     least = min(link.shape.mtu for link in topology.links)
-    if keys.kind == "udp" and keys.payload + _UDP_HEADERS > least:
-        problems.add(
-            (*path, "payload"), "the datagram does not fit the smallest MTU", found=str(keys.payload),
-            allowed=f"at most {least - _UDP_HEADERS} (MTU {least}, {_UDP_HEADERS} bytes of IPv4 and UDP headers)",
-        )  # fmt: skip
-
-
-def dump_background(flow: BackgroundFlow) -> dict[str, Any]:
-    """The entry that loads back to the same value."""
-    result: dict[str, Any] = {"kind": flow.kind, "name": flow.name, "from": flow.source, "to": flow.target}
-    if flow.rate_bps is not None:
-        result["rate"] = format_rate(flow.rate_bps)
-    result["start"] = format_duration(flow.start_ns)
-    if flow.stop_ns is not None:
-        result["stop"] = format_duration(flow.stop_ns)
-    if flow.size_bytes is not None:
-        result["size"] = format_size(flow.size_bytes)
-    if flow.kind == "udp":
-        result |= {"payload": flow.payload_bytes, "ecn": flow.ecn}
-    return result
+    for index, flow in enumerate(flows):
+        with as_far_as_known():
+            if flow.kind == "udp" and flow.payload_bytes + _UDP_HEADERS > least:
+                (at / index / "payload").add(
+                    "the datagram does not fit the smallest MTU", found=str(flow.payload_bytes),
+                    allowed=f"at most {least - _UDP_HEADERS} (MTU {least}, {_UDP_HEADERS} bytes of IPv4 and UDP headers)",
+                )  # fmt: skip

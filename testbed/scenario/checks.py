@@ -12,11 +12,13 @@ from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_size
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.geometry import largest_packet
+from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, protocol_of, traits_of
-from testbed.scenario.model import Job, SwitchOptions, Transport
 from testbed.scenario.names import PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.protocol import Traits
+from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.transport import Transport
 from topologies import LinkShape, Topology, attachment, machine_groups
 from topologies.racks import racks_of
 from workloads.errors import ScenarioError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from switch_nodes.kinds import program_kinds
 from testbed.reading.problems import Problems
-from testbed.scenario.model import SwitchOptions
+from testbed.scenario.switch import SwitchOptions
 from topologies import Topology, attachment
 from topologies.routing import next_hops
 

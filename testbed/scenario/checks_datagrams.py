@@ -8,8 +8,9 @@ from testbed.faults.model import PacketFault
 from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.units import format_duration
 from testbed.scenario.fault_loader import Placed
+from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
-from testbed.scenario.model import Job, Transport
+from testbed.scenario.transport import Transport
 from workloads.datagrams.mistakes import LEAST_RTO_NS, MAX_WORKERS
 
 __all__ = ["check_copies", "check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.model import Job, Routing, SwitchOptions
+from testbed.scenario.job import Job
+from testbed.scenario.routing import Routing
+from testbed.scenario.switch import SwitchOptions
 from topologies import Topology
 
 __all__ = ["check_grid"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_duration
+from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
-from testbed.scenario.model import Job
 from testbed.scenario.names import MOST_JOBS
 from topologies import MAX_HOSTS, MAX_PORTS, Topology
 from workloads.models import MOST_LAYERS, model_names

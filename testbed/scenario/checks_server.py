@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from testbed.reading.problems import KeyPath, Problems, closest, show
+from testbed.reading.sections import changed
 from testbed.scenario.checks_datagrams import check_rto, check_sizes
+from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
-from testbed.scenario.model import Job, Transport
 from testbed.scenario.names import PATH_MTUS, PRIORITIES
+from testbed.scenario.transport import Transport
 from topologies import Topology, attachment
 
 __all__ = ["check_aimd", "check_served", "check_server_keys", "with_server"]
@@ -23,7 +24,7 @@ def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
         return job
     known = [host.name for host in topology.hosts]
     if not job.server:
-        job = replace(job, server=known[-1])
+        job = changed(job, server=known[-1])
     path: KeyPath = ("job", "server")
     if job.server not in known:
         problems.add(

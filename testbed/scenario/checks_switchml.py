@@ -13,7 +13,9 @@ from testbed.scenario.checks_datagrams import (
 )
 from testbed.scenario.checks_uc import check_framing, check_uc_fault
 from testbed.scenario.fault_loader import Placed
-from testbed.scenario.model import Job, SwitchOptions, Transport
+from testbed.scenario.job import Job
+from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.transport import Transport
 from topologies import Topology
 from workloads.wire.aggregation import MAX_ELEMENTS
 

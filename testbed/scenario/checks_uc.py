@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from testbed.faults.model import Match
 from testbed.reading.problems import KeyPath, Problems
+from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
-from testbed.scenario.model import Job, Transport
+from testbed.scenario.transport import Transport
 from workloads.wire import Opcode, opcode_name
 
 __all__ = ["check_framing", "check_no_framing", "check_uc_fault"]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from testbed.reading.fields import DriftKey, DurationKey
+from testbed.reading.sections import Section
+
 __all__ = ["TRUE_CLOCKS", "Clocks"]
 
 
 @dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(Section):
     """What every node's clock stays within."""
 
-    offset_ns: int = 0
-    """each node's offset is drawn from -offset .. +offset"""
-    drift_ppb: int = 0
-    """each node's drift is drawn from -drift .. +drift, in 10^-9"""
+    offset_ns: DurationKey = 0
+    """each node's offset lies in -offset .. +offset"""
+    drift_ppb: DriftKey = 0
+    """each node's drift lies in -drift .. +drift; at most `10%`"""
 
 
 TRUE_CLOCKS = Clocks()

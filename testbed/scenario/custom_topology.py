@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
-from testbed.reading.problems import KeyPath, Problems, closest, show
-from testbed.reading.validate import validate_section
-from testbed.scenario.schema import LINK_LIST, NODE_LIST, TWO_ENDS, CableKeys, CustomKeys, LinkOverrideKeys, NodeKeys
+from testbed.reading.changes import difference, with_changes
+from testbed.reading.keytypes import At
+from testbed.reading.problems import closest, show
+from testbed.reading.sections import NotKnown, as_far_as_known
+from testbed.scenario.link import LinkChanges, check_shape
+from testbed.scenario.topology_keys import Custom, CustomLink, CustomNode
 from topologies import (
     MAX_PORTS,
     MAX_RANKS,
@@ -24,105 +26,99 @@ from topologies import (
 )
 from topologies.routing import component
 
-__all__ = ["dump_custom", "load_custom"]
-
-ChangeShape = Callable[[KeyPath, LinkOverrideKeys], LinkShape | None]
-"""the shape of all links with what single keys change; None: no shape, and it is told"""
+__all__ = ["custom_keys", "load_custom"]
 
 
-def load_custom(problems: Problems, path: KeyPath, keys: CustomKeys, change: ChangeShape) -> Topology | None:
-    """None when there are problems; they are told, each at its node or link. A host stands first in its link."""
-    nodes = _load_nodes(problems, (*path, "nodes"), keys.nodes)
-    cables = None if nodes is None else _load_cables(problems, (*path, "links"), keys.links, nodes, change)
-    if nodes is None or cables is None or not _check_ends(problems, path, nodes, cables):
+def load_custom(at: At, keys: Custom, shape: LinkShape) -> tuple[Topology, bool] | None:
+    """(graph, whether the shapes of all its links are known), or None where a node or link is not known; all problems are told,
+    each at its node or link. `shape`: of links that say nothing else."""
+    nodes = _load_nodes(at / "nodes", keys.nodes)
+    cables = None if nodes is None else _load_cables(at / "links", keys.links, nodes, shape)
+    if nodes is None or cables is None or not _check_ends(at, nodes, cables[0]):
         return None
-    topology = assemble("custom", nodes.values(), [cable for _, cable in cables])
-    return topology if _check_connected(problems, path, topology) else None
+    topology = assemble("custom", nodes.values(), [cable for _, cable in cables[0]])
+    return (topology, cables[1]) if _check_connected(at, topology) else None
 
 
-def _show_list(value: object) -> str:
-    return "an empty list" if value == [] else show(value)
-
-
-def _load_nodes(problems: Problems, path: KeyPath, value: object) -> dict[str, Node] | None:
-    if not isinstance(value, list) or not value:
-        problems.add(path, "not a list of nodes", found=_show_list(value), allowed=NODE_LIST)
-        return None
+def _load_nodes(at: At, entries: Sequence[CustomNode | None]) -> dict[str, Node] | None:
     nodes: dict[str, Node] = {}
     good, ranks = True, 0
-    for index, entry in enumerate(value):
-        keys = validate_section(problems, (*path, index), entry, NodeKeys, "the node")
-        if keys is not None and keys.name in nodes:
-            first = list(nodes).index(keys.name)
-            problems.add((*path, index, "name"), "two nodes have one name", found=f"'{keys.name}', also nodes[{first}]")
-            keys = None
-        if keys is None:
+    for index, keys in enumerate(entries):
+        name: str | None = None
+        role: str | None = None
+        if keys is not None:
+            with as_far_as_known():
+                name = keys.name
+                role = keys.role
+        if name is not None and name in nodes:
+            first = list(nodes).index(name)
+            (at / index / "name").add("two nodes have one name", found=f"'{name}', also nodes[{first}]")
+            name = None
+        if name is None or role is None:
             good = False
-        elif keys.role == "host":
+        elif role == "host":
             ranks += 1
-            nodes[keys.name] = host(ranks, keys.name)
+            nodes[name] = host(ranks, name)
         else:
-            nodes[keys.name] = switch(keys.name, "" if keys.role == "switch" else keys.role)
+            nodes[name] = switch(name, "" if role == "switch" else role)
     switches = len(nodes) - ranks
     if good and not 2 <= ranks <= MAX_RANKS:
         few = "too few hosts" if ranks < 2 else "too many hosts"
-        problems.add(path, few, found=str(ranks), allowed=f"2 to {MAX_RANKS}")
+        at.add(few, found=str(ranks), allowed=f"2 to {MAX_RANKS}")
         good = False
     if good and not 1 <= switches <= MAX_SWITCHES:
         few = "no switch" if not switches else "too many switches"
-        problems.add(path, few, found=str(switches), allowed=f"1 to {MAX_SWITCHES}")
+        at.add(few, found=str(switches), allowed=f"1 to {MAX_SWITCHES}")
         good = False
     return nodes if good else None
 
 
 def _load_cables(
-    problems: Problems, path: KeyPath, value: object, nodes: dict[str, Node], change: ChangeShape
-) -> list[tuple[int, Cable]] | None:
-    """With their places in the file."""
-    if not isinstance(value, list) or not value:
-        problems.add(path, "not a list of links", found=_show_list(value), allowed=LINK_LIST)
-        return None
+    at: At, entries: Sequence[CustomLink | None], nodes: dict[str, Node], plain: LinkShape
+) -> tuple[list[tuple[int, Cable]], bool] | None:
+    """With their places in the file; whether all their shapes are known."""
     cables: list[tuple[int, Cable]] = []
-    good, taken = True, dict[frozenset[str], int]()
-    for index, entry in enumerate(value):
-        here = (*path, index)
-        keys = validate_section(problems, here, entry, CableKeys, "the link")
-        shape = None if keys is None else change(here, keys)
-        ends = None if keys is None else _load_ends(problems, (*here, "ends"), keys.ends, nodes)
+    good, known, taken = True, True, dict[frozenset[str], int]()
+    for index, keys in enumerate(entries):
+        ends: tuple[str, str] | None = None
+        if keys is not None:
+            with as_far_as_known():
+                ends = _load_ends(at / index / "ends", keys.ends, nodes)
+        shape = plain
+        try:
+            shape = plain if keys is None else with_changes(plain, keys.shape)
+            known = (shape == plain or check_shape(at / index, shape)) and known
+        except NotKnown:
+            known = False
         if ends is not None and (pair := frozenset(ends)) in taken:
             found = f"{ends[0]} and {ends[1]}, also links[{taken[pair]}]"
-            problems.add((*here, "ends"), "duplicate link", found=found, allowed="one link between two nodes")
+            (at / index / "ends").add("duplicate link", found=found, allowed="one link between two nodes")
             ends = None
-        if ends is None or shape is None:
+        if ends is None:
             good = False
             continue
         taken[frozenset(ends)] = index
         cables.append((index, Cable(*ends, shape)))
-    return cables if good else None
+    return (cables, known) if good else None
 
 
-def _load_ends(problems: Problems, path: KeyPath, value: object, nodes: dict[str, Node]) -> tuple[str, str] | None:
-    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(name, str) for name in value):
-        problems.add(path, "not two ends", found=show(value), allowed=TWO_ENDS)
-        return None
+def _load_ends(at: At, value: tuple[str, str], nodes: dict[str, Node]) -> tuple[str, str] | None:
     unknown = [name for name in value if name not in nodes]
     for name in unknown:
-        problems.add(path, "no such node", found=show(name), allowed=", ".join(nodes), hint=closest(name, nodes))
+        at.add("no such node", found=show(name), allowed=", ".join(nodes), hint=closest(name, nodes))
     if unknown:
         return None
     a, b = value
     if a == b:
-        problems.add(path, "a link from a node to itself", found=show(a), allowed="two nodes")
+        at.add("a link from a node to itself", found=show(a), allowed="two nodes")
         return None
     if nodes[a].role is nodes[b].role is Role.HOST:
-        problems.add(
-            path, "a link between two hosts", found=f"{a} and {b}", allowed="a host and a switch, or two switches"
-        )
+        at.add("a link between two hosts", found=f"{a} and {b}", allowed="a host and a switch, or two switches")
         return None
     return (b, a) if nodes[b].role is Role.HOST else (a, b)
 
 
-def _check_ends(problems: Problems, path: KeyPath, nodes: dict[str, Node], cables: list[tuple[int, Cable]]) -> bool:
+def _check_ends(at: At, nodes: dict[str, Node], cables: list[tuple[int, Cable]]) -> bool:
     """One link for each host, and no more ports than the plan holds at a switch. Told at the first link too many."""
     used, good = Counter[str](), True
     for index, cable in cables:
@@ -130,16 +126,16 @@ def _check_ends(problems: Problems, path: KeyPath, nodes: dict[str, Node], cable
             used[name] += 1
             is_host = nodes[name].role is Role.HOST
             if used[name] == (2 if is_host else MAX_PORTS + 1):
-                here = (*path, "links", index, "ends")
+                here = at / "links" / index / "ends"
                 if is_host:
-                    problems.add(here, "a second link of a host", found=name, allowed="one link, to its switch")
+                    here.add("a second link of a host", found=name, allowed="one link, to its switch")
                 else:
-                    problems.add(here, "a switch has too many ports", found=name, allowed=f"at most {MAX_PORTS}")
+                    here.add("a switch has too many ports", found=name, allowed=f"at most {MAX_PORTS}")
                 good = False
     return good
 
 
-def _check_connected(problems: Problems, path: KeyPath, topology: Topology) -> bool:
+def _check_connected(at: At, topology: Topology) -> bool:
     parts: list[frozenset[str]] = []
     hosts = {node.name for node in topology.hosts}
     for node in sorted(topology.nodes, key=lambda node: node.name in hosts):
@@ -150,14 +146,13 @@ def _check_connected(problems: Problems, path: KeyPath, topology: Topology) -> b
         return True
     order = [node.name for node in topology.nodes]
     texts = [", ".join(name for name in order if name in part) for part in parts]
-    problems.add((*path, "links"), f"the network falls into {len(parts)} parts", found=" | ".join(texts),
+    (at / "links").add(f"the network falls into {len(parts)} parts", found=" | ".join(texts),
                  allowed="every node is reached from every other")  # fmt: skip
     return False
 
 
-def dump_custom(topology: Topology) -> dict[str, Any]:
-    """`nodes` as a file holds them; `links` by name, without their shapes."""
-    return {
-        "nodes": [{"name": node.name, "role": node.part or str(node.role)} for node in topology.nodes],
-        "links": {link.name: {"ends": [link.a, link.b]} for link in topology.links},
-    }
+def custom_keys(topology: Topology, shape: LinkShape) -> Custom:
+    """The keys that give the same graph. `shape`: of links that say nothing else."""
+    nodes = tuple(CustomNode(node.name, node.part or str(node.role)) for node in topology.nodes)
+    links = (CustomLink(difference(link.shape, shape, LinkChanges), (link.a, link.b)) for link in topology.links)
+    return Custom(nodes, tuple(links), shape)

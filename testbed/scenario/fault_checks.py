@@ -14,32 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from testbed.faults.model import (
-    Burst,
-    Delay,
-    Drop,
-    Fault,
-    Kill,
-    LinkDown,
-    Loss,
-    Match,
-    NodeFault,
-    PacketFault,
-    RateChange,
-    Window,
-)
+from testbed.faults.base import Fault, LinkFault, Match, NodeFault, PacketFault, Window
+from testbed.faults.kinds import record_of
+from testbed.faults.model import Delay, Kill, LinkDown
+from testbed.faults.opcodes import ACK_OPCODES, IRN_OPCODES, UC_OPCODES
+from testbed.reading.known import as_far_as_known
 from testbed.reading.problems import KeyPath, Problems
-from testbed.reading.units import format_duration, format_probability
+from testbed.reading.units import format_duration
 from testbed.scenario.fault_loader import Placed
-from testbed.scenario.fault_schema import ACK_OPCODES, UC_OPCODES
 from testbed.scenario.geometry import Geometry
-from testbed.scenario.model import Job, Transport
+from testbed.scenario.job import Job
+from testbed.scenario.transport import Transport
 from topologies import Topology
-from workloads.wire import OPCODES, opcode_name
+from workloads.wire import OPCODES, Opcode, opcode_name
 
 __all__ = ["check_conflicts", "check_match", "check_window"]
 
-_ONE_FIGURE = (Loss, Burst, Drop, Delay, RateChange, LinkDown)
 _END = 1 << 63
 
 
@@ -141,7 +131,15 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
                      found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
                      allowed="data, WRITE_FIRST and the like, or transport.framing: uc")  # fmt: skip
         return
+    if _check_answers(problems, path, match.opcodes, transport.recovery):
+        return
     requests = [code for code in match.opcodes - UC_OPCODES if OPCODES[code].is_request]
+    if transport.recovery == "irn":
+        if requests and not IRN_OPCODES & set(requests):
+            problems.add((*path, "opcode"), "the fault can never strike: recovery irn sends no such packet",
+                         found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+                         allowed="data, WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM")  # fmt: skip
+        return
     if requests and not any(OPCODES[code].is_write == (transport.verb == "write") for code in requests):
         prefix = transport.verb.upper()
         problems.add((*path, "opcode"), f"the fault can never strike: verb {transport.verb} sends no such packet",
@@ -154,6 +152,16 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
                      allowed="FIRST and ONLY are packet 0, LAST and ONLY are the last")  # fmt: skip
 
 
+def _check_answers(problems: Problems, path: KeyPath, opcodes: frozenset[int], recovery: str) -> bool:
+    """Whether only answers match that connections of this recovery never send; then that is a problem."""
+    sent = Opcode.IRN_ANSWER if recovery == "irn" else Opcode.ACKNOWLEDGE
+    if not opcodes <= {Opcode.IRN_ANSWER, Opcode.ACKNOWLEDGE} or sent in opcodes:
+        return False
+    problems.add((*path, "opcode"), f"the fault can never strike: recovery {recovery} has other answers",
+                 found=", ".join(opcode_name(code) for code in sorted(opcodes)), allowed=sent.name)  # fmt: skip
+    return True
+
+
 def _position_fits(opcode: int, packet: int) -> bool:
     info = OPCODES[opcode]
     if packet == 0:
@@ -163,29 +171,35 @@ def _position_fits(opcode: int, packet: int) -> bool:
 
 def check_conflicts(problems: Problems, placed: Sequence[Placed], topology: Topology) -> None:
     """Told at the later of the two."""
-    for (_, kind, a), (path, other_kind, b) in combinations(placed, 2):
-        where = _shared(a, b)
-        if where is None or not _overlap(a, b):
-            continue
+    for one, other in combinations(placed, 2):
+        with as_far_as_known():
+            _check_pair(problems, one, other)
+    kills = [fault for _, _, fault in placed if isinstance(fault, Kill)]
+    for path, _, fault in placed:
+        if isinstance(fault, LinkFault):
+            with as_far_as_known():
+                _check_dead_ends(problems, path, fault, kills, topology)
+
+
+def _check_pair(problems: Problems, one: Placed, other: Placed) -> None:
+    (_, kind, a), (path, other_kind, b) = one, other
+    where = _shared(a, b)
+    if where is not None and _overlap(a, b):
         problems.add(
             path,
             f"contradicts fault '{a.name}' ({where}, windows overlap)",
             found=f"{_describe(kind, a)} and {_describe(other_kind, b)}",
             allowed="one of them, or windows apart",
         )
-    kills = [fault for _, _, fault in placed if isinstance(fault, Kill)]
-    for path, _, fault in placed:
-        if isinstance(fault, (PacketFault, RateChange)):
-            _check_dead_ends(problems, path, fault, kills, topology)
 
 
 def _shared(a: Fault, b: Fault) -> str | None:
     """What both set, or None when they compose."""
     if isinstance(a, NodeFault) and isinstance(b, NodeFault):
         return f"node {a.node}" if a.node == b.node else None
-    if not isinstance(a, _ONE_FIGURE) or type(a) is not type(b):
+    if not isinstance(a, LinkFault) or type(a) is not type(b) or not record_of(a).one_figure:
         return None
-    assert isinstance(b, (PacketFault, RateChange))
+    assert isinstance(b, LinkFault)
     if isinstance(a, PacketFault) and isinstance(b, PacketFault) and a.match != b.match:
         return None
     links = [link for link in a.links if link in b.links]
@@ -194,13 +208,11 @@ def _shared(a: Fault, b: Fault) -> str | None:
 
 
 def _describe(kind: str, fault: Fault) -> str:
-    if isinstance(fault, Delay):
-        return f"{kind} {format_duration(fault.delay_ns)}"
-    return f"{kind} {format_probability(fault.rate)}" if isinstance(fault, (Loss, Burst)) else kind
+    return f"{kind} {record_of(fault).describe(fault)}".rstrip()
 
 
 def _check_dead_ends(
-    problems: Problems, path: KeyPath, fault: PacketFault | RateChange, kills: Iterable[Kill], topology: Topology
+    problems: Problems, path: KeyPath, fault: LinkFault, kills: Iterable[Kill], topology: Topology
 ) -> None:
     start, stop = _span(fault)
     for kill in kills:

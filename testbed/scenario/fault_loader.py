@@ -3,119 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
-from testbed.faults.model import Fault, Match
-from testbed.reading.problems import KeyPath, Problems, closest, show
-from testbed.reading.validate import validate_mapping, validate_section
-from testbed.scenario.fault_schema import FAULT_KINDS, MatchKeys
+from testbed.faults.base import Fault, LinkFault, NodeFault
+from testbed.faults.kinds import FAULT_KINDS
+from testbed.reading.compound import Tagged
+from testbed.reading.keytypes import At, KeyType, Refer, Told
+from testbed.reading.problems import KeyPath, closest, show
+from testbed.reading.sections import as_far_as_known, changed
 from topologies import Topology
 
-__all__ = ["Placed", "load_faults"]
+__all__ = ["FaultsType", "Placed", "as_written", "place_faults"]
 
 Placed = tuple[KeyPath, str, Fault]
 """(where it stands in the file, its kind, the value)"""
 
+FAULT = Tagged(
+    "kind", lambda: {word: kind.value for word, kind in FAULT_KINDS.items()}, "the fault", "unknown kind of fault"
+)
+"""how one stands in a file"""
 
-def load_faults(
-    problems: Problems, value: object, topology: Topology | None, more_nodes: Sequence[str] = ()
+
+@dataclass(frozen=True, slots=True)
+class FaultsType(KeyType):
+    """A list of faults, each with a name of its own."""
+
+    def read(self, value: Any, at: At) -> tuple[Fault | None, ...]:
+        """None for those whose kind is not known. `links` are None where all are meant."""
+        if not isinstance(value, list):
+            at.add("not a list", found=show(value), allowed="one fault per `- kind: ...`")
+            raise Told
+        found = tuple(_load_one(at / index, entry, index) for index, entry in enumerate(value))
+        taken: dict[str, int] = {}
+        for index, fault in enumerate(found):
+            with as_far_as_known():
+                if fault is not None and fault.name in taken:
+                    (at / index / "name").add(
+                        "two faults of one name", found=f"'{fault.name}', also faults[{taken[fault.name]}]",
+                        allowed="a name of its own",
+                    )  # fmt: skip
+                if fault is not None:
+                    taken.setdefault(fault.name, index)
+        return found
+
+    def write(self, value: Sequence[Fault]) -> list[dict[str, Any]]:
+        return [FAULT.write(fault) for fault in value]
+
+    def schema(self, refer: Refer) -> dict[str, Any]:
+        return {"type": "array", "items": FAULT.schema(refer)}
+
+    def sections(self) -> tuple[type, ...]:
+        return FAULT.sections()
+
+
+def _load_one(at: At, entry: object, index: int) -> Fault | None:
+    word = entry.get("kind") if isinstance(entry, dict) else None
+    name = f"{word.replace('_', '-')}-{index + 1}" if isinstance(word, str) else None
+    try:
+        return cast(Fault | None, FAULT.read_kind(entry, at, {"name": name, "links": None}))
+    except Told:
+        return None
+
+
+def place_faults(
+    at: At, faults: Sequence[Fault | None], topology: Topology | None, more_nodes: Sequence[str] = ()
 ) -> list[Placed]:
-    """Those that are good; problems of the others are told. Without a topology links stay unchecked. `more_nodes`: what can
-    die or stand still besides the nodes of the topology."""
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        problems.add(("faults",), "not a list", found=show(value), allowed="one fault per `- kind: ...`")
-        return []
-    result: list[Placed] = []
-    taken: dict[str, int] = {}
-    for index, entry in enumerate(value):
-        path: KeyPath = ("faults", index)
-        data = validate_mapping(problems, path, entry, "the fault")
-        placed = data and _load_one(problems, path, data, index, topology, more_nodes)
-        if not placed:
-            continue
-        name = placed[2].name
-        if name in taken:
-            problems.add(
-                (*path, "name"), "two faults of one name", found=f"'{name}', also faults[{taken[name]}]",
-                allowed="a name of its own",
-            )  # fmt: skip
-        else:
-            taken[name] = index
-            result.append(placed)
-    return result
+    """With their places in the file, their kinds, and the names of their links. Without a topology links stay unchecked.
+    `more_nodes`: what can die or stand still besides the nodes of the topology."""
+    return [
+        ((*at.path, index), FAULT.word(fault), _resolved(at / index, fault, topology, more_nodes))
+        for index, fault in enumerate(faults)
+        if fault is not None
+    ]
 
 
-def _load_one(
-    problems: Problems,
-    path: KeyPath,
-    data: dict[str, Any],
-    index: int,
-    topology: Topology | None,
-    more_nodes: Sequence[str],
-) -> Placed | None:
-    word = data.get("kind")
-    kind = FAULT_KINDS.get(word) if isinstance(word, str) else None
-    if not isinstance(word, str) or kind is None:
-        known, there = list(FAULT_KINDS), "kind" in data
-        problems.add(
-            (*path, "kind"),
-            "unknown kind of fault" if there else "is missing",
-            found=show(word) if there else None,
-            allowed=", ".join(known),
-            hint=closest(word, known),
-        )
-        return None
-    keys: Any = validate_section(problems, path, data, kind.keys, "the fault")
-    match = _load_match(problems, (*path, "match"), data.get("match"))
-    if keys is None or match is None:
-        return None
-    links = _resolve_links(problems, path, keys, topology)
-    if links is None or not _node_exists(problems, path, keys, topology, more_nodes):
-        return None
-    return path, word, kind.build(keys, keys.name or f"{word.replace('_', '-')}-{index + 1}", links, match)
+def _resolved(at: At, fault: Fault, topology: Topology | None, more_nodes: Sequence[str]) -> Fault:
+    """With the names of its links; what is not there is told."""
+    if isinstance(fault, LinkFault):
+        known = () if topology is None else tuple(link.name for link in topology.links)
+        with as_far_as_known():
+            names = cast(tuple[str, ...] | None, fault.links)
+            if names is None:
+                return changed(fault, links=known)
+            unknown = [] if topology is None else [name for name in names if name not in known]
+            for name in unknown:
+                allowed = f"all, {', '.join(known)}"
+                (at / "links").add("no such link", found=show(name), allowed=allowed, hint=closest(name, known))
+            if unknown:
+                return changed(fault, forget=("links",))
+    elif isinstance(fault, NodeFault) and topology is not None:
+        with as_far_as_known():
+            nodes = [*(node.name for node in topology.nodes), *more_nodes]
+            if fault.node not in nodes:
+                (at / "node").add(
+                    "no such node", found=show(fault.node), allowed=", ".join(nodes), hint=closest(fault.node, nodes)
+                )
+    return fault
 
 
-def _load_match(problems: Problems, path: KeyPath, value: object) -> Match | None:
-    if value is None:
-        return Match()
-    keys = validate_section(problems, path, value, MatchKeys, "match")
-    if keys is None:
-        return None
-    if keys.opcode[1] is not None and keys.syndrome is not None:
-        problems.add(
-            (*path, "syndrome"), "the opcode's word fixes the syndrome already",
-            found=f"{keys.syndrome:#04x}", allowed="`opcode: ACKNOWLEDGE` with a syndrome, or `opcode: ack` or `nak`",
-        )  # fmt: skip
-        return None
-    return keys.value()
-
-
-def _resolve_links(problems: Problems, path: KeyPath, keys: Any, topology: Topology | None) -> tuple[str, ...] | None:
-    if topology is None:
-        return ()
-    known = tuple(link.name for link in topology.links)
-    names: tuple[str, ...] | None = getattr(keys, "links", None)
-    if names is None:
-        return known
-    unknown = [name for name in names if name not in known]
-    for name in unknown:
-        problems.add(
-            (*path, "links"), "no such link", found=show(name), allowed=f"all, {', '.join(known)}", hint=closest(name, known)
-        )  # fmt: skip
-    return None if unknown else names
-
-
-def _node_exists(
-    problems: Problems, path: KeyPath, keys: Any, topology: Topology | None, more_nodes: Sequence[str]
-) -> bool:
-    name: str | None = getattr(keys, "node", None)
-    if name is None or topology is None:
-        return True
-    known = [*(node.name for node in topology.nodes), *more_nodes]
-    if name not in known:
-        problems.add(
-            (*path, "node"), "no such node", found=show(name), allowed=", ".join(known), hint=closest(name, known)
-        )
-    return name in known
+def as_written(faults: Sequence[Fault], topology: Topology) -> tuple[Fault, ...]:
+    """As a file says it: `all` links where all are meant."""
+    every = tuple(link.name for link in topology.links)
+    return tuple(
+        changed(fault, links=None) if isinstance(fault, LinkFault) and fault.links == every else fault
+        for fault in faults
+    )

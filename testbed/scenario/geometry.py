@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from testbed.scenario.job import Job
 from testbed.scenario.known import traits_of
-from testbed.scenario.model import Job, Transport
+from testbed.scenario.transport import Transport
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = ["FRAME_OVERHEAD_BYTES", "INA_HEADER_BYTES", "Geometry", "geometry_of", "largest_packet", "packet_bytes"]

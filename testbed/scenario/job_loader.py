@@ -1,119 +1,176 @@
-"""`job` and `jobs`, between file and value."""
+"""`job` and `jobs`: what their keys make together."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from testbed.reading.problems import KeyPath, Problems, closest, show
-from testbed.reading.validate import validate_section
-from testbed.reading.yamlfile import read_text
+from testbed.reading.keytypes import At, KeyType, Refer, Told
+from testbed.reading.problems import show
+from testbed.reading.sections import NotKnown, as_far_as_known, changed, keys_of, make, read_keys, write_section
 from testbed.scenario.checks_jobs import check_entries
-from testbed.scenario.model import Compute, Job, Transport
-from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.schema import (
-    ComputeKeys,
-    JobEntryKeys,
-    JobKeys,
-    LayerKeys,
-    SharedJobKeys,
-    StragglerKeys,
-)
+from testbed.scenario.job import Job, JobEntry
+from testbed.scenario.transport import Transport
 from topologies import Topology
-from workloads.errors import ScenarioError
-from workloads.models import Layer, Model, create_model, model_names, parse_model, scaled_layers
+from workloads.models import scaled_layers
 
-__all__ = ["load_job", "load_jobs", "with_size"]
+__all__ = ["JobType", "JobsType", "load_jobs", "with_size"]
 
 _ELEMENT_BYTES = 4
-_PLAIN = {
-    "workload": "workload", "size": "size_bytes", "scale": "scale", "dtype": "dtype", "iterations": "iterations",
-    "window_packets": "window_packets", "hosts": "hosts", "arrival": "arrival_ns", "server": "server",
-    "quantisation": "fixed_scale", "priority": "priority", "priority_x0": "priority_x0",
-}  # fmt: skip
-"""keys that one job and each of several have, and their fields"""
-_OF_THE_ONE = (
-    "collective",
-    "op",
-    "message_packets",
-    "window_messages",
-    "copies",
-    "credit",
-    "hello",
-    "fallback",
-    "pipelined",
-)
 _GRADIENTS = ("size", "model", "layers")
 """keys of which one says how large a gradient is"""
 
 
-def load_job(problems: Problems, value: object, folder: Path) -> Job | None:
-    """`job`, or None when it has problems. `folder`: where CSV files are looked for."""
-    if value is None:
-        return Job()
-    path: KeyPath = ("job",)
-    keys = validate_section(problems, path, value, JobKeys, "job")
-    job = _shared(problems, path, value, Job(), keys, folder)
-    if keys is None or job is None:
-        return None
-    return replace(job, **{key: getattr(keys, key) for key in _OF_THE_ONE})
+@dataclass(frozen=True, slots=True)
+class JobType(KeyType):
+    """The one job, or what several have in common."""
+
+    def read(self, value: Any, at: At) -> Job:
+        found = read_keys(at, value, Job, "job")
+        if found is None:
+            raise Told
+        return _finished(at, value, found)
+
+    def write(self, value: Job) -> dict[str, Any]:
+        return write_section(value)
+
+    def schema(self, refer: Refer) -> dict[str, Any]:
+        return refer(Job)
+
+    def sections(self) -> tuple[type, ...]:
+        return (Job,)
 
 
-def load_jobs(
-    problems: Problems, value: object, base: Job | None, topology: Topology | None, folder: Path
-) -> tuple[Job, ...] | None:
-    """`jobs`, with `base` for what an entry does not say, and with hosts; None when there are problems, in `base` too."""
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not value:
-        found = "an empty list" if value == [] else show(value)
-        problems.add(("jobs",), "not a list of jobs", found=found, allowed="one job per `- name: ...`")
+@dataclass(frozen=True, slots=True)
+class JobsType(KeyType):
+    """A list of jobs, which `load_jobs` reads where it is known what they have in common."""
+
+    def read(self, value: Any, at: At) -> list[Any]:
+        if not isinstance(value, list) or not value:
+            found = "an empty list" if value == [] else show(value)
+            at.add("not a list of jobs", found=found, allowed="one job per `- name: ...`")
+            raise Told
+        return value
+
+    def write(self, value: Sequence[Job]) -> Any:
+        entries = [write_section(job, JobEntry, set(job.left_out()) - {"arrival_ns"}) for job in value]
+        return entries or None
+
+    def schema(self, refer: Refer) -> dict[str, Any]:
+        return {"type": "array", "items": refer(JobEntry), "minItems": 1}
+
+    def sections(self) -> tuple[type, ...]:
+        return (JobEntry,)
+
+
+def load_jobs(at: At, entries: Sequence[Any], base: Job, topology: Topology | None) -> tuple[Job | None, ...]:
+    """`jobs`, each in its place, with `base` for what an entry does not say, and with hosts as far as they are known. None: no
+    mapping."""
+    jobs = [_load_entry(at / index, entry, base, index) for index, entry in enumerate(entries)]
+    if any(job is None for job in jobs):
+        return _unplaced(jobs)
+    known = [job for job in jobs if job is not None]
+    before = len(at.problems)
+    with as_far_as_known():
+        check_entries(at.problems, known, base, topology)
+    if len(at.problems) > before or topology is None:
+        return _unplaced(jobs)
+    with as_far_as_known():
+        return _with_hosts(at, known, [entry.get("workers") for entry in entries], topology)
+    return _unplaced(jobs)
+
+
+def _unplaced(jobs: Sequence[Job | None]) -> tuple[Job | None, ...]:
+    """Where a job runs is not known unless it says so."""
+    placed: list[Job | None] = list(jobs)
+    for index, job in enumerate(jobs):
+        with as_far_as_known():
+            if job is not None and not job.hosts:
+                placed[index] = changed(job, forget=("hosts",))
+    return tuple(placed)
+
+
+def _load_entry(at: At, entry: Any, base: Job, index: int) -> Job | None:
+    defaults: dict[str, Any] = {"name": f"job{index + 1}", "id": index + 1, "seed_offset": index, "workers": None}
+    unknown: list[str] = []
+    for key in keys_of(JobEntry):
+        if key.name not in defaults:
+            try:
+                defaults[key.name] = getattr(base, key.field)
+            except NotKnown:
+                unknown.append(key.field)
+    found = read_keys(at, entry, JobEntry, "the job", defaults)
+    if found is None:
         return None
-    before, jobs, wanted = len(problems), list[Job](), list[int | None]()
-    for index, entry in enumerate(value):
-        path: KeyPath = ("jobs", index)
-        keys = validate_section(problems, path, entry, JobEntryKeys, "the job")
-        job = _shared(problems, path, entry, base or Job(), keys, folder)
-        if keys is None or job is None:
-            continue
-        given = keys.model_fields_set
-        name, number = keys.name or f"job{index + 1}", keys.id or index + 1
-        offset = keys.seed_offset if "seed_offset" in given else index
-        if {"workers", "hosts"} <= given:
-            problems.add(
-                (*path, "workers"), "stands beside hosts", found=str(keys.workers), allowed="one of hosts, workers"
-            )
-        jobs.append(replace(job, name=name, number=number, seed_offset=offset, copies=1))
-        wanted.append(keys.workers)
-    if len(problems) > before:
-        return None
-    check_entries(problems, jobs, base, topology)
-    if len(problems) > before or base is None or topology is None:
-        return None
-    return _with_hosts(problems, jobs, wanted, topology)
+    given = {key.field for key in keys_of(JobEntry) if key.name in entry}
+    found = {name: value for name, value in found.items() if name not in unknown or name in given}
+    workers = found.pop("workers", None)
+    if workers is not None and "hosts" in entry:
+        (at / "workers").add("stands beside hosts", found=str(workers), allowed="one of hosts, workers")
+    for item in fields(Job):
+        with as_far_as_known():
+            if item.name not in {key.field for key in keys_of(JobEntry)}:
+                found[item.name] = getattr(base, item.name)
+    return _finished(at, entry, {**found, "copies": 1})
+
+
+def _finished(at: At, data: Mapping[str, Any], found: dict[str, Any]) -> Job:
+    """The job of these fields; `data`: the keys that the file holds."""
+    several = [key for key in _GRADIENTS if key in data]
+    if len(several) > 1:
+        allowed = f"one of {', '.join(_GRADIENTS)}: how large a gradient is"
+        (at / several[1]).add(f"stands beside {several[0]}", allowed=allowed)
+        found.pop("size_bytes", None)
+        found.pop("model", None)
+    elif "size" in data:
+        plain = Job()
+        if "scale" in data and found.get("scale") != plain.scale:
+            (at / "scale").add("stands beside size", allowed="with model or layers; a size is not divided")
+        found |= {"model": plain.model, "scale": plain.scale}
+    job = make(Job, found)
+    assert job is not None
+    with as_far_as_known():
+        _check_times(at, job)
+    return job
+
+
+def _check_times(at: At, job: Job) -> None:
+    """Whoever varies times must have some."""
+    compute, model = job.compute, job.model
+    measured = model is not None and model.forward_ns + model.backward_ns > 0
+    timed = compute is not None and (compute.ratio is not None or compute.forward_ns is not None)
+    if timed or measured:
+        return
+    if compute is not None:
+        (at / "compute").add("no times, and nothing measured that could vary", allowed="ratio, or forward and backward")
+    elif job.straggle_factor != 1.0:
+        (at / "straggler" / "slowdown").add(
+            "nobody computes anything that could take longer", found=f"{job.straggle_factor:g}",
+            allowed="with compute, or with layers of measured times",
+        )  # fmt: skip
 
 
 def _with_hosts(
-    problems: Problems, jobs: list[Job], wanted: list[int | None], topology: Topology
-) -> tuple[Job, ...] | None:
+    at: At, jobs: Sequence[Job], wanted: Sequence[int | None], topology: Topology
+) -> tuple[Job | None, ...]:
     """Jobs that say how many workers they have get the first hosts that nobody names."""
     named = {name for job in jobs for name in (*job.hosts, job.server)}
     free = [host.name for host in topology.hosts if host.name not in named]
-    placed = []
+    placed: list[Job] = []
     for index, (job, workers) in enumerate(zip(jobs, wanted, strict=True)):
         if job.hosts:
             placed.append(job)
             continue
         if workers is None:
-            problems.add(("jobs", index), "nothing says where it runs", allowed="hosts: [h1, h2], or workers: 2")
-            return None
+            (at / index).add("nothing says where it runs", allowed="hosts: [h1, h2], or workers: 2")
+            return _unplaced(jobs)
         if workers > len(free):
-            problems.add(
-                ("jobs", index, "workers"), "not so many hosts are left", found=str(workers),
+            (at / index / "workers").add(
+                "not so many hosts are left", found=str(workers),
                 allowed=f"at most {len(free)} of the {len(topology.hosts)} hosts, or more topology.hosts",
             )  # fmt: skip
-            return None
+            return _unplaced(jobs)
         placed.append(replace(job, hosts=tuple(free[:workers])))
         free = free[workers:]
     return tuple(placed)
@@ -124,120 +181,4 @@ def with_size(job: Job, transport: Transport) -> Job:
     if job.model is None:
         return job
     elements = sum(scaled_layers(job.model, job.scale, transport.path_mtu // _ELEMENT_BYTES))
-    return replace(job, size_bytes=_ELEMENT_BYTES * elements)
-
-
-def _shared(
-    problems: Problems, path: KeyPath, value: object, base: Job, keys: SharedJobKeys | None, folder: Path
-) -> Job | None:
-    """`base` with what `keys` give; sections inside are looked at even when `keys` has problems."""
-    data: dict[str, Any] = value if isinstance(value, dict) else {}
-    before, job = len(problems), base
-    if data.get("straggler") is not None:
-        job = _straggler(problems, (*path, "straggler"), data["straggler"], job)
-    if data.get("compute") is not None:
-        job = _compute(problems, (*path, "compute"), data["compute"], job)
-    if keys is None:
-        return None
-    given = keys.model_fields_set
-    several = [key for key in _GRADIENTS if key in given]
-    if len(several) > 1:
-        problems.add(
-            (*path, several[1]),
-            f"stands beside {several[0]}",
-            allowed=f"one of {', '.join(_GRADIENTS)}: how large a gradient is",
-        )
-        return None
-    job = replace(job, **{field: getattr(keys, key) for key, field in _PLAIN.items() if key in given})
-    if "size" in given:
-        if keys.scale != Job().scale:
-            problems.add((*path, "scale"), "stands beside size", allowed="with model or layers; a size is not divided")
-        job = replace(job, model=None, scale=Job().scale)
-    elif keys.model is not None:
-        job = replace(job, model=_model(problems, (*path, "model"), keys.model, folder))
-    elif keys.layers is not None:
-        job = replace(job, model=_layers(problems, (*path, "layers"), keys.layers))
-    if len(problems) > before:
-        return None
-    _check_times(problems, path, job)
-    return None if len(problems) > before else job
-
-
-def _straggler(problems: Problems, path: KeyPath, value: object, job: Job) -> Job:
-    late = validate_section(problems, path, value, StragglerKeys, "the straggler")
-    if late is None:
-        return job
-    if late.delay is None and late.slowdown is None:
-        problems.add(
-            (*path, "delay"), "is missing", allowed="a number with ns, us, ms, s or min, as 2ms; or slowdown, as 1.5"
-        )
-    return replace(job, straggle_rank=late.rank, straggle_ns=late.delay or 0, straggle_factor=late.slowdown or 1.0)
-
-
-def _compute(problems: Problems, path: KeyPath, value: object, job: Job) -> Job:
-    keys = validate_section(problems, path, value, ComputeKeys, "compute")
-    if keys is None:
-        return job
-    if keys.ratio is not None and (keys.forward is not None or keys.backward is not None):
-        problems.add((*path, "ratio"), "stands beside times", allowed="ratio, or forward and backward")
-    elif (keys.forward is None) != (keys.backward is None):
-        missing = "forward" if keys.forward is None else "backward"
-        problems.add((*path, missing), "is missing", allowed="both forward and backward, as 20ms")
-    if keys.jitter >= 1:
-        problems.add((*path, "jitter"), "out of range", found=f"{keys.jitter:.0%}", allowed="0% to below 100%")
-    return replace(job, compute=Compute(keys.ratio, keys.forward, keys.backward, keys.jitter))
-
-
-def _check_times(problems: Problems, path: KeyPath, job: Job) -> None:
-    """Whoever varies times must have some."""
-    compute, model = job.compute, job.model
-    measured = model is not None and model.forward_ns + model.backward_ns > 0
-    timed = compute is not None and (compute.ratio is not None or compute.forward_ns is not None)
-    if timed or measured:
-        return
-    if compute is not None:
-        problems.add(
-            (*path, "compute"), "no times, and nothing measured that could vary",
-            allowed="ratio, or forward and backward",
-        )  # fmt: skip
-    elif job.straggle_factor != 1.0:
-        problems.add(
-            (*path, "straggler", "slowdown"), "nobody computes anything that could take longer",
-            found=f"{job.straggle_factor:g}", allowed="with compute, or with layers of measured times",
-        )  # fmt: skip
-
-
-def _model(problems: Problems, path: KeyPath, name: str, folder: Path) -> Model | None:
-    if not name.endswith(".csv"):
-        if name in model_names():
-            return create_model(name)
-        known = model_names()
-        problems.add(
-            path, "no such model", found=show(name), allowed=f"{', '.join(known)}, or the path of a CSV file (*.csv)",
-            hint=closest(name, known),
-        )  # fmt: skip
-        return None
-    here = Path() if problems.place(path).file == SET_FILE else folder
-    try:
-        return parse_model(read_text(here / name, name), name, name)
-    except ScenarioError as error:
-        problems.relay(path, error)
-        return None
-
-
-def _layers(problems: Problems, path: KeyPath, value: object) -> Model | None:
-    if not isinstance(value, list) or not value:
-        problems.add(
-            path, "not a list of layers", found=show(value), allowed="one per `- layer: ...`, in forward order"
-        )
-        return None
-    layers: dict[str, Layer] = {}
-    for index, entry in enumerate(value):
-        keys = validate_section(problems, (*path, index), entry, LayerKeys, "the layer")
-        if keys is None:
-            continue
-        if keys.layer in layers:
-            problems.add((*path, index, "layer"), "two layers of one name", found=show(keys.layer))
-        tensors = keys.elements if isinstance(keys.elements, tuple) else (keys.elements,)
-        layers[keys.layer] = Layer(keys.layer, tensors, 0, keys.forward, keys.backward)
-    return Model("", tuple(layers.values()))
+    return changed(job, size_bytes=_ELEMENT_BYTES * elements)

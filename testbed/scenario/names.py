@@ -27,6 +27,7 @@ __all__ = [
     "PRIORITIES",
     "PROGRAMS",
     "RATE_MODES",
+    "RECOVERIES",
     "RELEASES",
     "ROCE_PATH_MTUS",
     "VERBS",
@@ -86,6 +87,11 @@ BACKGROUND_KINDS = {
     "udp": "constant rate, heeds nothing; both worlds",
     "tcp": "the kernel's TCP, by iperf3; emulated world only",
 }
+RECOVERIES = {
+    "gbn": "go-back-N: all from the lost packet on is sent again",
+    "irn": "IRN: what is lost is sent again alone",
+}
+"""how RC connections repair losses"""
 VERBS = {"write": "RDMA WRITE with immediate", "send": "SEND with immediate"}
 CREDITS = {
     "both": "a message may go when message m-N has come back and its own m-N is acknowledged",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from testbed.faults.model import Fault, Kill
+from testbed.reading.keytypes import At, KeyType, Refer, Told
 from testbed.reading.problems import Problems, closest, show
 from topologies import Topology
 
-__all__ = ["SOFT", "check_nics", "dump_nics", "load_nics"]
+__all__ = ["SOFT", "NicsType", "check_nics", "on_hosts"]
 
 SOFT = "soft"
 _VERBS = re.compile(r"verbs:([A-Za-z][A-Za-z0-9_.-]{0,62})\Z")
@@ -18,31 +20,48 @@ _VERBS = re.compile(r"verbs:([A-Za-z][A-Za-z0-9_.-]{0,62})\Z")
 _ALLOWED = "soft (our own endpoint), or verbs:NAME, an RDMA device, as verbs:rxe0"
 
 
-def load_nics(problems: Problems, value: Any, topology: Topology | None) -> tuple[tuple[str, str], ...]:
-    """(host, device) of every host that is on a device, in the order of the hosts; the others are soft."""
-    if value is None:
-        return ()
-    if not isinstance(value, dict):
-        problems.add(("nics",), "not a mapping", found=show(value), allowed=f"host: NIC; a NIC is {_ALLOWED}")
-        return ()
-    hosts = [host.name for host in topology.hosts] if topology else list(value)
-    taken: dict[str, str] = {}
-    for host, nic in value.items():
-        path = ("nics", str(host))
+@dataclass(frozen=True, slots=True)
+class NicsType(KeyType):
+    """Hosts by name: `soft` or a device, no device twice. Read as (host, device) of every host that is on a device."""
+
+    def read(self, value: Any, at: At) -> tuple[tuple[str, str], ...]:
+        if not isinstance(value, dict):
+            at.add("not a mapping", found=show(value), allowed=f"host: NIC; a NIC is {_ALLOWED}")
+            raise Told
+        taken: dict[str, str] = {}
+        for host, nic in value.items():
+            if nic == SOFT:
+                continue
+            match = _VERBS.match(nic) if isinstance(nic, str) else None
+            if match is None:
+                (at / host).add("not a NIC", found=show(nic), allowed=_ALLOWED)
+            elif match[1] in taken.values():
+                owner = next(other for other, device in taken.items() if device == match[1])
+                (at / host).add(f"{owner} uses this device", found=show(nic), allowed="a device per host")
+            else:
+                taken[host] = match[1]
+        return tuple(taken.items())
+
+    def write(self, value: Sequence[tuple[str, str]]) -> dict[str, str]:
+        return {host: f"verbs:{device}" for host, device in value}
+
+    def schema(self, refer: Refer) -> dict[str, Any]:
+        nic = {"anyOf": [{"const": SOFT}, {"type": "string", "pattern": "^verbs:"}]}
+        return {"type": "object", "additionalProperties": nic}
+
+
+def on_hosts(
+    at: At, given: Iterable[str], nics: Sequence[tuple[str, str]], topology: Topology | None
+) -> tuple[tuple[str, str], ...]:
+    """`nics` in the order of the hosts; hosts that are not there are told. `given`: those that the file names."""
+    if topology is None:
+        return tuple(nics)
+    hosts = [host.name for host in topology.hosts]
+    for host in given:
         if host not in hosts:
-            problems.add(path, "there is no such host", allowed="a host of the topology", hint=closest(host, hosts))
-            continue
-        if nic == SOFT:
-            continue
-        match = _VERBS.match(nic) if isinstance(nic, str) else None
-        if match is None:
-            problems.add(path, "not a NIC", found=show(nic), allowed=_ALLOWED)
-        elif match[1] in taken.values():
-            owner = next(other for other, device in taken.items() if device == match[1])
-            problems.add(path, f"{owner} uses this device", found=show(nic), allowed="a device per host")
-        else:
-            taken[host] = match[1]
-    return tuple((host, taken[host]) for host in hosts if host in taken)
+            (at / host).add("there is no such host", allowed="a host of the topology", hint=closest(host, hosts))
+    devices = dict(nics)
+    return tuple((host, devices[host]) for host in hosts if host in devices)
 
 
 def check_nics(problems: Problems, world: str, nics: Sequence[tuple[str, str]], faults: Sequence[Fault]) -> None:
@@ -63,8 +82,3 @@ def check_nics(problems: Problems, world: str, nics: Sequence[tuple[str, str]], 
                 found=f"verbs:{device}, and a kill of {host} with an end",
                 allowed=f"soft for {host}, or a kill without an end",
             )
-
-
-def dump_nics(nics: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """What `load_nics` reads."""
-    return {host: f"verbs:{device}" for host, device in nics}

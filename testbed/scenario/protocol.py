@@ -55,6 +55,8 @@ class Traits:
     """windows follow the marks of congestion: `transport.aimd`"""
     slots_move: bool = False
     """packets carry the slot that they ask for, which is another one after a collision"""
+    recoveries: tuple[str, ...] = ("gbn",)
+    """values of `transport.recovery` that it takes"""
     framings: tuple[str, ...] = ("udp",)
     """values of `transport.framing` that it takes"""
     largest_mtu: int = 4096

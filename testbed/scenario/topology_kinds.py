@@ -1,29 +1,27 @@
-"""`topology`: kinds of networks by name. A new kind is one entry here and one function in `topologies/`."""
+"""`topology`: kinds of networks by name. A new kind is one entry here, its keys, and one function in `topologies/`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
-from testbed.reading.fields import Section
-from testbed.reading.problems import KeyPath, Problems, closest, show
-from testbed.reading.units import format_duration, format_rate
-from testbed.reading.validate import validate_mapping, validate_section
-from testbed.scenario.custom_topology import dump_custom, load_custom
-from testbed.scenario.schema import (
-    CustomKeys,
-    FatTreeKeys,
-    GridTriangleKeys,
-    LinkKeys,
-    LinkOverrideKeys,
-    MachinesKeys,
-    RackAcceleratorKeys,
-    RackKeys,
-    SpineLeafKeys,
+from testbed.reading.changes import difference, with_changes
+from testbed.reading.compound import Tagged
+from testbed.reading.keytypes import At
+from testbed.reading.problems import Problems, closest
+from testbed.reading.sections import NotKnown, Section, as_far_as_known
+from testbed.scenario.custom_topology import custom_keys, load_custom
+from testbed.scenario.link import LinkChanges, check_shape
+from testbed.scenario.topology_keys import (
+    Custom,
+    FatTree,
+    GridTriangle,
+    Machines,
+    Rack,
+    RackAccelerator,
+    SpineLeaf,
 )
-from testbed.scenario.topology_checks import check_machines, check_spine_leaf
 from topologies import (
     LinkShape,
     Topology,
@@ -36,67 +34,63 @@ from topologies import (
     spine_leaf,
 )
 
-__all__ = ["TOPOLOGY_KINDS", "TopologyKind", "dump_topology", "load_topology"]
-
-_SHAPE_FIELDS = {
-    "rate": "rate_bps",
-    "delay": "delay_ns",
-    "jitter": "jitter_ns",
-    "mtu": "mtu",
-    "queue": "queue_packets",
-    "ecn_threshold": "ecn_threshold_packets",
-}
-"""key of a link -> field of LinkShape"""
-
+__all__ = ["TOPOLOGY", "TOPOLOGY_KINDS", "Network", "TopologyKind", "network_of", "topology_section"]
 
 Shapes = dict[str, LinkShape]
 """by tier (`link`, `uplink`, ...), or of single links by name"""
 
 
 @dataclass(frozen=True, slots=True)
+class Network:
+    """What `topology` says."""
+
+    topology: Topology
+    link: LinkShape
+    """shape of links without an override"""
+    shapes_known: bool = True
+    """false: the nodes and links are right, the shape of some link is not; it is told"""
+
+
+@dataclass(frozen=True, slots=True)
 class TopologyKind:
-    meaning: str
     keys: type[Section]
+    """its docstring says what it is"""
     build: Callable[[Any, Shapes, Shapes], Topology]
     """(keys, shapes by tier, shapes of single links by name) -> graph"""
-    dump: Callable[[Topology], dict[str, Any]]
-    """graph -> its own keys but for shapes, as a file would hold them"""
+    own: Callable[[Topology], dict[str, Any]]
+    """graph -> fields of `keys` but for shapes"""
     tiers: tuple[tuple[str, str], ...] = ()
     """(key that holds what is different on the links of a tier, part of their lower ends), from the hosts upwards"""
-    check: Callable[[Problems, KeyPath, Any], bool] = lambda problems, path, keys: True
-    """tells what is wrong between the keys; whether nothing is"""
+
+    @property
+    def meaning(self) -> str:
+        """Markdown, on one line."""
+        return " ".join((self.keys.__doc__ or "").split())
 
 
-def _hosts_per_leaf(keys: SpineLeafKeys) -> tuple[int, ...]:
-    count = keys.hosts_per_leaf
-    return count if isinstance(count, tuple) else (count,) * keys.leaves
-
-
-def _dump_spine_leaf(topology: Topology) -> dict[str, Any]:
+def _own_spine_leaf(topology: Topology) -> dict[str, Any]:
     leaves = [node.name for node in topology.switches if node.part == "leaf"]
     counts = [sum(link.b == leaf for link in topology.links) for leaf in leaves]
     return {
         "leaves": len(leaves),
         "spines": len(topology.switches) - len(leaves),
-        "hosts_per_leaf": counts[0] if len(set(counts)) == 1 else counts,
+        "hosts_per_leaf": counts[0] if len(set(counts)) == 1 else tuple(counts),
     }
 
 
-def _dump_machines(topology: Topology) -> dict[str, Any]:
+def _own_machines(topology: Topology) -> dict[str, Any]:
     groups = machine_groups(topology)
     return {"machines": len(groups), "workers_per_machine": len(groups[0])}
 
 
 TOPOLOGY_KINDS: dict[str, TopologyKind] = {
     "rack": TopologyKind(
-        "hosts h1..hN around one switch s1; links h1-s1 .. hN-s1",
-        RackKeys,
+        Rack,
         lambda keys, tiers, links: rack(keys.hosts, tiers["link"], links),
         lambda topology: {"hosts": len(topology.hosts)},
     ),
     "rack_accelerator": TopologyKind(
-        "a rack whose switch s1 is a commodity switch with accelerator a1 beside it; links h1-s1, s1-a1-1 .. s1-a1-K",
-        RackAcceleratorKeys,
+        RackAccelerator,
         lambda keys, tiers, links: rack_accelerator(
             keys.hosts, keys.accelerator_ports, tiers["link"], tiers["accelerator_link"], links
         ),
@@ -107,44 +101,37 @@ TOPOLOGY_KINDS: dict[str, TopologyKind] = {
         (("accelerator_link", "commodity"),),
     ),
     "spine_leaf": TopologyKind(
-        "hosts h1..hN under leaf1..leafL, each leaf linked to spine1..spineS; links h1-leaf1, leaf1-spine1",
-        SpineLeafKeys,
+        SpineLeaf,
         lambda keys, tiers, links: spine_leaf(
-            _hosts_per_leaf(keys), keys.spines, tiers["link"], tiers["uplink"], links, keys.oversubscription
+            keys.counts, keys.spines, tiers["link"], tiers["uplink"], links, keys.oversubscription
         ),
-        _dump_spine_leaf,
+        _own_spine_leaf,
         (("uplink", "leaf"),),
-        check_spine_leaf,
     ),
     "fat_tree": TopologyKind(
-        "k-ary fat tree of k^3/4 hosts; links h1-edge1, edge1-agg1, agg1-core1",
-        FatTreeKeys,
+        FatTree,
         lambda keys, tiers, links: fat_tree(keys.k, tiers["link"], tiers["uplink"], tiers["core"], links),
         lambda topology: {"k": len(list(topology.ports("core1")))},
         (("uplink", "edge"), ("core", "aggregation")),
     ),
     "machines": TopologyKind(
-        "machines of several workers h1..hP, each on a switch mK of its machine with one uplink to s1; links h1-m1, m1-s1",
-        MachinesKeys,
+        Machines,
         lambda keys, tiers, links: machines(
             keys.machines, keys.workers_per_machine, tiers["link"], tiers["uplink"], links
         ),
-        _dump_machines,
+        _own_machines,
         (("uplink", "machine"),),
-        check_machines,
     ),
     "grid_triangle": TopologyKind(
-        "GRID's example: workers w1..w8 and server ps on a triangle of switches s1..s3; links w1-s1, ps-s3, s1-s3",
-        GridTriangleKeys,
+        GridTriangle,
         lambda keys, tiers, links: grid_triangle(tiers["link"], tiers["server_link"], links),
         lambda topology: {},
         (("server_link", "server"),),
     ),
     "custom": TopologyKind(
-        "node by node: names and roles, links with their ends and shapes",
-        CustomKeys,
+        Custom,
         lambda keys, tiers, links: _never_built(),
-        dump_custom,
+        lambda topology: {},
     ),
 }
 
@@ -153,133 +140,98 @@ def _never_built() -> Topology:
     raise AssertionError("a custom topology is loaded as it stands")
 
 
-def load_topology(problems: Problems, value: object) -> tuple[Topology, LinkShape] | None:
-    """(graph, shape of links without an override), or None when there are problems (they are told)."""
-    path: KeyPath = ("topology",)
-    data = validate_mapping(problems, path, value, "the topology")
-    if data is None:
-        return None
-    name = data.get("kind")
-    if not isinstance(name, str) or name not in TOPOLOGY_KINDS:
-        known = list(TOPOLOGY_KINDS)
-        problem = "unknown kind of topology" if "kind" in data else "is missing"
-        found = show(name) if "kind" in data else None
-        problems.add((*path, "kind"), problem, found=found, allowed=", ".join(known), hint=closest(name, known))
-        return None
-    kind = TOPOLOGY_KINDS[name]
-    keys = validate_section(problems, path, data, kind.keys, "the topology")
-    shape = _load_link(problems, (*path, "link"), data.get("link"))
-    tiers = None if shape is None else _load_tiers(problems, path, data, kind, shape)
-    if keys is None or shape is None or tiers is None or not kind.check(problems, path, keys):
-        return None
-    if isinstance(keys, CustomKeys):
-        custom = load_custom(problems, path, keys, partial(_changed, problems, shape))
-        return None if custom is None else (custom, shape)
-    plain = kind.build(keys, tiers, {})
-    overrides = _load_overrides(problems, (*path, "links"), data.get("links"), plain)
-    return None if overrides is None else (kind.build(keys, tiers, overrides), shape)
+TOPOLOGY = Tagged(
+    "kind",
+    lambda: {word: kind.keys for word, kind in TOPOLOGY_KINDS.items()},
+    "the topology",
+    "unknown kind of topology",
+)
+"""how the section stands in a file"""
 
 
-def _load_tiers(
-    problems: Problems, path: KeyPath, data: dict[str, Any], kind: TopologyKind, shape: LinkShape
-) -> Shapes | None:
-    """Each tier has the shape of the one below, but for what its key changes."""
-    tiers, good = {"link": shape}, True
+def network_of(at: At, section: Section) -> Network | None:
+    """None where nobody can say which nodes and links there are; all problems are told."""
+    kind = TOPOLOGY_KINDS[TOPOLOGY.word(section)]
+    tiers, known = _tiers(at, section, kind)
+    with as_far_as_known():
+        if isinstance(section, Custom):
+            custom = load_custom(at, section, tiers["link"])
+            return None if custom is None else Network(custom[0], tiers["link"], known and custom[1])
+        if not _fits(section):
+            return None
+        plain = kind.build(section, tiers, {})
+        links, good = _single_links(at / "links", section, plain)
+        return Network(kind.build(section, tiers, links), tiers["link"], known and good)
+    return None
+
+
+def _fits(section: Section) -> bool:
+    """Whether the keys go together; what does not is told already."""
+    problems = Problems("", {})
+    section.check(At(problems))
+    return not problems
+
+
+def _tiers(at: At, section: Any, kind: TopologyKind) -> tuple[Shapes, bool]:
+    """Each tier has the shape of the one below, but for what its key changes; whether all of that is known."""
+    shape, known = LinkShape(), False
+    with as_far_as_known():
+        known = check_shape(at / "link", section.link)
+        shape = section.link
+    tiers = {"link": shape}
     for key, _ in kind.tiers:
-        value = data.get(key)
-        changed: LinkShape | None = shape
-        if value is not None:
-            keys = validate_section(problems, (*path, key), value, LinkOverrideKeys, f"the {key}")
-            changed = None if keys is None else _changed(problems, shape, (*path, key), keys)
-        good = good and changed is not None
-        tiers[key] = shape = changed or shape
-    return tiers if good else None
+        tiers[key], good = _changed(at / key, shape, section, key)
+        shape, known = tiers[key], known and good
+    return tiers, known
 
 
-def _load_link(problems: Problems, path: KeyPath, value: object) -> LinkShape | None:
-    if value is None:
-        return LinkShape()
-    keys = validate_section(problems, path, value, LinkKeys, "the link")
-    if keys is None:
-        return None
-    shape = LinkShape(**{field: getattr(keys, key) for key, field in _SHAPE_FIELDS.items()})
-    return _checked(problems, path, shape)
+def _changed(at: At, shape: LinkShape, section: Any, key: str) -> tuple[LinkShape, bool]:
+    try:
+        changes = getattr(section, key)
+        changed = with_changes(shape, changes)
+    except NotKnown:
+        return shape, False
+    good = changed == shape or check_shape(at, changed)
+    return changed if good else shape, good
 
 
-def _changed(problems: Problems, shape: LinkShape, path: KeyPath, keys: LinkOverrideKeys) -> LinkShape | None:
-    """`shape` with what `keys` give; None when that is no shape (it is told)."""
-    given = {field: getattr(keys, key) for key, field in _SHAPE_FIELDS.items() if key in keys.model_fields_set}
-    return _checked(problems, path, replace(shape, **given))
-
-
-def _load_overrides(problems: Problems, path: KeyPath, value: object, topology: Topology) -> Shapes | None:
-    if value is None:
-        return {}
-    data = validate_mapping(problems, path, value, "links")
-    if data is None:
-        return None
-    known, result, good = [link.name for link in topology.links], {}, True
-    for name, entry in data.items():
-        here = (*path, name)
+def _single_links(at: At, section: Any, topology: Topology) -> tuple[Shapes, bool]:
+    """Shapes of the links that differ; whether all of them are known."""
+    known, result, good = [link.name for link in topology.links], Shapes(), True
+    try:
+        links = section.links
+    except NotKnown:
+        return {}, False
+    for name, changes in links.items():
         if name not in known:
-            problems.add(here, "no such link", allowed=", ".join(known), hint=closest(name, known))
+            (at / name).add("no such link", allowed=", ".join(known), hint=closest(name, known))
             good = False
             continue
-        keys = validate_section(problems, here, entry, LinkOverrideKeys, "the link")
-        changed = None if keys is None else _changed(problems, topology.link(name).shape, here, keys)
-        good = good and changed is not None
-        if changed is not None:
-            result[name] = changed
-    return result if good else None
+        try:
+            result[name] = with_changes(topology.link(name).shape, changes)
+        except NotKnown:
+            good = False
+            continue
+        good = check_shape(at / name, result[name]) and good
+    return result, good
 
 
-def _checked(problems: Problems, path: KeyPath, shape: LinkShape) -> LinkShape | None:
-    if shape.jitter_ns > shape.delay_ns:
-        found = f"delay {format_duration(shape.delay_ns)}, jitter {format_duration(shape.jitter_ns)}"
-        problems.add((*path, "jitter"), "jitter exceeds the delay", found=found, allowed="0 to the delay")
-        return None
-    threshold = shape.ecn_threshold_packets
-    if threshold is not None and threshold >= shape.queue_packets:
-        found = f"queue {shape.queue_packets}, ecn_threshold {threshold}"
-        problem = "the queue drops before it marks"
-        problems.add((*path, "ecn_threshold"), problem, found=found, allowed="less than the queue")
-        return None
-    return shape
-
-
-def dump_topology(topology: Topology, shape: LinkShape) -> dict[str, Any]:
-    """The `topology` section that loads back to the same graph."""
+def topology_section(topology: Topology, shape: LinkShape) -> Section:
+    """The keys that give the same graph. `shape`: of links without an override."""
     kind = TOPOLOGY_KINDS[topology.kind]
-    own = kind.dump(topology)
-    result: dict[str, Any] = {"kind": topology.kind, **own, "link": _dump_shape(shape, None)}
     if topology.kind == "custom":
-        shapes = {link.name: _dump_shape(link.shape, shape) for link in topology.links}
-        links = result.pop("links")
-        return result | {"links": [entry | shapes[name] for name, entry in links.items()]}
-    tiers = {"link": shape}
+        return custom_keys(topology, shape)
+    own = kind.own(topology)
+    make: Any = kind.keys
+    section = make(**own, link=shape)
+    tiers, changes = {"link": shape}, {}
     for key, part in kind.tiers:
         lower = {node.name for node in topology.nodes if node.part == part}
         tiers[key] = next(link.shape for link in topology.links if link.a in lower)
-        if tiers[key] != shape:
-            result[key] = _dump_shape(tiers[key], shape)
+        changes[key] = difference(tiers[key], shape, LinkChanges)
         shape = tiers[key]
-    plain = kind.build(kind.keys.model_validate({"kind": topology.kind, **own}), tiers, {})
-    links = {link.name: _dump_shape(link.shape, plain.link(link.name).shape) for link in topology.links}
-    changed = {name: keys for name, keys in links.items() if keys}
-    return result | {"links": changed} if changed else result
-
-
-def _dump_shape(shape: LinkShape, base: LinkShape | None) -> dict[str, Any]:
-    texts = {
-        "rate": format_rate(shape.rate_bps),
-        "delay": format_duration(shape.delay_ns),
-        "jitter": format_duration(shape.jitter_ns),
-        "mtu": shape.mtu,
-        "queue": shape.queue_packets,
-        "ecn_threshold": "none" if shape.ecn_threshold_packets is None else shape.ecn_threshold_packets,
-    }
-    assert len(texts) == len(fields(shape))
-    changed = {
-        key for key, field in _SHAPE_FIELDS.items() if base is None or getattr(shape, field) != getattr(base, field)
-    }
-    return {key: text for key, text in texts.items() if key in changed}
+    plain = kind.build(section, tiers, {})
+    links = {link.name: difference(link.shape, plain.link(link.name).shape, LinkChanges) for link in topology.links}
+    single = {name: keys for name, keys in links.items() if keys != LinkChanges()}
+    whole: Section = make(**own, **changes, link=tiers["link"], links=single)
+    return whole

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed.comparison.units import title_of, unit_of
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.shown import title_of, unit_of
 from testbed.sweeps.statistics import CONFIDENCE
 from testbed.sweeps.values import number_of, shown_value
 

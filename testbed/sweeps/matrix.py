@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
+from testbed.comparison.units import title_of
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.shown import show_summary, title_of
+from testbed.sweeps.shown import show_summary
 from testbed.sweeps.values import shown_value
 
 __all__ = ["matrix_page"]

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from testbed.comparison.units import show_time
 from testbed.sweeps.analysis import Crossover, Point, best_counts, by_point, crossovers
 from testbed.sweeps.engine import Finished
 from testbed.sweeps.parameters import FAMILIES
-from testbed.sweeps.shown import show_time
 from testbed.terminal.stream import PROSE
 from testbed.terminal.tables import table_lines
 from testbed.terminal.words import amount

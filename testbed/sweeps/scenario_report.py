@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from testbed.comparison.figures import Figure
+from testbed.comparison.units import show_figure
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.shown import show_figure, show_summary
+from testbed.sweeps.shown import show_summary
 from testbed.sweeps.statistics import CONFIDENCE, Summary
 from testbed.sweeps.values import shown_value
 from testbed.terminal.stream import PROSE

@@ -55,7 +55,7 @@ class FakeVerbs:
     """each message's bytes when it was posted"""
     memory: dict[int, tuple[int, memoryview]] = field(default_factory=dict)
 
-    def register_memory(self, rkey: int, base_va: int, memory: memoryview) -> None:
+    def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
         self.memory[rkey] = base_va, memory
 
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:

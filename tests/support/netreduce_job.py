@@ -33,6 +33,8 @@ _WRITE = {
     (1, 1): Opcode.WRITE_ONLY_IMM,
 }
 
+_IRN = _WRITE | {(0, 0): Opcode.WRITE_ONLY, (0, 1): Opcode.WRITE_ONLY_IMM}
+
 _SEND = {
     (1, 0): Opcode.SEND_FIRST,
     (0, 0): Opcode.SEND_MIDDLE,
@@ -70,6 +72,8 @@ class Job:
     seed: int = 1
     end_messages: frozenset[int] = field(default_factory=frozenset)
     tos: int = 0x02
+    irn: bool = False
+    """packets as hosts with IRN send them"""
 
     def port(self, rank: int) -> int:
         return self.first_port + rank
@@ -79,7 +83,12 @@ class Job:
 
     def ring(self) -> RingConfig:
         members = tuple(RingMember(rank, self.ip(rank), self.port(rank)) for rank in range(self.size))
-        return RingConfig(self.ring_id, members, self.arithmetic, self.message_packets, self.window, self.mtu)
+        ring = RingConfig(self.ring_id, members, self.arithmetic, self.message_packets, self.window, self.mtu)
+        return replace(ring, receive_vas=tuple(map(self.receive_va, range(self.size)))) if self.irn else ring
+
+    def receive_va(self, rank: int) -> int:
+        """Where the memory of a rank begins, under IRN."""
+        return 0x10_0000_0000 * (rank + 1)
 
     def config(self, **changes: object) -> SwitchConfig:
         macs = tuple((_mac(rank), self.port(rank)) for rank in range(self.size))
@@ -128,7 +137,7 @@ class Job:
     def packet(self, rank: int, message: int, offset: int, *, header: bytes | None = None, **bth: int) -> Packet:
         """Packet `offset` of `message` as rank `rank` sends it; keyword arguments replace fields of the BTH."""
         starts, ends = offset == 0, offset == self.lengths[message] - 1
-        opcode = (_WRITE if self.verb == "write" else _SEND)[starts, ends]
+        opcode = (_IRN if self.irn else _WRITE if self.verb == "write" else _SEND)[starts, ends]
         payload = self.elements(rank, message, offset)
         if starts:
             payload = (self.header(rank, message) if header is None else header) + payload
@@ -141,6 +150,13 @@ class Job:
             "opcode": int(opcode), "dest_qpn": self.qpn(rank), "psn": self.psn(rank, message, offset), "ack_req": int(ends),
         } | bth  # fmt: skip
         reth = Reth(0x1000 * message, 0x5000 + rank, 999) if starts and self.verb == "write" else None
+        if self.irn:
+            place = message * self.message_packets + offset
+            last = len(self.elements(rank, message, self.lengths[message] - 1))
+            length = (
+                (self.lengths[message] - 1) * self.mtu + last + (INA_HEADER_BYTES if self.lengths[message] == 1 else 0)
+            )
+            reth = Reth(self.receive_va(peer) + place * self.mtu, 0x5000 + rank, length)
         return Packet(envelope, Bth(**fields), payload, reth=reth, imm=ImmDt(message) if ends else None)
 
     def frame(self, rank: int, message: int, offset: int, **changes: object) -> bytes:

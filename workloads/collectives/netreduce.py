@@ -14,6 +14,8 @@ Rules of this file
   the shift has a slot for every message of as many iterations.
 - All messages but the hello and the last of an iteration have L packets; nothing else is sent on the connection (rule I).
 - Message numbers go on across iterations.
+- Under IRN message m has addresses of its own in the successor's memory, m times the bytes of L packets from its begin on, so
+  that the switch reads message and place out of every packet. The memory is 2N slots all the same (`ReceiveSlots`).
 """
 
 from __future__ import annotations
@@ -83,10 +85,15 @@ class NetReduceCollective(RankOfRing):
         self._slot_count = 2 * config.window_messages
         if config.kind == "shift":
             self._slot_count = self._hellos + len(self._pieces) * min(iterations, config.size)
+        self._places = self._slot_count
+        """distinct places in the successor's memory, by message; 0: each message has one of its own"""
+        if config.kind == "netreduce" and worker.to_successor.recovery == "irn":
+            self._places = 0
         super().__init__(
             ReceiveSlots(
                 endpoint, worker.from_predecessor.qpn, count=self._slot_count, slot_bytes=self._slot_bytes,
                 verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
+                endless=not self._places,
             ),
             iterations,
             config.phase,
@@ -146,7 +153,8 @@ class NetReduceCollective(RankOfRing):
         config = self._config
         piece = self._piece(message)
         header = self._headers.encode(message, piece.packets, message + 1 == self._last)
-        remote = config.peer_base_va + message % self._slot_count * self._slot_bytes if config.verb == "write" else None
+        place = message % self._places if self._places else message
+        remote = config.peer_base_va + place * self._slot_bytes if config.verb == "write" else None
         segments = (header, *segment(self._gradient, piece.start, piece.stop))
         self._endpoint.post_send(
             self._send_qpn, SendRequest(message, segments, message & 0xFFFF_FFFF, remote, config.peer_rkey), now

@@ -14,7 +14,7 @@ __all__ = ["ReceiveSlots", "Verbs"]
 class Verbs(Protocol):
     """The part of an RC endpoint that collectives use."""
 
-    def register_memory(self, rkey: int, base_va: int, memory: memoryview) -> None: ...
+    def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None: ...
 
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None: ...
 
@@ -39,7 +39,9 @@ class ReceiveSlots:
         late_ns: int,
         rkey: int,
         base_va: int,
+        endless: bool = False,
     ) -> None:
+        """`endless`: the peer addresses message m behind message m-1, not its slot."""
         self._endpoint, self._qpn = endpoint, qpn
         self._count, self._slot_bytes, self._late_ns = count, slot_bytes, late_ns
         self._with_buffer = verb == "send"
@@ -47,7 +49,7 @@ class ReceiveSlots:
         self._posted = 0
         self._late: deque[int] = deque()
         if not self._with_buffer:
-            endpoint.register_memory(rkey, base_va, self._memory)
+            endpoint.register_memory(rkey, base_va, self._memory, endless=endless)
 
     def view(self, message: int) -> memoryview:
         """The slot of that message, all of it."""

@@ -58,10 +58,11 @@ class RcEndpoint:
         if self._fast is not None:
             self._fast.set_qps(self._order)
 
-    def register_memory(self, rkey: int, base_va: int, memory: memoryview) -> None:
-        """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`. Raises ValueError for a key
+    def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
+        """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`; `endless`: and behind its end again
+        from its begin on, so that every message may have addresses of its own. Raises ValueError for a key
         that is taken or memory that is read-only, TypeError when it is not contiguous."""
-        self._regions.register(rkey, base_va, memory)
+        self._regions.register(rkey, base_va, memory, endless=endless)
         if self._fast is not None:
             self._fast.set_regions(self._regions)
 

@@ -36,7 +36,7 @@ class IrnSender:
         self._config, self._irn, self._queue = config, config.irn, queue
         self._counters, self._outbox = counters, outbox
         cap = max(1, min(config.irn.cap_packets, config.window_packets, MAX_WINDOW))
-        self.window = SenderWindow(config.first_psn, cap)
+        self.window = SenderWindow(config.first_psn, cap, in_order=config.irn.in_order)
         self.deadline: int | None = None
         self._armed_at = 0
         self._is_extended = False

@@ -6,7 +6,8 @@ Rule 2: the first answer that shows a gap and brings nothing new schedules the o
         opens a recovery, which lasts until everything that had left by then is acknowledged.
 Rule 3: in a recovery each hole is sent again once, in order. What is lost again waits for the timer.
 Rule 4: an answer in a recovery that acknowledges something new, but not all, schedules the oldest unacknowledged packet, unless
-        it was sent again already.
+        it was sent again already. Where packets may wait in the network, it does so only below one that arrived: what was
+        sent again may overtake what waits.
 Rule 5: an answer that was overtaken, so that the receiver is known to have more, shows no gap.
 Rule 6: no more than `cap` packets are unacknowledged.
 
@@ -21,10 +22,11 @@ __all__ = ["SenderWindow"]
 class SenderWindow:
     """`una` is the oldest unacknowledged sequence number, `nxt` the first that never left."""
 
-    def __init__(self, first: int, cap: int) -> None:
+    def __init__(self, first: int, cap: int, *, in_order: bool = True) -> None:
+        """`in_order`: as `IrnConfig.in_order`."""
         self.una = self.nxt = first
         self.recovering = False
-        self._cap = cap
+        self._cap, self._in_order = cap, in_order
         self._arrived = 0
         """bitmap of selective answers; bit 0 is `una`"""
         self._recover_to = first - 1
@@ -70,7 +72,7 @@ class SenderWindow:
                 not self._is_due and selective - self.una == self._arrived.bit_length() - 1
             ):
                 self._schedule_hole()
-        if self.recovering and new > 0 and self._again < self.una:
+        if self.recovering and new > 0 and self._again < self.una and (self._in_order or self._arrived):
             self.schedule_oldest()
         return new > 0
 

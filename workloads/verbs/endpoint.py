@@ -101,8 +101,8 @@ class VerbsEndpoint:
         qp = _QueuePair(config, self._nic.create_qp(config))
         self._qps[config.qpn] = self._by_real[qp.qpn] = qp
 
-    def register_memory(self, rkey: int, base_va: int, memory: memoryview) -> None:
-        """As `RcEndpoint.register_memory`; peers reach it by the names of `region_of`."""
+    def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
+        """As `RcEndpoint.register_memory`, but never `endless`; peers reach it by the names of `region_of`."""
         if memory.readonly:
             raise ValueError(f"the memory of rkey {rkey:#x} is read-only")
         if rkey in self._regions:

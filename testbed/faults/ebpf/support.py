@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from testbed.faults.model import Corrupt, Delay, Duplicate, Forge, PacketFault, Reorder
+from testbed.faults.base import PacketFault
+from testbed.faults.kinds import record_of
 
 __all__ = ["MAX_RULES", "why_not"]
 
@@ -12,12 +13,9 @@ MAX_RULES = 16
 
 def why_not(fault: PacketFault) -> str | None:
     """Why an eBPF classifier cannot serve this fault; None when it can."""
-    if isinstance(fault, Reorder | Delay) or (isinstance(fault, Duplicate) and fault.delay_ns):
-        return "eBPF cannot hold a packet back"
-    if isinstance(fault, Forge):
-        return "eBPF makes no frames"
-    if isinstance(fault, Corrupt) and fault.repair_icrc:
-        return "eBPF does not recompute an iCRC"
+    reason = record_of(fault).why_not_in_kernel(fault)
+    if reason is not None:
+        return reason
     if fault.match.message is not None or fault.match.packet is not None:
         return "eBPF does not know where messages begin"
     return None

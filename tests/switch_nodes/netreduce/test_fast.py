@@ -176,6 +176,56 @@ def test_random_traffic(seed: int, options: dict[str, object]) -> None:
     compare(job.config(**options), spoil(job, stream, seed), seed)
 
 
+def misname(job: Job, stream: Stream, seed: int) -> Stream:
+    """The same with packets whose RETH tells of another place or another length."""
+    draw = random.Random(seed)
+    named: Stream = []
+    for port, frame in stream:
+        named.append((port, frame))
+        packet = decode_packet(frame)
+        if packet is None or packet.reth is None or draw.random() > 0.2:
+            continue
+        va = packet.reth.va + draw.choice((-1, 1, 4, job.mtu, -job.mtu, 6 * job.mtu, -(1 << 36), 1 << 40))
+        length = draw.choice(
+            (0, 3, job.mtu, packet.reth.length - 4, packet.reth.length + 4, 7 * job.mtu, (1 << 32) - 1)
+        )
+        changes = draw.choice(({"va": va % (1 << 64)}, {"length": max(0, length)}))
+        named.append((port, encode_packet(replace(packet, reth=replace(packet.reth, **changes)))))
+    return named
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_traffic_of_irn_hosts(seed: int) -> None:
+    draw = random.Random(seed)
+    job = Job(
+        size=draw.choice((2, 3, 4)), lengths=(1, *(draw.choice((1, 3, 6, 6, 6)) for _ in range(7))), message_packets=6,
+        window=draw.choice((1, 2, 3)), seed=seed, tail_bytes=draw.choice((None, 8)), irn=True,
+    )  # fmt: skip
+    stream = mark(record(job, seed, draw.choice((0.0, 0.05, 0.2))), seed)
+    counters = compare(job.config(), stream, seed)
+    assert counters["results_out"] >= job.size * len(job.places())
+    compare(job.config(), spoil(job, stream, seed), seed)
+    compare(job.config(), misname(job, stream, seed), seed)
+
+
+def test_frames_of_irn_hosts_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(size=4, lengths=(1, 6, 6, 6), message_packets=6, irn=True)
+    stream = [(job.port(rank), job.frame(rank, *place)) for place in job.places() for rank in range(4)]
+    program, asked = fast(job.config()), Counter[str]()
+    slow = NetReduceProgram.receive_frame
+
+    def ask(self: NetReduceProgram, port: int, frame: bytes, now: int) -> None:
+        asked["frames"] += 1
+        slow(self, port, frame, now)
+
+    monkeypatch.setattr(NetReduceProgram, "receive_frame", ask)
+    batch = FrameBatch.of(len(stream), 2000)
+    for port, frame in stream:
+        batch.append(port, frame)
+    program.receive_batch(batch, 0)
+    assert asked["frames"] == 4, "the hellos, which make the connections known"
+
+
 @pytest.mark.parametrize("op", ["sum", "max", "xor"])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int32sat"])
 def test_arithmetic(op: str, dtype: str) -> None:

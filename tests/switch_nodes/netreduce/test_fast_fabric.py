@@ -50,6 +50,7 @@ def streams(seed: int, *overrides: str) -> list[tuple[SwitchConfig, Stream]]:
         (1, ()),
         (2, ("switch.release=asap", "job.dtype=int32", "job.op=max")),
         (3, ("job.op=xor", "transport.verb=send")),
+        (4, ("transport.recovery=irn",)),
     ],
 )
 def test_leaves_and_spines_do_the_same(seed: int, overrides: tuple[str, ...]) -> None:

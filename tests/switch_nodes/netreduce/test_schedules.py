@@ -24,12 +24,16 @@ class Schedules(RuleBasedStateMachine):
         release=st.sampled_from(["order", "order", "asap"]),
         hello=st.booleans(),
         start_psn=st.sampled_from([0, 0xFFFFFC]),
+        irn=st.booleans(),
     )
-    def begin(self, size: int, lengths: list[int], window: int, release: str, hello: bool, start_psn: int) -> None:
+    def begin(
+        self, size: int, lengths: list[int], window: int, release: str, hello: bool, start_psn: int, irn: bool
+    ) -> None:
         packets = (1, *lengths) if hello else tuple(lengths)
         job = Job(
-            size=size, lengths=packets, message_packets=3, window=window, hello=hello, start_psn=start_psn, tail_bytes=8
-        )
+            size=size, lengths=packets, message_packets=3, window=window, hello=hello, start_psn=start_psn, tail_bytes=8,
+            irn=irn,
+        )  # fmt: skip
         self.network = Network(job, release=release)
 
     def _rank(self, number: int) -> int:

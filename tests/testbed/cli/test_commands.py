@@ -16,12 +16,12 @@ from testbed.bench.options import BenchOptions
 from testbed.cli import main
 from testbed.cli.console import Console
 from testbed.cli.parsing import make_parser
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import Loss
 from testbed.plan import make_plan
 from testbed.plan import plan as planning
 from testbed.plan.background import plan_background
 from testbed.scenario import builtin_names, load_scenario, parse_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS
 from testbed.sweeps import builtin_sweeps, describe_sweep
 from tests.support.fake_modules import install_fake
 
@@ -63,7 +63,7 @@ def engine(monkeypatch):
 def test_run_ends_with_the_code_of_the_verdict(engine, code, capsys):
     engine.exit_code = code
     assert main(["run", "rack"]) == code
-    assert capsys.readouterr().out == "the summary\nRun directory: runs/x\n"
+    assert capsys.readouterr().out == "the summary\nReport:        runs/x/report.html\nRun directory: runs/x\n"
 
 
 def test_run_hands_over_the_whole_command_line(engine, capsys, tmp_path, monkeypatch):

@@ -79,3 +79,13 @@ def test_no_builtin_scenario_has_less_time_than_it_needs() -> None:
     for name in builtin_names():
         scenario = load_scenario(name)
         assert time_need(make_plan(scenario)).least_s < scenario.time_limit_ns / 1e9, name
+
+
+def test_a_slowed_machine_carries_more_frames_in_an_emulated_second() -> None:
+    changes = ["topology.link.rate=10Gbps", "job.size=10MB"]
+    plain, slowed, left_open = (
+        time_need(make_plan(load_scenario("rack", [*changes, f"dilation={value}"]))).about_s
+        for value in ("1", "10", "auto")
+    )
+    assert plain == pytest.approx(10 * slowed)
+    assert left_open < slowed

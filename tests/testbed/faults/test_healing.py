@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from testbed.faults import model
-from testbed.faults.healing import HEALING, heals_at, is_active, kind_of
+from testbed.faults.healing import heals_at, is_active, kind_of
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import Fault, Kill, LinkDown, Loss, Pause, RateChange, Window
 
 
@@ -36,8 +37,8 @@ def test_flaps_longer_than_their_period_stay_down() -> None:
 def test_every_kind_says_how_it_heals() -> None:
     kinds = [getattr(model, name) for name in model.__all__]
     concrete = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Fault)]
-    concrete = [kind for kind in concrete if kind not in (Fault, model.PacketFault, model.NodeFault)]
-    assert sorted(kind_of(kind("f")) for kind in concrete) == sorted(HEALING)
+    concrete = [kind for kind in concrete if kind not in (Fault, model.LinkFault, model.PacketFault, model.NodeFault)]
+    assert sorted(kind_of(kind("f")) for kind in concrete) == sorted(FAULT_KINDS)
 
 
 def test_a_fault_without_a_window_is_none_of_ours() -> None:

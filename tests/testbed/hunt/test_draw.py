@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 
 from testbed.faults.healing import kind_of
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import Corrupt, Forge, Kill, Loss, Pause
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
 from testbed.hunt.draw_faults import _fits
 from testbed.hunt.survival import may_fail, unsurvivable
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS
 from topologies import Direction
 
 MANY = [draw_schedule(5, number).scenario for number in range(600)]

@@ -17,6 +17,7 @@ from testbed.hunt.shrink_hosts import in_one_rack, moved_together
 from testbed.hunt.survival_datagrams import must_end_ns
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, parse_scenario
+from testbed.scenario.job import Straggler
 from tests.support.datagram_planted import DATAGRAM_PLANTED
 from tests.testbed.hunt.test_survival_datagrams import SHAPE, atp, calm
 from topologies import Direction, rack, spine_leaf
@@ -69,7 +70,7 @@ def test_whoever_is_left_moves_together_and_takes_faults_along():
     slow = replace(SHAPE, rate_bps=10_000_000)
     scenario = atp(
         Drop("d", ("h1-s1", "h5-s1"), DOWN, match=Match(attempt=1)), Pause("p", "h4", Window(0, 5)),
-        Kill("k", "h2", Window(1)), straggle_rank=1, straggle_ns=7,
+        Kill("k", "h2", Window(1)), straggler=Straggler(1, 7),
     )  # fmt: skip
     scenario = replace(scenario, topology=rack(6, SHAPE, {"h5-s1": slow}))
     behind = moved_together(replace(scenario, jobs=scenario.jobs[1:]))

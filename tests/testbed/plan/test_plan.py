@@ -6,6 +6,7 @@ import pytest
 
 from switch_nodes.config import LeafLinks, RingMember, SpineLinks
 from testbed.plan import Plan, make_plan
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack, spine_leaf
 
@@ -44,7 +45,7 @@ def test_a_first_psn_can_be_given() -> None:
 
 
 def test_only_the_straggler_straggles() -> None:
-    workers = plan_of(job=Job(straggle_rank=2, straggle_ns=7)).workers
+    workers = plan_of(job=Job(straggler=Straggler(2, 7))).workers
     assert [worker.workload.straggle_ns for worker in workers] == [0, 0, 7, 0]
 
 

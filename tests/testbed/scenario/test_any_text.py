@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from testbed.faults.forge import FORGERIES
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.scenario import dump_scenario, parse_scenario
-from testbed.scenario.fault_schema import FAULT_KINDS
 from workloads.errors import ScenarioError
 
 _DURATION = st.builds(lambda n, unit: f"{n}{unit}", st.integers(1, 999), st.sampled_from(["ns", "us", "ms"]))

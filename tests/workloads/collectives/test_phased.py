@@ -27,7 +27,7 @@ class Wires:
     sent: list[tuple[int, SendRequest]]
     memory: dict[int, memoryview]
 
-    def register_memory(self, rkey: int, base_va: int, memory: memoryview) -> None:
+    def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
         self.memory[rkey] = memory
 
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:

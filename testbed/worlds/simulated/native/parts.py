@@ -7,21 +7,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any
 
-from testbed.faults.model import (
-    Burst,
-    Corrupt,
-    Delay,
-    Drop,
-    Duplicate,
-    EcnMark,
-    Forge,
-    Kill,
-    LinkDown,
-    Loss,
-    Pause,
-    RateChange,
-    Reorder,
-)
+from testbed.faults.model import Kill, PacketFault, Pause, RateChange
 from testbed.plan import Plan
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.native.agenda import NativeAgenda
@@ -41,9 +27,8 @@ _KNOWN_OF_SCENARIOS = frozenset(
         "time_limit_ns", "capture", "trace", "clocks", "background", "expect", "source",
     }
 )  # fmt: skip
-_KNOWN_FAULTS = frozenset(
-    {Loss, Burst, Drop, Corrupt, Duplicate, Reorder, Delay, EcnMark, Forge, LinkDown, RateChange, Kill, Pause}
-)
+_KNOWN_FAULTS = frozenset({RateChange, Kill, Pause})
+"""beside those of packets, which the filters of links know"""
 _HEADERS = 160
 """bytes of a request beside its payload, at most, and some more"""
 
@@ -77,7 +62,7 @@ def _is_known(plan: Plan) -> bool:
     scenario = plan.scenario
     return (
         _has_only(scenario, _KNOWN_OF_SCENARIOS)
-        and all(type(fault) in _KNOWN_FAULTS for fault in scenario.faults)
+        and all(isinstance(fault, PacketFault) or type(fault) in _KNOWN_FAULTS for fault in scenario.faults)
         and all(_has_only(node, _KNOWN_OF_NODES) for node in scenario.topology.nodes)
         and all(_has_only(link.shape, _KNOWN_OF_LINKS) for link in scenario.topology.links)
     )

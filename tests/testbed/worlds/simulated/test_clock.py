@@ -11,9 +11,9 @@ import workloads
 from switch_nodes.events import MessageAggregated, SlotsAtEnd
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Drop, Kill, Loss, Match, Window
+from testbed.faults.opcodes import DATA_OPCODES
 from testbed.history.events import NodeStarted
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
-from testbed.scenario.fault_schema import DATA_OPCODES
 from testbed.worlds.simulated import simulate
 from testbed.worlds.simulated.clock import INSTANTS, NodeClock, draw_clocks
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan

@@ -6,6 +6,7 @@ from switch_nodes.events import PacketIgnored, SlotsAtEnd
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Burst, Corrupt, Drop, Duplicate, Loss, Match, Reorder
 from testbed.history.events import TimeLimitReached
+from testbed.scenario.job import Straggler
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction
@@ -110,7 +111,7 @@ def test_sequence_numbers_wrap_in_the_middle_of_a_message(collective):
 @pytest.mark.parametrize("verb", ["write", "send"])
 def test_iterations_follow_one_another(collective, verb):
     loss = Loss("loss", rack_links(3), rate=0.02)
-    work = job(collective=collective, iterations=5, size_bytes=20_000, straggle_rank=1, straggle_ns=2 * MS)
+    work = job(collective=collective, iterations=5, size_bytes=20_000, straggler=Straggler(1, 2 * MS))
     records = check(rack_plan(3, faults=(loss,), job=work, transport={"verb": verb, **QUICK}), struck=("loss",))
     assert len(of(records, CollectiveCompleted)) == 15
 

@@ -6,7 +6,8 @@ import pytest
 
 from switch_nodes.events import PacketIgnored
 from testbed.faults.events import FaultHealed, FaultStruck
-from testbed.faults.healing import HEALING, heals_at, kind_of
+from testbed.faults.healing import heals_at, kind_of
+from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import (
     Burst,
     Corrupt,
@@ -24,8 +25,8 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
+from testbed.faults.opcodes import DATA_OPCODES
 from testbed.history.events import NodeStarted
-from testbed.scenario.fault_schema import DATA_OPCODES
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction
@@ -141,7 +142,7 @@ CASES = [
 
 
 def test_no_kind_is_left_out():
-    assert {kind_of(fault) for fault, _ in CASES} == set(HEALING)
+    assert {kind_of(fault) for fault, _ in CASES} == set(FAULT_KINDS)
 
 
 @pytest.mark.parametrize(("fault", "effect"), CASES, ids=lambda value: kind_of(value) if hasattr(value, "name") else "")

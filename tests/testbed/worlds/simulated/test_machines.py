@@ -11,6 +11,7 @@ from testbed.faults.model import Duplicate, Loss, Reorder
 from testbed.history import Record
 from testbed.hunt.judge import run_and_judge
 from testbed.plan import make_plan
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import Simulation
 from topologies import LinkShape, machines
@@ -77,7 +78,7 @@ def test_duplicates_and_disorder(fault: Any) -> None:
 
 
 def test_a_worker_that_is_late_holds_up_all_and_breaks_nothing() -> None:
-    failure, _ = run_and_judge(scenario_of("parallel_netreduce", 2, 2, straggle_rank=3, straggle_ns=5_000_000))
+    failure, _ = run_and_judge(scenario_of("parallel_netreduce", 2, 2, straggler=Straggler(3, 5_000_000)))
     assert failure is None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from switch_nodes.filters import Delivery
 from testbed.faults.model import Delay, Drop, Match
-from testbed.scenario.fault_schema import OPCODE_GROUPS
+from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.worlds.simulated import simulate
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.nodes import HostNode, SwitchNode

@@ -1,0 +1,91 @@
+"""Rules 2 to 5 and 9 for connections that use IRN: what their packets and answers say is another than under go-back-N."""
+
+from __future__ import annotations
+
+from testbed.checkers.frames import RoceFrame, Role
+from testbed.checkers.rules import Sighting
+from testbed.checkers.rules_hosts import ConnectionRules, Sent
+from workloads.wire import PSN_MASK, Nak, Opcode, continues, psn_diff
+
+__all__ = ["IrnConnectionRules"]
+
+_ACK = 0
+_OPCODES = (Opcode.WRITE_FIRST, Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
+_VA_BYTES = 8
+
+
+class IrnConnectionRules(ConnectionRules):
+    """As `ConnectionRules`. Every packet has a RETH with its own address and the length of its message; every packet that
+    reaches the receiver is answered once, with what is expected next and with its own PSN."""
+
+    def _grammar(self, packet: Sent, seen: Sighting) -> None:
+        size, mtu, opened = packet.payload_bytes, self._path_mtu, self._message
+        if packet.opcode not in _OPCODES:
+            self._wrong(packet, seen, "is no packet of IRN")
+            return
+        va, ends = int.from_bytes(packet.extensions[:_VA_BYTES], "big"), packet.opcode == Opcode.WRITE_ONLY_IMM
+        if not continues(packet.opcode, packet.reth_length, size):
+            if opened is not None:
+                self._wrong(packet, seen, "begins a message while another is open")
+            opened = va, packet.reth_length, 0
+        elif opened is None:
+            self._wrong(packet, seen, "continues a message that did not begin")
+            opened = va, packet.reth_length, 0
+        begin, announced, before = opened
+        if size > mtu or (size < mtu and not ends):
+            self._wrong(packet, seen, f"has {size} bytes of payload; allowed: {f'0 to {mtu}' if ends else mtu}")
+        if packet.reth_length != announced:
+            self._wrong(
+                packet, seen, f"tells of a message of {packet.reth_length} bytes, its first packet of {announced}"
+            )
+        if va != begin + before:
+            self._wrong(packet, seen, f"goes to address {va:#x}; its message continues at {begin + before:#x}")
+        if ends and before + size != announced:
+            self._wrong(packet, seen, f"ends a message of {before + size} bytes, its RETH said {announced}")
+        self._message = None if ends else (begin, announced, before + size)
+
+    def left(self, frame: RoceFrame) -> None:
+        super().left(frame)
+        psn = self._clock.absolute(frame.psn)
+        self._unanswered[psn] = self._unanswered.get(psn, 0) + 1
+
+    def answered(self, frame: RoceFrame, seen: Sighting) -> None:
+        if frame.sack is None:
+            self._violations.add(4, seen, "no answer of IRN")
+            return
+        if frame.syndrome not in (_ACK, Nak.PSN_SEQUENCE):
+            return
+        cumulative, selective = (self._clock.absolute(psn & PSN_MASK) for psn in frame.sack)
+        is_gap = frame.syndrome == Nak.PSN_SEQUENCE
+        if cumulative > self._next_left:
+            self._violations.add(
+                4, seen, f"acknowledges up to PSN {(cumulative - 1) & PSN_MASK}, but PSN {self._next_left & PSN_MASK} has not left "
+                "towards the receiver",
+            )  # fmt: skip
+        if not self._unanswered.get(selective):
+            self._violations.add(
+                5, seen, f"answers PSN {selective & PSN_MASK} more often than it left towards the receiver"
+            )
+        else:
+            self._unanswered[selective] -= 1
+            if not self._unanswered[selective]:
+                del self._unanswered[selective]
+        if is_gap != (selective > cumulative):
+            what = "tells of a gap" if is_gap else "tells of no gap"
+            self._violations.add(
+                5, seen, f"{what} at PSN {selective & PSN_MASK}, with PSN {cumulative & PSN_MASK} expected next"
+            )
+        if self._in_order:
+            if cumulative < self._covered:
+                self._violations.add(
+                    4, seen, f"the receiver had acknowledged up to PSN {(self._covered - 1) & PSN_MASK} before"
+                )
+            if self._msn is not None and psn_diff(frame.msn, self._msn) < 0:
+                self._violations.add(4, seen, f"MSN {frame.msn} after {self._msn}")
+            self._msn = frame.msn
+        self._covered = max(self._covered, min(cumulative, self._clock.latest + 1))
+
+    def _asked_for(self, frame: RoceFrame) -> int | None:
+        if frame.role is not Role.ANSWER or frame.sack is None or frame.syndrome != Nak.PSN_SEQUENCE:
+            return None
+        return self._clock.absolute(frame.sack[0] & PSN_MASK)

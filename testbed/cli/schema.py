@@ -1,0 +1,25 @@
+"""`tb schema`: the keys of scenario files as JSON Schema."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+__all__ = ["configure_schema", "run_schema"]
+
+
+def configure_schema(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb schema > scenario.schema.json
+An editor with YAML support then completes and explains keys of a scenario file whose first line is
+  # yaml-language-server: $schema=scenario.schema.json
+"""
+
+
+def run_schema(args: argparse.Namespace) -> int:
+    from testbed.reading.jsonschema import json_schema
+    from testbed.scenario.model import Scenario
+
+    print(json.dumps(json_schema(Scenario, "A scenario of ina-testbed"), indent=2, ensure_ascii=False))
+    return 0

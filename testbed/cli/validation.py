@@ -1,0 +1,78 @@
+"""What a scenario takes too much of, and `tb validate --json`: what it means, or what is wrong with it, for editors and CI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import yaml
+
+from testbed.estimate import MemoryNeed, TimeNeed, available_bytes, memory_need, time_need
+from testbed.plan import make_plan
+from testbed.reading.problems import InvalidScenario
+from testbed.reading.units import format_duration
+from testbed.report.lines import byte_size
+from testbed.scenario import Scenario, dump_scenario, load_scenario
+from workloads.errors import ScenarioError
+
+__all__ = ["shown_seconds", "validate_as_json", "warnings"]
+
+
+def validate_as_json(name_or_path: str, overrides: Sequence[str]) -> int:
+    """Prints one document. -> exit code: 0, or 64 when the scenario is invalid."""
+    try:
+        document = _valid(name_or_path, overrides)
+    except ScenarioError as error:
+        problems = error.problems if isinstance(error, InvalidScenario) else (error,)
+        document = {"schema": 1, "valid": False, "problems": [_problem(each) for each in problems]}
+    print(json.dumps(document, indent=1, ensure_ascii=False))
+    return 0 if document["valid"] else ScenarioError.exit_code
+
+
+def _valid(name_or_path: str, overrides: Sequence[str]) -> dict[str, Any]:
+    scenario = load_scenario(name_or_path, overrides)
+    plan = make_plan(scenario)
+    time, memory = time_need(plan), memory_need(plan)
+    return {
+        "schema": 1,
+        "valid": True,
+        "scenario": scenario.name,
+        "source": scenario.source,
+        "world": scenario.world,
+        "seed": scenario.seed,
+        "expect": scenario.expect,
+        "time": {"least_s": time.least_s, "about_s": time.about_s, "bottleneck": time.bottleneck},
+        "memory": {"about_bytes": memory.most, "available_bytes": available_bytes()},
+        "warnings": list(warnings(scenario, time, memory)),
+        "resolved": yaml.safe_load(dump_scenario(scenario)),
+    }
+
+
+def _problem(error: ScenarioError) -> dict[str, Any]:
+    return {
+        "file": error.file, "line": error.line, "key": error.key, "problem": error.problem, "found": error.found,
+        "allowed": error.allowed, "hint": error.hint,
+    }  # fmt: skip
+
+
+def warnings(scenario: Scenario, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
+    """What will not do, with both figures. A time limit that ends a run early may be meant so; too little memory is a property of
+    this machine, which `tb run` refuses."""
+    limit_s = scenario.time_limit_ns / 1e9
+    if limit_s < time.least_s:
+        on = f" on {time.bottleneck}" if time.bottleneck else ""
+        yield (
+            f"{scenario.source}: time_limit: {format_duration(scenario.time_limit_ns)} is over before the job can be, which takes "
+            f"{shown_seconds(time.least_s)} at least{on}"
+        )
+    room = available_bytes()
+    if memory.most > room:
+        yield (
+            f"{scenario.source}: this machine has {byte_size(room)} of memory available, and a run in the {scenario.world} world "
+            f"takes about {byte_size(memory.most)}: `tb run` refuses it here"
+        )
+
+
+def shown_seconds(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"

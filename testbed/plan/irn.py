@@ -1,0 +1,60 @@
+"""Timers and cap of IRN, from the round trips of a job's connections without load."""
+
+from __future__ import annotations
+
+from testbed.scenario.model import Scenario
+from topologies import Link, Node, Topology
+from topologies.routing import next_hops
+from workloads.config import IrnConfig
+
+__all__ = ["irn_config", "round_trip_ns"]
+
+_SECOND = 1_000_000_000
+_HEADERS = 78
+"""of a data packet: Ethernet, IPv4, UDP, BTH, RETH, ImmDt, iCRC"""
+_ANSWER_BYTES = 70
+"""Ethernet, IPv4, UDP, BTH, AETH, both PSNs, iCRC"""
+_WAKE_NS = 150_000
+"""what a node takes to act on a frame where time is real: its process must wake up"""
+_LOW = 4
+"""RTO_low in round trips; RTO_high is 3.2 times RTO_low (docs/irn.md)"""
+
+
+def irn_config(scenario: Scenario) -> IrnConfig:
+    """The same for all connections of the job's ring: its longest round trip counts. A ring that a switch sums waits for the
+    slowest of its hosts, and for whatever that one lost: its cap covers RTO_high twice too. Between two hosts alone it is what the
+    line holds."""
+    hosts, topology = scenario.ranks, scenario.topology
+    packet = scenario.transport.path_mtu + _HEADERS
+    wake = 0 if scenario.world == "simulated" else _WAKE_NS
+    trip = max(
+        round_trip_ns(topology, own, peer, packet, wake)
+        for own, peer in zip(hosts, [*hosts[1:], hosts[0]], strict=True)
+    )
+    low = _LOW * trip
+    high = low * 16 // 5
+    fastest = max(link.shape.rate_bps for host in hosts for _, link, _ in topology.ports(host.name))
+    summed = scenario.job.collective == "netreduce"
+    covered = trip + 2 * high if summed else trip
+    return IrnConfig(low, high, fastest * covered // (packet * 8 * _SECOND) + 1, in_order=not summed)
+
+
+def round_trip_ns(topology: Topology, own: Node, peer: Node, packet_bytes: int, wake_ns: int = 0) -> int:
+    """A packet's way from `own` to `peer` and its answer's way back, each frame sent whole before the next node has it, over
+    empty queues. Each node on the way takes `wake_ns` to act."""
+    way = _way(topology, own, peer)
+    bits = 8 * (packet_bytes + _ANSWER_BYTES)
+    return sum(2 * (link.shape.delay_ns + wake_ns) + bits * _SECOND // link.shape.rate_bps for link in way)
+
+
+def _way(topology: Topology, own: Node, peer: Node) -> list[Link]:
+    """The links of a shortest path between two hosts."""
+    hops, links = next_hops(topology), []
+    (_, link, _), here = next(iter(topology.ports(own.name))), own.name
+    while True:
+        links.append(link)
+        here = link.b if link.a == here else link.a
+        if here == peer.name:
+            return links
+        port = hops[here, peer.name][0]
+        link = next(found for number, found, _ in topology.ports(here) if number == port)

@@ -1,0 +1,235 @@
+"""What must hold between the sections of a scenario, as far as they are known: a check ends where it would need a key that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from testbed.faults.base import PacketFault
+from testbed.reading.keytypes import At
+from testbed.reading.problems import KeyPath, Problems
+from testbed.reading.sections import NotKnown, as_far_as_known
+from testbed.scenario.background import BackgroundFlow, check_background, check_payloads
+from testbed.scenario.checks import (
+    check_clocks,
+    check_commodity,
+    check_job,
+    check_job_hosts,
+    check_knobs,
+    check_mtu,
+    check_path_mtu,
+    check_program,
+    check_switch_memory,
+)
+from testbed.scenario.checks_card import check_card
+from testbed.scenario.checks_datagrams import check_copies, check_datagram_fault, check_no_devices
+from testbed.scenario.checks_irn import check_irn
+from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
+from testbed.scenario.checks_server import check_aimd, check_server_keys
+from testbed.scenario.checks_uc import check_no_framing
+from testbed.scenario.clocks import Clocks
+from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
+from testbed.scenario.fault_effects import busy_hosts, check_effects
+from testbed.scenario.fault_loader import Placed
+from testbed.scenario.geometry import geometry_of
+from testbed.scenario.job import Job
+from testbed.scenario.known import protocol_of
+from testbed.scenario.nics import check_nics
+from testbed.scenario.routing import Routing, check_routing
+from testbed.scenario.sections import call_check
+from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.topology_kinds import Network
+from testbed.scenario.transport import Transport
+from topologies import Topology
+
+__all__ = ["Sections", "check_between"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections:
+    """Of one file. None: it is not known; a section that is there may lack keys that are wrong."""
+
+    world: str | None
+    time_limit_ns: int | None
+    trace: bool
+    network: Network | None
+    switch: SwitchOptions | None
+    transport: Transport | None
+    clocks: Clocks | None
+    job: Job | None
+    jobs: Sequence[Job | None]
+    routing: Routing | None
+    nics: tuple[tuple[str, str], ...]
+    faults: list[Placed]
+    background: tuple[BackgroundFlow, ...]
+
+    def values(self) -> dict[str, Any]:
+        """What follows from several sections, for the scenario."""
+        assert self.network is not None
+        return {
+            "topology": self.network.topology,
+            "link": self.network.link,
+            "job": self.job,
+            "jobs": tuple(self.jobs),
+            "nics": self.nics,
+            "faults": tuple(fault for _, _, fault in self.faults),
+        }
+
+    @property
+    def topology(self) -> Topology | None:
+        return None if self.network is None else self.network.topology
+
+    @property
+    def shapes(self) -> Network | None:
+        """The network where the shapes of all links are known."""
+        return self.network if self.network is not None and self.network.shapes_known else None
+
+    @property
+    def entries(self) -> list[tuple[KeyPath, Job]]:
+        """Of `jobs`, with their places."""
+        return [(("jobs", index), job) for index, job in enumerate(self.jobs) if job is not None]
+
+
+def check_between(at: At, data: dict[str, Any], sections: Sections) -> None:
+    """Tell all that is wrong. `data`: what the file holds."""
+    _Between(at, data, sections).check()
+
+
+@dataclass(frozen=True, slots=True)
+class _Between:
+    at: At
+    data: dict[str, Any]
+    of: Sections
+    problems: Problems = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "problems", self.at.problems)
+
+    def check(self) -> None:
+        of, topology = self.of, self.of.topology
+        hosts = _known(self._hosts)
+        if of.job is not None and _known(lambda: of.job and of.job.hosts):
+            self._run(check_job_hosts, topology, of.job)
+        if of.routing is not None and topology is not None:
+            check_routing(self.at / "routing", of.routing, topology, of.job)
+        check_background(self.at / "background", of.background, of.world, topology)
+        if of.shapes is not None:
+            self._run(check_mtu, of.shapes.topology, of.shapes.link, of.job, of.transport)
+            check_payloads(self.at / "background", of.background, of.shapes.topology)
+        self._run(check_aimd, of.transport, of.job)
+        self._run(check_path_mtu, of.job, of.transport)
+        if of.job is not None:
+            self._check_jobs(of.job, hosts)
+        self._run(check_program, of.switch, of.job)
+        self._run(check_knobs, of.switch, of.job)
+        self._run(check_commodity, of.switch, topology)
+        self._run(check_card, topology, of.switch, of.trace)
+        self._run(check_copies, of.job)
+        self._run(check_no_framing, of.transport, of.job)
+        self._run(check_irn, of.transport, of.job, of.switch, of.nics)
+        if of.switch is not None and of.transport is not None and of.job is not None:
+            with as_far_as_known():
+                check_switch_memory(self.problems, hosts, of.switch, of.transport, of.job)
+        self._check_faults(hosts)
+        if of.world is not None:
+            with as_far_as_known():
+                check_nics(self.problems, of.world, of.nics, [fault for _, _, fault in of.faults])
+            self._run(check_clocks, of.world, of.clocks)
+        if of.nics:
+            self._run(check_no_devices, of.job, of.nics)
+
+    def _run(self, check: Callable[..., None], *needed: Any) -> None:
+        """Where all is there that the check needs."""
+        if all(item is not None for item in needed):
+            with as_far_as_known():
+                check(self.problems, *needed)
+
+    def _hosts(self) -> int | None:
+        """That may run the job."""
+        job, topology = self.of.job, self.of.topology
+        if job is None:
+            return None if topology is None else len(topology.hosts)
+        if job.hosts:
+            return len(job.hosts)
+        return None if topology is None else len(topology.hosts) - bool(job.server)
+
+    def _check_jobs(self, job: Job, hosts: int | None) -> None:
+        of, entries = self.of, self.of.entries
+        every = entries or [(("job",), job)]
+        given = self._given(("job",))
+        self._run(check_layered, job, given)
+        self._run(check_layers, every)
+        held = {path: self._given(path) for path, _ in entries}
+        self._run(check_server_keys, job, {("job",): given, **held}, entries)
+        with as_far_as_known():
+            check_job(self.problems, hosts, job, given)
+        for path, each in entries:
+            with as_far_as_known():
+                check_job(self.problems, len(each.hosts), each, held[path], path)
+        self._run(check_arrivals, every, of.time_limit_ns)
+        if of.topology is not None:
+            with as_far_as_known():
+                check_rack(self.problems, of.topology, job, of.world)
+        sections: dict[str, object] = {
+            "problems": self.problems, "topology": of.topology, "link": of.shapes and of.shapes.link, "switch": of.switch,
+            "transport": of.transport, "job": job, "entries": entries, "routing": of.routing, "nics": of.nics,
+        }  # fmt: skip
+        with as_far_as_known():
+            for check in protocol_of(job.collective).checks:
+                with as_far_as_known():
+                    call_check(check, sections)
+
+    def _given(self, path: KeyPath) -> set[str]:
+        """Keys that the file holds at a job."""
+        value: Any = self.data
+        for part in path:
+            value = value[part] if isinstance(part, int) else value.get(part)
+        return set(value) if isinstance(value, dict) else set()
+
+    def _check_faults(self, hosts: int | None) -> None:
+        of, topology = self.of, self.of.topology
+        ranks = _known(lambda: self._ranks(hosts))
+        for placed in of.faults:
+            if of.time_limit_ns is not None:
+                with as_far_as_known():
+                    check_window(self.problems, placed[0], placed[2], of.time_limit_ns)
+            with as_far_as_known():
+                self._check_match(placed, ranks)
+        if topology is None:
+            return
+        check_conflicts(self.problems, of.faults, topology)
+        with as_far_as_known():
+            if of.job is not None:
+                jobs = [job for _, job in of.entries] or [of.job]
+                busy = busy_hosts(topology, jobs, of.background)
+                check_effects(self.problems, of.faults, topology, busy, of.shapes is not None)
+
+    def _ranks(self, hosts: int | None) -> int | None:
+        """Of a job, at most."""
+        if self.of.entries:
+            return max(len(job.hosts) for _, job in self.of.entries)
+        return hosts // self.of.job.copies if hosts is not None and self.of.job is not None else hosts
+
+    def _check_match(self, placed: Placed, ranks: int | None) -> None:
+        """Whether the fault can strike what the job sends."""
+        job, transport = self.of.job, self.of.transport
+        path, _, fault = placed
+        if job is None:
+            return
+        protocol = protocol_of(job.collective)
+        if not protocol.traits.reliable and protocol.check_fault is None:
+            check_datagram_fault(self.problems, placed, job.collective)
+        elif transport is not None and protocol.check_fault is not None:
+            protocol.check_fault(self.problems, placed, job, transport, ranks)
+        elif transport is not None and isinstance(fault, PacketFault):
+            sizes = geometry_of(job, transport)
+            check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)
+
+
+def _known(ask: Callable[[], Any]) -> Any:
+    """The answer, or None where it is not known."""
+    try:
+        return ask()
+    except NotKnown:
+        return None

@@ -1,0 +1,63 @@
+"""What IRN asks of the rest of a scenario: both ends of every connection speak it, and each packet says where it goes."""
+
+from __future__ import annotations
+
+from testbed.reading.problems import Problems
+from testbed.scenario.job import Job
+from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.transport import Transport
+
+__all__ = ["check_irn"]
+
+
+def check_irn(
+    problems: Problems, transport: Transport, job: Job, switch: SwitchOptions, nics: tuple[tuple[str, str], ...]
+) -> None:
+    """`nics`: (host, device) of hosts on devices, which speak go-back-N."""
+    if transport.recovery != "irn":
+        return
+    path = ("transport", "recovery")
+    if transport.recovery not in traits_of(job.collective).recoveries:
+        problems.add(
+            path,
+            f"collective {job.collective} does not run over IRN",
+            found="'irn'",
+            allowed=f"gbn; or irn with job.collective: {', '.join(names_where(lambda traits: transport.recovery in traits.recoveries))}",
+        )
+    if transport.verb != "write":
+        problems.add(
+            ("transport", "verb"),
+            "IRN places packets out of order, so each must say where it goes, which a SEND does not",
+            found=f"'{transport.verb}'",
+            allowed="write; or transport.recovery: gbn",
+        )
+    if transport.receive_late_ns:
+        problems.add(
+            ("transport", "receive_late"),
+            "IRN has no RNR NAK that would ask for a receive",
+            found=f"{transport.receive_late_ns} ns",
+            allowed="0; or transport.recovery: gbn",
+        )
+    if switch.program == "fpga":
+        problems.add(
+            ("switch", "program"),
+            "the card knows go-back-N alone",
+            found="'fpga'",
+            allowed="netreduce; or transport.recovery: gbn",
+        )
+    if switch.gate == "epsn":
+        problems.add(
+            ("switch", "gate"),
+            "IRN sends what is behind a loss once, so that a switch which drops it has it sent again",
+            found="'epsn'",
+            allowed="window; or transport.recovery: gbn",
+        )
+    if nics:
+        host, _ = nics[0]
+        problems.add(
+            ("nics", host),
+            "a ring has one loss recovery, and a device speaks go-back-N",
+            found=f"recovery irn, and {host} on a device",
+            allowed="soft; or transport.recovery: gbn",
+        )

@@ -1,0 +1,209 @@
+"""`job` and `jobs`: what the workers do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated
+
+from testbed.reading.fields import (
+    BoolKey,
+    DurationKey,
+    HostNameKey,
+    NamesKey,
+    ProbabilityKey,
+    SizeKey,
+    SomeNamesKey,
+    TextKey,
+    WordKey,
+    choice,
+    floats_as_integers,
+    number_above_zero,
+    number_or_auto,
+    whole,
+)
+from testbed.reading.keytypes import At
+from testbed.reading.sections import Also, Key, Section
+from testbed.scenario import names
+from testbed.scenario.gradients import LayersType, ModelType
+from topologies import MAX_RACK_HOSTS, MAX_RANKS
+from workloads.atp.priority import LEAST_X0, MOST_X0
+from workloads.models import Model
+
+__all__ = ["Compute", "Job", "JobEntry", "SharedJob", "Straggler"]
+
+_LAYERS = (
+    "`switchml`, `atp`, `esa`, `grid`: the same, as a list: `[{layer: conv1, elements: 23296, forward: 1ms, "
+    "backward: 2ms}, ...]` in forward order; `elements` may be a list, one number for each tensor; without "
+    "times they are 0"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compute(Section):
+    """How long an iteration computes: a ratio, or both times; neither where the layers of the model were measured."""
+
+    ratio: Annotated[float | None, number_above_zero(1000)] = None
+    """to the time that the gradient takes on the slowest link of the job's hosts"""
+    forward_ns: DurationKey | None = None
+    """of the whole pass"""
+    backward_ns: DurationKey | None = None
+    """of the whole pass"""
+    jitter: ProbabilityKey = 0.0
+    """each layer takes up to that share longer or shorter"""
+
+    def check(self, at: At) -> None:
+        if self.ratio is not None and (self.forward_ns is not None or self.backward_ns is not None):
+            (at / "ratio").add("stands beside times", allowed="ratio, or forward and backward")
+        elif (self.forward_ns is None) != (self.backward_ns is None):
+            missing = "forward" if self.forward_ns is None else "backward"
+            (at / missing).add("is missing", allowed="both forward and backward, as 20ms")
+        if self.jitter >= 1:
+            (at / "jitter").add("out of range", found=f"{self.jitter:.0%}", allowed="0% to below 100%")
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler(Section):
+    """A rank that is late in every iteration."""
+
+    rank: Annotated[int, whole(0, MAX_RANKS - 1)]
+    """of the job"""
+    delay_ns: DurationKey | None = None
+    """it starts that late"""
+    slowdown: Annotated[float | None, number_above_zero(1000)] = None
+    """it computes that much slower, where `compute` gives it something to do"""
+
+    def check(self, at: At) -> None:
+        if self.delay_ns is None and self.slowdown is None:
+            allowed = "a number with ns, us, ms, s or min, as 2ms; or slowdown, as 1.5"
+            (at / "delay").add("is missing", allowed=allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedJob(Section):
+    """What one job and each of several have."""
+
+    workload: Annotated[str, choice(names.WORKLOADS)] = "synthetic"
+    """`synthetic`: gradients from the seed. `extreme`: the same with values at the ends of the type among them.
+    `special`: also infinities and NaNs, for floats that do not travel as integers. `digits`: a real model; it has its
+    own size, float32 and sum"""
+    size_bytes: SizeKey = 1_000_000
+    """of one gradient, a multiple of 4 bytes"""
+    model: Annotated[Model | None, ModelType(), Also("layers", LayersType(), _LAYERS)] = None
+    """`switchml`, `atp`, `esa`, `grid`: instead of `size`, a DNN: `alexnet`, `vgg16`, `resnet50`, `bert-base`,
+    `bert-large`, `gpt2`, or the path of a CSV file, from the folder of the scenario ([jobs](jobs.md#models))"""
+    scale: Annotated[int, whole(1, 1_000_000)] = 1000
+    """by which the tensors of a model are divided, but not below a packet; never beside `size`. In `job`, it is for the
+    entries of `jobs`, too"""
+    compute: Compute | None = None
+    """`switchml`, `atp`, `esa`, `grid`: `{ratio: 0.25}` of the time that the gradient takes on the wire, or `{forward:
+    1ms, backward: 2ms}` in all; `jitter: 10%` ([jobs](jobs.md#time))"""
+    dtype: Annotated[str, choice(names.DTYPES)] = "float32"
+    """`float32` (folded in rank order), `int32` (wraps), `int32sat` (clamped once; refused where hosts or racks sum a
+    part, which would clamp early: `ring`, `fallback: ring`, `tencent`, `parallel_netreduce`, `netreduce` on two
+    tiers)"""
+    iterations: Annotated[int, whole(1, 1_000_000)] = 1
+    """all-reduces, one after the other"""
+    window_packets: Annotated[int, whole(1, 1 << 15)] = 64
+    """`switchml`, `atp`, `esa`, `grid`: W, packets outstanding per worker, 1 to 32768; never more than a gradient has
+    packets, with `switchml` never more than its part of `switch.memory` has indices: half of it with one job"""
+    straggler: Annotated[Straggler | None, Key(what="the straggler")] = None
+    """`{rank: 2, delay: 100ms}`: that rank starts every iteration late. `slowdown: 1.5`: it computes that much slower,
+    where `compute` gives it something to do"""
+    hosts: Annotated[NamesKey, Key(shown="`all`")] = ()
+    """the hosts that run the job, in rank order: `[h1, h2, h3]`. The others run no worker"""
+    arrival_ns: DurationKey = 0
+    """`switchml`, `atp`, `esa`, `grid`: the job starts that long after the traffic"""
+    server: Annotated[HostNameKey, Key(shown="the last host")] = ""
+    """`atp`, `esa`: the host of the job's parameter server, which is no worker. Several jobs may have the same one"""
+    fixed_scale: Annotated[float | None, floats_as_integers(), Key("quantisation")] = None
+    """`atp`, `esa` with `float32`: how floats become integers. `exponents`: by the largest value of each half block, so
+    that no sum overflows; `fixed:1e6`: times that number, as ATP's release does, and sums saturate
+    ([ATP](atp.md#the-worker))"""
+    priority: TextKey = "esa-default"
+    """`esa`: `equal`, `layer`, `comm`, `srpt`, `las`, `esa-default` ([ESA](esa.md#the-worker-and-its-priorities))"""
+    priority_x0: Annotated[float | None, number_or_auto(LEAST_X0, MOST_X0)] = None
+    """`esa`: where the scale of the rule begins: 1e-12 to 1000000; `equal` has none"""
+
+    @property
+    def straggle_rank(self) -> int | None:
+        """Rank that starts every iteration late."""
+        return None if self.straggler is None else self.straggler.rank
+
+    @property
+    def straggle_ns(self) -> int:
+        return 0 if self.straggler is None else self.straggler.delay_ns or 0
+
+    @property
+    def straggle_factor(self) -> float:
+        """By which that rank computes slower."""
+        return 1.0 if self.straggler is None else self.straggler.slowdown or 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job(SharedJob):
+    """What the workers do."""
+
+    collective: Annotated[str, choice(names.COLLECTIVES), Key(first=True)] = "netreduce"
+    """`netreduce`, `switchml` ([SwitchML](switchml.md)), `atp` ([ATP](atp.md)), `esa` ([ESA](esa.md)), `grid`
+    ([routing](routing.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain switch),
+    `parallel_netreduce` and `tencent` (in phases, over machines of several workers)"""
+    op: Annotated[str, choice(names.OPS)] = "sum"
+    """`sum`, `max`, `xor`"""
+    message_packets: Annotated[int, whole(1, 1024)] = 170
+    """L, packets of a full message, 1 to 1024"""
+    window_messages: Annotated[int, whole(1, 16384)] = 2
+    """N, messages in flight. 2 N L slots must fit 1 GiB of switch memory, and 2 N L packets half the PSN space"""
+    copies: Annotated[int, whole(1, MAX_RANKS)] = 1
+    """`switchml`, `atp`, `esa`: the job runs so many times side by side, each on its share of the hosts and of the
+    switch's memory. The first job has the first hosts"""
+    credit: Annotated[str, choice(names.CREDITS)] = "both"
+    """message m may go when m-N `received` came back, or m-N was `acked`, or `both`; datagrams have no such credit, and
+    refuse it"""
+    hello: BoolKey = True
+    """message 0 is one packet without elements, and nothing else goes before its result is back"""
+    fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
+    """what becomes of a netreduce job whose connections die: `none`, it fails; `ring`, every worker starts it anew as
+    ring all-reduce ([accelerator](accelerator.md))"""
+    pipelined: BoolKey = True
+    """rings pass on each message as soon as it is there. `false`: a step begins when the one before is over, its
+    messages received and acknowledged, as closed forms count; refused with datagrams"""
+    name: str = ""
+    """of one of several jobs"""
+    number: int | None = None
+    """id of one of several jobs; None: by its place among them"""
+    seed_offset: int = 0
+    """jobs with different offsets have different gradients"""
+
+    def left_out(self) -> Collection[str]:
+        """What follows from the other keys, or means nothing to many collectives."""
+        plain = Job()
+        names = [
+            name for name in ("arrival_ns", "fixed_scale", "priority") if getattr(self, name) == getattr(plain, name)
+        ]
+        if self.priority_x0 is None or self.priority == "equal":
+            names.append("priority_x0")
+        if self.workload == "digits":
+            return (*names, "size_bytes", "model", "scale", "compute")
+        if self.model is not None:
+            return (*names, "size_bytes")
+        # A scale without a model is for the entries of `jobs` that have one.
+        scaled = self.scale != plain.scale and self.size_bytes == plain.size_bytes
+        return (*names, "size_bytes" if scaled else "scale")
+
+
+@dataclass(frozen=True, slots=True)
+class JobEntry(SharedJob):
+    """One of `jobs`: a `Job` with a place of its own. What it does not say is as in `job`."""
+
+    name: Annotated[WordKey, Key(shown="`job` and its place")] = ""
+    """in the report"""
+    number: Annotated[int | None, whole(1, names.MOST_JOBS), Key("id", shown="its place, from 1")] = None
+    """on the wire, 1 to 1024"""
+    hosts: Annotated[SomeNamesKey, Key(shown="")] = ()
+    """one host or more, in rank order; not `all`"""
+    workers: Annotated[int | None, whole(2, MAX_RACK_HOSTS), Key(shown="")] = None
+    """instead of `hosts`: so many of the first hosts that no job names, 2 or more; of a job of datagrams at most 32, as
+    of `hosts`"""
+    seed_offset: Annotated[int, whole(0, 1 << 20), Key(shown="its place, from 0")] = 0
+    """jobs with one offset have the same gradients"""

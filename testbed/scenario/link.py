@@ -1,0 +1,55 @@
+"""The keys of a link: its shape, and what is different on some links. The value is `topologies.LinkShape`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from testbed.reading.changes import changes_of
+from testbed.reading.fields import BandwidthKey, DurationKey, whole, whole_or
+from testbed.reading.keytypes import At
+from testbed.reading.sections import Key, SectionType, declare_keys
+from testbed.reading.units import format_duration
+from topologies import LinkShape
+
+__all__ = ["LinkChanges", "LinkChangesKey", "LinkKey", "check_shape"]
+
+declare_keys(
+    LinkShape,
+    rate_bps=(BandwidthKey, "of Ethernet frames (14-byte header included; preamble, gap and FCS not)"),
+    delay_ns=(DurationKey, "each way"),
+    jitter_ns=(DurationKey, "uniform around the delay, at most the delay; never reorders"),
+    mtu=(
+        Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)")],
+        "largest IP packet, 256 to 9000. It must hold one packet of `transport.path_mtu` with all headers",
+    ),
+    queue_packets=(
+        Annotated[int, whole(1, 1_000_000, " (packets)"), Key("queue")],
+        "packets, drop-tail, each direction",
+    ),
+    ecn_threshold_packets=(
+        Annotated[int | None, whole_or("none", None, 1, 999_999, " (packets)"), Key("ecn_threshold")],
+        (
+            "packets, less than `queue`: a frame that is put into the queue while at least that many wait gets CE "
+            "([simulation](simulation.md#ecn-threshold)). What that means in each world: [congestion](congestion.md#marking)"
+        ),
+    ),
+)
+
+LinkChanges = changes_of(LinkShape, "LinkChanges")
+"""what is different on some links"""
+LinkKey: TypeAlias = Annotated[LinkShape, SectionType(LinkShape, "the {}")]
+LinkChangesKey: TypeAlias = Annotated[Any, SectionType(LinkChanges, "the {}")]
+
+
+def check_shape(at: At, shape: LinkShape) -> bool:
+    """Whether its figures go together; otherwise it is told."""
+    if shape.jitter_ns > shape.delay_ns:
+        found = f"delay {format_duration(shape.delay_ns)}, jitter {format_duration(shape.jitter_ns)}"
+        (at / "jitter").add("jitter exceeds the delay", found=found, allowed="0 to the delay")
+        return False
+    threshold = shape.ecn_threshold_packets
+    if threshold is not None and threshold >= shape.queue_packets:
+        found = f"queue {shape.queue_packets}, ecn_threshold {threshold}"
+        (at / "ecn_threshold").add("the queue drops before it marks", found=found, allowed="less than the queue")
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""`transport`: the hosts' connections, and how datagrams travel."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated
+
+from testbed.reading.fields import (
+    BoolKey,
+    DurationKey,
+    ScaledDurationKey,
+    ScaledRateKey,
+    ScaledSizeKey,
+    choice,
+    number_or_auto,
+    share,
+    whole,
+    whole_or,
+)
+from testbed.reading.sections import Key, Section
+from testbed.scenario import names
+from workloads.switchml.uc_mapping import MOST_UC_PACKETS
+from workloads.wire import PSN_MASK
+
+__all__ = ["DcqcnOptions", "Transport"]
+
+
+@dataclass(frozen=True, slots=True)
+class DcqcnOptions(Section):
+    """Parameters of DCQCN. `scaled`: from the published ones and the rate of the sender's link (`testbed.plan.congestion`)."""
+
+    time_scale: Annotated[float | None, number_or_auto(1e-6, 1e6)] = None
+    """by how much slower than published everything happens; `auto`: as the sender's link is slower than 40 Gbit/s. A
+    number of one's own stretches the timers and the byte counter"""
+    gain: Annotated[float, share()] = 1 / 256
+    """weight of a new mark in alpha"""
+    alpha_timer_ns: ScaledDurationKey = None
+    """without a CNP for that long, alpha falls"""
+    increase_timer_ns: ScaledDurationKey = None
+    """the rate rises once in that time"""
+    byte_counter_bytes: ScaledSizeKey = None
+    """and once after that many bytes"""
+    cnp_interval_ns: ScaledDurationKey = None
+    """a receiver sends at most one CNP per connection in that time"""
+    cut_period_ns: ScaledDurationKey = None
+    """a sender cuts its rate at most once in that time"""
+    additive_bps: Annotated[ScaledRateKey, Key("additive_increase")] = None
+    """by which the target rate rises"""
+    hyper_bps: Annotated[ScaledRateKey, Key("hyper_increase")] = None
+    """the same, when timer and byte counter have both passed `recovery_steps`"""
+    min_rate_bps: ScaledRateKey = None
+    """no cut goes below it"""
+    burst_ns: ScaledDurationKey = None
+    """a limited sender lets packets out in bursts of that length, so that a real machine need not wake up for each"""
+    recovery_steps: Annotated[int, whole(1, 1000)] = 5
+    """F: so many rises towards the rate before the cut, then above it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Transport(Section):
+    """RC endpoints (workloads.rc), and how datagrams of other protocols travel."""
+
+    path_mtu: Annotated[int, choice(names.PATH_MTUS)] = 1024
+    """payload bytes of a full packet: 256, 512, 1024, 2048, 4096 (`switchml`, `atp`, `esa`: at most 1024; `grid`: also
+    8192)"""
+    verb: Annotated[str, choice(names.VERBS)] = "write"
+    """`write`: RDMA WRITE with immediate; `send`: SEND with immediate"""
+    recovery: Annotated[str, choice(names.RECOVERIES)] = "gbn"
+    """how RC connections repair losses: `gbn`, go-back-N; `irn`, what is lost is sent again alone ([IRN](irn.md))"""
+    timeout_code: Annotated[int, whole(0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")] = 15
+    """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never"""
+    retry_count: Annotated[int, whole(0, 7)] = 7
+    """0 to 7. After retry_count + 1 timeouts without progress the queue pair fails with RETRY_EXC"""
+    rnr_retry: Annotated[int, whole(0, 7, " (7: for ever)")] = 7
+    """0 to 7; 7: for ever"""
+    rnr_timer_code: Annotated[int, whole(0, 31), Key("rnr_timer")] = 12
+    """code of the wait that an RNR NAK asks for: 12 = 0.64 ms, 16 = 2.56 ms, 20 = 10.24 ms"""
+    ack_every: Annotated[int, whole(1, 1024)] = 16
+    """an ACK after that many packets, asked for or not"""
+    start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
+    """first packet number of every connection, 0 to 0xffffff; `random`: from the seed, one per connection"""
+    receive_late_ns: DurationKey = 0
+    """receive buffers are posted that late: provokes RNR NAKs"""
+    rto_ns: DurationKey = 10_000_000
+    """`switchml`, `atp`, `esa`, `grid`, at least `10us`: a packet without a result is sent again after that, or after
+    four typical round trips if that is longer; the latter two wait twice as long while nothing answers"""
+    framing: Annotated[str, choice(names.FRAMINGS)] = "udp"
+    """`switchml`: `udp`, datagrams of our own format; `uc`, RDMA WRITE with immediate over RoCE v2 unreliable
+    connections ([SwitchML](switchml.md#over-unreliable-connections))"""
+    uc_packets: Annotated[int, whole(1, MOST_UC_PACKETS, " (packets of a message)")] = 1
+    """`framing: uc`: packets of a full message, 1 to 16. A message is what SwitchML calls a packet: it takes one slot,
+    and is repeated whole"""
+    aimd: BoolKey = True
+    """`atp`, `esa`: a mark (links with `ecn_threshold`) halves a worker's window, a window without one adds a packet.
+    `false` with another collective is refused"""
+    congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
+    """`dcqcn`: receivers answer CE marks with CNPs, senders cut their rates ([congestion](congestion.md))"""
+    dcqcn: Annotated[DcqcnOptions, Key(shown="scaled")] = DcqcnOptions()
+    """its parameters: [table](congestion.md#time-scale)"""
+
+    def left_out(self) -> Collection[str]:
+        """Without DCQCN nobody reads its parameters: one key turns it on and off, and they stay."""
+        return ("dcqcn",) if self.congestion_control != "dcqcn" and self.dcqcn == DcqcnOptions() else ()
