@@ -315,7 +315,9 @@ def test_the_files_and_names_of_code_that_a_page_mentions_are_there(page):
     text = page.read_text(encoding="utf-8")
     files = re.findall(rf"`((?:{_FOLDERS})/[\w/.-]+)`", text)
     to_be_written = named_files(text)
-    missing = [name for name in files if not (_TOP / name).exists() and "NAME" not in name and name not in to_be_written]
+    missing = [
+        name for name in files if not (_TOP / name).exists() and "NAME" not in name and name not in to_be_written
+    ]
     placed = re.findall(r"`(_?[A-Za-z_]+)`\s+\(`((?:\w+/)+\w+\.py)`\)", text)
     missing += [f"{name} in {file}" for name, file in placed if not _holds(_TOP / file, name)]
     dotted = re.findall(rf"`((?:{_FOLDERS})(?:\.\w+)+)`", text)

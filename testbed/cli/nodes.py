@@ -25,6 +25,7 @@ from testbed.reading.units import UnitError, parse_duration
 from workloads.config import HostConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.machine import Event
+from workloads.trusted import require_trusted
 
 __all__ = ["configure_switch", "configure_worker", "run_switch", "run_worker"]
 
@@ -221,6 +222,8 @@ def run_worker(args: argparse.Namespace) -> int:
     from testbed.cli.datagramnode import read_worker_config
 
     config = read_worker_config(args.config)
+    if args.capture is not None:
+        require_trusted(args.capture, file="tb worker", key="--capture")
     if not isinstance(config, WorkerConfig):
         return _run_datagram_worker(config, args)
     if args.device is None:

@@ -129,16 +129,17 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     from testbed.runs.run import run_scenario
 
     console = Console.of(args)
-    _warn(scenario)
+    plan = _warn(scenario)
     if world is None:
         with _progress(console) as observer:
             result = run_scenario(
-                scenario, args.out, args.pcap, observer=observer, twin=args.twin, say=_teller(console),
+                scenario, args.out, args.pcap, observer=observer, plan=plan, twin=args.twin, say=_teller(console),
                 checks=getattr(args, "checks", ()),
             )  # fmt: skip
     else:
         # It tells its steps itself.
-        result = run_scenario(scenario, args.out, args.pcap, world=world, checks=getattr(args, "checks", ()))
+        checks = getattr(args, "checks", ())
+        result = run_scenario(scenario, args.out, args.pcap, world=world, plan=plan, checks=checks)
     if getattr(args, "expect", False):
         return _as_expected(result, console, args.json)
     _show(result, console, args.json)
@@ -171,8 +172,8 @@ def _teller(console: Console) -> Callable[[str], None]:
     return tell
 
 
-def _warn(scenario: Scenario) -> None:
-    """What cannot end in time is said before it begins."""
+def _warn(scenario: Scenario) -> Plan:
+    """What cannot end in time is said before it begins. Its plan."""
     from testbed.cli.validation import warnings
     from testbed.estimate import memory_need, require_memory, time_need
     from testbed.plan import make_plan
@@ -181,6 +182,7 @@ def _warn(scenario: Scenario) -> None:
     require_memory(plan)
     for warning in warnings(scenario, time_need(plan), memory_need(plan)):
         complain(f"tb: {warning}")
+    return plan
 
 
 @contextlib.contextmanager

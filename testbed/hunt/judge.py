@@ -18,12 +18,13 @@ from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.endpoint_rules import EndpointWatch
 from testbed.hunt.fate import excused, may_fail
+from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.hunt.watch import Tell, Watched
 from testbed.kernel.apart import Ended, run_apart
-from testbed.plan import Plan, make_plan
+from testbed.plan import Plan
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.simulated import make_worker, simulate
@@ -77,7 +78,7 @@ def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failur
 
 
 def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | None, list[Record]]:
-    plan = make_plan(scenario)
+    plan = plan_of(scenario)
     taps, broken = _taps(plan), list[Failure]()
     if scenario.trace:
         machines = _watched(scenario, machines, lambda rule, what: broken.append(Failure(rule, what)))

@@ -105,15 +105,16 @@ def run_scenario(
     pcap: bool = False,
     observer: Observer | None = None,
     world: World | None = None,
+    plan: Plan | None = None,
     *,
     twin: bool = True,
     say: Say = lambda text: None,
     checks: Sequence[str] = (),
 ) -> RunResult:
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
-    is there already, instead of the one that the scenario names. `twin`: an emulated run is held beside the same plan in virtual
-    time. `say` hears what goes on beside the run: calibration, attempts, the twin. `checks`: checkers of the user's own, each
-    `path.py:function`.
+    is there already, instead of the one that the scenario names. `plan`: of this scenario, where the caller has it already.
+    `twin`: an emulated run is held beside the same plan in virtual time. `say` hears what goes on beside the run: calibration,
+    attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`.
 
     With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the factor, at
     most three times, and what the attempts before left is in `attempts/` of the run directory.
@@ -122,11 +123,8 @@ def run_scenario(
     written; ScenarioError when `out` holds files already or others could change it; and whatever the world raises. What was
     recorded until then is in the run directory, also when this process is killed.
     """
-    world, plan, own = (
-        world or create_world(scenario.world),
-        make_plan(scenario),
-        {name: load_checker(name) for name in checks},
-    )
+    world, plan = world or create_world(scenario.world), plan or make_plan(scenario)
+    own = {name: load_checker(name) for name in checks}
     require_memory(plan)
     automatic = scenario.dilation is None
     if automatic and world.name != "lab":

@@ -124,8 +124,7 @@ def test_it_is_validated_run_judged_replayed_and_drawn(here: Path, capsys: pytes
 @pytest.mark.parametrize("world", [pytest.param("emulated", marks=needs_root)])
 def test_it_runs_between_namespaces(here: Path, capsys: pytest.CaptureFixture[str], world: str) -> None:
     assert (
-        main(["run", "switchml-lossy", *own("BF16"), *SMALL, "--world", world, "--no-twin", "-q", "--out", "run"])
-        == 0
+        main(["run", "switchml-lossy", *own("BF16"), *SMALL, "--world", world, "--no-twin", "-q", "--out", "run"]) == 0
     )
     document = json.loads((here / "run/result.json").read_text(encoding="utf-8"))
     assert document["world"] == world
@@ -135,10 +134,7 @@ def test_it_runs_between_namespaces(here: Path, capsys: pytest.CaptureFixture[st
     }
     assert main(["replay", "run", *own("BF16"), "--world", "simulated", "-q", "--out", "again"]) == 0
     # Code of its own that fails in a process of its own is blamed, too.
-    assert (
-        main(["run", "switchml", *own("FAILING"), *SMALL, "--world", world, "--no-twin", "-q", "--out", "bad"])
-        == 64
-    )
+    assert main(["run", "switchml", *own("FAILING"), *SMALL, "--world", world, "--no-twin", "-q", "--out", "bad"]) == 64
     assert "the protocol's own code failed in receive_frame: ValueError: no frame for me" in capsys.readouterr().err
 
 
