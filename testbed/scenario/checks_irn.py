@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from switch_nodes.kinds import program_kinds
 from testbed.reading.problems import Problems
 from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
@@ -39,11 +40,12 @@ def check_irn(
             found=f"{transport.receive_late_ns} ns",
             allowed="0; or transport.recovery: gbn",
         )
-    if switch.program == "fpga":
+    kind = program_kinds().get(switch.program)
+    if kind is not None and kind.is_card:
         problems.add(
             ("switch", "program"),
             "the card knows go-back-N alone",
-            found="'fpga'",
+            found=f"'{switch.program}'",
             allowed="netreduce; or transport.recovery: gbn",
         )
     if switch.gate == "epsn":
