@@ -19,7 +19,7 @@ from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, aggregator_table
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
-from workloads.automaton import UNFORESEEN
+from workloads.automaton import UNFORESEEN, words
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, SlotChanged, SlotMixed
 from workloads.machine import Buffer
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
@@ -99,7 +99,7 @@ class AggregatorProgram(AggregatorSender):
         before = self.memory.state(index)
         after, action = self._table[before, event]
         if self._traced:
-            names = (item.name.lower() for item in (before, event, after))
+            names = words(before, event, after)
             self.tell(SlotChanged(a.served.job, index, 0, a.block, a.rank, *names))
         self._actions[action](a)
 

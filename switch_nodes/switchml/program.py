@@ -18,6 +18,7 @@ from switch_nodes.jobs import JobMember
 from switch_nodes.switchml.framing import Taken, create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from workloads.automaton import words
 from workloads.datagrams.blocks import (
     BlockReplayed,
     BlockSummed,
@@ -250,5 +251,5 @@ class SwitchMlProgram(ForwardProgram):
         self.tell(ContributionIgnored(job, rank, block, slot, reason))
 
     def _tell_step(self, c: Contribution, version: int, state: SlotState, event: SlotEvent, after: SlotState) -> None:
-        names = (item.name.lower() for item in (state, event, after))
+        names = words(state, event, after)
         self.tell(SlotChanged(c.pool.job, c.datagram.header.slot, version, c.block, c.rank, *names))

@@ -29,7 +29,7 @@ _NODE = 20 * _MIB
 _WORKER_COPIES = 2
 _REFERENCE_COPIES = 2
 _REFERENCE_MORE = 3
-_TOLD_OF_STEPS = 5.0
+_TOLD_OF_STEPS = 3.4
 """bytes of records, in memory, for each byte of gradient that a worker reduces, where steps are traced, beside `Traits.told_share`"""
 
 

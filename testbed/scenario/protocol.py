@@ -65,7 +65,7 @@ class Traits:
     """of `transport.path_mtu`"""
     needs: str = ""
     """what a scenario file of another collective lacks for it, in words; empty: nothing"""
-    told_share: float = 1.0
+    told_share: float = 0.6
     """bytes of records in memory, for each byte of gradient that a worker reduces"""
 
 
