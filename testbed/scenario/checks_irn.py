@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from switch_nodes.kinds import program_kinds
 from testbed.reading.problems import Problems
 from testbed.reading.units import format_duration
 from testbed.scenario.job import Job
@@ -40,11 +41,12 @@ def check_irn(
             found=format_duration(transport.receive_late_ns),
             allowed="0; or transport.recovery: gbn",
         )
-    if switch.program == "fpga":
+    kind = program_kinds().get(switch.program)
+    if kind is not None and kind.is_card:
         problems.add(
             ("switch", "program"),
             "the card knows go-back-N alone",
-            found="'fpga'",
+            found=f"'{switch.program}'",
             allowed="netreduce; or transport.recovery: gbn",
         )
     if switch.gate == "epsn":
