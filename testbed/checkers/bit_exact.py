@@ -7,11 +7,11 @@ import zlib
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from testbed.checkers.context import CheckContext
+from testbed.checkers.context import CheckContext, is_training
 from testbed.checkers.delivered import DeliveredResults, delivered_results
 from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import Array, SourceFactory, expected_results, workers_in
-from testbed.checkers.training import is_training, training_bit_exact
+from testbed.checkers.training import training_bit_exact
 from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers

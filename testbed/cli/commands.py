@@ -32,6 +32,10 @@ COMMANDS = {
     "train": Command(
         "testbed.cli.training", "training processes (torch.distributed) over a scenario's network, judged"
     ),
+    "up": Command(
+        "testbed.cli.training", "a scenario's network that stays up, for training processes that come by themselves"
+    ),
+    "down": Command("testbed.cli.training", "end the network of `tb up`, which then says its verdict"),
     "hunt": Command("testbed.cli.hunting", "search thousands of drawn fault schedules for one that breaks a rule"),
     "list": Command(
         "testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults, sweeps"
