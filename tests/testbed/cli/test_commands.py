@@ -198,7 +198,7 @@ def test_list_shows_everything_or_one_kind(capsys):
 def test_validate_says_what_a_scenario_means(capsys):
     assert main(["validate", "psn-wrap"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"  memory    about 234\.\d\d MB; [\d.]+ [MG]B are available here", told.pop())
+    assert re.fullmatch(r"  memory    about 233\.\d\d MB; [\d.]+ [MG]B are available here", told.pop())
     assert told == [
         "psn-wrap: valid (playbooks/scenarios/psn-wrap.yaml)",
         "  world     emulated, seed 1, at most 20s",
@@ -267,7 +267,7 @@ def test_validate_tells_what_a_run_will_take_and_warns(tmp_path, capsys):
     assert main(["validate", str(file), *huge]) == 0
     out, err = capsys.readouterr()
     assert re.fullmatch(
-        rf"tb: {file}: this machine has [\d.]+ GB of memory available, and a run in the emulated world takes about 3\d\d\.\d+ GB: "
+        rf"tb: {file}: this machine has [\d.]+ GB of memory available, and a run in the emulated world takes about 29\d\.\d+ GB: "
         r"`tb run` refuses it here\n",
         err.splitlines(keepends=True)[-1],
     )
