@@ -7,7 +7,7 @@ the slot serves another block, lets it pass. What the switch does with a packet 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from switch_nodes.aggregators.checks import check_aggregator_jobs, check_knobs
 from switch_nodes.aggregators.entrance import CONTRIBUTIONS, ENTRANCE_REASONS, Entrance
@@ -226,6 +226,11 @@ class AggregatorProgram(AggregatorSender):
         self.count("completed")
         if slot.block not in slot.served.delivered:
             slot.served.useful_ns += self._now - slot.opened
+
+    @property
+    def serving(self) -> Collection[int]:
+        """Ids of jobs."""
+        return self.served.keys()
 
     def depart(self, job: int) -> bool:
         """The control plane takes a job away: at once its slots are empty for the others, and what it still sends passes on to

@@ -7,7 +7,7 @@ for it any more. What the switch does with a packet is decided by `tables`; here
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -221,6 +221,11 @@ class SwitchMlProgram(ForwardProgram):
         for port, frame in self._framing.results(config, members, header, payload):
             self.emit(port, frame)
         self.count("results_out", len(members))
+
+    @property
+    def serving(self) -> Collection[int]:
+        """Ids of jobs."""
+        return self.pools.keys()
 
     def depart(self, job: int) -> bool:
         """The control plane takes a job away: nothing of it is summed any more. Its part of the pool stays empty: the partition

@@ -39,6 +39,7 @@ PROTOCOL = Protocol(
         has_server=True,
         server_completes=True,
         largest_mtu=8192,
+        needs="a section routing",
     ),
     checks=(check_served, check_grid),
     order=quantised,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from testbed.reading.problems import Problems
+from testbed.reading.units import format_duration
 from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.switch import SwitchOptions
@@ -36,7 +37,7 @@ def check_irn(
         problems.add(
             ("transport", "receive_late"),
             "IRN has no RNR NAK that would ask for a receive",
-            found=f"{transport.receive_late_ns} ns",
+            found=format_duration(transport.receive_late_ns),
             allowed="0; or transport.recovery: gbn",
         )
     if switch.program == "fpga":

@@ -9,6 +9,7 @@ from typing import Any
 
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
+from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.model import Scenario
 from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.errors import ScenarioError
@@ -16,9 +17,6 @@ from workloads.errors import ScenarioError
 __all__ = ["TrainingSource", "judged_plan", "round_piece", "training_plan"]
 
 LEAST_PIECE_BYTES = 4096
-_SUMS_ALL = frozenset(
-    {"netreduce", "ring", "parallel_netreduce", "tencent", "switchml", "atp", "esa", "grid"}
-)  # shift moves gradients on and sums nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,10 @@ class TrainingSource:
         return self.load((f"job.size={piece_bytes}B", "job.iterations=1"))
 
 
+def _summing() -> str:
+    return ", ".join(sorted(names_where(lambda traits: traits.sums)))
+
+
 def _require_summing(scenario: Scenario) -> None:
     job = scenario.job
     wrong = (
@@ -50,7 +52,7 @@ def _require_summing(scenario: Scenario) -> None:
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
-        ("job.collective", job.collective, ", ".join(sorted(_SUMS_ALL)), job.collective not in _SUMS_ALL),
+        ("job.collective", job.collective, _summing(), not traits_of(job.collective).sums),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )
     for key, found, allowed, is_wrong in wrong:
