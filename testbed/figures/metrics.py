@@ -10,7 +10,7 @@ from switch_nodes.events import MessageInferred, PacketIgnored, ResultReplayed, 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.reference import workers_in
 from testbed.checkers.refused import refused_results
-from testbed.checkers.twins import Figures
+from testbed.checkers.twins import OF_JOB, Figures
 from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
@@ -63,11 +63,12 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     """The `metrics` of result.json. With a fidelity that does not hold, the figures of PERFORMANCE are None; what was
     measured stands under `unreliable`."""
     iterations = _iteration_times(context)
-    size_bytes = max((record.event.bytes for record in context.events(CollectiveStarted)), default=0)
+    sizes = {record.event.iteration: record.event.bytes for record in context.events(CollectiveStarted)}
+    size_bytes = max(sizes.values(), default=0)
     times = [duration for duration in iterations if duration is not None]
     # Over jobs that differ there is no one size per iteration: each of them has a goodput of its own.
     known = len(times) == len(iterations) and sum(times) > 0 and not context.plan.scenario.jobs
-    goodput = 8 * size_bytes * len(times) / sum(times) if known else None
+    goodput = 8 * sum(sizes.values()) / sum(times) if known else None
     values: dict[str, Any] = {
         "duration_s": _duration(context),
         "jct_s": _jct(context),
@@ -129,7 +130,9 @@ def figures_of(found: dict[str, Any]) -> Figures:
         seconds["iterations"] = sum(iterations)
     for job in (found.get("jobs") or {"each": ()})["each"]:
         if job["jct_s"] is not None:
-            seconds[f"JCT of job {job['name'] or job['job']}"] = job["jct_s"]
+            seconds[f"{OF_JOB}{job['name'] or job['job']}"] = job["jct_s"]
+    if (found.get("jobs") or {}).get("average_jct_s") is not None:
+        seconds["average JCT"] = found["jobs"]["average_jct_s"]
     return Figures(seconds, found["retransmissions"]["packets"])
 
 
