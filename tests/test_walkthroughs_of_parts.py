@@ -24,7 +24,7 @@ _LINE = re.compile(r"One line more in `([\w/.]+)`, above\s`([^`]*)`:\n\n```pytho
 def copy(tmp_path: Path) -> Path:
     """Of all that the product is, and what makes the tables of the pages."""
     for folder in (*FOLDERS, "tests/support", "docs"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, tmp_path / folder)  # compiled modules, too: they save most of the time
     (tmp_path / "tests" / "__init__.py").touch()
     return tmp_path
 
