@@ -158,7 +158,7 @@ class WorkerMachine:
 
     def _begin(self, now: int) -> None:
         self._running = True
-        self._collective.start(self._iteration, self._gradient, self._result, now)
+        self._collective.start(self._iteration, self._gradient, self._result[: len(self._gradient)], now)
 
     def _advance(self, now: int) -> None:
         """Hand completions to the collective, and go on when it has done an iteration."""
@@ -187,7 +187,7 @@ class WorkerMachine:
 
     def _complete(self, now: int) -> None:
         self._running = False
-        progress = self._source.apply(self._iteration, self._result)
+        progress = self._source.apply(self._iteration, self._result[: len(self._gradient)])
         if progress is not None:
             self._events.append(progress)
         self._iteration += 1

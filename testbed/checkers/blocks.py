@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from switch_nodes.jobs import JobConfig
-from testbed.checkers.context import CheckContext
+from testbed.checkers.context import CheckContext, is_training
 from testbed.scenario.known import protocol_of
 from workloads.config import HostConfig
 from workloads.events import CollectiveStarted
@@ -47,6 +47,21 @@ class BlockLayout:
         return f"block {block} (iteration {iteration}, packet {part + 1} of {self.per_iteration})"
 
 
+@dataclass(frozen=True, slots=True)
+class UnevenBlocks(BlockLayout):
+    """Of a job whose gradients have different sizes."""
+
+    sizes: tuple[int, ...] = ()
+    """blocks of each iteration"""
+
+    @property
+    def total(self) -> int:
+        return sum(self.sizes)
+
+    def name(self, block: int) -> str:
+        return f"block {block} of {self.total}"
+
+
 def block_layout(context: CheckContext, job: int) -> BlockLayout:
     """Of one job in `context`. The gradient's size is what its first worker told, else what the scenario asks for. Raises
     ValueError for workers whose blocks follow no rule that is known here."""
@@ -54,6 +69,8 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     if protocol.blocks is None:
         raise ValueError(f"nothing is known of the blocks of {protocol.name}")
     told = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
+    if is_training(context):
+        return UnevenBlocks(len(told), 0, tuple(protocol.blocks(worker, elements) for elements in told))
     blocks = protocol.blocks(worker, told[0] if told else worker.workload.elements)
     return BlockLayout(worker.workload.iterations, blocks)
 

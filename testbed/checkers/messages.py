@@ -6,10 +6,14 @@ K = ceil(bytes / (L S - 16)) messages of L packets, the last of them shorter. Nu
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
-from testbed.checkers.context import CheckContext
+from testbed.checkers.context import CheckContext, is_training
 from testbed.plan.rings import PlannedRing
+from workloads.config import WorkerConfig
 from workloads.events import CollectiveStarted
 
 __all__ = ["INA_HEADER_BYTES", "MessageLayout", "message_layout", "ring_layout"]
@@ -17,7 +21,7 @@ __all__ = ["INA_HEADER_BYTES", "MessageLayout", "message_layout", "ring_layout"]
 INA_HEADER_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MessageLayout:
     gradient_bytes: int
     iterations: int
@@ -84,6 +88,8 @@ def message_layout(context: CheckContext) -> MessageLayout:
     """Of the job in `context`, whose workers form a ring. The gradient's size is what the workers told, else what the
     scenario asks for."""
     worker = context.plan.ring_workers[0]
+    if is_training(context) and not worker.phases:
+        return _uneven_layout(context, worker)
     told = [record.event.bytes for record in context.events(CollectiveStarted)]
     workload, collective = worker.workload, worker.collective
     return MessageLayout(
@@ -92,6 +98,74 @@ def message_layout(context: CheckContext) -> MessageLayout:
         collective.message_packets,
         worker.to_successor.path_mtu,
         collective.hello,
+    )
+
+
+@dataclass(frozen=True)
+class UnevenLayout(MessageLayout):
+    """Of a job whose gradients have different sizes, the longest of `gradient_bytes`."""
+
+    sizes: tuple[int, ...] = ()
+    """bytes of each iteration's gradient"""
+
+    @cached_property
+    def _first_messages(self) -> list[int]:
+        """of each iteration, and the number behind the last"""
+        return list(accumulate((self._messages(size) for size in self.sizes), initial=int(self.hello)))
+
+    @cached_property
+    def _first_packets(self) -> list[int]:
+        room, mtu = self.message_bytes, self.path_mtu
+        packets = (
+            (self._messages(size) - 1) * self.message_packets
+            + -(-(INA_HEADER_BYTES + size - (self._messages(size) - 1) * room) // mtu)
+            for size in self.sizes
+        )
+        return list(accumulate(packets, initial=int(self.hello)))
+
+    def _messages(self, size: int) -> int:
+        return max(1, -(-size // self.message_bytes))
+
+    @property
+    def total(self) -> int:
+        return self._first_messages[-1]
+
+    def place(self, message: int) -> tuple[int, int] | None:
+        if self.hello and message == 0:
+            return None
+        iteration = max(0, bisect_right(self._first_messages, message) - 1)
+        return iteration, message - self._first_messages[iteration]
+
+    def packets(self, message: int) -> int:
+        place = self.place(message)
+        if place is None:
+            return 1
+        iteration, index = place
+        size = self.sizes[iteration] if iteration < len(self.sizes) else self.gradient_bytes
+        start = index * self.message_bytes
+        return -(-(INA_HEADER_BYTES + min(self.message_bytes, size - start)) // self.path_mtu)
+
+    def message_at(self, offset: int) -> int:
+        if self.hello and offset == 0:
+            return 0
+        iteration = max(0, bisect_right(self._first_packets, offset) - 1)
+        first = self._first_messages[min(iteration, len(self.sizes))]
+        return first + (offset - self._first_packets[iteration]) // self.message_packets
+
+    def name(self, message: int) -> str:
+        place = self.place(message)
+        return f"message {message} (the hello)" if place is None else f"message {message} (piece {place[0]})"
+
+
+def _uneven_layout(context: CheckContext, worker: WorkerConfig) -> UnevenLayout:
+    told = dict(sorted((item.event.iteration, item.event.bytes) for item in context.events(CollectiveStarted)))
+    return UnevenLayout(
+        max(told.values(), default=worker.workload.elements * 4),
+        len(told),
+        worker.collective.message_packets,
+        worker.to_successor.path_mtu,
+        worker.collective.hello,
+        tuple(told.values()),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.checkers.context import CheckContext
+from testbed.checkers.context import CheckContext, is_training
 from testbed.history.training_events import (
     AllReduceCarried,
     AllReducePosted,
@@ -16,13 +16,9 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import amount
 from workloads.events import CollectiveCompleted
 
-__all__ = ["is_training", "skip_training", "training", "training_bit_exact"]
+__all__ = ["skip_training", "training", "training_bit_exact"]
 
 _SHOWN = 8
-
-
-def is_training(context: CheckContext) -> bool:
-    return context.plan.workers[0].workload.kind == "external"
 
 
 def skip_training(context: CheckContext) -> str | None:

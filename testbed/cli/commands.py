@@ -32,6 +32,10 @@ COMMANDS = {
     "train": Command(
         "testbed.cli.training", "training processes (torch.distributed) over a scenario's network, judged"
     ),
+    "up": Command(
+        "testbed.cli.training", "a scenario's network that stays up, for training processes that come by themselves"
+    ),
+    "down": Command("testbed.cli.training", "end the network of `tb up`, which then says its verdict"),
     "hunt": Command("testbed.cli.hunting", "search thousands of drawn fault schedules for one that breaks a rule"),
     "list": Command(
         "testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults, sweeps"
@@ -47,6 +51,7 @@ COMMANDS = {
     "shell": Command("testbed.cli.shell", "a scenario's network, up, with Mininet's command line on it"),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
+    "report": Command("testbed.cli.reporting", "the page of a run anew, also of one that was killed"),
     "compare": Command(
         "testbed.cli.comparing", "finished runs side by side: keys, figures with ratios, checks, faults"
     ),

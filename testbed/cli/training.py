@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from testbed.cli.console import Console
 from workloads.errors import ScenarioError
 
-__all__ = ["configure_train", "run_train"]
+__all__ = ["configure_down", "configure_train", "configure_up", "run_down", "run_train", "run_up"]
+
+_LEAST_MEMORY_BYTES = 4096
+_DOWN_S = 120.0
+"""that a network may take to go"""
 
 
 def configure_train(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +41,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--piece", type=_size, metavar="SIZE",
-        help="what the network sums at once, as 1MB (default: the first all-reduce, at most 4MB)",
+        help="what the network sums at once, at most (default: 4MB; hierarchical: the first all-reduce)",
     )  # fmt: skip
     parser.add_argument(
-        "--memory", type=_size, default=256 << 20, metavar="SIZE",
+        "--memory", type=_memory, default=256 << 20, metavar="SIZE",
         help="of each rank, for gradients on their way (default: 256 MiB)",
     )  # fmt: skip
     parser.add_argument(
@@ -50,12 +55,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_train(args: argparse.Namespace) -> int:
-    from testbed.cli.running import _show, require_root
-    from testbed.runs.run import run_scenario
-    from testbed.train.planning import TrainingSource
-    from testbed.train.voice import PrintedVoice
-    from testbed.train.world import TrainingOptions, create_training
-
     command = list(args.rank_command)
     if not command:
         raise ScenarioError(
@@ -66,16 +65,65 @@ def run_train(args: argparse.Namespace) -> int:
         )
     if command[0].endswith(".py"):
         command = [sys.executable, *command]
+    return _train(args, "train", command, None)
+
+
+def configure_up(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb up rack-lossy --world simulated          then, in another terminal: torchrun --nproc-per-node 4 train.py
+  sudo ./tb up switchml --set topology.hosts=8
+"""
+    _add_options(parser)
+    _add_place(parser)
+
+
+def run_up(args: argparse.Namespace) -> int:
+    return _train(args, "up", [], _place(args))
+
+
+def configure_down(parser: argparse.ArgumentParser) -> None:
+    _add_place(parser)
+
+
+def run_down(args: argparse.Namespace) -> int:
+    from testbed.train.place import end_network
+
+    end_network(_place(args), _DOWN_S)
+    return 0
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--place",
+        metavar="DIR",
+        type=Path,
+        help="folder of the network's socket (default: /tmp/ina-UID, where ranks look)",
+    )
+
+
+def _place(args: argparse.Namespace) -> Path:
+    from testbed.train.place import default_place
+
+    return default_place() if args.place is None else Path(args.place).absolute()
+
+
+def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path | None) -> int:
+    from testbed.cli.running import _show, require_root
+    from testbed.runs.run import run_scenario
+    from testbed.train.planning import TrainingSource
+    from testbed.train.voice import PrintedVoice
+    from testbed.train.world import TrainingOptions, create_training
+
     source = TrainingSource(args.scenario, tuple(args.overrides), args.seed, args.world, args.pcap)
     scenario = source.load()
     options = TrainingOptions(
-        source, tuple(command), piece_bytes=args.piece, memory_bytes=args.memory, timeout_s=args.timeout
+        source, tuple(command), place, piece_bytes=args.piece, memory_bytes=args.memory, timeout_s=args.timeout
     )
     console = Console.of(args)
-    voice = PrintedVoice(console.stream, quiet=console.verbosity < 0)
-    world = create_training(scenario.world, options, voice)
+    world = create_training(scenario.world, options, PrintedVoice(console.stream, quiet=console.verbosity < 0))
     if scenario.world == "emulated":
-        require_root(f"train {args.scenario}", simulated_helps=True)
+        require_root(f"{verb} {args.scenario}", simulated_helps=True)
     result = run_scenario(scenario, args.out, args.pcap, world=world)
     _show(result, console, args.json)
     return result.exit_code
@@ -88,6 +136,13 @@ def _size(text: str) -> int:
         return parse_size(text)
     except UnitError as error:
         raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None
+
+
+def _memory(text: str) -> int:
+    size = _size(text)
+    if size < _LEAST_MEMORY_BYTES:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: at least {_LEAST_MEMORY_BYTES:,} bytes")
+    return size - size % _LEAST_MEMORY_BYTES
 
 
 def _seconds(text: str) -> float:

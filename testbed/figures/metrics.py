@@ -63,11 +63,12 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     """The `metrics` of result.json. With a fidelity that does not hold, the figures of PERFORMANCE are None; what was
     measured stands under `unreliable`."""
     iterations = _iteration_times(context)
-    size_bytes = max((record.event.bytes for record in context.events(CollectiveStarted)), default=0)
+    sizes = {record.event.iteration: record.event.bytes for record in context.events(CollectiveStarted)}
+    size_bytes = max(sizes.values(), default=0)
     times = [duration for duration in iterations if duration is not None]
     # Over jobs that differ there is no one size per iteration: each of them has a goodput of its own.
     known = len(times) == len(iterations) and sum(times) > 0 and not context.plan.scenario.jobs
-    goodput = 8 * size_bytes * len(times) / sum(times) if known else None
+    goodput = 8 * sum(sizes.values()) / sum(times) if known else None
     values: dict[str, Any] = {
         "duration_s": _duration(context),
         "jct_s": _jct(context),

@@ -46,9 +46,16 @@ class Conversation:
 
     def begin(self, socket: Path, folder: Path) -> None:
         """Start the ranks. `folder`: for what they need, removed by the caller. Raises as `RankProcesses.start`."""
+        site = make_site(folder / "site")
         if not self._command:
+            self._voice.say(
+                f"a network for {self._size} ranks is up; in another terminal:\n"
+                f"  export {SOCKET_VARIABLE}={socket} PYTHONPATH={site}${{PYTHONPATH:+:$PYTHONPATH}}\n"
+                f"  torchrun --nproc-per-node {self._size} train.py\n"
+                "`tb down` ends it with a verdict"
+            )
             return
-        site, port = make_site(folder / "site"), free_port()
+        port = free_port()
         environments = [
             rank_environment(
                 os.environ, rank=rank, size=self._size, port=port, site=site, extra={SOCKET_VARIABLE: str(socket)}

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from testbed.history import Record
-from testbed.history.events import NodeExited
+from testbed.history.events import NodeExited, TrafficStarted
 from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
 from testbed.plan import Plan
 from testbed.train.expected import RunningReference
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from testbed.train.planning import has_one_size
 from workloads.events import WorkerFailed
 from workloads.gradients.external import ExternalSource, attach_sources
 from workloads.gradients.shared import SharedPieces
@@ -39,16 +40,16 @@ class _AllReduce:
 
 
 class EmulatedNetwork:
-    """A Network. Make it before the worker processes are forked. `memories`: of the ranks, by rank; gradients to be carried lie in
-    them. `tell` hears events."""
+    """A Network. Make it before the worker processes are forked. `memories`: of the ranks, by rank, as
+    `RankServer.memories`; what is to be carried lies in them. `tell` hears events."""
 
     def __init__(self, plan: Plan, memories: Sequence[Gradient], tell: Callable[[Event], None]) -> None:
         self._plan, self._memories, self._tell = plan, memories, tell
         self._elements = plan.workers[0].workload.elements
-        self._mailboxes = [SharedPieces(memory) for memory in memories]
+        self._mailboxes = [SharedPieces(*np.split(memory, 2)) for memory in memories]
         attach_sources(
             {
-                rank: ExternalSource(mailbox, self._elements, poll_ns=POLL_NS)
+                rank: ExternalSource(mailbox, self._elements, poll_ns=POLL_NS, fill_up=has_one_size(plan))
                 for rank, mailbox in enumerate(self._mailboxes)
             }
         )
@@ -56,7 +57,7 @@ class EmulatedNetwork:
         self._under_way: deque[_AllReduce] = deque()
         self._unposted: deque[list[Gradient]] = deque()
         self._unjudged: deque[tuple[int, list[Gradient]]] = deque()
-        """copies of pieces, whose sums take the place of the originals: (iteration, by rank)"""
+        """(iteration, pieces by rank): they must be read before the rank hears of its sum, and uses the memory again"""
         self.problem: str | None = None
         self.iterations = 0
         """pieces so far"""
@@ -67,10 +68,10 @@ class EmulatedNetwork:
             return 0.0
         return BUSY_TURN_S if self._under_way and self.problem is None else IDLE_TURN_S
 
-    def carry(self, number: int, gradients: Sequence[Gradient]) -> None:
+    def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
         first = self.iterations
         for pieces in cut(gradients, self._elements):
-            self._unjudged.append((self.iterations, [piece.copy() for piece in pieces]))
+            self._unjudged.append((self.iterations, pieces))
             self._unposted.append(pieces)
             self.iterations += 1
         self._tell(AllReducePosted(number, len(gradients[0]), first, self.iterations - first))
@@ -82,6 +83,10 @@ class EmulatedNetwork:
         delivered = min(mailbox.delivered for mailbox in self._mailboxes)
         while self._under_way and self._under_way[0].behind <= delivered and self.problem is None:
             done = self._under_way.popleft()
+            self._unjudged = deque(
+                (iteration, [piece.copy() for piece in pieces] if iteration < done.behind else pieces)
+                for iteration, pieces in self._unjudged
+            )
             took = time.monotonic_ns() - done.posted_at
             self._tell(AllReduceCarried(done.number, took))
             yield Arrived(done.number, took)
@@ -95,7 +100,10 @@ class EmulatedNetwork:
         if self.problem is not None:
             return
         event = record.event
-        if isinstance(event, WorkerFailed):
+        if isinstance(event, TrafficStarted):
+            for posted in self._under_way:  # what waited for the network was not in it
+                posted.posted_at = time.monotonic_ns()
+        elif isinstance(event, WorkerFailed):
             self._fail(record, f"{record.node} gave up with {event.reason}: {event.detail}")
         elif isinstance(event, NodeExited) and record.node in {worker.name for worker in self._plan.workers}:
             self._fail(record, f"{record.node} died: no rank can go on without its worker")

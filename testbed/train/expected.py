@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from testbed.checkers.reference import expected_results
 from testbed.plan import Plan
+from testbed.train.planning import has_one_size
 from workloads.gradients.external import ENDLESS
 
 __all__ = ["RunningReference"]
@@ -38,7 +39,7 @@ class RunningReference:
     def __init__(self, plan: Plan) -> None:
         workers: tuple[Any, ...] = plan.workers  # dataclasses, which no protocol can say
         endless = tuple(replace(worker, workload=replace(worker.workload, iterations=ENDLESS)) for worker in workers)
-        self._elements = plan.workers[0].workload.elements
+        self._fill_up = plan.workers[0].workload.elements if has_one_size(plan) else 0
         self._sources: dict[int, _Fed] = {rank: _Fed() for rank in range(len(plan.workers))}
         self._results = expected_results(
             replace(plan, workers=endless), lambda config, rank, size, dtype: self._sources[rank]
@@ -46,10 +47,10 @@ class RunningReference:
 
     def expect(self, gradients: Sequence[Array]) -> tuple[str, ...]:
         """The digests of the result that each worker must have: SHA-256 of its bytes. `gradients`: of all ranks, equally long, at
-        most a piece; what is missing counts as zeros. Raises ValueError for what the collective cannot sum."""
+        most a piece. Raises ValueError for what the collective cannot sum."""
         for rank, gradient in enumerate(gradients):
-            if len(gradient) < self._elements:
-                filled = np.zeros(self._elements, np.float32)
+            if len(gradient) < self._fill_up:
+                filled = np.zeros(self._fill_up, np.float32)
                 filled[: len(gradient)] = gradient
                 gradient = filled
             self._sources[rank].next = gradient

@@ -43,8 +43,8 @@ class Network(Protocol):
         """In how many seconds `work` wants to be called at the latest."""
         ...
 
-    def carry(self, number: int, gradients: Sequence[Gradient]) -> None:
-        """Sum these, by rank; each sum takes the place of its gradient."""
+    def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
+        """Sum these, by rank, and leave the sums in `totals`. The gradients stay as they are until the sums have arrived."""
         ...
 
     def work(self) -> Iterable[Arrived]:

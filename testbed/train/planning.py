@@ -9,16 +9,15 @@ from typing import Any
 
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
+from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.protocol import Traits
 from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
-__all__ = ["TrainingSource", "judged_plan", "round_piece", "training_plan"]
+__all__ = ["TrainingSource", "has_one_size", "judged_plan", "round_piece", "training_plan"]
 
 LEAST_PIECE_BYTES = 4096
-_SUMS_ALL = frozenset(
-    {"netreduce", "ring", "parallel_netreduce", "tencent", "switchml", "atp", "esa", "grid"}
-)  # shift moves gradients on and sums nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,11 @@ class TrainingSource:
 
     def sized(self, piece_bytes: int) -> Scenario:
         """The same with gradients of that size."""
-        return self.load((f"job.size={piece_bytes}B", "job.iterations=1"))
+        return self.load(_changes(piece_bytes, 1))
+
+
+def _sums(traits: Traits) -> bool:
+    return traits.sums and not traits.approximate
 
 
 def _require_summing(scenario: Scenario) -> None:
@@ -50,12 +53,16 @@ def _require_summing(scenario: Scenario) -> None:
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
-        ("job.collective", job.collective, ", ".join(sorted(_SUMS_ALL)), job.collective not in _SUMS_ALL),
+        ("job.collective", job.collective, ", ".join(sorted(names_where(_sums))), not _sums(traits_of(job.collective))),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )
     for key, found, allowed, is_wrong in wrong:
         if is_wrong:
             raise ScenarioError("a training cannot use this", key=key, found=found, allowed=allowed)
+
+
+def _changes(piece_bytes: int, iterations: int) -> tuple[str, ...]:
+    return f"job.size={piece_bytes}B", f"job.iterations={iterations}", "job.workload=synthetic"
 
 
 def training_plan(scenario: Scenario) -> Plan:
@@ -66,7 +73,7 @@ def training_plan(scenario: Scenario) -> Plan:
 
 def judged_plan(source: TrainingSource, piece_bytes: int, iterations: int) -> Plan:
     """What a training turned out to be: so many iterations of pieces of that size."""
-    scenario = source.load((f"job.size={piece_bytes}B", f"job.iterations={max(1, iterations)}"))
+    scenario = source.load(_changes(piece_bytes, max(1, iterations)))
     return training_plan(scenario)
 
 
@@ -77,6 +84,11 @@ def _external(worker: Any) -> Any:
     if getattr(worker, "fallback", None) is not None:
         changes["fallback"] = None
     return replace(worker, **changes)
+
+
+def has_one_size(plan: Plan) -> bool:
+    """Whether all gradients of a job must be equally long: phases work on parts of them that the plan has cut."""
+    return any(worker.phases for worker in plan.ring_workers)
 
 
 def round_piece(size_bytes: int) -> int:

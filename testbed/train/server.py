@@ -40,6 +40,8 @@ __all__ = ["RankServer", "ServerOptions"]
 
 _READ = 1 << 16
 _NEVER_S = 60.0
+_WITHOUT_A_WORD = "its process ended without a word"
+_NEVER_JOINED = 'its program ended without joining: does it call init_process_group("ina")?'
 _PATIENCE_S = 5.0
 """with a rank that does not read what it is told"""
 
@@ -52,6 +54,8 @@ class ServerOptions:
     """that one waits for another, or for the network"""
     network: str
     """for a person"""
+    tells_ends: bool = False
+    """whoever made this calls `rank_ended` for every rank: why one is gone need not be guessed"""
 
 
 @dataclass(slots=True, eq=False)
@@ -89,9 +93,10 @@ class RankServer:
         self._over_store_before: Counter[str] = Counter()
         self._memories = [os.memfd_create(f"ina rank {rank}", os.MFD_CLOEXEC) for rank in range(size)]
         for memory in self._memories:
-            os.truncate(memory, options.memory_bytes)
+            os.truncate(memory, 2 * options.memory_bytes)
+        # Of each rank: its gradients, and behind them as much room for their sums.
         self.memories: list[Gradient] = [
-            np.frombuffer(mmap.mmap(memory, options.memory_bytes), "<f4") for memory in self._memories
+            np.frombuffer(mmap.mmap(memory, 2 * options.memory_bytes), "<f4") for memory in self._memories
         ]
         self._ranks: dict[int, _Connection] = {}
         self._connections: set[_Connection] = set()
@@ -252,8 +257,8 @@ class RankServer:
         return "" if inside and post.offset % 4 == 0 else f"a gradient outside of its memory of {size} bytes"
 
     def _lose(self, connection: _Connection) -> None:
-        if connection.rank is not None:
-            self._leave(connection.rank, "its process ended without a word")
+        if connection.rank is not None and not self._options.tells_ends:
+            self._leave(connection.rank, _WITHOUT_A_WORD)
         self._forget(connection)
 
     def _leave(self, rank: int, error: str) -> None:
@@ -301,11 +306,14 @@ class RankServer:
         if self.network is None:
             self.make_network(size)
             assert self.network is not None
-        gradients: list[Gradient] = [
-            memory[post.offset // 4 : post.offset // 4 + post.elements]
-            for memory, post in zip(self.memories, posts, strict=True)
-        ]
-        self.network.carry(self._base + posts[0].number, gradients)
+        gradients, totals = (
+            [
+                memory[start + post.offset // 4 :][: post.elements]
+                for memory, post in zip(self.memories, posts, strict=True)
+            ]
+            for start in (0, self._options.memory_bytes // 4)
+        )
+        self.network.carry(self._base + posts[0].number, gradients, totals)
 
     def _say_all(self, message: Message) -> None:
         for connection in list(self._ranks.values()):

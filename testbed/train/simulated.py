@@ -15,6 +15,7 @@ from testbed.history.training_events import AllReduceCarried, AllReducePosted, P
 from testbed.plan import Plan
 from testbed.train.expected import RunningReference
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from testbed.train.planning import has_one_size
 from testbed.worlds.simulated.world import Simulation
 from workloads.events import WorkerFailed
 from workloads.gradients.external import ExternalSource, PostedPieces, attach_sources
@@ -32,12 +33,17 @@ class SimulatedNetwork:
         self._plan, self._on_record, self._taps = plan, on_record, taps or {}
         self._elements = plan.workers[0].workload.elements
         self._mailboxes = [PostedPieces() for _ in plan.workers]
-        attach_sources({rank: ExternalSource(mailbox, self._elements) for rank, mailbox in enumerate(self._mailboxes)})
+        attach_sources(
+            {
+                rank: ExternalSource(mailbox, self._elements, fill_up=has_one_size(plan))
+                for rank, mailbox in enumerate(self._mailboxes)
+            }
+        )
         self._failed: list[str] = []
         self._workers = {worker.name for worker in plan.workers}
         self._simulation = Simulation(plan, self._hear, taps)
         self._reference = RunningReference(plan)
-        self._waiting: deque[tuple[int, Sequence[Gradient]]] = deque()
+        self._waiting: deque[tuple[int, Sequence[Gradient], Sequence[Gradient]]] = deque()
         self.problem: str | None = None
         self.iterations = 0
         """pieces that were posted so far"""
@@ -62,21 +68,21 @@ class SimulatedNetwork:
     def is_native(self) -> bool:
         return self._simulation.is_native
 
-    def carry(self, number: int, gradients: Sequence[Gradient]) -> None:
-        self._waiting.append((number, gradients))
+    def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
+        self._waiting.append((number, gradients, totals))
 
     def work(self) -> Iterator[Arrived]:
         """One all-reduce, from its first packet to its last result."""
         if not self._waiting or self.problem is not None:
             return
-        number, gradients = self._waiting.popleft()
+        number, gradients, totals = self._waiting.popleft()
         began, first = self.now, self.iterations
-        for pieces in cut(gradients, self._elements):
+        for pieces, targets in zip(cut(gradients, self._elements), cut(totals, self._elements), strict=True):
             digests = self._reference.expect(pieces)
             self._tell(PieceExpected(self.iterations, digests))
             self.iterations += 1
-            for mailbox, piece in zip(self._mailboxes, pieces, strict=True):
-                mailbox.post(piece)
+            for mailbox, piece, target in zip(self._mailboxes, pieces, targets, strict=True):
+                mailbox.post(piece, target)
         self._tell(AllReducePosted(number, len(gradients[0]), first, self.iterations - first))
         self._nudge()
         limit = began + self._plan.scenario.time_limit_ns

@@ -3,11 +3,12 @@ installed."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import workloads
 
-__all__ = ["make_site"]
+__all__ = ["make_site", "remove_site"]
 
 ENTRY_POINT = "ina = workloads.torch_backend:register"
 
@@ -23,3 +24,10 @@ def make_site(folder: Path) -> Path:
     )
     (metadata / "entry_points.txt").write_text(f"[torch.backends]\n{ENTRY_POINT}\n", encoding="utf-8")
     return folder
+
+
+def remove_site(folder: Path) -> None:
+    """What `make_site` made, if it is there, and nothing else."""
+    if folder.is_dir() and not folder.is_symlink() and (folder / "workloads").is_symlink():
+        (folder / "workloads").unlink()
+        shutil.rmtree(folder)

@@ -25,9 +25,14 @@ class PrintedVoice:
         self._silent_until = 0.0
 
     def say(self, text: str) -> None:
-        if not self._quiet:
-            say(f"tb: {text}", stream=self._stream)
-            self._stream.flush()
+        if self._quiet:
+            return
+        for line in text.splitlines():
+            if line.startswith(" "):  # to be copied: never folded
+                self._stream.write(f"{line}\n")
+            else:
+                say(f"tb: {line}", stream=self._stream)
+        self._stream.flush()
 
     def rank(self, rank: int, text: str, is_error: bool) -> None:
         self._ranks_spoke = self._ranks_spoke or not is_error

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import platform
 import shlex
-import shutil
-import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,9 +20,11 @@ from testbed.plan import Plan
 from testbed.train.conversation import Conversation, Voice
 from testbed.train.emulated import EmulatedNetwork
 from testbed.train.network import Network
-from testbed.train.planning import TrainingSource, judged_plan, round_piece, training_plan
+from testbed.train.place import SOCKET_NAME, give_to_caller, make_place
+from testbed.train.planning import TrainingSource, has_one_size, judged_plan, round_piece, training_plan
 from testbed.train.server import RankServer, ServerOptions
 from testbed.train.simulated import SimulatedNetwork
+from testbed.train.site import remove_site
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, World, code_that_ran
 from testbed.worlds.simulated.world import make_taps
 from workloads.errors import ScenarioError
@@ -32,7 +32,7 @@ from workloads.machine import Event
 
 __all__ = ["TrainingOptions", "create_training"]
 
-_MOST_PIECE_BYTES = 4_000_000
+_PIECE_BYTES = 4_000_000
 _NO_LIMIT_NS = 7 * 24 * 3600 * 1_000_000_000
 """a training lasts as long as its ranks do; each sum has a limit of its own"""
 
@@ -42,10 +42,10 @@ class TrainingOptions:
     source: TrainingSource
     command: tuple[str, ...] = ()
     """of one rank; empty: ranks come from elsewhere, until somebody asks for the end"""
-    socket: Path | None = None
-    """where ranks from elsewhere find the network"""
+    place: Path | None = None
+    """folder where ranks from elsewhere find the network; None: one of the system's temporary folders"""
     piece_bytes: int | None = None
-    """None: as long as the first all-reduce; where no rank is there yet, the size of the scenario's job"""
+    """at most; None: 4 MB, or where all gradients must be equally long the size of the first all-reduce"""
     memory_bytes: int = 256 << 20
     timeout_s: float = 60.0
 
@@ -76,11 +76,15 @@ class _Training(ABC):
         """As World.run. Raises ScenarioError for a plan that no training can use; KeyboardInterrupt, with everything removed."""
         options, self._on_record, self._run_dir = self._options, on_record, run_dir
         training_plan(plan.scenario)  # all mistakes before anything is made
-        folder = Path(tempfile.mkdtemp(prefix="ina-"))
-        path, size = options.socket or folder / "ranks.sock", len(plan.workers)
+        folder = make_place(options.place)
+        path, size = folder / SOCKET_NAME, len(plan.workers)
         try:
-            told = ServerOptions(options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}")
+            told = ServerOptions(
+                options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}", bool(options.command)
+            )
             self._server = RankServer(path, size, told, self._make_network, self._tell)
+            if options.place is not None:
+                give_to_caller(folder)
             self._conversation = Conversation(self._server, self._voice, options.command, size)
             try:
                 self._conversation.begin(path, folder)
@@ -90,7 +94,8 @@ class _Training(ABC):
                 self._server.close()
             self._tell(StoreCollectives(dict(sorted(self._server.over_store.items()))))
         finally:
-            shutil.rmtree(folder)
+            remove_site(folder / "site")
+            folder.rmdir()
         pieces = 0 if self._server.network is None else self._server.network.iterations
         return replace(facts, plan=judged_plan(options.source, self._piece_bytes or round_piece(0), pieces))
 
@@ -107,8 +112,14 @@ class _Training(ABC):
 
     def _make_network(self, first_bytes: int) -> Network:
         given = self._options.piece_bytes
-        self._piece_bytes = round_piece(min(first_bytes, _MOST_PIECE_BYTES) if given is None else given)
-        return self._network_of(training_plan(self._options.source.sized(self._piece_bytes)))
+        plan = self._plan_of(round_piece(_PIECE_BYTES if given is None else given))
+        if given is None and has_one_size(plan):
+            plan = self._plan_of(round_piece(min(first_bytes, _PIECE_BYTES)))
+        return self._network_of(plan)
+
+    def _plan_of(self, piece_bytes: int) -> Plan:
+        self._piece_bytes = piece_bytes
+        return training_plan(self._options.source.sized(piece_bytes))
 
     def _tell(self, event: Event) -> None:
         self._on_record(make_record(self._now(), "world", event))

@@ -9,7 +9,7 @@ import pytest
 
 import testbed.history.events
 from testbed.cli import main
-from testbed.history.eventkinds import known_kinds
+from testbed.history.eventkinds import KNOWN_KINDS
 from testbed.history.lab_events import LabStep
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
@@ -126,4 +126,4 @@ def test_all_that_histories_hold_is_somebodys_to_tell():
     """A kind that is added must be given a teller: a program, another part of a node, or the world."""
     by_nodes = {kind for kinds in _TOLD.values() for kind in kinds}
     by_world = {kind for kind in vars(testbed.history.events).values() if isinstance(kind, type)}
-    assert known_kinds() - by_nodes - by_world == {LabStep}
+    assert KNOWN_KINDS - by_nodes - by_world == {LabStep}

@@ -37,7 +37,8 @@ class Collective(Protocol):
         ...
 
     def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
-        """Begin an iteration; only when idle. `gradient` is read in place, `result` (same shape) is filled in place."""
+        """Begin an iteration; only when idle. `gradient` is read in place, `result` (same shape) is filled in place. They may be
+        shorter than the gradients that the collective was made for, on all ranks alike."""
         ...
 
     def on_sent(self, completion: SendCompleted, now: int) -> None: ...

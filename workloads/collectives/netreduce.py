@@ -76,7 +76,8 @@ class NetReduceCollective(RankOfRing):
         config = worker.collective
         self._config, self._endpoint = config, endpoint
         self._send_qpn = worker.to_successor.qpn
-        self._pieces = cut_gradient(elements, config.message_packets, worker.to_successor.path_mtu)
+        self._elements, self._path_mtu = elements, worker.to_successor.path_mtu
+        self._pieces = cut_gradient(elements, config.message_packets, self._path_mtu)
         self._hellos = 1 if config.hello else 0
         self._credit = _CREDIT[config.credit]
         op, dtype = OP_CODES[config.arithmetic.op], DTYPE_CODES[config.arithmetic.dtype]
@@ -121,6 +122,9 @@ class NetReduceCollective(RankOfRing):
         self._slots.post(self._slot_count, now)
 
     def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
+        if len(gradient) != self._elements:
+            self._elements = len(gradient)
+            self._pieces = cut_gradient(self._elements, self._config.message_packets, self._path_mtu)
         self._begin(iteration, gradient, result, len(self._pieces))
         self._base, self._last = self._last, self._last + len(self._pieces)
         self._consume(now)

@@ -52,10 +52,8 @@ class RingCollective(RankOfRing):
                 allowed="float32, int32",
             )  # fmt: skip
         self._config, self._endpoint, self._send_qpn = config, endpoint, worker.to_successor.qpn
-        self._sends = ring_schedule(config, config.rank, elements, path_mtu)
-        self._receives = ring_schedule(config, (config.rank - 1) % config.size, elements, path_mtu)
-        self._own_steps = [sum(item.step < step for item in self._sends) for step in range(2 * config.size - 1)]
-        self._peer_steps = [sum(item.step < step for item in self._receives) for step in range(2 * config.size - 1)]
+        self._path_mtu = path_mtu
+        self._schedule(elements)
         self._stepwise = not config.pipelined and not config.kind.startswith("chain")
         longest = longest_packets(config, elements, path_mtu)
         self._window = max(2, config.window_messages, _WINDOW_PACKETS // longest)
@@ -93,6 +91,8 @@ class RingCollective(RankOfRing):
         if self._iteration >= 0:
             self._send_base += len(self._sends)
             self._receive_base += len(self._receives)
+        if len(gradient) != self._elements:
+            self._schedule(len(gradient))
         self._begin(iteration, gradient, result, len(self._sends))
         self._posted = self._acked = self._consumed = 0
         if not self._receives:  # the head of a chain
@@ -107,6 +107,14 @@ class RingCollective(RankOfRing):
     def on_received(self, completion: ReceiveCompleted, now: int) -> None:
         self._arrivals.append(completion)
         self._advance(now)
+
+    def _schedule(self, elements: int) -> None:
+        """What is sent and received in an iteration over so many."""
+        config, self._elements = self._config, elements
+        self._sends = ring_schedule(config, config.rank, elements, self._path_mtu)
+        self._receives = ring_schedule(config, (config.rank - 1) % config.size, elements, self._path_mtu)
+        self._own_steps = [sum(item.step < step for item in self._sends) for step in range(2 * config.size - 1)]
+        self._peer_steps = [sum(item.step < step for item in self._receives) for step in range(2 * config.size - 1)]
 
     def _advance(self, now: int) -> None:
         while self.problem is None and self._arrivals and self._consumed < len(self._receives):

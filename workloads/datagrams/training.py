@@ -53,8 +53,9 @@ class Training:
         self._poll_at: int | None = None
         """awaiting a gradient: when to ask again"""
         self.gradient: Vector = source.gradient(0) if self._awaited is None else np.empty(0, source.dtype)
-        self.result: Vector = np.empty(source.elements, source.dtype)
-        self.result.fill(0)  # has the pages now, not while the clock runs
+        self._room: Vector = np.empty(source.elements, source.dtype)
+        self._room.fill(0)  # has the pages now, not while the clock runs
+        self.result: Vector = self._room
         self.ready = 0
         """elements, from the beginning of the gradient, that may be sent"""
         self._start_at: int | None = None
@@ -184,6 +185,7 @@ class Training:
             self._finish()
             return False
         self.gradient = source.gradient(self.iteration)
+        self.result = self._room[: len(self.gradient)]
         return True
 
     def _is_due(self) -> bool:

@@ -25,7 +25,7 @@ class GradientSource(Protocol):
     def iterations(self) -> int: ...
 
     def gradient(self, iteration: int) -> Vector:
-        """This rank's contribution, shape (elements,). The array stays the source's own: it is valid, and must not be
+        """This rank's contribution, shape (elements,); of an `AwaitedSource` perhaps shorter. The array stays the source's own: it is valid, and must not be
         written to, until the next call of `gradient`, `apply` or `reset`. The same iteration twice gives the same bits."""
         ...
 

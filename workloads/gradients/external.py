@@ -1,8 +1,7 @@
 """Gradients that come from outside, one after the other: those of a training process beside the worker.
 
 Whoever runs the Machines attaches a source for each rank before it makes them; a configuration of kind `external` then finds
-it. All gradients of a source have one size: a shorter one is filled up with zeros, and what is behind its end in the result
-is thrown away.
+it.
 """
 
 from __future__ import annotations
@@ -50,12 +49,13 @@ class Mailbox(Protocol):
 
 
 class ExternalSource:
-    """An AwaitedSource of pieces of at most `elements`."""
+    """An AwaitedSource of pieces of at most `elements`. `fill_up`: for a collective whose gradients have one size: shorter ones end
+    in zeros, and what is behind their end in the result is thrown away."""
 
-    def __init__(self, mailbox: Mailbox, elements: int, *, poll_ns: int = 0) -> None:
+    def __init__(self, mailbox: Mailbox, elements: int, *, poll_ns: int = 0, fill_up: bool = False) -> None:
         self._mailbox, self.elements, self.poll_ns = mailbox, elements, poll_ns
         self.dtype: np.dtype[Any] = np.dtype("<f4")
-        self._filled = np.zeros(elements, self.dtype)
+        self._filled = np.zeros(elements, self.dtype) if fill_up else None
         self._size = elements
 
     @property
@@ -69,7 +69,7 @@ class ExternalSource:
     def gradient(self, iteration: int) -> Vector:
         piece = self._mailbox.take(iteration)
         self._size = len(piece)
-        if self._size == self.elements:
+        if self._filled is None or self._size == self.elements:
             return piece
         self._filled[: self._size], self._filled[self._size :] = piece, 0
         return self._filled
@@ -83,22 +83,24 @@ class ExternalSource:
 
 
 class PostedPieces:
-    """A Mailbox in the memory of one process: a sum takes the place of its piece."""
+    """A Mailbox in the memory of one process."""
 
     def __init__(self) -> None:
         self.posted = self.delivered = 0
         self.closed = False
-        self._pieces: dict[int, Vector] = {}
+        self._pieces: dict[int, tuple[Vector, Vector]] = {}
 
-    def post(self, piece: Vector) -> None:
-        self._pieces[self.posted] = piece
+    def post(self, piece: Vector, total: Vector) -> None:
+        """`total`: where its sum is to be left, as long as it, perhaps itself."""
+        self._pieces[self.posted] = piece, total
         self.posted += 1
 
     def take(self, piece: int) -> Vector:
-        return self._pieces[piece]
+        return self._pieces[piece][0]
 
     def leave(self, piece: int, total: Vector) -> None:
-        self._pieces.pop(piece)[:] = total
+        _, target = self._pieces.pop(piece)
+        target[:] = total
         self.delivered = piece + 1
 
 

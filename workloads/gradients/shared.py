@@ -17,12 +17,13 @@ _POSTED, _DELIVERED, _CLOSED, _HEAD = 0, 1, 2, 3
 
 
 class SharedPieces:
-    """A Mailbox. `gradients`: float32 in shared memory, from which pieces are posted by place; a sum takes the place of its piece.
+    """A Mailbox. `gradients`: float32 in shared memory, from which pieces are posted by place; a sum is left at the same place of
+    `totals`.
 
     Each counter has one writer and grows by whole words, a piece is described before it is counted: readers need no lock."""
 
-    def __init__(self, gradients: Vector) -> None:
-        self._gradients = gradients
+    def __init__(self, gradients: Vector, totals: Vector) -> None:
+        self._gradients, self._totals = gradients, totals
         self._words = np.frombuffer(mmap.mmap(-1, 8 * (_HEAD + 2 * ROOM_PIECES)), np.int64)
         self._places = self._words[_HEAD:].reshape(ROOM_PIECES, 2)
         """(first element, elements) of piece i in row i mod ROOM_PIECES"""
@@ -55,9 +56,12 @@ class SharedPieces:
         self._words[_CLOSED] = 1
 
     def take(self, piece: int) -> Vector:
-        first, elements = (int(word) for word in self._places[piece % ROOM_PIECES])
-        return self._gradients[first : first + elements]
+        return self._gradients[self._place(piece)]
 
     def leave(self, piece: int, total: Vector) -> None:
-        self.take(piece)[:] = total
+        self._totals[self._place(piece)] = total
         self._words[_DELIVERED] = piece + 1
+
+    def _place(self, piece: int) -> slice:
+        first, elements = (int(word) for word in self._places[piece % ROOM_PIECES])
+        return slice(first, first + elements)

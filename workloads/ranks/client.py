@@ -40,7 +40,7 @@ class NetworkFailed(RuntimeError):
 
 def default_socket() -> str:
     """Where `tb up` listens, of this user, unless it is told otherwise."""
-    return f"/tmp/ina-{os.getuid()}/ranks.sock"
+    return f"/tmp/ina-{os.environ.get('SUDO_UID') or os.getuid()}/ranks.sock"
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class RankClient:
             self._socket.close()
             raise
         self._socket.settimeout(None)
-        self._memory = memoryview(mmap.mmap(memory, self.welcome.memory_bytes))
+        self._memory = memoryview(mmap.mmap(memory, 2 * self.welcome.memory_bytes))
         os.close(memory)
         self._room = Room(self.welcome.memory_bytes)
         self._changed = threading.Condition()
@@ -126,8 +126,7 @@ class RankClient:
             while self._pending and not error and self.failure is None:
                 self._changed.wait()
             self._left = True
-            if self.failure is None:
-                self._send(Leave(error))
+            self._send(Leave(error))
         with contextlib.suppress(OSError):  # the network went first
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -206,7 +205,8 @@ class RankClient:
                 self._fail(message.reason)
         elif isinstance(message, Done):
             pending = self._pending[message.number]
-            pending.take(self._memory[pending.offset : pending.offset + pending.bytes], message.network_ns)
+            start = self.welcome.memory_bytes + pending.offset
+            pending.take(self._memory[start : start + pending.bytes], message.network_ns)
             with self._changed:
                 del self._pending[message.number]
                 self._room.give_back(pending.offset)

@@ -8,7 +8,7 @@
 | rank | `leave` | it takes part in nothing more |
 | anybody | `down` | end the network |
 | network | `welcome` | with the file descriptor of the rank's memory |
-| network | `done` | the sum has taken the place of the gradient |
+| network | `done` | the sum is where the gradient is, in the second half of the memory |
 | network | `failed` | nothing will be summed any more, and why |
 
 Every collective has a number, counted from 0 over the life of the rank; all ranks must post the same ones in the same order.
@@ -91,6 +91,7 @@ class Down:
 @dataclass(frozen=True, slots=True)
 class Welcome:
     memory_bytes: int
+    """for gradients; behind it lies as much for their sums"""
     size: int
     timeout_s: float
     """without news for so long the network gives up"""

@@ -10,12 +10,11 @@ from datetime import timedelta
 from typing import Any
 
 import torch
-import torch.distributed as dist
 
 __all__ = ["StoreExchange", "combine"]
 
-_LOOK = timedelta(seconds=0.25)
-"""between two looks whether the network failed meanwhile"""
+_LEAST_PAUSE_S, _MOST_PAUSE_S = 0.0005, 0.02
+"""between two looks into the store, and whether the network failed meanwhile"""
 
 
 class StoreExchange:
@@ -53,17 +52,16 @@ class StoreExchange:
         self._store.set(key, data.getvalue())
 
     def _get(self, key: str) -> Any:
-        deadline = time.monotonic() + self._timeout.total_seconds()
-        while True:
+        deadline, pause = time.monotonic() + self._timeout.total_seconds(), _LEAST_PAUSE_S
+        # Not `wait`: each of its short timeouts would print a warning.
+        while not self._store.check([key]):
             self._check()
-            try:
-                self._store.wait([key], _LOOK)
-                break
-            except (dist.DistStoreError, RuntimeError) as error:
-                if time.monotonic() >= deadline:
-                    raise TimeoutError(
-                        f"rank {self._rank} waited {self._timeout.total_seconds():g} s for another rank ({key})"
-                    ) from error
+            if time.monotonic() >= deadline:
+                raise TimeoutError(
+                    f"rank {self._rank} waited {self._timeout.total_seconds():g} s for another rank ({key})"
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, _MOST_PAUSE_S)
         return torch.load(io.BytesIO(self._store.get(key)), weights_only=True)
 
     def _drop(self, key: str) -> None:

@@ -104,7 +104,7 @@ class InaGroup(dist.ProcessGroup):
             target.copy_(found)
         return done_work(list(outputs[0]))
 
-    def _allgather_base(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> NetworkWork:
+    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> NetworkWork:
         self._announce("all_gather", tensor)
         found = self._exchange.gather(tensor)
         output.copy_(torch.cat([item.reshape(-1) for item in found]).view(output.shape))
@@ -118,9 +118,9 @@ class InaGroup(dist.ProcessGroup):
                 target.copy_(found)
         return done_work([tensor for output in outputs for tensor in output])
 
-    def allgather_into_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> NetworkWork:
+    def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> NetworkWork:
         for output, tensor in zip(outputs, inputs, strict=True):
-            self._allgather_base(output, tensor)
+            self.all_gather_single(output, tensor)
         return done_work(list(outputs))
 
     def reduce(self, tensors: Tensors, opts: Any) -> NetworkWork:
@@ -150,16 +150,16 @@ class InaGroup(dist.ProcessGroup):
         output.copy_(combine(op, [parts[self._rank] for parts in found]))
         return done_work([output])
 
-    def _reduce_scatter_base(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> NetworkWork:
+    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> NetworkWork:
         op = _name(opts, "reduce_scatter")
         self._announce("reduce_scatter", tensor, op)
         found = [item.reshape(self._size, -1)[self._rank] for item in self._exchange.gather(tensor)]
         output.copy_(combine(op, found).view(output.shape))
         return done_work([output])
 
-    def reduce_scatter_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> NetworkWork:
+    def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> NetworkWork:
         for output, tensor in zip(outputs, inputs, strict=True):
-            self._reduce_scatter_base(output, tensor, opts)
+            self.reduce_scatter_single(output, tensor, opts)
         return done_work(list(outputs))
 
     def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> NetworkWork:
@@ -167,7 +167,7 @@ class InaGroup(dist.ProcessGroup):
             target.copy_(parts[self._rank])
         return done_work(list(outputs))
 
-    def alltoall_base(
+    def all_to_all_single(
         self, output: torch.Tensor, tensor: torch.Tensor, output_sizes: list[int], input_sizes: list[int],
         opts: Any = None,
     ) -> NetworkWork:  # fmt: skip
@@ -191,6 +191,12 @@ class InaGroup(dist.ProcessGroup):
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> NetworkWork:
         raise NotImplementedError("the backend ina receives from a rank that is named: give recv a src")
+
+    # What other versions of torch call them.
+
+    _allgather_base, allgather_into_tensor_coalesced = all_gather_single, all_gather_single_coalesced
+    _reduce_scatter_base, reduce_scatter_tensor_coalesced = reduce_scatter_single, reduce_scatter_single_coalesced
+    alltoall_base = all_to_all_single
 
     def _reduce_over_store(self, what: str, tensors: list[torch.Tensor], op: str) -> NetworkWork:
         tensor = tensors[0]

@@ -19,36 +19,46 @@ class NetworkWork(dist.Work):
     def __init__(self, tensors: list[torch.Tensor], parts: int = 1) -> None:
         super().__init__()
         self._tensors, self._missing = tensors, parts
-        self._future: torch.futures.Future[Any] = torch.futures.Future()
         self._problem: str | None = None
+        self._over: torch.futures.Future[Any] = torch.futures.Future()
+        # DistributedDataParallel reads its future from C++, where an error that Python raised in a callback is a C++ exception,
+        # and one of `set_exception` a value of the wrong type, which ends the process.
+        self._future: torch.futures.Future[Any] = self._over.then(self._value)
         if not parts:
-            self._future.set_result(tensors)
+            self._over.set_result(None)
 
     def part_done(self) -> None:
         self._missing -= 1
         if not self._missing and self._problem is None:
-            self._future.set_result(self._tensors)
+            self._over.set_result(None)
 
     def fail(self, reason: str) -> None:
-        if self._problem is None and not self._future.done():
+        if self._problem is None and not self._over.done():
             self._problem = reason
-            self._future.set_exception(NetworkFailed(reason))
+            self._over.set_result(None)
 
     def is_completed(self) -> bool:
-        return bool(self._future.done())
+        return bool(self._over.done())
 
     def is_success(self) -> bool:
         return self.is_completed() and self._problem is None
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Raises NetworkFailed with the network's reason. Needs no time limit of its own: the network gives up in bounded time."""
-        self._future.wait()
+        self._over.wait()
+        if self._problem is not None:
+            raise NetworkFailed(self._problem)
         return True
 
     def get_future(self) -> torch.futures.Future[Any]:
         return self._future
 
     def result(self) -> list[torch.Tensor]:
+        return self._tensors
+
+    def _value(self, _: torch.futures.Future[Any]) -> list[torch.Tensor]:
+        if self._problem is not None:
+            raise NetworkFailed(self._problem)
         return self._tensors
 
 
