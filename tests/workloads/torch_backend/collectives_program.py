@@ -1,6 +1,7 @@
 """Every collective of the backend, checked by two ranks; `fail:WHAT` makes one that ends in an error, and prints it."""
 
 import sys
+import threading
 from datetime import timedelta
 
 import torch
@@ -95,6 +96,37 @@ def check_groups():
     equal(value, [3.0])
 
 
+def check_overlap():
+    """Rank 1 posts the last layer's gradients when rank 0, which has posted them, computes those of the first layer: an all-reduce
+    that held rank 0 up would never end. There the backward pass waits for the sum: it comes while that pass goes on."""
+    model = torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.Linear(100, 100))
+    parallel = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.01)
+    steps, early, summed = 4, [], threading.Event()
+
+    def begin_first_layer(_):
+        if RANK == 0:
+            dist.send(torch.ones(1), dst=1)
+        early.append(summed.wait(20))
+
+    def reduce(_, bucket):
+        def arrived(future):
+            summed.set()
+            return future.value()[0]
+
+        if RANK == 1 and bucket.index() == 0 and step > 1:
+            dist.recv(torch.empty(1), src=0)
+        return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(arrived)
+
+    parallel.register_comm_hook(None, reduce)
+    for step in range(steps):
+        summed.clear()
+        # Buckets get their final shape after the first step.
+        if step == 2:
+            model[0].weight.register_hook(begin_first_layer)
+        parallel(torch.ones(2, 100)).sum().backward()
+    assert early == [True] * (steps - 2), early
+
+
 def fail(what):
     match what:
         case "shape":
@@ -133,7 +165,7 @@ def main():
         elif name == "ddp":
             train_in_parallel()
         else:
-            {"sums": check_sums, "store": check_store, "groups": check_groups}[name]()
+            {"sums": check_sums, "store": check_store, "groups": check_groups, "overlap": check_overlap}[name]()
             print(f"{name} right", flush=True)
     dist.destroy_process_group()
 

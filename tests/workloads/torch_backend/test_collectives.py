@@ -45,6 +45,11 @@ def test_every_collective_is_right_and_counted(tmp_path):
         assert f" {what}" in detail
 
 
+def test_sums_come_back_while_the_backward_pass_goes_on(tmp_path):
+    code, lines, _, errors = run(tmp_path, "overlap")
+    assert (code, lines) == (0, ["overlap right"] * 2), errors
+
+
 @pytest.mark.parametrize(
     ("what", "told"),
     [
