@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from testbed.lab import plays
+from testbed.lab.drivers import HostDriver
 from testbed.lab.emulated.shape import LabShape
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
@@ -29,7 +29,7 @@ def check_s(inventory: Inventory, names: list[str], state: Path) -> float:
     """Seconds of one check of these hosts. Raises LabError."""
     began = time.perf_counter()
     with Lab(inventory, lambda step: None, state=state) as lab:
-        plays.check(lab, inventory.select(names))
+        HostDriver(lab, inventory.select(names)).check()
         return time.perf_counter() - began
 
 

@@ -19,7 +19,8 @@ from tests.support.datagram_more_mutants import MORE_NOT_HUNTED
 from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_NOT_HUNTED, DATAGRAM_PLANTED, DATAGRAM_UNTIMED
 from tests.support.endpoint_mutants import ENDPOINT_NOT_HUNTED
 from tests.support.grid_planted import GRID_NOT_HUNTED, GRID_PLANTED
-from tests.support.hunt_mutants import FABRIC_PLANTED, NOT_HUNTED, PLANTED
+from tests.support.hunt_mutants import FABRIC_PLANTED, IRN_PLANTED, NOT_HUNTED, PLANTED
+from tests.support.irn_mutants import IRN_NOT_HUNTED
 from tests.support.netreduce_more_mutants import MORE_NOT_HUNTED as NETREDUCE_NOT_HUNTED
 
 GRID = "grid"
@@ -38,7 +39,7 @@ def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[in
 def _not_hunted(kind: str) -> dict[str, str]:
     more: dict[Any, str] = {}
     if kind == RACK:
-        more = NOT_HUNTED | ENDPOINT_NOT_HUNTED | NETREDUCE_NOT_HUNTED
+        more = NOT_HUNTED | ENDPOINT_NOT_HUNTED | NETREDUCE_NOT_HUNTED | IRN_NOT_HUNTED
     elif kind == "esa":
         more = dict(MORE_NOT_HUNTED)
     return {**{broken.__name__: reason for broken, reason in more.items()}, **DATAGRAM_NOT_HUNTED.get(kind, {})}
@@ -47,7 +48,10 @@ def _not_hunted(kind: str) -> dict[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join([*PLANTED, *FABRIC_PLANTED])}; default: all"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of {', '.join([*PLANTED, *IRN_PLANTED, *FABRIC_PLANTED])}; default: all",
     )
     parser.add_argument("--fabric", action="store_true")
     parser.add_argument("--program", choices=("netreduce", *PROTOCOLS), default="netreduce")
@@ -55,7 +59,7 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=2000)
     parser.add_argument("--survive", type=int, default=0, metavar="N")
     args = parser.parse_args()
-    kind, planted = (FABRIC, FABRIC_PLANTED) if args.fabric else (RACK, PLANTED)
+    kind, planted = (FABRIC, FABRIC_PLANTED) if args.fabric else (RACK, PLANTED | IRN_PLANTED)
     if args.program in DATAGRAM_PLANTED:
         kind = args.program
         planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_FURTHER[kind], **DATAGRAM_UNTIMED.get(kind, {})}

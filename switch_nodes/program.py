@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from switch_nodes.config import SwitchConfig
+from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import SwitchStatistics
 from workloads.machine import Buffer, Event, Machine
 
-__all__ = ["ProgramBase", "SwitchProgram"]
+__all__ = ["LetsJobsGo", "ProgramBase", "SwitchProgram", "TakesRings"]
 
 
 @runtime_checkable
@@ -19,6 +19,29 @@ class SwitchProgram(Machine, Protocol):
 
     def finish(self, now: int) -> None:
         """Called once when the switch stops: queues the last events, SwitchStatistics among them."""
+        ...
+
+
+@runtime_checkable
+class TakesRings(SwitchProgram, Protocol):
+    """A program that takes other rings while it runs."""
+
+    def install(self, rings: Sequence[RingConfig]) -> None:
+        """Raises ScenarioError for rings that cannot be installed."""
+        ...
+
+
+@runtime_checkable
+class LetsJobsGo(SwitchProgram, Protocol):
+    """A program whose jobs may leave while it runs."""
+
+    @property
+    def serving(self) -> Collection[int]:
+        """Ids of jobs."""
+        ...
+
+    def depart(self, job: int) -> bool:
+        """Whether it served that job."""
         ...
 
 

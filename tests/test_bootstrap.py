@@ -132,9 +132,9 @@ def test_only_missing_packages_are_installed(checkout):
         INSTALLED="bridge-utils iperf3 iproute2 iputils-ping procps openssh-client ethtool clang llvm gcc libc6-dev python3-venv tcpdump openvswitch-switch openssh-server",
     )
     assert done.returncode == 0
-    assert "installing Debian packages: mininet tshark libbpf-dev zlib1g-dev ..." in done.stderr
+    assert "installing Debian packages: mininet tshark libbpf-dev zlib1g-dev libdeflate-dev ..." in done.stderr
     text = (checkout.top / ".tb" / "setup.log").read_text(encoding="utf-8")
-    assert "installing Debian packages: mininet tshark libbpf-dev zlib1g-dev\n" in text
+    assert "installing Debian packages: mininet tshark libbpf-dev zlib1g-dev libdeflate-dev\n" in text
     assert checkout.calls()[:2] == ["apt-get -q -o", "apt-get -q -y"]
 
 

@@ -14,9 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
 FOR_OTHERS = {
     # what somebody who extends the testbed calls (docs/extending.md, docs/programs.md)
-    "register_priority", "register_program", "assigned_plan",
+    "register_priority", "register_program", "assigned_plan", "plan_as",
     # the forms of a rule that documents and tests are held against
-    "DIAGRAMS", "block_diagram", "connection_diagram", "leaf_slot_diagram", "slot_diagram", "draw_many",
+    "DIAGRAMS", "draw_many",
     "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "result_schema", "SLOT_RULES", "AGGREGATOR_RULES", "ENDPOINT_RULES", "GRID_RULES",
     # a fixture for others' tests (docs/python.md)
     "ina_run",

@@ -3,10 +3,11 @@ not can bring a Machine to other pairs, and must not end it: such a packet is dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import Any, Generic, TypeVar
 
-__all__ = ["UNFORESEEN", "Transitions"]
+__all__ = ["UNFORESEEN", "Automaton", "Transitions", "step_names", "words"]
 
 UNFORESEEN = "unforeseen"
 """the reason, and the counter, of a packet that was dropped because its pair of state and event is not in the table"""
@@ -26,3 +27,57 @@ class Transitions(dict[tuple[_State, _Event], _Step], Generic[_State, _Event, _S
 
     def __missing__(self, pair: tuple[_State, _Event]) -> _Step:
         return self._drop(pair[0])
+
+
+_Named = TypeVar("_Named", bound=Enum)
+_Cause = TypeVar("_Cause", bound=Enum)
+_Action = TypeVar("_Action", bound=Enum)
+
+
+def words(*named: Enum) -> tuple[str, ...]:
+    """States, events and actions as traces tell them and coverage counts them."""
+    return tuple(item.name.lower() for item in named)
+
+
+def step_names(automaton: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str, ...]:
+    """Of (state, event), each once: `slot open/new`."""
+    return tuple(dict.fromkeys(f"{automaton} {'/'.join(words(*pair))}" for pair in pairs))
+
+
+class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Named, _Cause, _Action]):
+    """A table (state, event) -> (next state, action), said once: what a program does, its diagram, the steps that coverage counts, and
+    why packets are dropped all come from it. The first pair's state is the one in which it begins."""
+
+    def __init__(
+        self,
+        name: str,
+        steps: Mapping[tuple[_Named, _Cause], tuple[_Named, _Action]],
+        unforeseen: _Action,
+        reasons: Mapping[Any, str],
+    ) -> None:
+        """`unforeseen`: what is done with a packet of a pair that is not in the table. `reasons`: why actions keep a packet out of the
+        sums; those of actions that this table does not have are passed over."""
+        super().__init__(steps, lambda state: (state, unforeseen))
+        self.name = name
+        actions = {action for _, action in steps.values()}
+        self.reasons: Mapping[_Action, str] = {
+            **{action: reason for action, reason in reasons.items() if action in actions}, unforeseen: UNFORESEEN,
+        }  # fmt: skip
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """By name, as coverage counts them."""
+        return step_names(self.name, self)
+
+    def diagram(self) -> str:
+        """For Mermaid. Events that go the same way with the same action share a line."""
+        edges: dict[tuple[str, str, str], list[str]] = {}
+        for (before, cause), (after, action) in self.items():
+            edges.setdefault((before.name, after.name, action.name), []).append(cause.name)
+        first, _ = next(iter(self))
+        lines = ["stateDiagram-v2", f"    [*] --> {first.name}"]
+        lines += [
+            f"    {source} --> {target}: {', '.join(causes)} / {done}"
+            for (source, target, done), causes in edges.items()
+        ]
+        return "\n".join(lines) + "\n"

@@ -72,7 +72,6 @@ def unless_default(default: Any) -> Any:
 
 
 _SOMETIMES = "unless_default"
-_ALWAYS: Any = object()
 
 
 @cache
@@ -92,20 +91,28 @@ def _is_json(hint: Any) -> bool:
     return hint in (int, float, str, bool, type(None))
 
 
-@cache
-def _told_fields(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """Of each field: name, the default at which it is left out or _ALWAYS."""
-    return tuple(
-        (each.name, each.default if _SOMETIMES in each.metadata else _ALWAYS) for each in dataclasses.fields(kind)
-    )
+_Told: TypeAlias = tuple[Callable[[Any], dict[str, Any]], tuple[tuple[str, Any], ...]]
+"""the fields that are always there, of an object; (name, default) of the others"""
+_told: dict[type, _Told] = {}
+
+
+def _told_fields(kind: Any) -> _Told:
+    """The first part is compiled, as `dataclasses` does: long runs write millions of events."""
+    each = dataclasses.fields(kind)
+    items = ", ".join(f"{item.name!r}: value.{item.name}" for item in each if _SOMETIMES not in item.metadata)
+    sometimes = tuple((item.name, item.default) for item in each if _SOMETIMES in item.metadata)
+    _told[kind] = eval(f"lambda value: {{{items}}}"), sometimes
+    return _told[kind]
 
 
 def fields_told(value: Any) -> dict[str, Any]:
     """Of a dataclass whose fields hold what `json.dumps` takes, by name, as they are."""
-    told, kind = {}, cast(Any, type(value))
-    for name, default in _told_fields(kind):
+    kind = type(value)
+    always, sometimes = _told.get(kind) or _told_fields(kind)
+    told = always(value)
+    for name, default in sometimes:
         item = getattr(value, name)
-        if default is _ALWAYS or item != default:
+        if item != default:
             told[name] = item
     return told
 

@@ -1,1 +1,1 @@
-"""What is done to a lab, in the order in which it is done: `plays` for programs, `tasks` for fabric's command line."""
+"""Steps of a lab as tasks of fabric."""

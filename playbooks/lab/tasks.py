@@ -1,18 +1,23 @@
-"""The plays as fabric tasks: `fab -r playbooks/lab --collection tasks check --inventory lab.yaml --hosts workers`."""
+"""Steps of a lab as fabric tasks: `fab -r playbooks/lab --collection tasks check --inventory lab.yaml --on workers`. Each is made
+from the declaration of the step (`testbed/lab/drivers`)."""
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from inspect import Parameter
 from pathlib import Path
+from typing import Any
 
-from invoke import task
+from invoke import Context, Task, task
 
 from testbed.history.lab_events import LabStep
-from testbed.lab import plays
+from testbed.lab.drivers import CardDriver, Driver, HostDriver, Step
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
+from workloads.trusted import require_trusted
 
 
 def _tell(step: LabStep) -> None:
@@ -20,87 +25,59 @@ def _tell(step: LabStep) -> None:
 
 
 @contextmanager
-def _lab(inventory: str) -> Iterator[Lab]:
-    with Lab(load_inventory(Path(inventory)), _tell) as lab:
-        yield lab
+def _driver(kind: type[Driver], inventory: str, where: str | None, *, changes: bool) -> Iterator[Driver]:
+    with Lab(load_inventory(Path(inventory)), _tell) as lab, lab.owner.alone() if changes else nullcontext():
+        if kind is CardDriver:
+            yield CardDriver(lab, where)
+        else:
+            yield kind(lab, lab.inventory.select([name for name in (where or "").split(",") if name]))
 
 
-def _names(text: str) -> list[str]:
-    return [name for name in text.split(",") if name]
+def _folder(step: str, key: str, word: str) -> Path:
+    path = Path(word)
+    require_trusted(path, file=step, key=f"--{key}")
+    return path
 
 
-@task
-def check(context, inventory, on=""):  # type: ignore[no-untyped-def]
-    """OS, interfaces, MTU, clock, disk, versions."""
-    with _lab(inventory) as lab:
-        plays.check(lab, lab.inventory.select(_names(on)))
+_FROM_WORDS: dict[str, Callable[[str, str, Any], Any]] = {
+    "bitstream": lambda step, key, word: Path(word).read_bytes(),
+    "config": lambda step, key, word: Path(word).read_text(encoding="utf-8"),
+    "label": lambda step, key, word: word,
+    "mtu": lambda step, key, word: int(word),
+    "out": _folder,
+    "run": lambda step, key, word: word,
+}
+"""what a person says of a parameter -> what the step is told; others are not for people"""
 
 
-@task
-def deploy(context, inventory, on=""):  # type: ignore[no-untyped-def]
-    """This package, by its content, and its agent."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.deploy(lab, lab.inventory.select(_names(on)))
+def _made(kind: type[Driver], step: Step) -> Task[Any]:
+    """Its parameters, then `card`, or the hosts `on` which it is done (default: all)."""
+    where = "card" if kind is CardDriver else "on"
+    told = [key for key in step.parameters if key in _FROM_WORDS]
+
+    def body(context: Context, inventory: str, **words: Any) -> None:
+        arguments = {
+            key: _FROM_WORDS[key](step.name, key, words.get(key, step.parameters[key].default)) for key in told
+        }
+        with _driver(kind, inventory, words.get(where), changes=step.changes) as driver:
+            driver.step(step.name)(**arguments)
+
+    def parameter(name: str, default: Any = Parameter.empty) -> Parameter:
+        return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
+
+    last = parameter(where, Parameter.empty if step.named else None)
+    needed = [key for key in told if step.parameters[key].default is Parameter.empty]
+    more = [parameter(key, step.parameters[key].default) for key in told if key not in needed]
+    shown = [parameter("context"), parameter("inventory"), *map(parameter, needed)]
+    shown += [last, *more] if step.named else [*more, last]
+    body.__name__ = step.name.replace("-", "_")
+    body.__doc__ = f"{step.does[0].upper()}{step.does[1:]}."
+    body.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    made: Task[Any] = task(body)
+    return made
 
 
-@task
-def program(context, inventory, bitstream, card=None):  # type: ignore[no-untyped-def]
-    """A bitstream into a card that is leased to you."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.program(lab, card, Path(bitstream).read_bytes())
-
-
-@task
-def configure(context, inventory, config, card=None):  # type: ignore[no-untyped-def]
-    """The register file of a card, from a SwitchConfig as YAML or JSON."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.configure(lab, card, Path(config).read_text(encoding="utf-8"))
-
-
-@task
-def start(context, inventory, card=None):  # type: ignore[no-untyped-def]
-    """A card passes frames from now on."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.start(lab, card)
-
-
-@task
-def stop(context, inventory, card=None):  # type: ignore[no-untyped-def]
-    """A card passes no frame from now on."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.stop(lab, card)
-
-
-@task
-def reset(context, inventory, card=None):  # type: ignore[no-untyped-def]
-    """A card as after power-on."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.reset(lab, card)
-
-
-@task
-def attach(context, inventory, label="data", mtu=1500, on=""):  # type: ignore[no-untyped-def]
-    """Keep kernels out of RoCE on an interface."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.attach(lab, lab.inventory.select(_names(on)), label, int(mtu))
-
-
-@task
-def detach(context, inventory, label="data", on=""):  # type: ignore[no-untyped-def]
-    """Give the interface back to the kernel."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.detach(lab, lab.inventory.select(_names(on)), label)
-
-
-@task
-def collect(context, inventory, run, out, on=""):  # type: ignore[no-untyped-def]
-    """Files of a run."""
-    with _lab(inventory) as lab:
-        plays.collect(lab, lab.inventory.select(_names(on)), run, Path(out))
-
-
-@task
-def power_cycle(context, inventory, on):  # type: ignore[no-untyped-def]
-    """Switch hosts off and on."""
-    with _lab(inventory) as lab, lab.owner.alone():
-        plays.power_cycle(lab, lab.inventory.select(_names(on)))
+for _kind in (HostDriver, CardDriver):
+    for _step in _kind.steps.values():
+        if _step.task:
+            globals()[_step.name.replace("-", "_")] = _made(_kind, _step)

@@ -55,7 +55,9 @@ def main() -> None:
     rank, size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
     model = Writer(options.width, options.layers)
-    parallel = DistributedDataParallel(model, bucket_cap_mb=0.1)  # several buckets, so that they overlap with the backward pass
+    parallel = DistributedDataParallel(
+        model, bucket_cap_mb=0.1
+    )  # several buckets, so that they overlap with the backward pass
     optimizer = torch.optim.AdamW(parallel.parameters(), lr=3e-3)
     mine, held_out = random.Random(1000 + rank), lines(random.Random(0), 200)
     for step in range(1, options.steps + 1):

@@ -7,7 +7,7 @@ the slot serves another block, lets it pass. What the switch does with a packet 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from switch_nodes.aggregators.checks import check_aggregator_jobs, check_knobs
 from switch_nodes.aggregators.entrance import CONTRIBUTIONS, ENTRANCE_REASONS, Entrance
@@ -19,7 +19,7 @@ from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, aggregator_table
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
-from workloads.automaton import UNFORESEEN
+from workloads.automaton import UNFORESEEN, words
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, SlotChanged, SlotMixed
 from workloads.machine import Buffer
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
@@ -99,7 +99,7 @@ class AggregatorProgram(AggregatorSender):
         before = self.memory.state(index)
         after, action = self._table[before, event]
         if self._traced:
-            names = (item.name.lower() for item in (before, event, after))
+            names = words(before, event, after)
             self.tell(SlotChanged(a.served.job, index, 0, a.block, a.rank, *names))
         self._actions[action](a)
 
@@ -226,6 +226,11 @@ class AggregatorProgram(AggregatorSender):
         self.count("completed")
         if slot.block not in slot.served.delivered:
             slot.served.useful_ns += self._now - slot.opened
+
+    @property
+    def serving(self) -> Collection[int]:
+        """Ids of jobs."""
+        return self.served.keys()
 
     def depart(self, job: int) -> bool:
         """The control plane takes a job away: at once its slots are empty for the others, and what it still sends passes on to

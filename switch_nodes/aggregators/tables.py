@@ -5,7 +5,7 @@ there as match-action stages; the states are ours: EMPTY is no owner, DONE a bit
 RECLAIM are ESA as reconstructed here (sections 4.1 and 4.3): decided, not sourced. MISMATCH is ours, too.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
-Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Transitions`).
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).
         Tests feed every pair of the table.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import Enum
 
 from switch_nodes.jobs import AggregatorKnobs
-from workloads.automaton import UNFORESEEN, Transitions
+from workloads.automaton import UNFORESEEN, Automaton
 
 __all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "aggregator_table"]
 
@@ -88,7 +88,7 @@ _ATP: Table = {
 }
 
 
-def aggregator_table(knobs: AggregatorKnobs) -> Table:
+def aggregator_table(knobs: AggregatorKnobs) -> Automaton[SlotState, SlotEvent, SlotAction]:
     """SUCCESSOR leaves the slot empty, and the packet then meets it again."""
     table = dict(_ATP)
     if knobs.reclaim:
@@ -101,7 +101,7 @@ def aggregator_table(knobs: AggregatorKnobs) -> Table:
     if knobs.free == "early":
         table |= {(state, _E.COMPLETING): (_S.EMPTY, _A.RELEASE) for state in (_S.EMPTY, _S.FILLING)}
         table = {pair: step for pair, step in table.items() if pair[0] is not _S.DONE}
-    return Transitions(table, lambda state: (state, _A.UNFORESEEN))
+    return Automaton("slot", table, _A.UNFORESEEN, DROP_REASONS)
 
 
 DROP_REASONS: dict[SlotAction, str] = {

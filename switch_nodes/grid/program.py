@@ -21,7 +21,7 @@ from switch_nodes.grid.packets import Arrival, from_slot, onward, rate_packet
 from switch_nodes.grid.routes import RouteTable
 from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
 from switch_nodes.grid.tally import Tally
-from workloads.automaton import UNFORESEEN
+from workloads.automaton import UNFORESEEN, words
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged, SlotMixed
 from workloads.grid.lanes import LaneTable
 from workloads.machine import Buffer
@@ -216,7 +216,7 @@ class GridProgram(ForwardProgram):
         before = SlotState.EMPTY if self.slots[index] is None else SlotState.FILLING
         after, action = self._table[before, event]
         if self.config.trace:
-            names = (item.name.lower() for item in (before, event, after))
+            names = words(before, event, after)
             self.tell(SlotChanged(job, index, 0, block, rank, *names))
         return action
 

@@ -5,7 +5,7 @@ parts of one block; the last part sends the sum and frees the slot. Decided here
 instead of a count, RESEND (as ATP's), SUCCESSOR and RESULT, which free slots that late copies opened; and REFUSED, the capacity.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
-Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Transitions`).
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).
         Tests feed every pair of the table.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workloads.automaton import UNFORESEEN, Transitions
+from workloads.automaton import UNFORESEEN, Automaton
 
 __all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "slot_table"]
 
@@ -79,10 +79,10 @@ _COMMON: Table = {
 _OTHER = {"drop": _A.TURN_AWAY, "to_ps": _A.COLLIDE}
 
 
-def slot_table(on_collision: str) -> Table:
+def slot_table(on_collision: str) -> Automaton[SlotState, SlotEvent, SlotAction]:
     """`on_collision`: drop, to_ps."""
     steps = {**_COMMON, (_S.FILLING, _E.OTHER): (_S.FILLING, _OTHER[on_collision])}
-    return Transitions(steps, lambda state: (state, _A.UNFORESEEN))
+    return Automaton("slot", steps, _A.UNFORESEEN, DROP_REASONS)
 
 
 DROP_REASONS: dict[SlotAction, str] = {

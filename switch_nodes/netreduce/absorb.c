@@ -68,7 +68,7 @@ static void finish_slot(struct netreduce_switch *sw, struct netreduce_ring *ring
 /* Whether so many results fit the queue. */
 static int has_room(struct netreduce_switch *sw, const struct netreduce_ring *ring, int64_t frames)
 {
-    int64_t bytes = frames * (HEADER_STRIDE + ring->mtu + ICRC_BYTES);
+    int64_t bytes = frames * (HEADER_ROOM + ring->mtu + ICRC_BYTES);
     if (queue_has_room(sw->queue, frames, bytes))
         return 1;
     sw->room_frames = frames;
@@ -246,7 +246,7 @@ static void note_message(struct netreduce_ring *ring, int32_t rank, const struct
 
 static void keep_header(struct netreduce_ring *ring, int64_t at, const uint8_t *frame, int32_t head)
 {
-    memcpy(ring->header + at * HEADER_STRIDE, frame, (size_t)head);
+    memcpy(ring->header + at * ring->header_row, frame, (size_t)head);
     ring->header_length[at] = head;
 }
 
@@ -266,13 +266,13 @@ static int take_value(struct netreduce_switch *sw, struct netreduce_ring *ring, 
     keep_header(ring, slot * ring->connections + inbound_of(ring), frame, head);
     sw->counters[DATA_IN]++;
     if (again && answered) {
-        uint8_t *value = ring->value + slot * ring->mtu;
+        uint8_t *value = ring->value + slot * ring->row;
         send_result(sw, ring, boundary_of(ring), slot, ina_crc32(0, value, (size_t)size));
     } else if (again) {
         sw->counters[DUPLICATE]++;
         note(sw, LOG_DUPLICATE, ring - sw->rings, inbound_of(ring), place->message, place->offset);
     } else {
-        memcpy(ring->value + slot * ring->mtu, frame + head, (size_t)size);
+        memcpy(ring->value + slot * ring->row, frame + head, (size_t)size);
         ring->ce[slot] |= (frame[IP_TOS] & 3) == 3;
         finish_slot(sw, ring, place->message, place->offset);
     }
@@ -335,7 +335,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     if (ring->leaf && rank == inbound_of(ring))
         return take_value(sw, ring, &place, view.psn, frame, head, size, starts);
     if (ring->leaf && rank == boundary_of(ring) && bitmap == ring->everyone) {
-        if (memcmp(ring->payload + at * ring->mtu, frame + head, (size_t)size))
+        if (memcmp(ring->payload + at * ring->row, frame + head, (size_t)size))
             return WHY_PYTHON;
         if (!has_room(sw, ring, 1))
             return WHY_ROOM;
@@ -350,7 +350,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
         int answered = (ring->released[slot] & bit) != 0;
         if (answered && !has_room(sw, ring, 1))
             return WHY_ROOM;
-        if (!answered && memcmp(ring->payload + at * ring->mtu, frame + head, (size_t)size))
+        if (!answered && memcmp(ring->payload + at * ring->row, frame + head, (size_t)size))
             return WHY_PYTHON;
         if (starts)
             note_message(ring, rank, &place, view.psn);
@@ -359,7 +359,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
         sw->counters[answered ? REPLAYED : DUPLICATE]++;
         note(sw, answered ? LOG_REPLAYED : LOG_DUPLICATE, ring - sw->rings, rank, place.message, place.offset);
         if (answered)
-            send_result(sw, ring, rank, slot, ina_crc32(0, ring->value + slot * ring->mtu, (size_t)size));
+            send_result(sw, ring, rank, slot, ina_crc32(0, ring->value + slot * ring->row, (size_t)size));
         return WHY_DONE;
     }
     int completes = (bitmap | bit) == ring->everyone;
@@ -375,7 +375,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
             ring->cursor[PEAK] = ring->cursor[OCCUPIED];
     }
     keep_header(ring, header_at, frame, head);
-    memcpy(ring->payload + at * ring->mtu, frame + head, (size_t)size);
+    memcpy(ring->payload + at * ring->row, frame + head, (size_t)size);
     ring->bitmap[slot] = bitmap | bit;
     ring->ce[slot] |= (frame[IP_TOS] & 3) == 3;
     if (completes && ring->leaf) {

@@ -10,11 +10,10 @@ from __future__ import annotations
 import struct
 import zlib
 
-import numpy as np
-
 from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.ring import Ring
+from switch_nodes.netreduce.rows import rows_of
 from workloads.wire import psn_add, psn_diff
 
 __all__ = ["FabricTable", "LeafRing", "SpineRing", "root_of"]
@@ -36,7 +35,7 @@ class LeafRing(Ring):
 
     def __init__(self, config: RingConfig, switch: SwitchConfig) -> None:
         super().__init__(config, switch)
-        self.partial = np.zeros((self.slots, self.mtu), np.uint8)
+        self.partial = rows_of((self.slots, self.mtu))
 
     def _shape(self, config: RingConfig) -> None:
         links = config.links

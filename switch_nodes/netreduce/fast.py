@@ -51,6 +51,8 @@ class RingStruct(ctypes.Structure):
         *((name, _POINTER) for name in _ARRAYS[_ARRAYS.index("value") + 1 :]),
         *((name, _POINTER) for name in ("edge", "ingress", "egress", "ranks", "uplinks", "receive_vas")),
         ("everyone", _U64),
+        ("row", _I64),
+        ("header_row", _I64),
         *((name, _I32) for name in ("size", "window", "banks", "message_packets", "mtu", "entries", "op", "dtype")),
         *((name, _I32) for name in ("asap", "id", "group", "connections", "uplink_count", "leaf", "spine")),
     ]
@@ -182,6 +184,8 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
             ingress=ingress.ctypes.data,
             egress=egress.ctypes.data,
             everyone=ring.everyone,
+            row=ring.payload.strides[1],
+            header_row=ring.header.strides[1],
             size=ring.size,
             window=ring.window,
             banks=ring.banks,

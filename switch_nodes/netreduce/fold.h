@@ -78,18 +78,18 @@ static void sum_saturating(int32_t *total, const uint8_t *rows, int64_t stride, 
 /* Into the same row of `into`: ring->value, or a leaf's ring->partial. */
 static void fold(const struct netreduce_ring *ring, int64_t slot, uint8_t *into)
 {
-    uint8_t *value = into + slot * ring->mtu;
-    const uint8_t *rows = ring->payload + slot * ring->size * ring->mtu;
+    uint8_t *value = into + slot * ring->row;
+    const uint8_t *rows = ring->payload + slot * ring->size * ring->row;
     int64_t count = ring->length[slot] / ELEMENT_BYTES;
     if (ring->op != OP_XOR && ring->dtype == FLOAT32) {
         if (ring->op == OP_SUM)
-            sum_float32((float *)(void *)value, rows, ring->mtu, ring->size, count);
+            sum_float32((float *)(void *)value, rows, ring->row, ring->size, count);
         else
-            max_float32((int32_t *)(void *)value, rows, ring->mtu, ring->size, count);
+            max_float32((int32_t *)(void *)value, rows, ring->row, ring->size, count);
     } else if (ring->op == OP_SUM && ring->dtype == INT32SAT) {
-        sum_saturating((int32_t *)(void *)value, rows, ring->mtu, ring->size, count);
+        sum_saturating((int32_t *)(void *)value, rows, ring->row, ring->size, count);
     } else {
-        fold_integers(ring, (uint32_t *)(void *)value, rows, ring->mtu, count);
+        fold_integers(ring, (uint32_t *)(void *)value, rows, ring->row, count);
     }
 }
 

@@ -45,6 +45,7 @@ from switch_nodes.netreduce.tables import (
     SlotState,
     SlotTable,
 )
+from workloads.automaton import words
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
 from workloads.wire import psn_add, psn_diff
@@ -127,7 +128,7 @@ class NetReduceProgram(SlotActions):
         kind, edges, packet = self.reader.read(port, frame)
         action = FRAME_TABLE[kind]
         if self._traced:
-            self.tell(FrameStepped(kind.name.lower(), action.name.lower()))
+            self.tell(FrameStepped(*words(kind, action)))
         if edges:
             self.count("data_in")
         if action is FrameAction.BYPASS:
@@ -146,7 +147,7 @@ class NetReduceProgram(SlotActions):
         place = self.placement.place(packet)
         state, action = CONNECTION_TABLE[place.state, place.event]
         if self._traced:
-            names = (item.name.lower() for item in (place.state, place.event, state, action))
+            names = words(place.state, place.event, state, action)
             edge = place.edge
             self.tell(ConnectionStepped(edge.ring.id, edge.ring.ranks[edge.rank], packet.qpn, *names))
         if action is FrameAction.AGGREGATE or action is FrameAction.INFER:

@@ -12,8 +12,8 @@ static void send_value(struct netreduce_switch *sw, const struct netreduce_ring 
     int64_t at = slot * ring->connections + row;
     int32_t head = ring->header_length[at], size = ring->length[slot];
     uint8_t *frame = queue_tail(sw->queue);
-    memcpy(frame, ring->header + at * HEADER_STRIDE, (size_t)head);
-    memcpy(frame + head, values + slot * ring->mtu, (size_t)size);
+    memcpy(frame, ring->header + at * ring->header_row, (size_t)head);
+    memcpy(frame + head, values + slot * ring->row, (size_t)size);
     if (ring->ce[slot] && frame[IP_TOS] & 3) {
         frame[IP_TOS] |= 3;
         put16(frame + IP_CHECKSUM, ipv4_checksum(frame + IP_AT));
@@ -43,7 +43,7 @@ static void send_result(
 /* slot_actions.py: _send_up */
 static void send_up(struct netreduce_switch *sw, const struct netreduce_ring *ring, int64_t message, int64_t slot)
 {
-    uint32_t crc = ina_crc32(0, ring->partial + slot * ring->mtu, (size_t)ring->length[slot]);
+    uint32_t crc = ina_crc32(0, ring->partial + slot * ring->row, (size_t)ring->length[slot]);
     send_value(sw, ring, boundary_of(ring), slot, ring->partial, crc, uplink_of(ring, message));
     sw->counters[SENT_UP]++;
 }
@@ -56,7 +56,7 @@ static void release(struct netreduce_switch *sw, struct netreduce_ring *ring, in
     if (!todo)
         return;
     ring->released[slot] |= todo;
-    uint32_t value_crc = ina_crc32(0, ring->value + slot * ring->mtu, (size_t)ring->length[slot]);
+    uint32_t value_crc = ina_crc32(0, ring->value + slot * ring->row, (size_t)ring->length[slot]);
     for (; todo; todo &= todo - 1)
         send_result(sw, ring, __builtin_ctzll(todo), slot, value_crc);
 }

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.netreduce.ring_checks import check_ring
+from switch_nodes.netreduce.rows import rows_of
 from workloads.collectives.ina_header import DTYPE_CODES, OP_CODES
 
-__all__ = ["HEADER_STRIDE", "Cursor", "Ring"]
+__all__ = ["HEADER_ROOM", "Cursor", "Ring"]
 
-HEADER_STRIDE = 128
+HEADER_ROOM = 128
 """bytes reserved for one stored header: Eth 14, IPv6 40, UDP 8, BTH 12, RETH 16, ImmDt 4, INA 16 make 110"""
 
 
@@ -27,13 +27,6 @@ class Cursor:
 
     HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK = range(5)
     COUNT = 5
-
-
-def _touched(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Zeros whose memory is there now, not only when the first packets come."""
-    array = np.empty(shape, np.uint8)
-    array.fill(0)
-    return array
 
 
 class Ring:
@@ -93,10 +86,10 @@ class Ring:
         self.done = np.zeros(slots, np.uint8)
         self.ce = np.zeros(slots, np.uint8)
         self.length = np.zeros(slots, np.int32)
-        self.header = _touched((slots, connections, HEADER_STRIDE))
+        self.header = rows_of((slots, connections, HEADER_ROOM))
         self.header_length = np.zeros((slots, connections), np.int32)
-        self.payload = _touched((slots, size, self.mtu))
-        self.value = _touched((slots, self.mtu))
+        self.payload = rows_of((slots, size, self.mtu))
+        self.value = rows_of((slots, self.mtu))
 
         self.message = np.full(self.banks, -1, np.int64)
         self.announced = np.zeros(self.banks, np.int32)

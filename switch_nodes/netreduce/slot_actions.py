@@ -16,6 +16,7 @@ from switch_nodes.netreduce.release import RELEASE_POLICIES, release_completed
 from switch_nodes.netreduce.results import build_result, ecn_of
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import SlotEvent, SlotState, SlotTable
+from workloads.automaton import words
 from workloads.collectives.arithmetic import fold
 from workloads.errors import ScenarioError
 
@@ -192,7 +193,7 @@ class SlotActions(ForwardProgram):
     def _tell_slot(
         self, ring: Ring, slot: int, message: int, rank: int, state: SlotState, event: SlotEvent, after: SlotState
     ) -> None:
-        before, cause, following = state.name.lower(), event.name.lower(), after.name.lower()
+        before, cause, following = words(state, event, after)
         rank, table = -1 if rank < 0 else ring.ranks[rank], "leaf_slot" if isinstance(ring, LeafRing) else "slot"
         message, offset = ring.message_id(message), slot % ring.message_packets
         self.tell(SlotStepped(ring.id, slot, message, offset, rank, before, cause, following, table))

@@ -7,7 +7,7 @@
 #include "../forwarding/frame_queue.h"
 #include "roce.h"
 
-enum { HEADER_STRIDE = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
+enum { HEADER_ROOM = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
 enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK };                    /* ring.Cursor */
 enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
 enum { FLOAT32, INT32, INT32SAT };                                              /* ina_header.DTYPE_CODES */
@@ -44,6 +44,8 @@ struct netreduce_ring {
     int32_t *uplinks; /* of a leaf: ports, by spine */
     uint64_t *receive_vas; /* by connection, where it uses IRN; else NULL */
     uint64_t everyone;
+    int64_t row;        /* bytes from one payload or value to the next: mtu, and a redzone where there is one */
+    int64_t header_row; /* the same of headers */
     int32_t size;
     int32_t window;
     int32_t banks;

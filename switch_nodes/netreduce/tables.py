@@ -2,7 +2,7 @@
 (`docs/netreduce.md`, "What the switch does with a packet").
 
 Rule 1: what becomes of a packet is decided by these tables alone; the program computes the event and does the action.
-Rule 2: a pair that is not in a table needs a peer that breaks the protocol: its packet is dropped (`Transitions`).
+Rule 2: a pair that is not in a table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).
         Tests feed every pair of the tables.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workloads.automaton import UNFORESEEN, Transitions
+from workloads.automaton import UNFORESEEN, Automaton
 
 __all__ = [
     "CONNECTION_TABLE",
@@ -111,7 +111,6 @@ _CONNECTION_STEPS: dict[tuple[ConnectionState, ConnectionEvent], tuple[Connectio
     (_C.RING, _E.MISPLACED): (_C.RING, _A.DROP_MALFORMED),
     (_C.RING, _E.ELSEWHERE): (_C.RING, _A.DROP_NOFIRST),  # rule C: never forward unaggregated
 }
-CONNECTION_TABLE = Transitions(_CONNECTION_STEPS, lambda state: (state, _A.UNFORESEEN))
 
 
 class SlotState(Enum):
@@ -187,8 +186,6 @@ _SLOT_STEPS: SlotTable = {
     (_S.DONE, _V.REPEAT_CHANGED): (_S.DONE, _D.DROP_MISMATCH),
     (_S.DONE, _V.REPEAT_ANSWERED): (_S.DONE, _D.REPLAY),
 }
-SLOT_TABLE: SlotTable = Transitions(_SLOT_STEPS, lambda state: (state, _D.UNFORESEEN))
-"""of a rack's only switch, and of a spine"""
 
 _LEAF_SLOT_STEPS: SlotTable = {
     **_in_any(tuple(SlotState)),
@@ -213,7 +210,6 @@ _LEAF_SLOT_STEPS: SlotTable = {
     (_S.EMPTY, _V.RESULT): (_S.EMPTY, _D.DROP_UNASKED),
     (_S.OPEN, _V.RESULT): (_S.OPEN, _D.DROP_UNASKED),
 }
-LEAF_SLOT_TABLE: SlotTable = Transitions(_LEAF_SLOT_STEPS, lambda state: (state, _D.UNFORESEEN))
 
 DROP_REASONS: dict[FrameAction | SlotAction, str] = {
     FrameAction.DROP_WRONG_PORT: "wrong_port",
@@ -232,3 +228,8 @@ DROP_REASONS: dict[FrameAction | SlotAction, str] = {
     SlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`PacketIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""
+
+CONNECTION_TABLE = Automaton("connection", _CONNECTION_STEPS, _A.UNFORESEEN, DROP_REASONS)
+SLOT_TABLE = Automaton("slot", _SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)
+"""of a rack's only switch, and of a spine"""
+LEAF_SLOT_TABLE = Automaton("leaf_slot", _LEAF_SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)

@@ -7,7 +7,7 @@ for it any more. What the switch does with a packet is decided by `tables`; here
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from switch_nodes.jobs import JobMember
 from switch_nodes.switchml.framing import Taken, create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from workloads.automaton import words
 from workloads.datagrams.blocks import (
     BlockReplayed,
     BlockSummed,
@@ -221,6 +222,11 @@ class SwitchMlProgram(ForwardProgram):
             self.emit(port, frame)
         self.count("results_out", len(members))
 
+    @property
+    def serving(self) -> Collection[int]:
+        """Ids of jobs."""
+        return self.pools.keys()
+
     def depart(self, job: int) -> bool:
         """The control plane takes a job away: nothing of it is summed any more. Its part of the pool stays empty: the partition
         is fixed. False: there is no such job."""
@@ -245,5 +251,5 @@ class SwitchMlProgram(ForwardProgram):
         self.tell(ContributionIgnored(job, rank, block, slot, reason))
 
     def _tell_step(self, c: Contribution, version: int, state: SlotState, event: SlotEvent, after: SlotState) -> None:
-        names = (item.name.lower() for item in (state, event, after))
+        names = words(state, event, after)
         self.tell(SlotChanged(c.pool.job, c.datagram.header.slot, version, c.block, c.rank, *names))

@@ -6,7 +6,7 @@ above 0, DONE a counter that came round. So are STALE, OVERRUN and MISMATCH, whi
 others, because its packets carry no number: a network that delivers an old copy late makes it count twice.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
-Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Transitions`).
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).
         Tests feed every pair of the table.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workloads.automaton import UNFORESEEN, Transitions
+from workloads.automaton import UNFORESEEN, Automaton
 
 __all__ = ["DROP_REASONS", "SLOT_TABLE", "SlotAction", "SlotEvent", "SlotState"]
 
@@ -67,8 +67,6 @@ _STEPS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
     (_S.DONE, _E.MOVED_ON): (_S.DONE, _A.FORGET),
     (_S.DONE, _E.LAST_MOVED_ON): (_S.FREE, _A.FORGET),
 }
-SLOT_TABLE = Transitions(_STEPS, lambda state: (state, _A.UNFORESEEN))
-
 DROP_REASONS: dict[SlotAction, str] = {
     SlotAction.DROP_DUPLICATE: "duplicate",
     SlotAction.DROP_MISMATCH: "mismatch",
@@ -77,3 +75,5 @@ DROP_REASONS: dict[SlotAction, str] = {
     SlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""
+
+SLOT_TABLE = Automaton("slot", _STEPS, _A.UNFORESEEN, DROP_REASONS)

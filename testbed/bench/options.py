@@ -25,11 +25,13 @@ class BenchOptions:
     """by which all rates are divided"""
     repeats: int | None = None
     """of each run in real time; None: as many as the bench thinks right"""
+    dilation: int | str | None = None
+    """real seconds of an emulated one, `auto`: as many as the machine needs; None: as the bench thinks right"""
 
 
 _FLAGS = {
     "quick": "--quick", "processes": "--jobs", "seeds": "--seeds", "csv": "--csv", "slower": "--slower",
-    "repeats": "--repeats",
+    "repeats": "--repeats", "dilation": "--dilation",
 }  # fmt: skip
 
 

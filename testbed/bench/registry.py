@@ -36,6 +36,11 @@ class Bench:
     """names of the fields of BenchOptions that it heeds"""
 
 
+def _factor(options: BenchOptions) -> int | None:
+    """None: left to the machine."""
+    return None if options.dilation in (None, "auto") else int(options.dilation)
+
+
 def _bench_grid(say: Say, world: str, options: BenchOptions) -> list[Row]:
     rows = bench_grid(say, world, options.slower)
     return rows + bench_fabrics(say) if world == "simulated" else rows
@@ -43,7 +48,9 @@ def _bench_grid(say: Say, world: str, options: BenchOptions) -> list[Row]:
 
 _NO_OPTIONS = BenchOptions()
 _BENCHES: dict[str, Bench] = {
-    "allreduce": Bench(lambda say, world, options: bench_allreduce(say), ("emulated",)),
+    "allreduce": Bench(
+        lambda say, world, options: bench_allreduce(say, dilation=_factor(options)), ("emulated",), ("dilation",)
+    ),
     "fabric": Bench(lambda say, world, options: bench_fabric(say, world), ("simulated", "emulated")),
     "grid": Bench(_bench_grid, ("simulated", "emulated"), ("slower",)),
     "hierarchical": Bench(lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),

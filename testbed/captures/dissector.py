@@ -2,6 +2,7 @@
 
 * NetReduce's INA header, the first 16 bytes of a message: a heuristic on the payload of InfiniBand packets. The elements behind it and in
   the further packets of the message are shown with the type that it names.
+* Under IRN also the later packets of a message, and IRN's answers (`docs/irn.md`), which are no packets that Wireshark knows.
 * Aggregation datagrams (SwitchML, ATP, ESA, GRID) on their UDP port.
 * SwitchML over UC: its elements. Its header is spread over queue pair, key, address and immediate (`workloads/switchml/uc_mapping.py`).
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from workloads.collectives.ina_header import DTYPE_CODES, INA_LAYOUT, INA_MAGIC, INA_VERSION, OP_CODES
-from workloads.wire import Layout, Opcode
+from workloads.wire import Aeth, Bth, Layout, Opcode, Sack
 from workloads.wire.aggregation import AGGREGATION, AGGREGATION_PORT, DatagramFlag, DatagramKind, Policy
 
 __all__ = ["dissector"]
@@ -35,10 +36,17 @@ _GOES_ON = (
     Opcode.SEND_MIDDLE, Opcode.SEND_LAST, Opcode.SEND_LAST_IMM,
     Opcode.WRITE_MIDDLE, Opcode.WRITE_LAST, Opcode.WRITE_LAST_IMM,
 )  # fmt: skip
+_ALONE = (Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
+"""a whole message, or under IRN a later packet of one"""
+_IRN_WORDS: Mapping[str, Mapping[int, str]] = {"syndrome": {0: "positive", 0x60: "gap"}}
 _UNRELIABLE = tuple(code for code in Opcode if code.name.startswith("UC_WRITE"))
-_HEX = {"magic", "flags", "bitmap0", "bitmap1"}
+_HEX = {"syndrome", "magic", "flags", "bitmap0", "bitmap1"}
 _ADDRESSES = {"server"}
 _SIGNED = {"exponent0", "exponent1"}
+
+
+_IRN_ANSWER = Layout("IRN answer", *Aeth.LAYOUT.fields, *Sack.LAYOUT.fields)
+"""behind the BTH"""
 
 
 def dissector() -> str:
@@ -49,6 +57,7 @@ def dissector() -> str:
             "",
             *_protocol("ina", "In-network aggregation (NetReduce)", INA_LAYOUT, _INA_WORDS),
             *_protocol("inadgram", "Aggregation datagram", AGGREGATION, _AGGREGATION_WORDS),
+            *_protocol("inairn", "Answer of IRN", _IRN_ANSWER, _IRN_WORDS),
             *(
                 f'inadgram_f.flag_{flag.name.lower()} = ProtoField.bool("inadgram.flags.{flag.name.lower()}", '
                 f'"{flag.name}", 16, nil, {flag.value:#06x})'
@@ -57,10 +66,12 @@ def dissector() -> str:
             ),
             "inadgram.fields = inadgram_f",
             "ina.fields = ina_f",
+            "inairn.fields = inairn_f",
             "",
             _FUNCTIONS.format(
                 ina_bytes=INA_LAYOUT.size, magic=INA_MAGIC, version=INA_VERSION, agg_bytes=AGGREGATION.size,
                 port=AGGREGATION_PORT, starts=_lua_set(_STARTS), goes_on=_lua_set(_GOES_ON), unreliable=_lua_set(_UNRELIABLE),
+                alone=_lua_set(_ALONE), irn=int(Opcode.IRN_ANSWER), bth_bytes=Bth.LAYOUT.size, irn_bytes=_IRN_ANSWER.size,
                 flags="\n".join(
                     f"    flags:add(inadgram_f.flag_{flag.name.lower()}, tvb(2, 2))" for flag in DatagramFlag if flag.name
                 ),
@@ -79,7 +90,9 @@ def _protocol(name: str, title: str, layout: Layout, words: Mapping[str, Mapping
     yield f"local {name}_f = {{}}"
     for field in layout.fields:
         yield f'{name}_f["{field.name}"] = {_declared(name, layout, field.name, words.get(field.name))}'
-    if name == "ina":
+    if name == "inairn":
+        pass
+    elif name == "ina":
         yield 'ina_f.float32 = ProtoField.float("ina.element.float32", "element")'
         yield 'ina_f.int32 = ProtoField.int32("ina.element.int32", "element")'
     else:
@@ -116,7 +129,8 @@ def _declared(name: str, layout: Layout, field: str, words: Mapping[int, str] | 
 
 _FUNCTIONS = """\
 local opcode, qp = Field.new("infiniband.bth.opcode"), Field.new("infiniband.bth.destqp")
-local starts, goes_on, unreliable = {starts}, {goes_on}, {unreliable}
+local length = Field.new("infiniband.reth.dmalen")
+local starts, goes_on, alone, unreliable = {starts}, {goes_on}, {alone}, {unreliable}
 local types = {{}} -- of connections that carry INA messages, by receiver and its queue pair
 
 function inadgram.init() types = {{}} end
@@ -134,7 +148,9 @@ end
 local function ina_heuristic(tvb, pinfo, tree)
     local code = opcode().value
     local flow = tostring(pinfo.dst) .. " " .. tostring(qp().value)
-    if starts[code] and tvb:len() >= {ina_bytes} and tvb(0, 1):uint() == {magic} and tvb(1, 1):uint() == {version} then
+    local whole = length()
+    local later = alone[code] and whole and whole.value > tvb:len() -- under IRN: not the first of its message
+    if starts[code] and not later and tvb:len() >= {ina_bytes} and tvb(0, 1):uint() == {magic} and tvb(1, 1):uint() == {version} then
         types[flow] = bit.band(tvb(2, 1):uint(), 15)
         local root = tree:add(ina, tvb())
         ina_header(tvb, root)
@@ -142,7 +158,7 @@ local function ina_heuristic(tvb, pinfo, tree)
         pinfo.cols.info:append(" [INA message " .. tvb(8, 4):uint() .. " of rank " .. tvb(6, 1):uint() .. "]")
         return true
     end
-    if goes_on[code] and types[flow] then
+    if (goes_on[code] or later) and types[flow] then
         little_endian(tvb, tree:add(ina, tvb()), types[flow], 0)
         return true
     end
@@ -166,4 +182,15 @@ function inadgram.dissector(tvb, pinfo, tree)
     return tvb:len()
 end
 DissectorTable.get("udp.port"):add({port}, inadgram)
+
+-- Wireshark takes what follows the BTH of an opcode that it does not know for anybody's.
+function inairn.dissector(tvb, pinfo, tree)
+    local code = opcode()
+    if not code or code.value ~= {irn} or tvb:len() < code.offset + {bth_bytes} + {irn_bytes} then return end
+    local answer = tvb(code.offset + {bth_bytes}, {irn_bytes}):tvb()
+    inairn_header(answer, tree:add(inairn, answer()))
+    local what = answer(0, 1):uint() == 0 and "has " or "gap, has "
+    pinfo.cols.info:append(" [IRN: " .. what .. answer(8, 4):uint() .. ", expects " .. answer(4, 4):uint() .. "]")
+end
+register_postdissector(inairn)
 """

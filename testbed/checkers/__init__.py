@@ -3,11 +3,12 @@ them, because a slow machine says nothing about correctness."""
 
 from __future__ import annotations
 
+from switch_nodes.kinds import sums
 from testbed.checkers.bit_exact import bit_exact
 from testbed.checkers.card import counted_once, counted_slots
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
-from testbed.checkers.credit import WITH_CREDIT, credit_bound
+from testbed.checkers.credit import credit_bound
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.exercised import faults_exercised, strikes
 from testbed.checkers.fidelity import judge_fidelity
@@ -15,7 +16,17 @@ from testbed.checkers.job_liveness import job_liveness
 from testbed.checkers.jobs import blocks_once, job_credit, memory_private
 from testbed.checkers.liveness import liveness
 from testbed.checkers.order import no_crash, no_leftovers
-from testbed.checkers.registry import Check, Checked, Checker, Skipped, checkers, register_checker, run_checks
+from testbed.checkers.registry import (
+    Check,
+    Checked,
+    Checker,
+    Skipped,
+    checkers,
+    judges_of,
+    register_checker,
+    run_checks,
+    skip_approximate,
+)
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.training import skip_training, training
@@ -24,6 +35,7 @@ from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
 from testbed.history.events import CardCounted
 from testbed.history.verdict import CheckResult
+from testbed.scenario.known import traits_of
 
 __all__ = [
     "Check",
@@ -33,6 +45,7 @@ __all__ = [
     "Skipped",
     "checkers",
     "judge_fidelity",
+    "judges_of",
     "register_checker",
     "run_checks",
     "strikes",
@@ -57,23 +70,26 @@ def _by_contract(messages: Check, jobs: Check, card: Check | None = None) -> Che
 
 
 def _without_aggregation(context: CheckContext) -> str | None:
-    kinds = {ring.collective.kind for ring in context.rings}
-    if _served(context) or ("netreduce" in kinds and context.plan.scenario.switch.program != "forward"):
+    summed = any(ring.carries.is_summed for ring in context.rings)
+    if _served(context) or (summed and sums(context.plan.scenario.switch.program)):
         return None
     return "nothing is aggregated in this run"
 
 
 def _without_credit(context: CheckContext) -> str | None:
-    kinds = {job.kind for server in context.plan.servers for job in server.jobs}
-    if kinds == {"esa"}:
-        return "ESA's switches send results that its server never sees: nobody knows who is ahead of them"
-    if _served(context) or any(ring.collective.kind in WITH_CREDIT for ring in context.rings):
+    collective = context.plan.scenario.job.collective
+    if context.plan.servers and not traits_of(collective).server_completes:
+        return f"switches of {collective} send results that its server never sees: nobody knows who is ahead of them"
+    if _served(context) or any(ring.carries.in_messages for ring in context.rings):
         return None
     return "a ring all-reduce has no credit window"
 
 
 register_checker(
-    "bit_exact", bit_exact, proves="every worker holds, bit for bit, what an independent reference computes"
+    "bit_exact",
+    bit_exact,
+    proves="every worker holds, bit for bit, what an independent reference computes",
+    skip=skip_approximate,
 )
 register_checker(
     "training",
@@ -85,7 +101,7 @@ register_checker(
     "exactly_once",
     _by_contract(exactly_once, blocks_once, counted_once),
     proves="every packet of every rank entered its sum exactly once",
-    skip=_without_aggregation,
+    skip=lambda context: skip_approximate(context) or _without_aggregation(context),
 )
 register_checker(
     "liveness",

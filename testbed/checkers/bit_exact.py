@@ -15,6 +15,7 @@ from testbed.checkers.training import training_bit_exact
 from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers
+from workloads.collectives.kinds import ring_kind
 from workloads.events import CollectiveCompleted, MessageReceived, WorkerFellBack
 
 __all__ = ["bit_exact"]
@@ -138,7 +139,7 @@ def _first_difference(context: CheckContext, iteration: int, worker: str, expect
     """Which message brought the first wrong element."""
     if not context.plan.ring_workers:
         return "workers tell no digests of single blocks, so no block can be named"
-    if kind not in ("netreduce", "shift"):
+    if not ring_kind(kind).in_messages:
         return "its messages carry partial sums, so no message can be named"
     layout = message_layout(context)
     told = {

@@ -26,7 +26,7 @@ def contributions(counters: dict[str, int]) -> int:
 
 def expected_contributions(context: CheckContext) -> int:
     """Packets of all ranks of the job."""
-    layouts = [(ring, ring_layout(context, ring)) for ring in context.rings if ring.collective.kind == "netreduce"]
+    layouts = [(ring, ring_layout(context, ring)) for ring in context.rings if ring.carries.is_summed]
     return sum(
         len(ring.members) * sum(layout.packets(message) for message in range(layout.total)) for ring, layout in layouts
     )

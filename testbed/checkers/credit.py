@@ -10,13 +10,11 @@ from testbed.faults.model import Corrupt, Forge, Kill
 from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
+from workloads.collectives.kinds import ring_kind
 from workloads.config import WorkerConfig
 from workloads.events import MessageAcked, MessagePosted, MessageReceived
 
-__all__ = ["WITH_CREDIT", "credit_bound"]
-
-WITH_CREDIT = ("netreduce", "shift")
-"""kinds of collectives, or phases, that have a credit window"""
+__all__ = ["credit_bound"]
 
 _SHOWN = 8
 
@@ -30,7 +28,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
         (part.name, part.collective.phase): _Account(part)
         for worker in context.plan.ring_workers
         for part in worker.parts
-        if part.collective.kind in WITH_CREDIT
+        if ring_kind(part.collective.kind).in_messages
     }
     wrong: list[str] = []
     for record in context.first_life:

@@ -18,6 +18,7 @@ from testbed.checkers.frames import data_of
 from testbed.checkers.messages import INA_HEADER_BYTES, MessageLayout, message_layout
 from testbed.checkers.rules import PsnClock
 from testbed.history.events import CaptureCut, CaptureLost, NodeStarted
+from workloads.collectives.kinds import ring_kind
 from workloads.events import WorkerFellBack
 
 __all__ = ["DeliveredResults", "delivered_results"]
@@ -58,7 +59,7 @@ class DeliveredResults:
 def delivered_results(context: CheckContext) -> DeliveredResults | None:
     """None where captures do not tell. One that cannot be read tells nothing here: `transparency` says so."""
     workers = context.plan.ring_workers
-    if not workers or any(worker.phases or worker.collective.kind != "netreduce" for worker in workers):
+    if not workers or any(worker.phases or not ring_kind(worker.collective.kind).is_summed for worker in workers):
         return None
     started = Counter(record.node for record in context.events(NodeStarted))
     cut = context.events(CaptureCut, CaptureLost, WorkerFellBack)

@@ -26,7 +26,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
     switch, none missing. Over several switches every leaf sums each message, and one spine does. A job that fell back to a
     ring is judged as far as it came before."""
     switches = {switch.name for switch in context.plan.switches}
-    summed = [ring for ring in context.rings if ring.collective.kind == "netreduce"]
+    summed = [ring for ring in context.rings if ring.carries.is_summed]
     rings = {ring.ring_id: _Ring(context, ring, len(summed) > 1) for ring in summed}
     seen: Counter[tuple[str, int, int]] = Counter()
     wrong: list[str] = []

@@ -10,6 +10,7 @@ from testbed.checkers.liveness import failures
 from testbed.checkers.refused import Refused, refused_results, refused_text
 from testbed.history.events import TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.scenario.known import traits_of
 from testbed.terminal.words import amount
 from workloads.datagrams.blocks import BlockSummed, MemoryAtEnd, ServerStatistics
 from workloads.events import CollectiveStarted, DatagramResent, WorkerFailed, WorkerFinished
@@ -45,11 +46,12 @@ def job_liveness(context: CheckContext) -> CheckResult:
 def _open_at_servers(context: CheckContext) -> list[str]:
     """Where a server completes every block. With ESA a switch does, and what comes late may wait at the server for a copy
     that nobody needs."""
-    kinds = {group: workers[0].collective.kind for group, workers in context.plan.groups.items()}
+    if not traits_of(context.plan.scenario.job.collective).server_completes:
+        return []
     return [
         f"{record.node}, job {record.event.job}: {record.event.open} blocks"
         for record in context.events(ServerStatistics)
-        if record.event.open and kinds.get(record.event.job) in ("atp", "grid")
+        if record.event.open
     ]
 
 

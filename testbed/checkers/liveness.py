@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from switch_nodes.events import MessageAggregated, SlotsAtEnd
+from switch_nodes.kinds import sums
 from testbed.checkers.card import counted_left
 from testbed.checkers.context import CheckContext
 from testbed.checkers.lateness import machine_to_blame
@@ -13,6 +14,7 @@ from testbed.faults.model import Kill, LinkDown, Pause
 from testbed.history import Record
 from testbed.history.events import CardCounted, TimeLimitReached, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
+from workloads.collectives.kinds import ring_kind
 from workloads.events import (
     CollectiveStarted,
     MessagePosted,
@@ -70,7 +72,7 @@ def liveness(context: CheckContext) -> CheckResult:
         if restarted := context.restarted_switches:
             detail += f" ({', '.join(restarted)} started anew: a former life may have summed them)"
         return CheckResult("liveness", Verdict.UNKNOWN if restarted else Verdict.FAIL, detail, tuple(left))
-    rings = sum(len(switch.rings) for switch in context.plan.switches if switch.program != "forward")
+    rings = sum(len(switch.rings) for switch in context.plan.switches if sums(switch.program))
     if len({(record.node, record.event.ring_id) for record in slots}) < rings:
         detail = "every worker finished, but a switch did not tell what is left in its slots"
         return CheckResult("liveness", Verdict.UNKNOWN, detail)
@@ -147,7 +149,8 @@ def _story(context: CheckContext, layout: MessageLayout, worker: str) -> str:
         phase = begun[-1].event.phase
         count = sum(r.node == worker and r.event.phase == phase for r in context.events(MessageReceived))
         return f"{worker} was in phase {phase} of iteration {begun[-1].event.iteration}, with {count} messages received in it"
-    if context.plan.workers[0].collective.kind not in ("netreduce", "shift"):
+    carries = ring_kind(context.plan.workers[0].collective.kind)
+    if not carries.in_messages:
         return f"{worker} had received {len(received)} messages"
     waited = max(received, default=-1) + 1
     if waited >= layout.total:
@@ -157,7 +160,7 @@ def _story(context: CheckContext, layout: MessageLayout, worker: str) -> str:
         posted[record.node] = max(record.event.message, posted.get(record.node, -1))
     absent = [name for name in context.workers if posted.get(name, -1) < waited]
     text = f"{worker} waited for the result of {layout.name(waited)}"
-    if context.plan.workers[0].collective.kind == "shift":
+    if not carries.is_summed:
         predecessor = context.workers[context.workers.index(worker) - 1]
         return text + (f", which {predecessor} had not sent" if predecessor in absent else f", sent by {predecessor}")
     if absent:

@@ -18,8 +18,19 @@ from typing import TypeAlias
 
 from testbed.checkers.context import CheckContext
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.scenario.known import protocol_of
 
-__all__ = ["Check", "Checked", "Checker", "Skipped", "checkers", "register_checker", "run_checks"]
+__all__ = [
+    "Check",
+    "Checked",
+    "Checker",
+    "Skipped",
+    "checkers",
+    "judges_of",
+    "register_checker",
+    "run_checks",
+    "skip_approximate",
+]
 
 Check: TypeAlias = Callable[[CheckContext], CheckResult]
 
@@ -69,10 +80,24 @@ def checkers() -> tuple[Checker, ...]:
     return tuple(_CHECKERS.values())
 
 
+def judges_of(context: CheckContext) -> tuple[Checker, ...]:
+    """All that are registered, and those that the protocol of a run brings along."""
+    return (*checkers(), *protocol_of(context.plan.scenario.job.collective).checkers)
+
+
+def skip_approximate(context: CheckContext) -> str | None:
+    """Of checkers that know one right sum: where the protocol's are approximate, its own checkers judge them."""
+    protocol = protocol_of(context.plan.scenario.job.collective)
+    if not protocol.traits.approximate:
+        return None
+    names = ", ".join(checker.name for checker in protocol.checkers)
+    return f"the sums of {protocol.name} are approximate: {names} judges them"
+
+
 def run_checks(context: CheckContext, among: Iterable[Checker] | None = None) -> Checked:
-    """Every checker that applies, in order; all registered ones unless `among` is given."""
+    """Every checker that applies, in order; all of `judges_of` unless `among` is given."""
     results, skipped = [], []
-    for checker in checkers() if among is None else among:
+    for checker in judges_of(context) if among is None else among:
         try:
             reason = checker.skip(context)
             if reason is None:

@@ -62,14 +62,8 @@ class IrnConnectionRules(ConnectionRules):
                 4, seen, f"acknowledges up to PSN {(cumulative - 1) & PSN_MASK}, but PSN {self._next_left & PSN_MASK} has not left "
                 "towards the receiver",
             )  # fmt: skip
-        if not self._unanswered.get(selective):
-            self._violations.add(
-                5, seen, f"answers PSN {selective & PSN_MASK} more often than it left towards the receiver"
-            )
-        else:
-            self._unanswered[selective] -= 1
-            if not self._unanswered[selective]:
-                del self._unanswered[selective]
+        if self._in_order:  # a copy that a fault makes behind the switch is answered too
+            self._count(selective, seen)
         if is_gap != (selective > cumulative):
             what = "tells of a gap" if is_gap else "tells of no gap"
             self._violations.add(
@@ -84,6 +78,16 @@ class IrnConnectionRules(ConnectionRules):
                 self._violations.add(4, seen, f"MSN {frame.msn} after {self._msn}")
             self._msn = frame.msn
         self._covered = max(self._covered, min(cumulative, self._clock.latest + 1))
+
+    def _count(self, psn: int, seen: Sighting) -> None:
+        """An answer about that PSN."""
+        left = self._unanswered.get(psn, 0)
+        if not left:
+            self._violations.add(5, seen, f"answers PSN {psn & PSN_MASK} more often than it left towards the receiver")
+        elif left == 1:
+            del self._unanswered[psn]
+        else:
+            self._unanswered[psn] = left - 1
 
     def _asked_for(self, frame: RoceFrame) -> int | None:
         if frame.role is not Role.ANSWER or frame.sack is None or frame.syndrome != Nak.PSN_SEQUENCE:

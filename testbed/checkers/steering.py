@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from switch_nodes.kinds import sums
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
@@ -27,7 +28,7 @@ def skip_steering(context: CheckContext) -> str | None:
     scenario = context.plan.scenario
     if attachment(scenario.topology) is None:
         return ""
-    if scenario.switch.program == "forward":
+    if not sums(scenario.switch.program):
         return "nothing is aggregated in this run"
     return None if scenario.capture else "the scenario turns the capture off (capture: false)"
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from switch_nodes.config import LeafLinks, SwitchConfig
+from switch_nodes.kinds import sums
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.credit import WITH_CREDIT
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.checkers.messages import MessageLayout, ring_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
@@ -23,6 +23,7 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
 from testbed.terminal.words import amount, times
 from topologies import Topology, attachment
+from workloads.collectives.kinds import ring_kind
 from workloads.config import WorkerConfig
 from workloads.events import QpFailed, WorkerFailed
 
@@ -99,7 +100,7 @@ class _CaptureJudge:
         )
         edges = {connection[:2] for connection in self._seats}
         program = next(config.program for config in plan.switches if config.name == switch)
-        plain = program == "forward" or commodity
+        plain = not sums(program) or commodity
         summed = {connection for connection, seat in self._seats.items() if seat.is_summed}
         self._switch = SwitchRules(
             violations,
@@ -221,7 +222,7 @@ class _Seat:
         self.ring, self.rank, self.layout = ring, rank, layout
         self.after = (rank + 1) % len(ring.members)
         """rank of the receiver"""
-        self.is_summed = not ring.phase or ring.collective.kind == "netreduce"
+        self.is_summed = not ring.phase or ring.carries.is_summed
         self.clock = PsnClock(ring.members[rank].to_successor.first_psn)
         self.first = self.clock.latest
 
@@ -246,7 +247,7 @@ def _window_packets(worker: WorkerConfig) -> int:
     collective, queue_pair = worker.collective, worker.to_successor.window_packets
     if worker.to_successor.recovery == "irn":
         queue_pair = min(queue_pair, worker.to_successor.irn.cap_packets)
-    if collective.kind not in WITH_CREDIT:
+    if not ring_kind(collective.kind).in_messages:
         return queue_pair
     messages = collective.window_messages * (2 if collective.credit == "received" else 1)
     return min(queue_pair, messages * collective.message_packets)

@@ -34,7 +34,7 @@ def transparency_at_hosts(context: CheckContext, captures: Iterable[Capture]) ->
         ring.requests(rank)
         for ring in context.rings
         for rank in range(len(ring.members))
-        if not ring.phase or ring.collective.kind == "netreduce"
+        if not ring.phase or ring.carries.is_summed
     }
     # The own payload of a sender is what its receiver gets of a message that it has already; when it had it, only a
     # capture at the switch would know.

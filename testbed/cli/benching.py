@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from testbed.cli.dilating import parse_dilation
 from testbed.cli.running import require_root
 from workloads.errors import ScenarioError
 
@@ -39,6 +40,10 @@ examples:
         "--slower", type=_whole(100), metavar="N", default=1,
         help="grid: all rates divided by N, for machines that cannot keep up",
     )  # fmt: skip
+    parser.add_argument(
+        "--dilation", type=parse_dilation, metavar="K|auto",
+        help="allreduce: real seconds of an emulated one (default: auto, as many as this machine needs)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
     parser.add_argument("--quick", action="store_true", help="ina: fewer points")
     parser.add_argument(
@@ -68,7 +73,7 @@ def run_bench(args: argparse.Namespace) -> int:
     world = bench.bench_world(args.name, args.world)
     if world == "emulated":
         require_root(f"bench {args.name}")
-    options = bench.BenchOptions(args.quick, args.jobs, args.seeds, args.csv, args.slower, args.repeats)
+    options = bench.BenchOptions(args.quick, args.jobs, args.seeds, args.csv, args.slower, args.repeats, args.dilation)
     return bench.run_bench(args.name, as_json=args.json, world=world, options=options)
 
 
@@ -87,6 +92,7 @@ def _bench_plans(args: argparse.Namespace) -> int:
         "--csv": args.csv,
         "--repeats": args.repeats,
         "--slower": args.slower != 1,
+        "--dilation": args.dilation,
     }
     for flag in (flag for flag, value in given.items() if value):
         raise ScenarioError(

@@ -47,7 +47,7 @@ _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "programs": lambda: iter(PROGRAMS.items()),
     "collectives": lambda: iter(COLLECTIVES.items()),
     "planners": lambda: iter(PLANNERS.items()),
-    "sweeps": lambda: ((name, first_sentence(describe_sweep(name))) for name in builtin_sweeps()),
+    "sweeps": lambda: ((name, describe_sweep(name).partition("\n")[0]) for name in builtin_sweeps()),
     "faults": lambda: ((name, kind.meaning) for name, kind in FAULT_KINDS.items()),
 }
 

@@ -51,6 +51,7 @@ COMMANDS = {
     "shell": Command("testbed.cli.shell", "a scenario's network, up, with Mininet's command line on it"),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
+    "report": Command("testbed.cli.reporting", "the page of a run anew, also of one that was killed"),
     "compare": Command(
         "testbed.cli.comparing", "finished runs side by side: keys, figures with ratios, checks, faults"
     ),

@@ -37,14 +37,14 @@ examples:
     parser.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
     parser.add_argument(
         "--program", metavar="NAME", default="netreduce",
-        help="what is hunted in, where no SCENARIO says it: netreduce (default), switchml, atp, esa, grid",
+        help="what is hunted in, where no SCENARIO says it: netreduce (default), or a collective over datagrams (`tb list collectives`)",
     )  # fmt: skip
     parser.add_argument("--schedules", type=_whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=_whole(0, (1 << 63) - 1), default=1, metavar="S", help="default: 1")
     parser.add_argument("--jobs", type=_whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS",
+        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the state is kept (default: hunts/NAME-SEED-N)")
     parser.add_argument("--json", action="store_true", help="print summary.json alone on stdout; all else on stderr")

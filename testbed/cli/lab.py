@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from testbed.cli.console import Console
+from testbed.lab.drivers import CardDriver, Driver, HostDriver, Step, read_bitstream
 from testbed.terminal.stream import complain, say
 from workloads.errors import LabError, ScenarioError
+from workloads.trusted import require_trusted
 
 if TYPE_CHECKING:
     from testbed.history.lab_events import LabStep
@@ -21,36 +24,19 @@ if TYPE_CHECKING:
 
 __all__ = ["configure_lab", "run_lab", "step_printer"]
 
+_STEPS: dict[str, tuple[type[Driver], Step]] = {
+    step.name: (kind, step) for kind in (HostDriver, CardDriver) for step in kind.steps.values() if step.command
+}
 _ACTIONS: dict[str, str] = {
     "up": "make an emulated lab on this machine (--emulated)",
     "down": "remove it",
     "list": "what the inventory holds; asks nobody",
     "trust": "show the host keys, and record them with --yes",
-    "check": "OS, interfaces, MTU, clock, disk and versions of hosts",
-    "deploy": "this package and its agent to hosts",
-    "status": "leases, cards and runs of hosts",
-    "lease": "hosts and their cards for you alone, for --time",
-    "release": "give them back; --break: whoever has them",
-    "program": "load a bitstream into a card",
-    "reset": "a card as after power-on",
+    **{name: step.does for name, (_, step) in _STEPS.items()},
     "run": "a scenario on the lab, as tb run SCENARIO --world lab",
-    "collect": "files of a run from hosts",
-    "power-cycle": "switch hosts off and on",
     "console": "a shell on one host",
 }
-_PLANS: dict[str, Sequence[str]] = {
-    "trust": ("connect, and read the host key",),
-    "check": ("run {python} with testbed/lab/agent/facts.py on stdin",),
-    "deploy": ("send package {version} to {base}/packages", "unpack it to {base}/deploy/{version}", "start its agent"),
-    "status": ("ask the agent at {socket}: hello",),
-    "lease": ("ask the agent at {socket}: lease",),
-    "release": ("ask the agent at {socket}: release, or break",),
-    "program": ("send the bitstream to {base}/bitstreams", "ask the agent at {socket}: program"),
-    "reset": ("ask the agent at {socket}: reset",),
-    "collect": ("ask the agent at {socket}: files", "fetch them from {base}/runs"),
-    "power-cycle": ("run here: {power}", "connect until it answers"),
-}
-_WRITES = ("deploy", "lease", "release", "program", "reset", "power-cycle")
+_TRUST_PLAN = ("connect, and read the host key",)
 
 
 def configure_lab(parser: argparse.ArgumentParser) -> None:
@@ -125,11 +111,9 @@ def run_lab(args: argparse.Namespace) -> int:
     with Lab(inventory, step_printer(Console.of(args), as_json=args.json)) as lab:
         if args.action == "console":
             return _console(lab, args)
-        if args.action in _WRITES:
-            with lab.owner.alone():
-                _act(lab, args)
-        else:
-            _act(lab, args)
+        kind, step = _STEPS[args.action]
+        with lab.owner.alone() if step.changes else contextlib.nullcontext():
+            _act(lab, kind, step, args)
     return 0
 
 
@@ -198,7 +182,7 @@ def _list(inventory: Inventory) -> int:
 
 
 def _chosen(inventory: Inventory, args: argparse.Namespace) -> tuple[Host, ...]:
-    if args.action in ("program", "reset"):
+    if args.action in CardDriver.steps:
         return (inventory.hosts[inventory.card(args.names[0] if args.names else None).host],)
     return inventory.select(args.names[1:] if args.action == "collect" else args.names)
 
@@ -233,9 +217,15 @@ def _dry_run(inventory: Inventory, args: argparse.Namespace) -> int:
             "python": host.python, "base": host.base, "socket": host.socket, "version": build_package().version,
             "power": " ".join(host.power.cycle) if host.power else "nothing: the inventory says not how",
         }  # fmt: skip
-        for line in _PLANS.get(args.action, (args.action,)):
+        for line in _would(args.action):
             print(f"{host.name} ({host.user or 'you'}@{host.address}): {line.format(**words)}")
     return 0
+
+
+def _would(action: str) -> Sequence[str]:
+    if action in _STEPS:
+        return _STEPS[action][1].would
+    return _TRUST_PLAN if action == "trust" else (action,)
 
 
 def _trust(inventory: Inventory, args: argparse.Namespace) -> int:
@@ -267,37 +257,39 @@ def _depth(inventory: Inventory, host: Host) -> int:
     return 0 if host.jump is None else 1 + _depth(inventory, inventory.hosts[host.jump])
 
 
-def _act(lab: Lab, args: argparse.Namespace) -> None:
-    from testbed.lab import plays
+def _act(lab: Lab, kind: type[Driver], step: Step, args: argparse.Namespace) -> None:
+    if kind is CardDriver:
+        card = CardDriver(lab, args.names[0] if args.names else None)
+        card.step(step.name)(**_told(step, args, card))
+        return
+    if step.named and not args.names:
+        raise ScenarioError("which hosts are meant", file=f"tb lab {step.name}", allowed="names of hosts or groups")
+    told = _told(step, args)
+    hosts = HostDriver(lab, _chosen(lab.inventory, args))
+    hosts.step("break" if step.name == "release" and args.break_ else step.name)(**told)
 
-    hosts = _chosen(lab.inventory, args)
-    match args.action:
+
+def _told(step: Step, args: argparse.Namespace, card: CardDriver | None = None) -> dict[str, Any]:
+    """What the command line says of the step's parameters."""
+    match step.name:
         case "lease":
-            plays.lease(lab, hosts, _seconds(args.time))
-        case "release":
-            plays.release(lab, hosts, by_force=args.break_)
+            return {"seconds": _seconds(args.time)}
         case "program":
-            card = lab.inventory.card(args.names[0] if args.names else None)
-            bitstream = plays.read_bitstream(card, args.bitstream)
+            assert card is not None, "of a card"
+            bitstream = read_bitstream(card.card, args.bitstream)
             if bitstream is None:
                 raise ScenarioError("is missing", file="tb lab program", key="--bitstream", allowed="a file")
-            plays.program(lab, card.name, bitstream)
-        case "reset":
-            plays.reset(lab, args.names[0] if args.names else None)
+            return {"bitstream": bitstream}
         case "collect":
             if not args.names:
                 raise ScenarioError(
                     "which run is meant", file="tb lab collect", allowed="tb lab collect RUN [HOST ...]"
                 )
-            plays.collect(lab, hosts, args.names[0], args.out or Path(args.names[0]))
-        case "power-cycle":
-            if not args.names:
-                raise ScenarioError(
-                    "which hosts are meant", file="tb lab power-cycle", allowed="names of hosts or groups"
-                )
-            plays.power_cycle(lab, hosts)
+            folder = args.out or Path(args.names[0])
+            require_trusted(folder, file="tb lab collect", key="--out")
+            return {"run": args.names[0], "out": folder}
         case _:
-            getattr(plays, args.action)(lab, hosts)
+            return {}
 
 
 def _seconds(text: str) -> float:

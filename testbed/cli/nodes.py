@@ -16,7 +16,7 @@ from typing import Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.kinds import unused_keys
-from switch_nodes.program import SwitchProgram
+from switch_nodes.program import LetsJobsGo, SwitchProgram, TakesRings
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.cli.driving import drive, noted, tell
 from testbed.cli.running import require_raw_sockets, require_root
@@ -25,6 +25,7 @@ from testbed.reading.units import UnitError, parse_duration
 from workloads.config import HostConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.machine import Event
+from workloads.trusted import require_trusted
 
 __all__ = ["configure_switch", "configure_worker", "run_switch", "run_worker"]
 
@@ -129,26 +130,22 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
 def _reload(program: SwitchProgram, config: SwitchConfig, args: argparse.Namespace) -> Event | None:
     """Install the rings that the file names now, or let the jobs go that it names no more. A file that cannot be used is told; a
     running switch never dies of it."""
-    from switch_nodes.aggregators.core import AggregatorProgram
     from switch_nodes.events import ConfigRefused
-    from switch_nodes.netreduce import NetReduceProgram
-    from switch_nodes.switchml import SwitchMlProgram
 
-    if args.config is None or not isinstance(program, (NetReduceProgram, AggregatorProgram, SwitchMlProgram)):
+    if args.config is None or not isinstance(program, (TakesRings, LetsJobsGo)):
         return ConfigRefused(
             "only a switch with --program netreduce and --config can read its rings again, or its jobs one with switchml, atp, esa"
         )
-    may = "rings" if isinstance(program, NetReduceProgram) else "jobs"
+    may = "rings" if isinstance(program, TakesRings) else "jobs"
     try:
         fresh = _switch_config(args)
         for field in dataclasses.fields(fresh):
             if field.name != may and getattr(fresh, field.name) != getattr(config, field.name):
                 return ConfigRefused(f"{args.config}: {field.name}: only {may} may change while the switch runs")
-        if isinstance(program, NetReduceProgram):
+        if isinstance(program, TakesRings):
             program.install(fresh.rings)
             return None
-        running = program.pools if isinstance(program, SwitchMlProgram) else program.served
-        if any(job not in config.jobs or job.job not in running for job in fresh.jobs):
+        if any(job not in config.jobs or job.job not in program.serving for job in fresh.jobs):
             return ConfigRefused(f"{args.config}: jobs: jobs may only leave while the switch runs")
         for job in config.jobs:
             if job not in fresh.jobs:
@@ -225,6 +222,8 @@ def run_worker(args: argparse.Namespace) -> int:
     from testbed.cli.datagramnode import read_worker_config
 
     config = read_worker_config(args.config)
+    if args.capture is not None:
+        require_trusted(args.capture, file="tb worker", key="--capture")
     if not isinstance(config, WorkerConfig):
         return _run_datagram_worker(config, args)
     if args.device is None:

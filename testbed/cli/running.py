@@ -85,6 +85,10 @@ examples:
         help="change one key, as faults[0].rate=3%%; may be repeated",
     )  # fmt: skip
     parser.add_argument(
+        "--check", dest="checks", action="append", default=[], metavar="PATH.py:FUNCTION",
+        help="a checker of your own judges the run, too (docs/extending.md); may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
         "--expect", action="store_true",
         help="exit code 0 when the verdict is the one that the scenario expects, 1 when it is another; junit.xml likewise",
     )  # fmt: skip
@@ -125,15 +129,17 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     from testbed.runs.run import run_scenario
 
     console = Console.of(args)
-    _warn(scenario)
+    plan = _warn(scenario)
     if world is None:
         with _progress(console) as observer:
             result = run_scenario(
-                scenario, args.out, args.pcap, observer=observer, twin=args.twin, say=_teller(console)
-            )
+                scenario, args.out, args.pcap, observer=observer, plan=plan, twin=args.twin, say=_teller(console),
+                checks=getattr(args, "checks", ()),
+            )  # fmt: skip
     else:
         # It tells its steps itself.
-        result = run_scenario(scenario, args.out, args.pcap, world=world)
+        checks = getattr(args, "checks", ())
+        result = run_scenario(scenario, args.out, args.pcap, world=world, plan=plan, checks=checks)
     if getattr(args, "expect", False):
         return _as_expected(result, console, args.json)
     _show(result, console, args.json)
@@ -166,8 +172,8 @@ def _teller(console: Console) -> Callable[[str], None]:
     return tell
 
 
-def _warn(scenario: Scenario) -> None:
-    """What cannot end in time is said before it begins."""
+def _warn(scenario: Scenario) -> Plan:
+    """What cannot end in time is said before it begins. Its plan."""
     from testbed.cli.validation import warnings
     from testbed.estimate import memory_need, require_memory, time_need
     from testbed.plan import make_plan
@@ -176,6 +182,7 @@ def _warn(scenario: Scenario) -> None:
     require_memory(plan)
     for warning in warnings(scenario, time_need(plan), memory_need(plan)):
         complain(f"tb: {warning}")
+    return plan
 
 
 @contextlib.contextmanager
@@ -249,7 +256,7 @@ examples:
     parser.add_argument("--inventory", metavar="FILE", type=Path, help="of the lab, with --world lab")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="only switch.program=PATH.py:CLASS; a run with a program of one's own needs it",
+        help="only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME; a run with code of one's own needs them",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
     parser.add_argument(

@@ -98,7 +98,8 @@ LIBRARIES: dict[str, str] = {
     "libbpf-dev": "headers of the eBPF program",
     "libc6-dev": "headers of the C core",
     "llvm": "clang's target bpf",
-    "zlib1g-dev": "CRC-32 of the C core",
+    "libdeflate-dev": "a fast CRC-32 of the C core",
+    "zlib1g-dev": "CRC-32 of the C core, and sums of several",
 }
 """packages of `./tb` that hold no program of ours -> what they are needed for"""
 

@@ -23,8 +23,8 @@ SHARE = 0.5
 """of the processors that all nodes together may take"""
 _LEAST_REAL_S = 1.5
 """that traffic lasts in real time: a thousand times what a wake-up may be late"""
-_WAKE_UPS = 2_000
-"""of a node in a real second, at most, while its traffic is dense"""
+_WAKE_UPS = {"host": 1_000, "switch": 2_000}
+"""of a node in a real second, at most, while its traffic is dense and slowed"""
 _ANSWERS = 1.1
 """packets for each one with data: ACKs and what else there is"""
 
@@ -42,7 +42,7 @@ class Calibration:
         """`per_second`: packets in a real second."""
         dense = _between(self.dense_ns[role], payload_bytes)
         alone = max(dense, self.alone_ns[role])
-        return dense + (alone - dense) * min(1.0, _WAKE_UPS / max(1.0, per_second))
+        return dense + (alone - dense) * min(1.0, _WAKE_UPS[role] / max(1.0, per_second))
 
 
 @dataclass(frozen=True, slots=True)

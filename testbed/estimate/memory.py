@@ -15,6 +15,7 @@ from testbed.kernel.room import address_space
 from testbed.plan import Plan
 from testbed.plan.paths import ELEMENT_BYTES
 from testbed.report.lines import byte_size
+from testbed.scenario.known import traits_of
 from workloads.config import HostConfig
 from workloads.errors import HostCapabilityError
 
@@ -28,10 +29,8 @@ _NODE = 20 * _MIB
 _WORKER_COPIES = 2
 _REFERENCE_COPIES = 2
 _REFERENCE_MORE = 3
-_TOLD = {"netreduce": 0.1, "shift": 0.1, "ring": 0.4}
-_TOLD_OF_OTHERS, _TOLD_OF_STEPS = 1.0, 5.0
-"""bytes of records, in memory, for each byte of gradient that a worker reduces: by collective, of all others, and more for each
-that is traced"""
+_TOLD_OF_STEPS = 3.4
+"""bytes of records, in memory, for each byte of gradient that a worker reduces, where steps are traced, beside `Traits.told_share`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +51,7 @@ def memory_need(plan: Plan) -> MemoryNeed:
     """Of a run in the world of the plan's scenario. In a lab, hosts hold their own gradients."""
     gradients = [_gradient_bytes(worker) for worker in plan.workers]
     jobs = sum(_gradient_bytes(workers[0]) for workers in plan.groups.values())
-    told = sum(
-        _gradient_bytes(worker) * worker.workload.iterations * _told(plan, worker.collective.kind)
-        for worker in plan.workers
-    )
+    told = sum(_gradient_bytes(worker) * worker.workload.iterations * _told(plan) for worker in plan.workers)
     world = plan.scenario.world
     workers = 0 if world == "lab" else _WORKER_COPIES * sum(gradients)
     nodes = len(plan.scenario.topology.nodes) * _NODE if world == "emulated" else 0
@@ -88,8 +84,8 @@ def _gradient_bytes(worker: HostConfig) -> int:
     return worker.workload.elements * ELEMENT_BYTES
 
 
-def _told(plan: Plan, collective: str) -> float:
-    return _TOLD.get(collective, _TOLD_OF_OTHERS) + (_TOLD_OF_STEPS if plan.scenario.trace else 0.0)
+def _told(plan: Plan) -> float:
+    return traits_of(plan.scenario.job.collective).told_share + (_TOLD_OF_STEPS if plan.scenario.trace else 0.0)
 
 
 def _of_machine() -> int:

@@ -9,6 +9,7 @@ from testbed.faults.model import RateChange
 from testbed.plan import Plan
 from testbed.plan.paths import data_flows, data_volumes
 from topologies import Link
+from workloads.collectives.kinds import ring_kind
 from workloads.config import WorkerConfig, WorkloadConfig
 
 __all__ = ["TimeNeed", "time_need"]
@@ -73,7 +74,7 @@ def _slow_part(plan: Plan) -> float:
     factors = [1.0]
     flows = data_flows(plan)
     for worker in plan.ring_workers:
-        if worker.collective.kind not in ("netreduce", "shift"):
+        if not ring_kind(worker.collective.kind).in_messages:
             continue
         link = _own_link(plan, worker)
         share = max((times for use, times in flows.items() if use[0] == link.name), default=1.0)

@@ -2,8 +2,8 @@
  * a frame that may be struck goes to Python, uncounted. */
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "crc.h"
 #include "link.h"
 #include "layout.h"
 #include "rules.h"
@@ -181,7 +181,7 @@ static int passes_by(struct filter *filter, const __u8 *frame, __u32 size, struc
         touched = !ina_parse(head, size, packet);
     }
     if (touched)
-        ina_not_roce(packet, crc32(0, frame, size), size);
+        ina_not_roce(packet, ina_crc32(0, frame, size), size);
     entry = find(filter, packet->key);
     touched = !entry || entry->waiting;
     connection = filter->asks_connection ? connection_of(filter, packet->flow) : NULL;

@@ -74,7 +74,6 @@ struct ina_packet {
 };
 
 #define INA_ETHERNET 14
-#define INA_HEAD_V4 58 /* to the end of an AETH */
 #define INA_HEAD_V6 78
 #define INA_ACKNOWLEDGE 0x11
 

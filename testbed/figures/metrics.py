@@ -10,7 +10,7 @@ from switch_nodes.events import MessageInferred, PacketIgnored, ResultReplayed, 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.reference import workers_in
 from testbed.checkers.refused import refused_results
-from testbed.checkers.twins import Figures
+from testbed.checkers.twins import OF_JOB, Figures
 from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
@@ -130,7 +130,9 @@ def figures_of(found: dict[str, Any]) -> Figures:
         seconds["iterations"] = sum(iterations)
     for job in (found.get("jobs") or {"each": ()})["each"]:
         if job["jct_s"] is not None:
-            seconds[f"JCT of job {job['name'] or job['job']}"] = job["jct_s"]
+            seconds[f"{OF_JOB}{job['name'] or job['job']}"] = job["jct_s"]
+    if (found.get("jobs") or {}).get("average_jct_s") is not None:
+        seconds["average JCT"] = found["jobs"]["average_jct_s"]
     return Figures(seconds, found["retransmissions"]["packets"])
 
 

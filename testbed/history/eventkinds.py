@@ -15,7 +15,7 @@ from testbed.history import events as of_worlds
 from testbed.history import lab_events, training_events
 from workloads.machine import Event
 
-__all__ = ["event_kinds", "known_kinds"]
+__all__ = ["KNOWN_KINDS", "event_kinds"]
 
 _MODULES = (
     switch_nodes.events,
@@ -37,6 +37,4 @@ def event_kinds() -> Mapping[str, type[Event]]:
     return {kind.__name__: kind for kind in found if isinstance(kind, type) and issubclass(kind, Event)}
 
 
-@cache
-def known_kinds() -> frozenset[type[Event]]:
-    return frozenset(event_kinds().values())
+KNOWN_KINDS: frozenset[type[Event]] = frozenset(event_kinds().values())

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
-from testbed.history.codec import encode_record, read_record
+from testbed.history.codec import encode_record, encode_records, read_record
 from testbed.history.records import Record, place_of
 
 __all__ = ["HistoryLog", "read_history", "write_history"]
@@ -59,7 +59,7 @@ class HistoryLog:
     def _flush(self) -> None:
         held = self.records[self._written :]
         if held:
-            self._file.write(b"".join(map(encode_record, held)))
+            self._file.write(encode_records(held))
             self._file.flush()
             self._written = len(self.records)
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, cast
 
 from typing_extensions import TypeVar
 
-from testbed.history.eventkinds import known_kinds
+from testbed.history.eventkinds import KNOWN_KINDS
 from testbed.scenario.model import CONTROLLER
 from workloads.codec import fields_told
 from workloads.machine import Event
@@ -52,7 +52,7 @@ def event_name(event: Event) -> str:
 
 def make_record(t: int, node: str, event: Event) -> Record:
     """An event that names a node itself is told of that node by the world and by a controller, and by nobody else."""
-    if type(event) not in known_kinds():
+    if type(event) not in KNOWN_KINDS:
         event = OwnEvent(type(event).__name__, fields_told(event))
     if node in _TELLS_OF_OTHERS:
         node = getattr(event, "node", node)

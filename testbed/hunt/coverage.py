@@ -58,8 +58,8 @@ class Coverage:
         self.struck.update(set(+strikes))
         if len(finished) >= _workers(scenario):
             self.completed += 1
-        else:
-            self.told[may_fail(scenario) or "not allowed to"] += 1
+        elif reason := may_fail(scenario):
+            self.told[reason] += 1
         for name, value in _values(scenario).items():
             self.drawn.setdefault(name, Counter())[str(value)] += 1
 

@@ -44,6 +44,8 @@ _LENGTHS = {RACK: {1: 18, 2: 25, 3: 22, 4: 15, 5: 10, 6: 10}, FABRIC: {1: 38, 2:
 _WORKLOADS = {"synthetic": 50, "extreme": 10, "special": 40}
 _LATE = 0.12
 """share of those whose receives may be posted late, so that senders meet RNR NAKs"""
+_IRN = 0.3
+"""share of those whose hosts use IRN"""
 _MTUS = {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2}
 
 
@@ -139,10 +141,17 @@ def _job(draw: Random, packets: int, mtu: int, kind: str) -> Job:
     )
 
 
+def _with_recovery(transport: Transport) -> Transport:
+    """IRN for a part of all schedules. Drawn from what is drawn already, so that nothing else of a schedule depends on it."""
+    if Random(repr(transport)).random() >= _IRN:
+        return transport
+    return replace(transport, recovery="irn", verb="write", receive_late_ns=0)
+
+
 def _transport(draw: Random, mtu: int) -> Transport:
     near_wrap = PSN_MODULUS - draw.randrange(1, 40)
     late = draw.random() < _LATE
-    return Transport(
+    drawn = Transport(
         path_mtu=mtu,
         verb=draw.choice(("write", "send")),
         retry_count=_weighted(draw, {7: 75, 6: 13, 5: 9, 0: 1, 1: 1, 3: 1}),
@@ -152,6 +161,7 @@ def _transport(draw: Random, mtu: int) -> Transport:
         start_psn=_weighted(draw, {near_wrap: 60, None: 20, 0: 10, (1 << 23) - draw.randrange(20): 10}),
         receive_late_ns=1 if late else 0,
     )
+    return _with_recovery(drawn)
 
 
 def _shape(draw: Random, mtu: int) -> LinkShape:

@@ -16,9 +16,9 @@ from testbed.hunt.datagram_recipes import datagram_recipes
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagram_jobs import draw_jobs, draw_knobs
 from testbed.hunt.draw_link import draw_shape, other_shape
+from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import excused, must_end_ns, travel_ns
-from testbed.plan import make_plan
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
@@ -57,7 +57,7 @@ def draw_datagram_schedule(
 
 
 def _with_limit(scenario: Scenario) -> Scenario:
-    end, plan = must_end_ns(scenario), make_plan(scenario)
+    end, plan = must_end_ns(scenario), plan_of(scenario)
     assert end is not None, "no fault is drawn that has no end"
     if excused(plan) == {worker.name for worker in plan.workers}:
         late = max(

@@ -10,9 +10,9 @@ from typing import TypeVar
 from testbed.hunt.draw_grid_faults import draw_grid_faults, with_limit
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.grid_recipes import GRID_RECIPES
+from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import travel_ns
-from testbed.plan import make_plan
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
@@ -56,7 +56,7 @@ def draw_grid_schedule(
     run, which planners draw from, too. The time limit is when it must have ended."""
     if base is not None:
         calm = replace(base, faults=(), world="simulated", source="", seed=seed)
-        make_plan(calm)
+        plan_of(calm)
         return with_limit(draw_grid_faults(draw, calm))
     calm = _with_plan(draw, protocol, program, seed)
     if traced and draw.random() < _FOLLOWS_RECIPE:
@@ -69,7 +69,7 @@ def _with_plan(draw: Random, protocol: Hunted, program: str, seed: int) -> Scena
     for _ in range(_TRIES):
         calm = replace(_calm(draw, protocol, program), seed=seed)
         try:
-            make_plan(calm)
+            plan_of(calm)
         except ScenarioError:
             continue
         return _with_times(draw, calm)

@@ -10,6 +10,8 @@ simpler queue pair lives beside each of a host's: it hears the same frames, and 
 - `acks_are_believed`: the oldest unacknowledged PSN follows from the answers about PSNs that were sent, and from nothing else.
 - `rnr_is_waited_for`: nothing leaves a queue pair until the time that an RNR NAK told is over.
 - `requests_in_order`: a request is the next PSN or the oldest unacknowledged one, inside the window; a failed pair sends none.
+
+These are the rules of go-back-N; `irn_rules` has those of IRN.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
+from testbed.hunt.irn_rules import IRN_RULES, IrnPair
 from testbed.hunt.watch import Tell
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, QpStepped
@@ -27,7 +30,7 @@ __all__ = ["ENDPOINT_RULES", "EndpointWatch"]
 
 ENDPOINT_RULES = (
     "msn_counts_messages", "answers_are_earned", "answers_are_given", "acks_are_believed", "rnr_is_waited_for",
-    "requests_in_order",
+    "requests_in_order", *IRN_RULES,
 )  # fmt: skip
 _NOT_SERVED = frozenset((Opcode.READ_REQUEST, Opcode.CMP_SWAP, Opcode.FETCH_ADD))
 """requests all the same: they have a PSN, and are refused"""
@@ -41,7 +44,9 @@ class EndpointWatch:
         def told(qp: QpConfig, rule: str, what: str) -> None:
             tell(rule, f"{config.name}, QP {qp.qpn:#x}: {what}")
 
-        pairs = [_Pair(qp, told) for qp in config.queue_pairs]
+        pairs: list[_Pair | IrnPair] = [
+            IrnPair(qp, told) if qp.recovery == "irn" else _Pair(qp, told) for qp in config.queue_pairs
+        ]
         self._by_number = {pair.config.qpn: pair for pair in pairs}
         self._incoming = {(pair.peer, pair.own, pair.config.qpn): pair for pair in pairs}
         self._outgoing = {(pair.own, pair.peer, pair.config.peer_qpn): pair for pair in pairs}
@@ -51,46 +56,34 @@ class EndpointWatch:
         pair = self._incoming.get(found.connection) if found is not None else None
         if found is None or pair is None or pair.failed:
             return
-        if found.role is Role.ANSWER:
-            pair.sender.heard(found.psn, found.syndrome, now)
-        elif found.role is Role.DATA or found.opcode in _NOT_SERVED:
-            pair.receiver.asked(found)
+        pair.came(found, now)
 
     def told(self, event: Event) -> None:
         if isinstance(event, QpFailed):
             self._by_number[event.qpn].failed = True
-        elif isinstance(event, QpStepped):
-            pair = self._by_number[event.qpn]
-            pair.failed |= event.next == "error"
+        for pair in self._by_number.values():
             if not pair.failed:
-                (pair.sender if event.side == "requester" else pair.receiver).stepped(event.psn)
+                pair.told(event)
 
     def handled(self) -> None:
         for pair in self._by_number.values():
-            pair.receiver.request = None
+            pair.handled()
 
     def left(self, frame: bytes, now: int) -> None:
         found = _read(frame)
         pair = self._outgoing.get(found.connection) if found is not None else None
-        if found is None or pair is None:
-            return
-        if found.role is Role.ANSWER:
-            pair.receiver.answered(found)
-        elif found.role is Role.DATA:
-            self.drained()
-            if pair.failed:
-                pair.tell("requests_in_order", f"sends PSN {found.psn} although it failed")
-            else:
-                pair.sender.sent(found.psn)
+        if found is not None and pair is not None:
+            if found.role is Role.DATA:
+                self.drained()
+            pair.left(found, now)
 
     def drained(self) -> None:
         for pair in self._by_number.values():
-            if not pair.failed:
-                pair.receiver.has_answered()
+            pair.drained()
 
     def woke(self, now: int) -> None:
         for pair in self._by_number.values():
-            pair.sender.woke(now)
+            pair.woke(now)
 
 
 def _read(frame: bytes) -> RoceFrame | None:
@@ -111,6 +104,36 @@ class _Pair:
 
     def tell(self, rule: str, what: str) -> None:
         self._tell(self.config, rule, what)
+
+    def came(self, found: RoceFrame, now: int) -> None:
+        if found.role is Role.ANSWER:
+            self.sender.heard(found.psn, found.syndrome, now)
+        elif found.role is Role.DATA or found.opcode in _NOT_SERVED:
+            self.receiver.asked(found)
+
+    def told(self, event: Event) -> None:
+        if isinstance(event, QpStepped) and event.qpn == self.config.qpn:
+            self.failed |= event.next == "error"
+            if not self.failed:
+                (self.sender if event.side == "requester" else self.receiver).stepped(event.psn)
+
+    def handled(self) -> None:
+        self.receiver.request = None
+
+    def left(self, found: RoceFrame, now: int) -> None:
+        if found.role is Role.ANSWER:
+            self.receiver.answered(found)
+        elif found.role is Role.DATA and self.failed:
+            self.tell("requests_in_order", f"sends PSN {found.psn} although it failed")
+        elif found.role is Role.DATA:
+            self.sender.sent(found.psn)
+
+    def drained(self) -> None:
+        if not self.failed:
+            self.receiver.has_answered()
+
+    def woke(self, now: int) -> None:
+        self.sender.woke(now)
 
 
 class _Sender:

@@ -26,8 +26,11 @@ from testbed.reading.units import format_duration
 from testbed.report.document import to_json
 from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
-from testbed.scenario.known import traits_of
-from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words, with_stock_program
+from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_program import PROGRAM_KEY, code_words, is_own_program, with_stock_code
+from testbed.scenario.own_protocol import COLLECTIVE_KEY
+from testbed.scenario.protocol import Traits
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
 from workloads.rc.recovery import rto_ns
@@ -98,10 +101,10 @@ class Hunt:
         shrunk = shrink(scenario, still_fails)
         failure, _ = judge_schedule(Schedule(0, shrunk.scenario))
         detail = found.failure.detail if failure is None else failure.detail
-        written = with_stock_program(shrunk.scenario)
+        written = with_stock_code(shrunk.scenario)
         written = replace(written, name=f"hunted-{prey.seed}-{found.number}", description=f"Breaks {check}: {detail}")
         file = state.write(f"failure-{found.number}.yaml", dump_scenario(written))
-        words = ["./tb", "run", _shown(file), "--world", "simulated", *program_words(prey.program)]
+        words = ["./tb", "run", _shown(file), "--world", "simulated", *code_words(shrunk.scenario)]
         document = {
             "number": found.number, "check": check, "detail": detail, "file": _shown(file), "replay": shlex.join(words),
             "tries": shrunk.tries, "minimal": shrunk.minimal,
@@ -115,9 +118,10 @@ def prepare(
 ) -> Hunt:
     """`kind`: as `kind_of_hunt` tells. Raises ScenarioError for what cannot be hunted in."""
     if scenario is None:
+        overrides, kind = _without_collective(overrides, kind)
         hunted = hunted_of(kind)
         program, base = _program_of(overrides, _NETREDUCE if hunted is None else hunted.program), None
-        kept = f"{_NETREDUCE} {kind}" if hunted is None else kind
+        kept = f"{_NETREDUCE} {kind}" if hunted is None else _own_name(kind) if is_own_code(kind) else kind
     elif hunted_of(kind) is not None:
         raise ScenarioError(
             "a scenario has its program already", file="--program", found=scenario, allowed="--program, or a SCENARIO"
@@ -153,7 +157,8 @@ def _own_name(program: str) -> str:
 
 def kind_of_hunt(program: str, *, fabric: bool) -> str:
     """`program`: what is hunted in where no scenario says it. Raises ScenarioError."""
-    if program == _NETREDUCE:
+    in_rings = names_where(_is_hunted_in_rings)
+    if program in in_rings:
         return FABRIC if fabric else RACK
     if program not in PROTOCOLS:
         raise ScenarioError(
@@ -168,14 +173,36 @@ def kind_of_hunt(program: str, *, fabric: bool) -> str:
     return program
 
 
+def _is_hunted_in_rings(traits: Traits) -> bool:
+    """Until when a ring of connections must have ended is worked out where switches sum its messages."""
+    return traits.reliable and traits.in_messages and traits.sums
+
+
+def _without_collective(overrides: list[str], kind: str) -> tuple[list[str], str]:
+    """What is hunted in is a protocol of the user's own, where he names one. Raises ScenarioError."""
+    rest = []
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.strip() != COLLECTIVE_KEY:
+            rest.append(override)
+            continue
+        kind = value.strip()
+        if not is_own_code(kind) or hunted_of(kind) is None:
+            raise ScenarioError(
+                "no schedule is drawn for that protocol", file="--set", key=COLLECTIVE_KEY, found=repr(kind),
+                allowed="PATH.py:NAME of a protocol with a Hunt; one of ours is given by --program",
+            )  # fmt: skip
+    return rest, kind
+
+
 def _program_of(overrides: list[str], program: str) -> str:
     stock = program
     for override in overrides:
         key, _, value = override.partition("=")
         if key.strip() != PROGRAM_KEY:
             raise ScenarioError(
-                "a hunt without a scenario draws everything but the switch program", file="--set", found=repr(override),
-                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, or give a SCENARIO",
+                "a hunt without a scenario draws everything but code of your own", file="--set", found=repr(override),
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or give a SCENARIO",
             )  # fmt: skip
         program = value.strip()
     if program != stock and not is_own_program(program):
@@ -192,8 +219,8 @@ def _check_base(base: Scenario) -> None:
     def refuse(problem: str, key: str, found: str, allowed: str) -> ScenarioError:
         return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
 
-    hunted, traits = hunted_in(base), traits_of(base.job.collective)
-    if hunted is None and not (traits.in_messages and traits.sums):
+    hunted = hunted_in(base)
+    if hunted is None and not _is_hunted_in_rings(traits_of(base.job.collective)):
         raise refuse(
             "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
             ", ".join((_NETREDUCE, *PROTOCOLS)),

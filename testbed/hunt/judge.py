@@ -11,19 +11,20 @@ from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.own_program import ProgramFailed, ended_process
 from switch_nodes.registry import create_program
 from testbed.captures.capture import MemoryTap
-from testbed.checkers import CheckContext, checkers, run_checks
+from testbed.checkers import CheckContext, judges_of, run_checks
 from testbed.history import Record, sort_history
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.endpoint_rules import EndpointWatch
 from testbed.hunt.fate import excused, may_fail
+from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.hunt.watch import Tell, Watched
 from testbed.kernel.apart import Ended, run_apart
-from testbed.plan import Plan, make_plan
+from testbed.plan import Plan
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.simulated import make_worker, simulate
@@ -77,7 +78,7 @@ def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failur
 
 
 def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | None, list[Record]]:
-    plan = make_plan(scenario)
+    plan = plan_of(scenario)
     taps, broken = _taps(plan), list[Failure]()
     if scenario.trace:
         machines = _watched(scenario, machines, lambda rule, what: broken.append(Failure(rule, what)))
@@ -91,7 +92,7 @@ def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | No
         where = f"{place.filename.rpartition('/')[2]}:{place.lineno} in {place.name}"
         return Failure(CRASH, f"{type(error).__name__}: {error} ({where})"), []
     context = CheckContext(plan, history, tuple(taps.values()))
-    among = [checker for checker in checkers() if checker.name != _PASSED_OVER]
+    among = [checker for checker in judges_of(context) if checker.name != _PASSED_OVER]
     bad = [result for result in run_checks(context, among).results if not _is_good(result, context)]
     bad.sort(key=lambda result: result.verdict is not Verdict.FAIL)  # what is unknown follows from what failed
     if bad:

@@ -20,7 +20,7 @@ from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.geometry import INA_HEADER_BYTES, geometry_of
 from testbed.scenario.model import Job, Scenario, Transport
-from testbed.scenario.own_program import with_stock_program
+from testbed.scenario.own_program import with_stock_code
 from topologies import LinkShape, rack
 from workloads.errors import ScenarioError
 
@@ -58,7 +58,7 @@ def shrink(scenario: Scenario, still_fails: Callable[[Scenario], bool], most: in
 
 
 def _loads(scenario: Scenario) -> bool:
-    scenario = with_stock_program(scenario)
+    scenario = with_stock_code(scenario)
     try:
         return parse_scenario(dump_scenario(scenario), "shrunk") == scenario
     except ScenarioError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import renamed
 from testbed.hunt.shrink_jobs import with_less_to_send
-from testbed.plan import make_plan
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Routing, Scenario
 from topologies import rack, spine_leaf
@@ -35,7 +35,7 @@ def smaller_grid(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
 
 def _has_plan(scenario: Scenario) -> bool:
     try:
-        make_plan(scenario)
+        plan_of(scenario)
     except ScenarioError:
         return False
     return True

@@ -84,6 +84,8 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"  every worker finished in {coverage['completed']:,}"
     for reason, count in coverage["told"].items():
         yield f"  {count:,} ended early and told so, as they may: {reason}"
+    if broken := coverage["schedules"] - coverage["completed"] - sum(coverage["told"].values()):
+        yield f"  {broken:,} did not finish, and nothing in {'its schedule' if broken == 1 else 'their schedules'} allows that"
     if document.get("ran", NATIVE) != NATIVE:
         yield f"  code that ran: {document['ran']}"
     yield ""

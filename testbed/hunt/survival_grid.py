@@ -32,13 +32,13 @@ from collections.abc import Iterable
 from testbed.faults.healing import heals_at
 from testbed.faults.model import Fault, Kill, LinkDown, Match, PacketFault, Pause, RateChange
 from testbed.hunt.fault_reach import hold_ns, tiers
+from testbed.hunt.plans import plan_of
 from testbed.hunt.schedule import Survival
 from testbed.hunt.survival_datagrams import LOSES, blocks_of, copies_of, window_of
-from testbed.plan import Plan, make_plan
+from testbed.plan import Plan
 from testbed.plan.outages import outages
 from testbed.scenario.model import Scenario
 from workloads.datagrams.training import longest_digest_delay_ns
-from workloads.grid import GridConfig
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = [
@@ -84,12 +84,12 @@ def _is_reached(scenario: Scenario) -> bool:
     away = outages(scenario)
     if not away or not (away[-1].links or away[-1].switches):
         return True
-    return make_plan(scenario).routing[-1].because_ns == away[-1].at_ns
+    return plan_of(scenario).routing[-1].because_ns == away[-1].at_ns
 
 
 def last_plan_ns(scenario: Scenario) -> int:
     """From when on it holds."""
-    return make_plan(scenario).routing[-1].from_ns if outages(scenario) else 0
+    return plan_of(scenario).routing[-1].from_ns if outages(scenario) else 0
 
 
 def trouble_ns(scenario: Scenario) -> int | None:
@@ -159,8 +159,8 @@ def _pace_ns(scenario: Scenario) -> int:
     """That a window takes to leave."""
     if scenario.routing is None or scenario.routing.mode != "paced":
         return 0
-    workers = [worker for worker in make_plan(scenario).workers if isinstance(worker, GridConfig)]
-    paces = [orders.rate_bps for worker in workers for orders in worker.orders if orders.rate_bps]
+    every = [getattr(worker, "orders", ()) for worker in plan_of(scenario).workers]
+    paces = [orders.rate_bps for each in every for orders in each if orders.rate_bps]
     bits = (window_of(scenario, scenario.job) + 1) * _frame_bits(scenario)
     return round(bits * _SECOND / min(paces)) if paces else 0
 

@@ -12,6 +12,7 @@ from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.protocols import BLOCK_STEPS, hunted_of
+from workloads.automaton import step_names
 from workloads.datagrams.blocks import SlotChanged
 from workloads.events import QpStepped
 from workloads.machine import Event
@@ -21,16 +22,16 @@ from workloads.rc.responder_table import RESPONDER_TABLE
 __all__ = ["FABRIC_IMPOSSIBLE", "FABRIC_TRANSITIONS", "IMPOSSIBLE", "TRANSITIONS", "step_of", "steps_of_kind"]
 
 TRANSITIONS: tuple[str, ...] = (
-    *(f"requester {state.name}/{event.name}".lower() for state, event in REQUESTER_TABLE),
-    *(f"responder {state.name}/{event.name}".lower() for state, event in RESPONDER_TABLE),
+    *step_names("requester", REQUESTER_TABLE),
+    *step_names("responder", RESPONDER_TABLE),
     *(f"frame {kind.name}".lower() for kind in FRAME_TABLE),
-    *(f"connection {state.name}/{event.name}".lower() for state, event in CONNECTION_TABLE),
-    *(f"slot {state.name}/{event.name}".lower() for state, event in SLOT_TABLE),
+    *CONNECTION_TABLE.steps,
+    *SLOT_TABLE.steps,
 )
 """of a rack's hosts and its switch"""
 FABRIC_TRANSITIONS: tuple[str, ...] = (
     *TRANSITIONS,
-    *(f"leaf_slot {state.name}/{event.name}".lower() for state, event in LEAF_SLOT_TABLE),
+    *LEAF_SLOT_TABLE.steps,
 )
 """of hosts, leaves and spines"""
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.interop.peercases import PEER_CASES, PeerCase
+from testbed.scenario.known import protocol_of
 from testbed.scenario.loader import parse_scenario
 from testbed.scenario.model import Scenario
 from workloads.errors import ScenarioError
@@ -266,7 +267,7 @@ def case_scenario(case: Case, seed: int) -> Scenario:
         "name": case.id.replace("/", "-"),
         "seed": seed,
         "topology": {"kind": "rack", "hosts": case.hosts, "link": {"rate": "10Gbps", "mtu": _MTU}},
-        "switch": {"program": "netreduce" if case.collective == "netreduce" else "forward", "release": case.release},
+        "switch": {"program": protocol_of(case.collective).programs[0], "release": case.release},
         "transport": {"timeout": 17, "start_psn": _START_PSN, **case.transport},
         "job": {"collective": case.collective, **_DEFAULT_JOB, **case.job},
         "faults": [{"name": f"fault-{number}", **fault} for number, fault in enumerate(case.faults, start=1)],

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from testbed.kernel.processes import ProcessId, boot_id, identify, pid_namespace
+from workloads.codec import PLAIN
 from workloads.errors import HostCapabilityError
 from workloads.trusted import allowed_folders, distrust
 
@@ -154,7 +155,7 @@ class Ledger:
         self._write(ProcessEntry(process.pid, process.start, role))
 
     def _write(self, entry: Owner | Entry) -> None:
-        line = json.dumps({"kind": _NAMES[type(entry)], **asdict(entry)}, separators=(",", ":"))
+        line = json.dumps({"kind": _NAMES[type(entry)], **PLAIN.encode_fields(entry)}, separators=(",", ":"))
         os.write(self._handle, line.encode() + b"\n")
 
     def entries(self) -> list[Entry]:
@@ -201,7 +202,7 @@ def _parse(line: str) -> Owner | Entry | None:
         return None
     try:
         values = json.loads(line)
-        return _KINDS[values.pop("kind")](**values)
+        return PLAIN.decode(_KINDS[values["kind"]], values)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

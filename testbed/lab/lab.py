@@ -6,18 +6,17 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from testbed.history.lab_events import LabStep
 from testbed.lab.client import AgentClient
 from testbed.lab.model import Host, Inventory
 from testbed.lab.owner import Owner
-from testbed.lab.parallel import Outcome, everywhere, require_all
+from testbed.lab.parallel import Outcome, everywhere
 from testbed.lab.ssh import Shell, open_shell
 
 __all__ = ["Done", "Lab", "Tell"]
 
-_T = TypeVar("_T")
 Tell = Callable[[LabStep], None]
 
 
@@ -88,11 +87,6 @@ class Lab:
             self._tell(LabStep(step, outcome.target.name, round(outcome.seconds, 3), verdict, detail))
             outcomes.append(outcome)
         return outcomes
-
-    def do(self, step: str, act: Callable[[Host], Done], hosts: Iterable[Host]) -> dict[str, Any]:
-        """As `attempt`; values by host. Raises the failure that came first, when all have ended."""
-        done = require_all(self.attempt(step, act, hosts))
-        return {host.name: found.value for host, found in done.items()}
 
     def close(self) -> None:
         for host in self.inventory.hosts.values():

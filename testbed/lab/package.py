@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import tarfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,7 @@ _PINNED = ("numpy", "pydantic", "PyYAML")
 """what hosts need of it (`agent/install.py`)"""
 _MTIME = 946_684_800
 """of every file: 2000-01-01, so that the same content is the same archive"""
+_building = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,14 @@ def content_version(contents: dict[str, bytes]) -> str:
     return whole.hexdigest()[:16]
 
 
-@cache
 def build_package() -> Package:
+    """Built once, also where many threads ask at a time."""
+    with _building:
+        return _built()
+
+
+@cache
+def _built() -> Package:
     contents = {path.relative_to(_TOP).as_posix(): path.read_bytes() for path in _sources()} | {_PINS: _pins()}
     buffer = io.BytesIO()
     with (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from switch_nodes.kinds import sums
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from topologies import Link, Node, Topology
 from topologies.routing import next_hops
@@ -34,7 +36,7 @@ def irn_config(scenario: Scenario) -> IrnConfig:
     low = _LOW * trip
     high = low * 16 // 5
     fastest = max(link.shape.rate_bps for host in hosts for _, link, _ in topology.ports(host.name))
-    summed = scenario.job.collective == "netreduce"
+    summed = any(map(sums, protocol_of(scenario.job.collective).programs))
     covered = trip + 2 * high if summed else trip
     return IrnConfig(low, high, fastest * covered // (packet * 8 * _SECOND) + 1, in_order=not summed)
 

@@ -12,13 +12,24 @@ from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.config import WorkerConfig
 
-__all__ = ["Plan", "make_plan", "with_workers"]
+__all__ = ["Plan", "make_plan", "plan_as", "with_workers"]
 
 
 def make_plan(scenario: Scenario) -> Plan:
     """What the scenario's collective makes of it (`Protocol.plan`), and the background traffic."""
     plan: Plan = protocol_of(scenario.job.collective).plan(scenario)
     return replace(plan, background=plan_background(scenario))
+
+
+def plan_as(collective: str, scenario: Scenario) -> Plan:
+    """What the collective of that name makes of a scenario of another one, for a protocol that shares its workers or switches."""
+    borrowed = replace(
+        scenario,
+        job=replace(scenario.job, collective=collective),
+        jobs=tuple(replace(job, collective=collective) for job in scenario.jobs),
+    )
+    plan: Plan = protocol_of(collective).plan(borrowed)
+    return replace(plan, scenario=scenario)
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:

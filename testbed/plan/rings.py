@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from workloads.collectives.kinds import RingKind, ring_kind
 from workloads.config import CollectiveConfig, WorkerConfig
 
 __all__ = ["PlannedRing", "planned_rings"]
@@ -25,6 +26,10 @@ class PlannedRing:
     @property
     def ring_id(self) -> int:
         return self.collective.ring_id
+
+    @property
+    def carries(self) -> RingKind:
+        return ring_kind(self.collective.kind)
 
     @property
     def phase(self) -> str:

@@ -3,7 +3,9 @@
 `NAMES` lists them; `testbed.scenario.known` finds the value by its name, in the module of that name.
 """
 
-__all__ = ["NAMES"]
+from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+
+__all__ = ["NAMES", "Hunt", "Protocol", "Subject", "Traits"]
 
 NAMES = (
     "netreduce",

@@ -7,7 +7,7 @@ from switch_nodes.aggregators.tables import aggregator_table
 from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.orders import quantised
 from testbed.plan.atp import plan_atp
-from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks, steps_of
+from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.atp import AtpConfig
@@ -34,7 +34,7 @@ PROTOCOL = Protocol(
     mistakes=mistakes_in_worker,
     hunt=Hunt(
         {"float32": 41, "int32": 49, "int32sat": 10},
-        (*steps_of("slot", aggregator_table(atp_knobs())), *SERVER_STEPS),
+        (*aggregator_table(atp_knobs()).steps, *SERVER_STEPS),
         {
             **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
             **dict.fromkeys(("slot filling/other_lower", "slot done/other_lower"), _NO_PRIORITY),

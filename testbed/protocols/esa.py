@@ -12,11 +12,12 @@ from switch_nodes.jobs import AggregatorKnobs
 from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.orders import quantised
 from testbed.plan.atp import plan_atp
-from testbed.protocols.steps import ONE_SIZE, SERVER_STEPS, steps_of
+from testbed.protocols.steps import ONE_SIZE, SERVER_STEPS
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.atp import AtpConfig
 from workloads.atp.checks import mistakes_in_worker
+from workloads.automaton import step_names
 
 __all__ = ["PROTOCOL"]
 
@@ -48,7 +49,7 @@ PROTOCOL = Protocol(
     mistakes=mistakes_in_worker,
     hunt=Hunt(
         {"float32": 41, "int32": 49, "int32sat": 10},
-        (*steps_of("slot", _pairs()), *SERVER_STEPS),
+        (*step_names("slot", _pairs()), *SERVER_STEPS),
         {
             **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
             "block unknown/overrun": _NOT_STRICT,

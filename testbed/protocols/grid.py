@@ -8,10 +8,11 @@ from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.orders import quantised
 from testbed.plan.grid import plan_grid
 from testbed.plan.model import Plan
-from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks, steps_of
+from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.scenario.checks_grid import check_grid
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Traits
+from workloads.automaton import step_names
 from workloads.grid import GridConfig
 from workloads.grid.checks import mistakes_in_grid_worker
 
@@ -38,6 +39,7 @@ PROTOCOL = Protocol(
         has_server=True,
         server_completes=True,
         largest_mtu=8192,
+        needs="a section routing",
     ),
     checks=(check_served, check_grid),
     order=quantised,
@@ -47,7 +49,7 @@ PROTOCOL = Protocol(
     mistakes=mistakes_in_grid_worker,
     hunt=Hunt(
         {"float32": 34, "int32": 54, "int32sat": 12},
-        (*steps_of("slot", (pair for how in COLLISIONS for pair in slot_table(how))), *SERVER_STEPS),
+        (*step_names("slot", (pair for how in COLLISIONS for pair in slot_table(how))), *SERVER_STEPS),
         {
             "slot filling/mismatch": ONE_SIZE,
             "block open/mismatch": ONE_SIZE,

@@ -14,7 +14,7 @@ PROTOCOL = Protocol(
     summary="each host sends its gradient once, the switch sums it (program netreduce)",
     plan=plan_ring,
     programs=("netreduce", "fpga"),
-    traits=Traits(reliable=True, recoveries=("gbn", "irn"), in_messages=True, may_fall_back=True, told_share=0.1),
+    traits=Traits(reliable=True, recoveries=("gbn", "irn"), in_messages=True, may_fall_back=True, told_share=0.06),
     checks=(check_fabric,),
     order=in_rank_order,
 )

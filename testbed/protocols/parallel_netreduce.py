@@ -23,7 +23,11 @@ PROTOCOL = Protocol(
     summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program netreduce)",
     plan=plan_parallel,
     programs=("netreduce", "fpga"),
-    traits=Traits(reliable=True, why_no_clamping="what machines sum for themselves would clamp early"),
+    traits=Traits(
+        reliable=True,
+        needs="topology.kind: machines",
+        why_no_clamping="what machines sum for themselves would clamp early",
+    ),
     checks=(check_machines, check_pieces),
     order=pieces_of_machines,
     bound=_bound,

@@ -23,7 +23,7 @@ PROTOCOL = Protocol(
     traits=Traits(
         reliable=True,
         recoveries=("gbn", "irn"),
-        told_share=0.4,
+        told_share=0.25,
         why_no_clamping="a ring adds step by step and would clamp early",
     ),
     order=in_ring_order,

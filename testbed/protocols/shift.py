@@ -12,6 +12,6 @@ PROTOCOL = Protocol(
     name="shift",
     summary="NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
     plan=plan_ring,
-    traits=Traits(reliable=True, recoveries=("gbn", "irn"), sums=False, in_messages=True, told_share=0.1),
+    traits=Traits(reliable=True, recoveries=("gbn", "irn"), sums=False, in_messages=True, told_share=0.06),
     order=of_predecessor,
 )

@@ -6,7 +6,6 @@ from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.orders import quantised
 from testbed.plan.switchml import plan_switchml
-from testbed.protocols.steps import steps_of
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.switchml import SwitchMlConfig
@@ -26,6 +25,6 @@ PROTOCOL = Protocol(
     blocks=blocks_with_exponents,
     worker=SwitchMlConfig,
     mistakes=mistakes_in_worker,
-    hunt=Hunt({"float32": 45, "int32": 55}, steps_of("slot", SLOT_TABLE), values_per_index=2),
+    hunt=Hunt({"float32": 45, "int32": 55}, SLOT_TABLE.steps, values_per_index=2),
     bench=(Subject("switchml", "switchml", values_per_index=2),),
 )

@@ -23,7 +23,11 @@ PROTOCOL = Protocol(
     name="tencent",
     summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program forward)",
     plan=plan_masters,
-    traits=Traits(reliable=True, why_no_clamping="what machines sum for themselves would clamp early"),
+    traits=Traits(
+        reliable=True,
+        needs="topology.kind: machines",
+        why_no_clamping="what machines sum for themselves would clamp early",
+    ),
     checks=(check_machines,),
     order=masters_of_machines,
     bound=_bound,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
-from testbed.checkers import CheckContext, Checked, judge_fidelity, run_checks
+from testbed.checkers import CheckContext, Checked, Checker, judge_fidelity, judges_of, run_checks
 from testbed.checkers.registry import Skipped
 from testbed.checkers.twins import Figures, Twin, deviation
 from testbed.figures.metrics import fault_table, figures_of, metrics, withhold
@@ -29,15 +29,16 @@ def judge(
     replay: str,
     twin: Twin | None = None,
     tried: Sequence[int] = (),
+    more: Sequence[Checker] = (),
 ) -> dict[str, Any]:
     """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats the
     run; `facts.skipped` holds `check: reason` for what the world could not supply, `facts.partial` likewise what of a check
     that was made it could not see. `twin`: of a run in the emulated world; `tried`: dilations at which an earlier attempt did not
-    keep up."""
+    keep up; `more`: checkers of the user's own."""
     values = metrics(context)
     own = figures_of(values)
     fidelity = judge_fidelity(context, own, twin)
-    checked = run_checks(context)
+    checked = run_checks(context, (*judges_of(context), *more))
     impossible, seen_partly = _reasons(facts.skipped), _reasons(facts.partial)
     names = {item.name for item in impossible}
     checked = Checked(

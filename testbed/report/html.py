@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from testbed.faults.healing import windows_of
 from testbed.history import Record
+from testbed.report.network import network_html
+from testbed.report.plots import PLOT_STYLE, plots_html
 from testbed.report.summary import Line, summary_lines
 from testbed.report.timeline import build_timeline, timeline_svg
+from testbed.scenario.model import Scenario
 from workloads.events import PhaseStarted
 
-__all__ = ["html_report"]
+__all__ = ["html_report", "unfinished_report"]
 
 _CSS = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
@@ -19,7 +23,7 @@ h1{font-size:1.3rem}h2{font-size:1.05rem;margin:1.4rem 0 .3rem}p{margin:.15rem 0
 .pass .label,.verdict.pass{color:#176f2c}.fail .label,.verdict.fail{color:#b3151b}.unknown .label,.unknown,.verdict.unknown{color:#8a5a00}
 .skipped,.dim{color:#5c6670}.verdict{font-size:1.2rem;font-weight:700;border:2px solid;border-radius:6px;padding:.5rem 1rem;margin:1rem 0}
 svg{width:100%;height:auto;border:1px solid #d5dae0;border-radius:6px}code{background:#f1f3f5;padding:.1rem .3rem}
-table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top}
+.wide{overflow-x:auto}table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top}
 @media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}svg{border-color:#3a4046;background:#e6e9ec}code{background:#272c31}
 .pass .label,.verdict.pass{color:#6bd685}.fail .label,.verdict.fail{color:#ff8a8a}.unknown .label,.unknown,.verdict.unknown{color:#e6b455}.skipped,.dim{color:#9aa4ad}}
 """
@@ -27,8 +31,8 @@ _MOST_BYTES = 2_000_000
 """of the timeline: a larger one is not opened in good time"""
 
 
-def html_report(result: dict[str, Any], history: Sequence[Record]) -> str:
-    """`result`: the document of result.json."""
+def html_report(result: dict[str, Any], history: Sequence[Record], scenario: Scenario | None = None) -> str:
+    """`result`: the document of result.json. `scenario`: where it is known, its network is drawn."""
     title = f"{result['scenario']}, {result['world']}, seed {result['seed']}: {result['verdict']}"
     body = [f'<div class="verdict {result["verdict"]}">{_verdict_text(result)}</div>']
     for line in summary_lines(result):
@@ -37,15 +41,41 @@ def html_report(result: dict[str, Any], history: Sequence[Record]) -> str:
     environment = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in result["environment"].items()
     )
+    return _page(
+        title,
+        "\n".join(part for part in body if part)
+        + "\n"
+        + plots_html(history, result["faults"], hello=scenario is None or scenario.job.hello)
+        + ("" if scenario is None else network_html(scenario, history))
+        + f"<h2>Timeline</h2>\n{_timeline(history)}\n"
+        + f"<h2>Replay</h2>\n<p><code>{escape(result['replay'])}</code></p>\n"
+        + (f"<h2>Environment</h2>\n<table>{environment}</table>\n" if environment else ""),
+    )
+
+
+def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str) -> str:
+    """Of a run that was killed, or still goes on: what it told until then. It has no verdict."""
+    title = f"{scenario.name}, {scenario.world}, seed {scenario.seed}: did not end"
+    last = max((record.t for record in history), default=0) / 1e9
+    told = f"{len(history):,} events are there, the last one of {last:.3f} s. Nothing was judged."
+    windows: list[dict[str, Any]] = [
+        {"name": fault.name, "active_s": [[since / 1e9, until / 1e9] for since, until in windows_of(fault)]}
+        for fault in scenario.faults
+    ]
+    return _page(
+        title,
+        f"<h1>{escape(title)}</h1>\n"
+        '<div class="verdict unknown">This run did not end: it was killed, or still goes on</div>\n'
+        f"<p>{escape(told)}</p>\n{plots_html(history, windows, hello=scenario.job.hello)}{network_html(scenario, history)}"
+        f"<h2>Timeline</h2>\n{_timeline(history)}\n<h2>Replay</h2>\n<p><code>{escape(replay)}</code></p>\n",
+    )
+
+
+def _page(title: str, body: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_CSS}</style></head><body>\n"
-        + "\n".join(part for part in body if part)
-        + f"\n<h2>Timeline</h2>\n{_timeline(history)}\n"
-        + f"<h2>Replay</h2>\n<p><code>{escape(result['replay'])}</code></p>\n"
-        + (f"<h2>Environment</h2>\n<table>{environment}</table>\n" if environment else "")
-        + "</body></html>\n"
+        f"<title>{escape(title)}</title><style>{_CSS}{PLOT_STYLE}</style></head><body>\n{body}</body></html>\n"
     )
 
 

@@ -17,6 +17,7 @@ from testbed.terminal.folding import fold_laid_out
 from testbed.terminal.statusline import StatusLine
 from testbed.terminal.stream import columns, wants_color
 from testbed.terminal.words import amount
+from workloads.collectives.kinds import ring_kind
 from workloads.events import (
     CollectiveCompleted,
     CollectiveStarted,
@@ -49,7 +50,7 @@ class Progress:
         self._results = message_layout(CheckContext(plan, ())).total if plan.ring_workers else 0
         """per worker"""
         self._workers = len(plan.workers)
-        self._counts_messages = plan.workers[0].collective.kind in ("netreduce", "shift")
+        self._counts_messages = ring_kind(plan.workers[0].collective.kind).in_messages
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
         self._announced: set[str] = set()

@@ -10,10 +10,14 @@ from pathlib import Path
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Kill, LinkDown
 from testbed.history import Record, read_history
+from testbed.reading.sections import names_of
 from testbed.runs.kepthistory import KeptHistory, load_history
 from testbed.runs.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, program_words
+from testbed.scenario.known import protocol_of, traits_of
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_program import CODE_KEYS, PROGRAM_KEY, set_words
+from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from testbed.terminal.words import amount
 from testbed.worlds.base import World
 from topologies import Direction, Topology, format_ip
@@ -23,9 +27,6 @@ from workloads.events import CollectiveCompleted
 from workloads.wire import OPCODES
 
 __all__ = ["Comparison", "Recorded", "compare", "read_run", "replay", "why_bytes_depend_on_time"]
-
-_SLOTS_MOVE = ("atp", "esa")
-"""collectives whose packets carry the slot that they ask for, which is another one after a collision"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +59,38 @@ class Recorded:
 
 
 def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] = ()) -> Recorded:
-    """`world`: another one than that of the run; `overrides`: `switch.program=...` or nothing; a run with a program of the user's
-    own needs it, since a file cannot name code. Raises ScenarioError when `run_dir` is no finished run, or a file in it is
+    """`world`: another one than that of the run; `overrides`: `switch.program=...`, `job.collective=...` or nothing; a run with code of the
+    user's own needs them, since a file cannot name code. Raises ScenarioError when `run_dir` is no finished run, or a file in it is
     damaged; a history that is cut is not: what is missing in it shows in the comparison."""
     for override in overrides:
-        if override.partition("=")[0].strip() != PROGRAM_KEY:
+        if not _is_of_code(override, overrides):
             raise ScenarioError(
-                "a replay changes nothing but the switch program", file="--set", found=repr(override),
-                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, or `tb run {run_dir}/scenario.yaml` with what is to change",
+                "a replay changes nothing but the switch program and the protocol", file="--set", found=repr(override),
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or `tb run {run_dir}/scenario.yaml` with what "
+                "is to change",
             )  # fmt: skip
-    document = read_result(run_dir)
-    program = str(document.get("program", ""))
-    if is_own_program(program) and not overrides:
-        words = shlex.join(program_words(program))
-        raise ScenarioError(
-            "ran with a program of your own, which only a command line can name", file=str(run_dir), key=PROGRAM_KEY,
-            found=program, allowed=f"with {words}",
-        )  # fmt: skip
+    document, given = read_result(run_dir), [override.partition("=")[0].strip() for override in overrides]
+    for what, key, name in (("program", PROGRAM_KEY, "program"), ("protocol", COLLECTIVE_KEY, "collective")):
+        found = str(document.get(name, ""))
+        if is_own_code(found) and key not in given:
+            raise ScenarioError(
+                f"ran with a {what} of your own, which only a command line can name", file=str(run_dir), key=key,
+                found=found, allowed=f"with {shlex.join(set_words(key, found))}",
+            )  # fmt: skip
     scenario = load_scenario(str(run_dir / "scenario.yaml"), overrides, world=world)
     return Recorded(scenario, document["verdict"], document["world"], load_history(run_dir))
+
+
+def _is_of_code(override: str, overrides: Sequence[str]) -> bool:
+    """Whether it names code, or sets a key that only a protocol of the user's own has."""
+    key, _, _ = override.partition("=")
+    own = [
+        value.strip()
+        for name, _, value in (each.partition("=") for each in overrides)
+        if name.strip() == COLLECTIVE_KEY
+    ]
+    keys = protocol_of(own[-1]).job_keys if own and is_own_code(own[-1]) else None
+    return key.strip() in CODE_KEYS or (keys is not None and key.strip() in {f"job.{name}" for name in names_of(keys)})
 
 
 def replay(
@@ -128,9 +142,10 @@ def _digests(history: Iterable[Record]) -> dict[tuple[str, int], str]:
 def why_bytes_depend_on_time(scenario: Scenario) -> str:
     """Why the fate of a first transmission may differ between two runs in real time, since its bytes do; empty: it may not."""
     jobs, routing = scenario.all_jobs, scenario.routing
-    if any(job.collective in _SLOTS_MOVE for job in jobs) and len(jobs) > 1:
+    traits = traits_of(scenario.job.collective)
+    if traits.slots_move and len(jobs) > 1:
         return "jobs that share slots move to other ones when their packets meet"
-    if any(job.collective == "esa" and job.priority not in TIMELESS for job in jobs):
+    if traits.has_priorities and any(job.priority not in TIMELESS for job in jobs):
         return f"packets carry a priority ({jobs[0].priority}) that depends on time"
     if routing is not None and any(isinstance(fault, LinkDown | Kill) for fault in scenario.faults):
         return "packets carry what their route asks for, and routes are planned anew meanwhile"

@@ -8,13 +8,14 @@ import secrets
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from testbed.captures.capture import split_by_link
-from testbed.checkers import CheckContext
+from testbed.checkers import CheckContext, Checker
+from testbed.checkers.own import load_checker
 from testbed.estimate import require_memory
 from testbed.history import HistoryLog, Record, sort_history
 from testbed.history.verdict import Verdict
@@ -28,7 +29,7 @@ from testbed.runs.kepthistory import load_history
 from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
-from testbed.scenario.own_program import program_words, with_stock_program
+from testbed.scenario.own_program import code_words, with_stock_code
 from testbed.terminal.stream import shown_path
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
@@ -104,13 +105,16 @@ def run_scenario(
     pcap: bool = False,
     observer: Observer | None = None,
     world: World | None = None,
+    plan: Plan | None = None,
     *,
     twin: bool = True,
     say: Say = lambda text: None,
+    checks: Sequence[str] = (),
 ) -> RunResult:
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
-    is there already, instead of the one that the scenario names. `twin`: an emulated run is held beside the same plan in virtual
-    time. `say` hears what goes on beside the run: calibration, attempts, the twin.
+    is there already, instead of the one that the scenario names. `plan`: of this scenario, where the caller has it already.
+    `twin`: an emulated run is held beside the same plan in virtual time. `say` hears what goes on beside the run: calibration,
+    attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`.
 
     With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the factor, at
     most three times, and what the attempts before left is in `attempts/` of the run directory.
@@ -119,7 +123,8 @@ def run_scenario(
     written; ScenarioError when `out` holds files already or others could change it; and whatever the world raises. What was
     recorded until then is in the run directory, also when this process is killed.
     """
-    world, plan = world or create_world(scenario.world), make_plan(scenario)
+    world, plan = world or create_world(scenario.world), plan or make_plan(scenario)
+    own = {name: load_checker(name) for name in checks}
     require_memory(plan)
     automatic = scenario.dilation is None
     if automatic and world.name != "lab":
@@ -129,7 +134,7 @@ def run_scenario(
     tried: list[int] = []
     while True:
         with needs_room(run_dir):
-            result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried)
+            result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried, own)
         again = automatic and has_twin(world) and len(tried) < MOST_ATTEMPTS
         factor = twice(scenario, result.document) if again else None
         if factor is None:
@@ -167,7 +172,9 @@ def _run_in(
     twin: bool,
     say: Say,
     tried: Sequence[int],
+    own: Mapping[str, Checker],
 ) -> RunResult:
+    """`own`: checkers of the user's, as he named them."""
     write_file(run_dir / "scenario.yaml", _scenario_text(scenario))
     tell = observer(plan) if observer else None
     # In virtual time records come in quick succession; in real time nothing may follow for a minute.
@@ -186,12 +193,16 @@ def _run_in(
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     verb = getattr(world, "replay_verb", "run")  # likewise
-    words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *program_words(scenario.switch.program)]
+    words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *code_words(scenario)]
+    words += [word for name in own for word in ("--check", name)]
     beside = make_twin(plan, took_s, facts, say) if twin and has_twin(world) else None
-    document = judge(context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried)
+    document = judge(
+        context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried,
+        more=tuple(own.values()),
+    )  # fmt: skip
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document, took_s))
-    write_file(run_dir / "report.html", html_report(document, history))
+    write_file(run_dir / "report.html", html_report(document, history, plan.scenario))
     kept = _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap)
     return RunResult(document, history, run_dir, kept, took_s)
 
@@ -257,11 +268,11 @@ def _unfinished(run_dir: Path) -> ScenarioError:
 
 def _scenario_text(scenario: Scenario) -> str:
     """A file that loads: it names the program of ours in place of the user's own, and says so."""
-    words = program_words(scenario.switch.program)
+    words = code_words(scenario)
     told = (
         f"# It ran with {shlex.join(words)}, which a file cannot say: give that on the command line.\n" if words else ""
     )
-    return told + dump_scenario(with_stock_program(scenario))
+    return told + dump_scenario(with_stock_code(scenario))
 
 
 def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:

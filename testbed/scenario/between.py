@@ -223,7 +223,7 @@ class _Between:
         elif transport is not None and protocol.check_fault is not None:
             protocol.check_fault(self.problems, placed, job, transport, ranks)
         elif transport is not None and isinstance(fault, PacketFault):
-            sizes = geometry_of(job, transport)
+            sizes = _known(lambda: geometry_of(job, transport))
             check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)
 
 

@@ -164,7 +164,8 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
             ("job", "collective"),
             f"{job.collective} sums in one switch, or in leaves that are all linked to all spines; {problem}",
             found=f"{len(topology.switches)} switches in the {topology.kind} topology",
-            allowed="kind rack or spine_leaf, or collective ring or shift with switch.program: forward",
+            allowed="kind rack, rack_accelerator, spine_leaf, machines, or custom of such a shape; or collective ring or shift with "
+            "switch.program: forward",
         )
     if job.dtype == "int32sat":
         problems.add(

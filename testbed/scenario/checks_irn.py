@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from switch_nodes.kinds import program_kinds
 from testbed.reading.problems import Problems
+from testbed.reading.units import format_duration
 from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.switch import SwitchOptions
@@ -36,14 +38,15 @@ def check_irn(
         problems.add(
             ("transport", "receive_late"),
             "IRN has no RNR NAK that would ask for a receive",
-            found=f"{transport.receive_late_ns} ns",
+            found=format_duration(transport.receive_late_ns),
             allowed="0; or transport.recovery: gbn",
         )
-    if switch.program == "fpga":
+    kind = program_kinds().get(switch.program)
+    if kind is not None and kind.is_card:
         problems.add(
             ("switch", "program"),
             "the card knows go-back-N alone",
-            found="'fpga'",
+            found=f"'{switch.program}'",
             allowed="netreduce; or transport.recovery: gbn",
         )
     if switch.gate == "epsn":

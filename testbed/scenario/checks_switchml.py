@@ -39,7 +39,7 @@ def check_switchml(
     if transport.congestion_control != "none":
         problems.add(
             ("transport", "congestion_control"),
-            "switchml has no RoCE connections to slow down",
+            f"{job.collective} has no RoCE connections to slow down",
             found=transport.congestion_control,
             allowed="none",
         )
@@ -54,18 +54,18 @@ def check_switchml(
     if switches > 1:
         problems.add(
             ("job", "collective"),
-            "switchml sums in one switch",
+            f"{job.collective} sums in one switch",
             found=f"{switches} switches in the {topology.kind} topology",
             allowed="a topology with one switch (kind: rack)",
         )
     check_sizes(problems, entries, hosts // job.copies)
     if job.op != "sum":
-        problems.add(("job", "op"), "switchml only sums", found=f"'{job.op}'", allowed="sum")
+        problems.add(("job", "op"), f"{job.collective} only sums", found=f"'{job.op}'", allowed="sum")
     for path, each in entries or [(("job",), job)]:
         if each.dtype not in ("float32", "int32"):
             problems.add(
                 (*path, "dtype"),
-                "switchml sums 32-bit integers that wrap",
+                f"{job.collective} sums 32-bit integers that wrap",
                 found=f"'{each.dtype}'",
                 allowed="float32, int32",
             )
@@ -73,7 +73,7 @@ def check_switchml(
     if payload > 4 * MAX_ELEMENTS:
         problems.add(
             ("transport", "path_mtu"),
-            "a switchml packet has at most 256 elements",
+            f"a {job.collective} packet has at most 256 elements",
             found=str(payload),
             allowed="256, 512, 1024",
         )

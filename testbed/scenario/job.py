@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from testbed.reading.fields import (
     BoolKey,
@@ -26,6 +26,7 @@ from testbed.reading.keytypes import At
 from testbed.reading.sections import Also, Key, Section
 from testbed.scenario import names
 from testbed.scenario.gradients import LayersType, ModelType
+from testbed.scenario.own_code import OWN_CODE
 from topologies import MAX_RACK_HOSTS, MAX_RANKS
 from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.models import Model
@@ -144,10 +145,11 @@ class SharedJob(Section):
 class Job(SharedJob):
     """What the workers do."""
 
-    collective: Annotated[str, choice(names.COLLECTIVES), Key(first=True)] = "netreduce"
+    collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE), Key(first=True)] = "netreduce"
     """`netreduce`, `switchml` ([SwitchML](switchml.md)), `atp` ([ATP](atp.md)), `esa` ([ESA](esa.md)), `grid`
     ([routing](routing.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain switch),
-    `parallel_netreduce` and `tencent` (in phases, over machines of several workers)"""
+    `parallel_netreduce` and `tencent` (in phases, over machines of several workers). A protocol of your own is named on
+    the command line: `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
     message_packets: Annotated[int, whole(1, 1024)] = 170
@@ -174,6 +176,8 @@ class Job(SharedJob):
     """id of one of several jobs; None: by its place among them"""
     seed_offset: int = 0
     """jobs with different offsets have different gradients"""
+    own: Any = None
+    """the section of the keys that its collective adds (`Protocol.job_keys`); None: it adds none"""
 
     def left_out(self) -> Collection[str]:
         """What follows from the other keys, or means nothing to many collectives."""

@@ -8,9 +8,24 @@ from typing import Any
 
 from testbed.reading.keytypes import At, KeyType, Refer, Told
 from testbed.reading.problems import show
-from testbed.reading.sections import NotKnown, as_far_as_known, changed, keys_of, make, read_keys, write_section
+from testbed.reading.sections import (
+    NotKnown,
+    Section,
+    as_far_as_known,
+    changed,
+    keys_of,
+    make,
+    names_of,
+    read_keys,
+    read_section,
+    write_section,
+)
 from testbed.scenario.checks_jobs import check_entries
+from testbed.scenario.checks_own import check_collective
 from testbed.scenario.job import Job, JobEntry
+from testbed.scenario.known import protocol_of
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.protocol import protocol_names
 from testbed.scenario.transport import Transport
 from topologies import Topology
 from workloads.models import scaled_layers
@@ -27,19 +42,34 @@ class JobType(KeyType):
     """The one job, or what several have in common."""
 
     def read(self, value: Any, at: At) -> Job:
-        found = read_keys(at, value, Job, "job")
+        collective = value.get("collective") if isinstance(value, Mapping) else None
+        good = not isinstance(collective, str) or check_collective(at.problems, collective)
+        more = _more_keys(collective) if good else None
+        others = set() if more is None else set(names_of(more))
+        data = {key: item for key, item in value.items() if key not in others} if more is not None else value
+        found = read_keys(at, data, Job, "job")
         if found is None:
             raise Told
+        if not good:
+            found.pop("collective", None)
+        if more is not None:
+            found["own"] = read_section(at, {key: item for key, item in value.items() if key in others}, more, "job")
         return _finished(at, value, found)
 
     def write(self, value: Job) -> dict[str, Any]:
-        return write_section(value)
+        return write_section(value) | (write_section(value.own) if value.own is not None else {})
 
     def schema(self, refer: Refer) -> dict[str, Any]:
         return refer(Job)
 
     def sections(self) -> tuple[type, ...]:
         return (Job,)
+
+
+def _more_keys(collective: object) -> type[Section] | None:
+    """That a collective adds; what is no collective is told elsewhere."""
+    known = isinstance(collective, str) and (is_own_code(collective) or collective in protocol_names())
+    return protocol_of(str(collective)).job_keys if known else None
 
 
 @dataclass(frozen=True, slots=True)

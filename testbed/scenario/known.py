@@ -1,4 +1,4 @@
-"""Protocols by name. Those of ours are listed in `testbed/protocols/__init__.py`, and each is in the module of its name, which is imported
+"""Protocols by name, or by `path.py:NAME`. Those of ours are listed in `testbed/protocols/__init__.py`, and each is in the module of its name, which is imported
 when somebody asks for it: it binds parts of higher floors."""
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import cast
 
 from switch_nodes.kinds import program_kinds
-from testbed.scenario.protocol import Protocol, Traits
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_protocol import load_protocol
+from testbed.scenario.protocol import Protocol, Traits, protocol_names
 from workloads.errors import InternalError
 
 __all__ = [
@@ -25,13 +27,11 @@ __all__ = [
 _PACKAGE = "testbed.protocols"
 
 
-def protocol_names() -> tuple[str, ...]:
-    """In the order of the list."""
-    return cast(tuple[str, ...], import_module(_PACKAGE).NAMES)
-
-
 def protocol_of(collective: str) -> Protocol:
-    """Of a value of `job.collective`. Raises InternalError when there is none."""
+    """Of a value of `job.collective`: a name, or `path.py:NAME`. Raises InternalError when there is none, ScenarioError for a file
+    that does not have it."""
+    if is_own_code(collective):
+        return load_protocol(collective)
     if collective not in protocol_names():
         raise InternalError(f"there is no collective {collective!r}")
     return cast(Protocol, import_module(f"{_PACKAGE}.{collective}").PROTOCOL)

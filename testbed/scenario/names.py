@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from testbed.scenario.known import collectives, programs
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from testbed.scenario.known import Listed, collectives, programs
 
 __all__ = [
     "AGES",
@@ -132,22 +136,15 @@ PRIORITIES = {
     "esa-default": "comm, and layer where that is equal",
 }
 """rules of `workloads.atp.priority`"""
-PLANNERS = {
-    "shortest": "one shortest way each, aggregated nowhere",
-    "geryon": "one way each, chosen together, aggregated nowhere (Geryon-like)",
-    "multipath": "split over all ways, aggregated nowhere: the most that is possible without aggregation",
-    "switchml": "all at the nearest switch (SwitchML-like)",
-    "atp": "at the nearest switch; what it cannot take is merged at the last switch before the server (ATP-like)",
-    "atp-unmerged": "at the nearest switch; what it cannot take reaches the server worker by worker",
-    "atp-whole": "at the nearest switch or straight to the server, nobody split",
-    "grid": "one node and one way each, links in view: exact where small, else rounded and repaired",
-    "grid-lp": "split between nodes and ways: the linear program, the bound of all that aggregate once",
-    "grid-exact": "one node and one way each: the mixed-integer program",
-    "grid-rounded": "one node and one way each: the linear program, rounded at random and repaired",
-    "grid-eq1": "GRID's Eq. 1, which sees no links, rounded and repaired; then what the links leave of it",
-    "goat": "the gradient in as many parts as switches aggregate, each part at one of them, near its workers (GOAT)",
-    "inart": "one node per worker and server; the servers' shares are chosen too (InArt)",
-}
+
+
+def _planners() -> Mapping[str, Any]:
+    """They bring solvers along, which only who asks shall wait for."""
+    planners: Mapping[str, Any] = import_module("topologies.routing.gradients.planners").PLANNERS
+    return planners
+
+
+PLANNERS = Listed(lambda: tuple(_planners()), lambda name: str(_planners()[name].meaning), lambda: tuple(_planners()))
 """of gradient routes (`tb route`)"""
 RATE_MODES = {
     "aimd": "each worker's window finds its rate",

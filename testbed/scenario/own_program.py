@@ -1,4 +1,5 @@
-"""A switch program of the user's own, `path.py:Class`. No scenario file may name code: only a person does, with `--set`."""
+"""A switch program, or a protocol, of the user's own, `path.py:NAME`. No scenario file may name code: only a person does, with
+`--set`."""
 
 from __future__ import annotations
 
@@ -6,13 +7,19 @@ import json
 from dataclasses import replace
 
 from switch_nodes.program_files import PROGRAM_KEY
+from testbed.reading.sections import write_section
 from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.overrides import SET_FILE
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from workloads.errors import ScenarioError
 
-__all__ = ["PROGRAM_KEY", "is_own_program", "program_words", "with_stock_program"]
+__all__ = ["CODE_KEYS", "PROGRAM_KEY", "code_words", "is_own_program", "set_words", "with_stock_code"]
+
+CODE_KEYS = (PROGRAM_KEY, COLLECTIVE_KEY)
+"""that may name code"""
 
 
 def is_own_program(program: str) -> bool:
@@ -20,20 +27,36 @@ def is_own_program(program: str) -> bool:
     return ":" in program
 
 
-def with_stock_program(scenario: Scenario) -> Scenario:
-    """With the program of ours that serves it in place of code from a file, so that a file can hold it."""
-    if not is_own_program(scenario.switch.program):
-        return scenario
-    program = protocol_of(scenario.job.collective).programs[0]
-    return replace(scenario, switch=replace(scenario.switch, program=program))
+def with_stock_code(scenario: Scenario) -> Scenario:
+    """With the collective and the program of ours that serve it in place of code from files, so that a file can hold it."""
+    collective = scenario.job.collective
+    if is_own_code(collective):
+        like = protocol_of(collective).like
+        scenario = replace(
+            scenario,
+            job=replace(scenario.job, collective=like, own=None),
+            jobs=tuple(replace(job, collective=like, own=None) for job in scenario.jobs),
+        )
+    served = protocol_of(scenario.job.collective).programs
+    if is_own_code(scenario.switch.program) or (is_own_code(collective) and scenario.switch.program not in served):
+        scenario = replace(scenario, switch=replace(scenario.switch, program=served[0]))
+    return scenario
 
 
-def program_words(program: str) -> list[str]:
-    """What a command line needs beside the scenario file to run `program`: `--set` and its value, or nothing."""
-    if not is_own_program(program):
-        return []
-    # The value is read as YAML, to which some paths mean something else.
-    return [SET_FILE, f"{PROGRAM_KEY}={program if _is_plain(program) else json.dumps(program, ensure_ascii=False)}"]
+def code_words(scenario: Scenario) -> list[str]:
+    """What a command line needs beside the scenario file to run code from files: `--set` and its value for each, or nothing."""
+    stock = with_stock_code(scenario)
+    program = scenario.switch.program
+    changed = [] if program == stock.switch.program else [(PROGRAM_KEY, program)]
+    own = [(COLLECTIVE_KEY, scenario.job.collective)] if is_own_code(scenario.job.collective) else []
+    words = [word for key, name in (*own, *changed) for word in set_words(key, name)]
+    keys = write_section(scenario.job.own) if own and scenario.job.own is not None else {}
+    return words + [word for key, value in keys.items() for word in (SET_FILE, f"job.{key}={json.dumps(value)}")]
+
+
+def set_words(key: str, name: str) -> list[str]:
+    """`--set` and its value, which is read as YAML, to which some paths mean something else."""
+    return [SET_FILE, f"{key}={name if _is_plain(name) else json.dumps(name, ensure_ascii=False)}"]
 
 
 def _is_plain(text: str) -> bool:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import Any, TypeAlias, cast
 
 from switch_nodes.jobs import AggregatorKnobs
+from testbed.reading.known import Section
 
-__all__ = ["Hunt", "Protocol", "SectionCheck", "Subject", "Traits"]
+__all__ = ["Hunt", "Protocol", "SectionCheck", "Subject", "Traits", "protocol_names"]
 
 SectionCheck: TypeAlias = Callable[..., None]
 """Checks what must hold between sections of a scenario file. Its parameters name what it needs (`testbed.scenario.sections`); it is
@@ -61,7 +63,9 @@ class Traits:
     """values of `transport.framing` that it takes"""
     largest_mtu: int = 4096
     """of `transport.path_mtu`"""
-    told_share: float = 1.0
+    needs: str = ""
+    """what a scenario file of another collective lacks for it, in words; empty: nothing"""
+    told_share: float = 0.6
     """bytes of records in memory, for each byte of gradient that a worker reduces"""
 
 
@@ -116,6 +120,8 @@ class Protocol:
     programs: tuple[str, ...] = ("forward",)
     """of switches, that serve it; the usual one first"""
     traits: Traits = Traits()
+    job_keys: type[Section] | None = None
+    """keys that it adds to `job`; `Job.own` is the section that they make"""
     checks: tuple[SectionCheck, ...] = ()
     """what must hold between sections of the scenario file, for this collective alone"""
     check_fault: Callable[..., None] | None = None
@@ -138,3 +144,10 @@ class Protocol:
     """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce"""
     bench: tuple[Subject, ...] = ()
     """what `tb bench ina` compares"""
+    like: str = ""
+    """of a protocol of the user's own: the one of ours whose scenario files it can run, and which the kept ones name in its place"""
+
+
+def protocol_names() -> tuple[str, ...]:
+    """Of ours, in the order of their list, which is above: it names modules that bind parts of higher floors."""
+    return cast(tuple[str, ...], import_module("testbed.protocols").NAMES)

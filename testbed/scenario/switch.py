@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,11 +9,9 @@ from switch_nodes.jobs import AggregatorKnobs
 from testbed.reading.fields import BoolKey, choice, whole
 from testbed.reading.sections import Key, Section, declare_keys
 from testbed.scenario import names
+from testbed.scenario.own_code import OWN_CODE
 
 __all__ = ["SwitchOptions"]
-
-_PROGRAM_FILE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
-"""a program of the user's own: `path.py:Class`"""
 
 declare_keys(
     AggregatorKnobs,
@@ -40,7 +37,7 @@ declare_keys(
 class SwitchOptions(Section):
     """What program the switches run, and with what options."""
 
-    program: Annotated[str, choice(names.PROGRAMS, or_form=_PROGRAM_FILE)] = "netreduce"
+    program: Annotated[str, choice(names.PROGRAMS, or_form=OWN_CODE)] = "netreduce"
     """`netreduce` sums under RoCE connections; `switchml` sums in a pool of slots ([SwitchML](switchml.md)), `atp` and
     `esa` in slots that a hash chooses ([ATP](atp.md), [ESA](esa.md)); `grid` sums where a plan of gradient routes says
     ([routing](routing.md)); `forward` is a plain switch; `fpga` is `netreduce` on an aggregation card, the emulated one

@@ -15,7 +15,7 @@ from testbed.comparison.figures import flat_figures
 from testbed.runs.needs import require_root
 from testbed.runs.run import judge_scenario
 from testbed.scenario.loader import parse_scenario
-from testbed.scenario.own_program import program_words
+from testbed.scenario.own_program import PROGRAM_KEY, set_words
 from workloads.errors import HostCapabilityError, LabError, ScenarioError
 
 __all__ = ["compute_point", "failed"]
@@ -31,7 +31,7 @@ def compute_point(text: str, program: str) -> dict[str, Any]:
     `reason`, `wall_s`, and `document`, the result.json of the run."""
     began = time.perf_counter()
     try:
-        scenario = parse_scenario(text, "the point", program_words(program)[1:])
+        scenario = parse_scenario(text, "the point", set_words(PROGRAM_KEY, program)[1:] if program else [])
         with _alone(scenario.world):
             document = judge_scenario(scenario, "")
     except ScenarioError as error:

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from switch_nodes.kinds import sums
 from testbed.reading.problems import closest, show
+from testbed.scenario.known import names_where, protocol_of, traits_of
+from testbed.scenario.model import Job
+from testbed.scenario.protocol import Traits, protocol_names
 from workloads.errors import ScenarioError
 
 __all__ = ["require_protocol", "under_protocol"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    program: str
-    """of its switches"""
-    over: str
-    """roce, or datagrams of its own"""
-    has_server: bool = False
-
-
-_KINDS = {
-    "netreduce": _Kind("netreduce", "roce"),
-    "ring": _Kind("forward", "roce"),
-    "switchml": _Kind("switchml", "datagrams"),
-    "atp": _Kind("atp", "datagrams", has_server=True),
-    "esa": _Kind("esa", "datagrams", has_server=True),
-}
 _OWN_KEYS: dict[str, dict[str, set[str]]] = {
     "roce": {
         "job": {"message_packets", "window_messages", "credit", "hello", "fallback", "pipelined"},
@@ -43,16 +30,25 @@ _OWN_KEYS: dict[str, dict[str, set[str]]] = {
     },
 }  # fmt: skip
 """section -> keys that nobody but these protocols knows"""
-_NARROWER = {"atp": {"priority", "priority_x0"}, "switchml": {"server", "priority", "priority_x0"}}
-"""keys of `job` that these datagram protocols lack"""
+
+
+def _known() -> tuple[str, ...]:
+    """Those that sum, and can run the scenario files of any other one of them."""
+    return names_where(lambda traits: traits.sums and not traits.needs)
+
+
+def _lacking(traits: Traits) -> set[str]:
+    """Keys of `job` that a protocol of datagrams does not know though others of them do."""
+    server = set() if traits.has_server else {"server"}
+    return server if traits.has_priorities else server | {"priority", "priority_x0"}
 
 
 def require_protocol(name: Any, *, file: str, key: str | None = None) -> str:
     """Raises ScenarioError when a sweep knows no such protocol."""
-    if not isinstance(name, str) or name not in _KINDS:
+    if not isinstance(name, str) or name not in _known():
         raise ScenarioError(
-            "no such protocol of sweeps", file=file, key=key, found=show(name), allowed=", ".join(_KINDS),
-            hint=closest(name, _KINDS),
+            "no such protocol of sweeps", file=file, key=key, found=show(name), allowed=", ".join(_known()),
+            hint=closest(name, _known()),
         )  # fmt: skip
     return name
 
@@ -64,25 +60,26 @@ def under_protocol(data: dict[str, Any], name: str) -> dict[str, Any]:
         raise ScenarioError(
             "has several jobs, whose collectives a sweep does not change", key="jobs", allowed="a scenario with one job"
         )
-    new, job = _KINDS[name], dict(data.get("job") or {})
-    old = _KINDS.get(str(job.get("collective", "netreduce")))
-    if job.get("collective", "netreduce") == name:
+    job = dict(data.get("job") or {})
+    before = str(job.get("collective", Job().collective))
+    if before == name:
         return data
-    foreign = _OWN_KEYS["datagrams" if new.over == "roce" else "roce"]
+    new, old = protocol_of(name), traits_of(before) if before in protocol_names() else Traits()
+    foreign = _OWN_KEYS["datagrams" if new.traits.reliable else "roce"]
     changed = dict(data)
     for section in ("job", "switch", "transport"):
         kept = {key: value for key, value in (data.get(section) or {}).items() if key not in foreign[section]}
         changed[section] = kept
-    for key in _NARROWER.get(name, ()):
+    for key in set() if new.traits.reliable else _lacking(new.traits):
         changed["job"].pop(key, None)
     changed["job"]["collective"] = name
-    changed["switch"]["program"] = new.program
-    if name == "ring":
+    changed["switch"]["program"] = new.programs[0]
+    if not sums(new.programs[0]):
         for key in _OWN_KEYS["roce"]["switch"]:
             changed["switch"].pop(key, None)
     topology = data.get("topology")
     if isinstance(topology, dict) and isinstance(topology.get("hosts"), int) and not job.get("hosts"):
-        more = new.has_server - (old is not None and old.has_server)
+        more = new.traits.has_server - old.has_server
         changed["topology"] = {**topology, "hosts": topology["hosts"] + more}
     if not changed["transport"]:
         del changed["transport"]

@@ -16,7 +16,7 @@ from testbed.scenario import dump_scenario
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.loader import parse_scenario
 from testbed.scenario.overrides import apply_override
-from testbed.scenario.own_program import is_own_program, program_words, with_stock_program
+from testbed.scenario.own_program import PROGRAM_KEY, is_own_program, set_words, with_stock_code
 from testbed.sweeps.protocols import under_protocol
 from testbed.sweeps.scenario_model import Point, ScenarioSweep, Variant
 from workloads.errors import ScenarioError
@@ -83,14 +83,14 @@ def _valid(
     where = f"{shown} ({', '.join(f'{name}={value}' for name, value in labels[1:])})" if labels[1:] else shown
     switch, words = changed.get("switch"), list[str]()
     if sweep.names_code and isinstance(switch, dict) and is_own_program(str(switch.get("program", ""))):
-        words = program_words(switch["program"])[1:]
+        words = set_words(PROGRAM_KEY, switch["program"])[1:]
         changed["switch"] = {key: value for key, value in switch.items() if key != "program"}
     try:
         scenario = parse_scenario(json.dumps(changed), where, words, seed, world, folder)
     except InvalidScenario as error:
         raise InvalidScenario(map(_without_line, error.problems)) from None
     program = scenario.switch.program if is_own_program(scenario.switch.program) else ""
-    text = dump_scenario(with_stock_program(scenario))
+    text = dump_scenario(with_stock_code(scenario))
     return Point(labels, scenario.seed, scenario.world, text, program, expect=scenario.expect)
 
 

@@ -6,17 +6,24 @@ import ctypes
 import os
 import shutil
 import subprocess
+import weakref
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from switch_nodes.netreduce.rows import between
 from workloads.native.build import LIBRARIES, load_library
 
-__all__ = ["EXIT_CODE", "NotSanitized", "check_sanitized", "poison", "sanitized_environment", "unpoison"]
+__all__ = ["EXIT_CODE", "NotSanitized", "check_sanitized", "guard_rows", "poison", "sanitized_environment", "unpoison"]
 
 EXIT_CODE = 99
 """of a process in which a sanitizer found something"""
 _TOP = Path(__file__).resolve().parents[2]
 _FLAGS = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
+_REDZONE = 64
+"""bytes; a multiple of 8, so that none of them stays free"""
 _RUNTIMES = ("libasan.so", "libubsan.so")
 
 
@@ -64,6 +71,18 @@ def check_sanitized() -> None:
     if not _runtime().__asan_address_is_poisoned(ctypes.addressof(octets)):
         raise NotSanitized("AddressSanitizer does not watch this process")
     unpoison(ctypes.addressof(octets), 64)
+
+
+def guard_rows() -> None:
+    """In such a process: an access behind a row of a switch's slots is told on, though the next slot lies in the same allocation."""
+
+    def guard(rows: NDArray[np.uint8], size: int) -> None:
+        stride, address = rows.shape[-1], rows.ctypes.data
+        for at in range(address, address + rows.nbytes, stride):
+            poison(at + size, stride - size)
+        weakref.finalize(rows, unpoison, address, rows.nbytes)
+
+    between(_REDZONE, guard)
 
 
 def poison(address: int, size: int) -> None:

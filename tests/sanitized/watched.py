@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.sanitized.environment import check_sanitized
+from tests.sanitized.environment import check_sanitized, guard_rows
 
 __all__ = ["pytest_sessionstart"]
 
 
 def pytest_sessionstart() -> None:
-    """Raises NotSanitized."""
+    """Raises NotSanitized. Rows of slots get redzones."""
     check_sanitized()
+    guard_rows()

@@ -1,4 +1,4 @@
-"""RC endpoints that are wrong in one way each, for the hunter: most cost time and no sum, so that only rules of endpoints
+"""RC endpoints with go-back-N that are wrong in one way each, for the hunter: most cost time and no sum, so that only rules of endpoints
 (`testbed.hunt.endpoint_rules`) see them."""
 
 from __future__ import annotations
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from workloads.rc.answers import Answer
+from workloads.rc.go_back_n import GoBackN
 from workloads.rc.requester_table import RequesterEvent, RequesterState
+from workloads.rc.responder import Responder
 from workloads.rc.responder_table import ResponderAction, ResponderState
 from workloads.wire import OPCODES, PSN_MASK, Nak, is_ack, is_rnr, psn_add, psn_diff
 
@@ -22,7 +24,8 @@ def _halves(worker: Any, half: str) -> list[Any]:
 def _responders(change: Callable[[Any], None]) -> Callable[[Any], None]:
     def all_of(worker: Any) -> None:
         for responder in _halves(worker, "responder"):
-            change(responder)
+            if isinstance(responder, Responder):
+                change(responder)
 
     all_of.__name__, all_of.__doc__ = change.__name__, change.__doc__
     return all_of
@@ -31,7 +34,8 @@ def _responders(change: Callable[[Any], None]) -> Callable[[Any], None]:
 def _requesters(change: Callable[[Any], None]) -> Callable[[Any], None]:
     def all_of(worker: Any) -> None:
         for requester in _halves(worker, "requester"):
-            change(requester.recovery)
+            if isinstance(requester.recovery, GoBackN):
+                change(requester.recovery)
 
     all_of.__name__, all_of.__doc__ = change.__name__, change.__doc__
     return all_of

@@ -16,12 +16,15 @@ from tests.support import netreduce_mutants as programs
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
+from tests.support.irn_mutants import IRN_ENDPOINT_MUTANTS, IRN_NOT_HUNTED, IRN_SWITCH_MUTANTS
 from tests.support.netreduce_more_mutants import MORE_MUTANTS, MORE_NOT_HUNTED
 from workloads.config import WorkerConfig
+from workloads.rc.go_back_n import GoBackN
+from workloads.rc.responder import Responder
 from workloads.wire import PSN_MASK, psn_diff
 from workloads.worker import WorkerMachine
 
-__all__ = ["FABRIC_PLANTED", "NOT_HUNTED", "PLANTED"]
+__all__ = ["FABRIC_PLANTED", "IRN_PLANTED", "NOT_HUNTED", "PLANTED"]
 
 NOT_HUNTED = {
     programs.CongestionForgotten: "no checker of a run asks for marks of congestion",
@@ -104,7 +107,14 @@ def _worker(change: Callable[[WorkerMachine], None]) -> Machines:
 
 def _responders(worker: Any) -> list[Any]:
     worker._endpoint._fast = None  # the reference alone is changed
-    return [qp.responder for qp in worker._endpoint._order]
+    return [qp.responder for qp in worker._endpoint._order if isinstance(qp.responder, Responder)]
+
+
+def _senders(worker: Any) -> list[Any]:
+    """Those with go-back-N."""
+    worker._endpoint._fast = None
+    recoveries = [qp.requester.recovery for qp in worker._endpoint._order]
+    return [recovery for recovery in recoveries if isinstance(recovery, GoBackN)]
 
 
 def credit_on_post(worker: Any) -> None:
@@ -125,16 +135,14 @@ def no_hello(worker: Any) -> None:
 
 def requester_without_wrap(worker: Any) -> None:
     """A sender takes an ACK whose PSN is a smaller number for an old one."""
-    worker._endpoint._fast = None
-    for qp in worker._endpoint._order:
-        requester = qp.requester
-        original = requester.on_answer
+    for requester in _senders(worker):
+        original = requester.hear
 
-        def on_answer(psn: int, syndrome: int, now: int, requester: Any = requester, original: Any = original) -> None:
+        def hear(psn: int, syndrome: int, now: int, requester: Any = requester, original: Any = original) -> None:
             if psn >= requester.una & PSN_MASK:
                 original(psn, syndrome, now)
 
-        requester.on_answer = on_answer
+        requester.hear = hear
 
 
 def gaps_accepted(worker: Any) -> None:
@@ -152,9 +160,7 @@ def gaps_accepted(worker: Any) -> None:
 
 def no_timer(worker: Any) -> None:
     """A sender does not start its timer again after an ACK of some packets."""
-    worker._endpoint._fast = None
-    for qp in worker._endpoint._order:
-        requester = qp.requester
+    for requester in _senders(worker):
         original = requester._step
 
         def step(event: Any, now: int, requester: Any = requester, original: Any = original, **more: Any) -> None:
@@ -193,6 +199,12 @@ PLANTED: dict[str, Machines] = {
     },
 }  # fmt: skip
 """planted bug -> the Machines that hold it"""
+
+IRN_PLANTED: dict[str, Machines] = {
+    **{program.__name__: Machines(create=program) for program in IRN_SWITCH_MUTANTS},
+    **{change.__name__: _worker(change) for change in IRN_ENDPOINT_MUTANTS if change not in IRN_NOT_HUNTED},
+}
+"""those of IRN, whose schedules are a part of all"""
 
 FABRIC_PLANTED: dict[str, Machines] = {
     program.__name__: Machines(create=program)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import testbed.history.events
 from testbed.cli import main
-from testbed.history.eventkinds import known_kinds
+from testbed.history.eventkinds import KNOWN_KINDS
 from testbed.history.lab_events import LabStep
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
+from testbed.worlds.emulated.fleet import Fleet
 from testbed.worlds.tellers import _TOLD, misplaced
 from tests.support.records import a_record
 from tests.support.worked_out_ahead import work_out
+from workloads.errors import InternalError, ScenarioError
 
 LIARS = "tests/support/lying_programs.py"
 NETREDUCE = """
@@ -126,4 +129,16 @@ def test_all_that_histories_hold_is_somebodys_to_tell():
     """A kind that is added must be given a teller: a program, another part of a node, or the world."""
     by_nodes = {kind for kinds in _TOLD.values() for kind in kinds}
     by_world = {kind for kind in vars(testbed.history.events).values() if isinstance(kind, type)}
-    assert known_kinds() - by_nodes - by_world == {LabStep}
+    assert KNOWN_KINDS - by_nodes - by_world == {LabStep}
+
+
+@pytest.mark.parametrize(("program", "error"), [("netreduce", InternalError), (f"{LIARS}:TellsItsOwn", ScenarioError)])
+def test_what_a_process_sends_is_a_record_or_ends_the_run(program, error):
+    scenario = SimpleNamespace(switch=SimpleNamespace(program=program))
+    place = SimpleNamespace(name="s1", role="switch")
+    node = SimpleNamespace(task=SimpleNamespace(node=place, plan=SimpleNamespace(scenario=scenario)))
+    told = {"t": 0, "node": "s1", "event": "BlockSummed", "job": 1, "block": "x", "slot": 0, "contributions": []}
+    with pytest.raises(
+        error, match="the switch s1 told what is no record: block of BlockSummed: 'x', not a whole number"
+    ):
+        Fleet._record(None, node, told)

@@ -160,7 +160,8 @@ def test_a_run_replays_by_its_command_and_by_tb_replay(tmp_path: Path, capsys: p
     assert capsys.readouterr() == ("", f"tb: {first}: switch.program: {refused}; {found}\n")
     assert main(["replay", str(first), "--set", "job.size=4kB"]) == 64
     assert (
-        "tb: --set: a replay changes nothing but the switch program; found 'job.size=4kB'; " in capsys.readouterr().err
+        "tb: --set: a replay changes nothing but the switch program and the protocol; found 'job.size=4kB'; "
+        in capsys.readouterr().err
     )
     # A program of ours instead, asked for: it runs, and is seen to be another one.
     out = str(tmp_path / "fourth")

@@ -12,7 +12,7 @@ from switch_nodes.grid.tables import slot_table
 from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.netreduce.tables import CONNECTION_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
 from switch_nodes.switchml.tables import SLOT_TABLE as SWITCHML_TABLE
-from workloads.automaton import Transitions
+from workloads.automaton import UNFORESEEN, Automaton, Transitions, words
 from workloads.rc import REQUESTER_TABLE, RESPONDER_TABLE
 from workloads.rc.dcqcn_table import REACTION_TABLE
 from workloads.server.tables import BLOCK_TABLE
@@ -44,6 +44,36 @@ def test_it_lists_the_protocol_and_answers_everything() -> None:
     assert table[Light.ON, "push"] == (Light.ON, "drop")
     assert dict(table) == {(Light.OFF, "push"): (Light.ON, "shine")}
     assert (Light.ON, "push") not in table
+
+
+class Deed(Enum):
+    SHINE = 1
+    REST = 2
+    DROP_PUSH = 3
+    UNFORESEEN = 4
+    DROP_PULL = 5
+
+
+LAMP = Automaton(
+    "lamp",
+    {
+        (Light.OFF, Light.ON): (Light.ON, Deed.SHINE),
+        (Light.ON, Light.ON): (Light.ON, Deed.DROP_PUSH),
+        (Light.ON, Light.OFF): (Light.OFF, Deed.REST),
+    },
+    Deed.UNFORESEEN,
+    {Deed.DROP_PUSH: "pushed", Deed.DROP_PULL: "pulled"},
+)
+
+
+def test_all_that_is_said_of_an_automaton_comes_from_its_table() -> None:
+    assert LAMP[Light.OFF, Light.OFF] == (Light.OFF, Deed.UNFORESEEN)
+    assert LAMP.steps == ("lamp off/on", "lamp on/on", "lamp on/off")
+    assert LAMP.reasons == {Deed.DROP_PUSH: "pushed", Deed.UNFORESEEN: UNFORESEEN}, "it never drops what is pulled"
+    assert words(Light.ON, Deed.DROP_PUSH) == ("on", "drop_push")
+    assert LAMP.diagram() == (
+        "stateDiagram-v2\n    [*] --> OFF\n    OFF --> ON: ON / SHINE\n    ON --> ON: ON / DROP_PUSH\n    ON --> OFF: OFF / REST\n"
+    )
 
 
 @pytest.mark.parametrize("name", TABLES)

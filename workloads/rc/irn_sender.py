@@ -98,9 +98,13 @@ class IrnSender:
         window, syndrome = self.window, packet.syndrome
         oldest = window.una & PSN_MASK
         cumulative, selective = (window.una + psn_diff(psn & PSN_MASK, oldest) for psn in packet.sack)
+        wrong = ""
         if cumulative > window.nxt or selective >= window.nxt:
-            psn = packet.sack[1]
-            detail = f"{self._queue.route}: an answer about PSN {psn}, which was never sent"
+            wrong = "which was never sent"
+        elif (is_ack(syndrome) or syndrome == Nak.PSN_SEQUENCE) and is_ack(syndrome) != (selective < cumulative):
+            wrong = f"which contradicts itself: syndrome {syndrome:#04x} with PSN {packet.sack[0]} expected next"
+        if wrong:
+            detail = f"{self._queue.route}: an answer about PSN {packet.sack[1]}, {wrong}"
             self._outbox.events.append(FrameRejected("bad_ack", detail))
             return
         if is_ack(syndrome):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from workloads.atp.config import KINDS
 from workloads.atp.slots import SlotTable
+from workloads.automaton import words
 from workloads.datagrams.blocks import (
     BlockLost,
     BlockReplayed,
@@ -164,7 +165,7 @@ class JobServer:
         block.state, action = BLOCK_TABLE[before, event]
         if self._trace:
             rank = _only_rank(header.bitmap0)
-            names = (before.name.lower(), event.name.lower(), block.state.name.lower())
+            names = words(before, event, block.state)
             self.events.append(SlotChanged(self._job.job, header.slot, 0, block.number, rank, *names))
         getattr(self, action.value)(block, header, payload, now)
 

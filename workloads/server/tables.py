@@ -5,7 +5,7 @@ ones are added, overlapping ones are discarded because a sum cannot be taken apa
 RESEND of its own, which never allocates and so arrives alone in the end. Reminders and NACKs are of our ESA (section 4.3).
 
 Rule 1: what becomes of a packet is decided by this table alone; the server computes the event and does the action.
-Rule 2: a pair that is not in the table needs a peer that breaks the protocol: what it sent is dropped (`Transitions`).
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol: what it sent is dropped (`Automaton`).
         Tests feed every pair of the table.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workloads.automaton import UNFORESEEN, Transitions
+from workloads.automaton import UNFORESEEN, Automaton
 
 __all__ = ["BLOCK_TABLE", "DROP_REASONS", "BlockAction", "BlockEvent", "BlockState"]
 
@@ -103,8 +103,6 @@ _STEPS: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]] = {
     (_S.GONE, _E.NOTHING_THERE): (_S.GONE, _A.PASS),
     (_S.GONE, _E.REFUSED): (_S.GONE, _A.PASS),
 }
-BLOCK_TABLE = Transitions(_STEPS, lambda state: (state, _A.UNFORESEEN))
-
 DROP_REASONS: dict[BlockAction, str] = {
     BlockAction.DROP_OVERLAP: "overlap",
     BlockAction.DROP_MISMATCH: "mismatch",
@@ -114,3 +112,5 @@ DROP_REASONS: dict[BlockAction, str] = {
     BlockAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason` of every action that keeps a packet out of the sums"""
+
+BLOCK_TABLE = Automaton("block", _STEPS, _A.UNFORESEEN, DROP_REASONS)

@@ -1,46 +1,33 @@
-"""All kinds of faults. A kind is a module here, with a value that is the keys of a file, and its record; and one line in the list."""
+"""All kinds of faults. A kind is a module here, with a value that is the keys of a file, and its record; and its name in the list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 from testbed.faults.base import Fault
 from testbed.faults.kind import FaultKind
-from testbed.faults.kinds import (
-    burst,
-    corrupt,
-    delay,
-    drop,
-    duplicate,
-    ecn_mark,
-    forge,
-    kill,
-    link_down,
-    loss,
-    pause,
-    rate_change,
-    reorder,
-)
 
 __all__ = ["FAULT_KINDS", "kind_of", "record_of"]
 
-_MODULES = (
-    loss,
-    burst,
-    drop,
-    corrupt,
-    duplicate,
-    reorder,
-    delay,
-    ecn_mark,
-    forge,
-    link_down,
-    rate_change,
-    kill,
-    pause,
+NAMES = (
+    "loss",
+    "burst",
+    "drop",
+    "corrupt",
+    "duplicate",
+    "reorder",
+    "delay",
+    "ecn_mark",
+    "forge",
+    "link_down",
+    "rate_change",
+    "kill",
+    "pause",
 )
+"""in the order of the pages"""
 
-FAULT_KINDS: Mapping[str, FaultKind] = {module.KIND.word: module.KIND for module in _MODULES}
+FAULT_KINDS: Mapping[str, FaultKind] = {name: import_module(f"testbed.faults.kinds.{name}").KIND for name in NAMES}
 """by word"""
 _BY_VALUE = {kind.value: kind for kind in FAULT_KINDS.values()}
 

@@ -24,8 +24,8 @@ __all__ = [
     "refuse_dilation",
 ]
 
-_EXACT_NS = 1_000_000
-"""real time that a frame must take for each node of the run"""
+_EXACT_NS, _EXACT_LINK_NS = 1_000_000, 250_000
+"""real time that a frame must take; and for each link of the run, so that wake-ups take a part of two processors only"""
 LEAST_RATE_BPS = 8_000
 """of a link in real time: the kernel keeps whole bytes per second, which is 0.1 % of that"""
 _BURST_NS = 4_000_000
@@ -73,7 +73,7 @@ def exact_dilation(plan: Plan) -> int:
     frame_bytes = min(worker.framing.frame_bytes for worker in plan.workers)
     fastest_bps = max(link.shape.rate_bps for link in topology.links)
     frame_ns = frame_bytes * 8 * 10**9 // fastest_bps
-    return -(-_EXACT_NS * len(topology.nodes) // max(1, frame_ns))
+    return -(-max(_EXACT_NS, _EXACT_LINK_NS * len(topology.links)) // max(1, frame_ns))
 
 
 def is_exact(plan: Plan) -> bool:

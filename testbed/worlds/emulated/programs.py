@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from testbed.faults.model import RateChange
 from testbed.plan import udp_ends
 from testbed.scenario.model import Scenario
+from testbed.scenario.own_code import blame
 from testbed.worlds.base import NODE_LIBRARIES
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.devices import build_device_host, device_of
@@ -55,13 +56,16 @@ class _Loop:
         tap: PcapngTap | None,
         clock: EmulatedClock,
         check_event: Callable[[Event], None] = lambda event: None,
+        own: str = "",
     ) -> None:
-        self.backend = node_backend()
+        """`own`: the collective of a host, whose code may be the user's."""
+        self.backend, self._own = node_backend(), own
         self._machine, self._plane, self._tap, self._clock = machine, plane, tap, clock
         self._stopped_at, self._check_event = 0, check_event
 
     def run(self, origin_ns: int) -> None:
-        self._plane.run(origin_ns)
+        with blame(self._own, "protocol"):
+            self._plane.run(origin_ns)
         self._stopped_at = self._clock.since(origin_ns)
 
     def finish(self) -> Iterator[tuple[int, Event]]:
@@ -91,10 +95,11 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from workloads.background import with_flows
     from workloads.hosts import create_host
 
-    worker = None
+    worker, collective = None, task.plan.scenario.job.collective
     for known in task.plan.hosts:
         if known.name == task.node.name:
-            worker = create_host(known.reborn(task.lives))
+            with blame(collective, "protocol"):
+                worker = create_host(known.reborn(task.lives))
     clock = clock_of(task.plan.scenario)
     patience_ns = clock.emulated(_UDP_PATIENCE_NS)
     machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, patience_ns=patience_ns))
@@ -115,7 +120,7 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
         wires=make_wires(task.plan.scenario, task.node.name) if exact else None,
         clock=clock,
     )
-    return _Loop(machine, plane, None, clock)
+    return _Loop(machine, plane, None, clock, own=collective)
 
 
 def _fastest_rate_bps(scenario: Scenario, link: Link) -> int:

@@ -9,10 +9,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.events import SwitchStatistics
 from testbed.history import Record, make_record
 from testbed.history.events import CaptureCut, CardCounted
-from testbed.lab import plays, steps
-from testbed.lab.lab import Lab
-from testbed.lab.model import Card, Host
-from testbed.lab.transfer import receive
+from testbed.lab.drivers import CardDriver
 from testbed.plan.nodeconfig import dump_node_config
 from testbed.worlds.lab.gathering import read_lines, trace_records
 from workloads.errors import LabError
@@ -26,16 +23,15 @@ _NO_TRACE = (
 )
 
 
-def configure_card(lab: Lab, card: Card, switch: SwitchConfig) -> None:
+def configure_card(card: CardDriver, switch: SwitchConfig) -> None:
     """A card that is programmed, as after power-on, runs `switch` from now on. Raises LabError."""
-    plays.reset(lab, card.name)
-    plays.configure(lab, card.name, dump_node_config(switch))
-    plays.start(lab, card.name)
+    card.reset()
+    card.configure(config=dump_node_config(switch))
+    card.start()
 
 
 def tell_card(
-    lab: Lab,
-    card: Card,
+    driver: CardDriver,
     switch: str,
     folder: Path,
     origin_ns: int,
@@ -44,26 +40,18 @@ def tell_card(
 ) -> tuple[str, ...]:
     """Records of a card that was stopped, as the node `switch`; its frames go to `capture`. Returns what checkers
     do not see of it, by check (RunFacts.partial). Raises LabError."""
-    host = lab.inventory.hosts[card.host]
+    card = driver.card
     if card.trace is None:
-        counters = lab.do("counters", steps.counters(lab, card), [host])[host.name]
-        rings = lab.do("configuration", steps.on_card(lab, card, "configuration"), [host])[host.name]
+        counters, rings = driver.counters(), driver.configuration()
         tell(make_record(0, switch, SwitchStatistics(counters)))
         tell(make_record(0, switch, CardCounted(counters, tuple(map(tuple, rings)))))
         return _NO_TRACE
-
-    def fetch(host: Host) -> steps.Done:
-        shell = lab.shell(host)
-        size = receive(shell, f"{card.trace}.jsonl", folder / f"{host.name}-trace.jsonl")
-        if capture is not None:
-            size += receive(shell, f"{card.trace}.pcapng", capture)
-        return steps.Done(size, f"{size} bytes")
-
     folder.mkdir(parents=True, exist_ok=True)
-    lab.do("trace", fetch, [host])
-    for record in trace_records(read_lines(folder / f"{host.name}-trace.jsonl", host.name), switch, origin_ns):
+    path = folder / f"{card.host}-trace.jsonl"
+    driver.trace(path=path, capture=capture)
+    for record in trace_records(read_lines(path, card.host), switch, origin_ns):
         if isinstance(record.event, CaptureCut):
             problem = f"the trace of card {card.name} was cut at {record.event.limit_bytes} bytes: it did too much to be judged"
-            raise LabError(host.name, f"{problem}; a shorter job, or an inventory without `trace:`")
+            raise LabError(card.host, f"{problem}; a shorter job, or an inventory without `trace:`")
         tell(record)
     return ()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +11,9 @@ from testbed.faults.model import Kill, Pause
 from testbed.history import Record, make_record
 from testbed.history.events import TrafficStarted
 from testbed.history.lab_events import LabStep
-from testbed.lab import plays, steps
+from testbed.lab.drivers import CardDriver, HostDriver, Undoing, read_bitstream
 from testbed.lab.lab import Lab, Tell
-from testbed.lab.model import Card, Host, Inventory, Tunnel
+from testbed.lab.model import Card, Inventory, Tunnel
 from testbed.plan import Plan
 from testbed.scenario.model import Scenario
 from testbed.worlds.base import RunFacts
@@ -22,7 +21,7 @@ from testbed.worlds.emulated.world import START_LEAD_NS, EmulatedWorld
 from testbed.worlds.lab.cardside import configure_card, tell_card
 from testbed.worlds.lab.placing import PROGRAMS
 from testbed.worlds.lab.relay import relay_builder
-from workloads.errors import InternalError, LabError, ScenarioError
+from workloads.errors import InternalError, ScenarioError
 
 __all__ = ["MixedWorld", "refuse_for_tunnel"]
 
@@ -70,7 +69,7 @@ class MixedWorld:
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """Raises as EmulatedWorld and the steps of a lab do. No connection is open while nodes are forked."""
         tunnel = refuse_for_tunnel(plan.scenario, self._card, self._inventory.file)
-        bitstream = plays.read_bitstream(self._card)
+        bitstream = read_bitstream(self._card)
         (switch,) = plan.switches
         host = self._inventory.hosts[self._card.host]
         origin: list[int] = []
@@ -87,35 +86,25 @@ class MixedWorld:
 
         world = EmulatedWorld(relay_builder(tunnel, host.namespace))
         with Lab(self._inventory, tell, state=self._state) as lab, lab.owner.alone():
-            plays.check(lab, [host], needs_version=False)
-            plays.deploy(lab, [host])
-            kept = plays.held(lab, [host])
-            plays.lease(lab, [host], plan.scenario.time_limit_ns / 1e9 + _LEASE_MARGIN_S, "run")
-            with self._giving_back(lab, [] if kept else [host]):
+            hosts = HostDriver(lab, [host])
+            hosts.check(needs_version=False)
+            hosts.deploy()
+            with Undoing({"lease": hosts.held()}) as undoing:
+                card = CardDriver(lab, self._card.name, undoing)
+                seconds = plan.scenario.time_limit_ns / 1e9 + _LEASE_MARGIN_S
+                HostDriver(lab, [host], undoing).lease(seconds=seconds, purpose="run")
                 if bitstream is not None:
-                    plays.program(lab, self._card.name, bitstream)
-                configure_card(lab, self._card, switch)
+                    card.program(bitstream=bitstream)
+                configure_card(card, switch)
                 lab.close()
                 facts = world.run(plan, run_dir, hear)
-                plays.stop(lab, self._card.name)
+                card.stop()
                 if not origin:
                     raise InternalError("the emulated world did not tell when its traffic started")
-                partial = tell_card(lab, self._card, switch.name, run_dir / "hosts", origin[0], on_record, None)
+                partial = tell_card(card, switch.name, run_dir / "hosts", origin[0], on_record, None)
         environment = {
             **facts.environment,
             "lab": self._inventory.name,
             "card": f"{self._card.name} of {host.name}, by VXLAN",
         }
         return replace(facts, environment=environment, partial=(*facts.partial, *partial))
-
-    @contextmanager
-    def _giving_back(self, lab: Lab, hosts: Sequence[Host]) -> Iterator[None]:
-        """A lease that we had before stays."""
-        try:
-            yield
-        except BaseException:
-            with suppress(LabError):
-                plays.stop(lab, self._card.name)
-            lab.attempt("release", steps.release(lab), hosts)
-            raise
-        plays.release(lab, hosts)

@@ -7,15 +7,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from switch_nodes.kinds import uses
 from testbed.lab.model import Card, Inventory
 from testbed.scenario.clocks import TRUE_CLOCKS
+from testbed.scenario.known import programs
 from testbed.scenario.model import Scenario
 from workloads.config import WorkerConfig
 from workloads.errors import LabError, ScenarioError
 
 __all__ = ["PROGRAMS", "choose_card", "localised", "places", "refuse_for_lab", "worker_of"]
 
-PROGRAMS = ("netreduce", "fpga")
+PROGRAMS = tuple(name for name in programs if uses(name, "rings"))
+"""that a card runs: those that sum what passes on a ring of connections"""
 
 
 def refuse_for_lab(scenario: Scenario) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import platform
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from testbed.history import Record, make_record
 from testbed.history.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
 from testbed.history.lab_events import LabStep
 from testbed.kernel.interruption import Interruption
-from testbed.lab import plays, steps
 from testbed.lab.client import ConnectionEnded
+from testbed.lab.drivers import CardDriver, HostDriver, Undoing, read_bitstream
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
 from testbed.plan import Plan, make_plan
@@ -60,7 +59,7 @@ class LabWorld:
             worker_of(worker)
         card = choose_card(self._inventory)
         seats = places(plan.scenario, self._inventory, card)
-        bitstream = plays.read_bitstream(card)
+        bitstream = read_bitstream(card)
         run_dir.mkdir(parents=True, exist_ok=True)
 
         def tell(step: LabStep) -> None:
@@ -97,83 +96,54 @@ class _Run:
         """whether hosts capture, since the card does not"""
 
     def go(self, bitstream: bytes | None) -> RunFacts:
-        plays.check(self._lab, self._hosts, needs_version=False)
-        plays.deploy(self._lab, self._hosts)
+        hosts = HostDriver(self._lab, self._hosts)
+        hosts.check(needs_version=False)
+        hosts.deploy()
         self._check()
         limit_s = self._plan.scenario.time_limit_ns / 1e9
-        self._kept = plays.held(self._lab, self._hosts)
-        plays.lease(self._lab, self._hosts, limit_s + _LEASE_MARGIN_S, "run")
-        with self._giving_back():
-            self._code = self._lab.do("code", steps.code(self._lab, NODE_LIBRARIES), self._workers)
-            self._prepare(bitstream)
-            self._drive(limit_s)
-            plays.stop(self._lab, self._card.name)
-            self._collect()
+        # A lease that we had before stays; what would have ended with it is undone step by step.
+        with Undoing({"lease": hosts.held()}) as undoing:
+            workers = HostDriver(self._lab, self._workers, undoing)
+            card = CardDriver(self._lab, self._card.name, undoing)
+            HostDriver(self._lab, self._hosts, undoing).lease(seconds=limit_s + _LEASE_MARGIN_S, purpose="run")
+            self._code = workers.code(libraries=NODE_LIBRARIES)
+            self._prepare(workers, card, bitstream)
+            self._drive(workers, limit_s)
+            card.stop()
+            self._collect(workers, card)
+        self._tell_leftovers(hosts)
         return RunFacts(self._captures(), self._environment(), partial=tuple(self._partial), plan=self._plan)
 
-    @contextmanager
-    def _giving_back(self) -> Iterator[None]:
-        """Leases end, and with them everything that lives by them; one that we had before stays. After a failure the card is
-        stopped first, and no second failure hides the first."""
-        ours = [host for host in self._hosts if host.name not in self._kept]
-        kept = [host for host in self._workers if host.name in self._kept]
-        try:
-            yield
-        except BaseException:
-            with suppress(LabError):
-                plays.stop(self._lab, self._card.name)
-            for step, act in self._endings():
-                self._lab.attempt(step, act, kept)
-            self._lab.attempt("release", steps.release(self._lab), ours)
-            raise
-        for step, act in self._endings():
-            self._lab.do(step, act, kept)
-        plays.release(self._lab, ours)
+    def _tell_leftovers(self, hosts: HostDriver) -> None:
         left = [
             f"{host} runs {name}"
-            for host, found in plays.status(self._lab, self._hosts).items()
+            for host, found in hosts.status().items()
             for name in (*found["running"], *(f"guard of {device}" for device in found["attached"]))
             if name.startswith((f"{self._id}/", "guard"))
         ]
         if left:
             self._tell(LeftoversFound(tuple(left)))
 
-    def _endings(self) -> tuple[tuple[str, Callable[[Host], steps.Done]], ...]:
-        """What the end of a lease would have done."""
-        labels = dict(self._seats.values())
-        stop = steps.asked(self._lab, "stop", run=self._id)
-        return ("stop", stop), ("detach", lambda host: steps.detach(self._lab, labels[host.name])(host))
-
-    def _prepare(self, bitstream: bytes | None) -> None:
+    def _prepare(self, workers: HostDriver, card: CardDriver, bitstream: bytes | None) -> None:
         if bitstream is not None:
-            plays.program(self._lab, self._card.name, bitstream)
+            card.program(bitstream=bitstream)
         self._check()
         mtu = max(link.shape.mtu for link in self._plan.scenario.topology.links)
         labels = dict(self._seats.values())
-        facts = self._lab.do(
-            "attach", lambda host: steps.attach(self._lab, labels[host.name], mtu)(host), self._workers
-        )
+        facts = workers.attach(mtu=mtu, each=lambda host: {"label": labels[host.name]})
         by_role = {self._role[host]: found for host, found in facts.items()}
         self._plan = make_plan(localised(self._plan.scenario, by_role))
         (switch,) = self._plan.switches
-        configure_card(self._lab, self._card, switch)
+        configure_card(card, switch)
         configs = {worker.name: worker for worker in self._plan.workers}
 
-        def start(host: Host) -> steps.Done:
-            device = host.interface(labels[host.name]).device
-            config = dump_node_config(worker_of(configs[self._role[host.name]]))
-            return steps.asked(
-                self._lab,
-                "prepare",
-                run=self._id,
-                name=self._role[host.name],
-                kind="worker",
-                device=device,
-                config=config,
-                capture=self._at_hosts,
-            )(host)
+        def each(host: Host) -> dict[str, Any]:
+            role = self._role[host.name]
+            device, config = host.interface(labels[host.name]).device, dump_node_config(worker_of(configs[role]))
+            return {"name": role, "device": device, "config": config}
 
-        self._lab.do("prepare", start, [host for host in self._workers if self._role[host.name] in configs])
+        busy = [host for host in self._workers if self._role[host.name] in configs]
+        HostDriver(self._lab, busy, workers.undoing).prepare(run=self._id, capture=self._at_hosts, each=each)
         self._await_barrier()
 
     def _await_barrier(self) -> None:
@@ -202,8 +172,8 @@ class _Run:
             found = self._lab.agent(host).ask(op, run=self._id)
         return found[self._role[host.name]]
 
-    def _drive(self, limit_s: float) -> None:
-        self._lab.do("go", steps.asked(self._lab, "go", run=self._id), self._workers)
+    def _drive(self, workers: HostDriver, limit_s: float) -> None:
+        workers.go(run=self._id)
         deadline = time.monotonic() + limit_s
         running, give_up = list(self._workers), deadline
         self._exits: dict[str, dict[str, Any]] = {}
@@ -223,7 +193,7 @@ class _Run:
                 self._tell(TimeLimitReached(int(limit_s * 1e9), unfinished), int(limit_s * 1e9))
                 break
             time.sleep(_POLL_S if running else 0)
-        statuses = self._lab.do("stop", steps.asked(self._lab, "stop", run=self._id), self._workers)
+        statuses = workers.stop(run=self._id)
         for name, ended in statuses.items():
             exited = self._exits.setdefault(name, {"state": "", "errors": ""})
             exited["exit"] = ended[self._role[name]]
@@ -237,9 +207,9 @@ class _Run:
     def _tell(self, event: Event, t: int = 0) -> None:
         self._on_record(make_record(t, "world", event))
 
-    def _collect(self) -> None:
+    def _collect(self, workers: HostDriver, card: CardDriver) -> None:
         folder = self._run_dir / "hosts"
-        files = self._lab.do("collect", steps.collect(self._lab, self._id, folder), self._workers)
+        files = workers.collect(run=self._id, out=folder)
         histories: dict[str, list[Record]] = {}
         for host, paths in files.items():
             role = self._role[host]
@@ -265,14 +235,14 @@ class _Run:
                 self._tell(NodeExited(role, found["exit"], found["exit"] in (0, 1), found["errors"]))
                 if found["exit"] not in (0, 1):
                     raise LabError(host, f"its worker ended with exit status {found['exit']}", found["errors"])
-        self._tell_card(folder, origin)
-        self._lab.do("remove", steps.asked(self._lab, "remove", run=self._id), self._workers)
+        self._tell_card(card, folder, origin)
+        workers.remove(run=self._id)
 
-    def _tell_card(self, folder: Path, origin: int) -> None:
+    def _tell_card(self, card: CardDriver, folder: Path, origin: int) -> None:
         (switch,) = self._plan.switches
         self._tell(NodeStarted(switch.name, "switch", "card"))
         capture = self._run_dir / f"{switch.name}.pcapng" if self._plan.scenario.capture else None
-        self._partial += tell_card(self._lab, self._card, switch.name, folder, origin, self._on_record, capture)
+        self._partial += tell_card(card, switch.name, folder, origin, self._on_record, capture)
         if self._at_hosts:
             self._partial.append(_AT_HOSTS)
 

@@ -19,6 +19,7 @@ from testbed.captures.capture import PcapngTap
 from testbed.history import Record, make_record
 from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
 from testbed.plan import Plan, udp_ends
+from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.filters import make_filters
@@ -256,8 +257,9 @@ class SimulatedWorld:
     def _simulate(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         taps = make_taps(plan, run_dir) if plan.scenario.capture else {}
         try:
-            simulation = Simulation(plan, on_record, taps)
-            simulation.run()
+            with blame(plan.scenario.job.collective, "protocol"):
+                simulation = Simulation(plan, on_record, taps)
+                simulation.run()
             is_native = simulation.is_native
             del simulation
         finally:

@@ -11,7 +11,6 @@ import pytest
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.aggregators.checks import AGES, FREES
-from switch_nodes.aggregators.diagrams import slot_diagram
 from switch_nodes.aggregators.policies import atp_knobs
 from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, aggregator_table
 from switch_nodes.jobs import AggregatorKnobs
@@ -86,7 +85,7 @@ def test_every_drop_has_a_reason_and_a_counter() -> None:
 
 @pytest.mark.parametrize(("page", "knobs"), [("atp.md", atp_knobs()), ("esa.md", AggregatorKnobs())])
 def test_documentation_shows_the_table(page: str, knobs: AggregatorKnobs) -> None:
-    assert f"```mermaid\n{slot_diagram(knobs)}```\n" in (DOCS / page).read_text(encoding="utf-8")
+    assert f"```mermaid\n{aggregator_table(knobs).diagram()}```\n" in (DOCS / page).read_text(encoding="utf-8")
 
 
 def test_documentation_names_every_knob_and_counter() -> None:

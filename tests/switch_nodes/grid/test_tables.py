@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from switch_nodes.grid.diagrams import slot_diagram
 from switch_nodes.grid.layout import COLLISIONS
 from switch_nodes.grid.program import GridProgram
 from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
@@ -69,4 +68,4 @@ def test_every_action_that_drops_has_a_reason() -> None:
 
 
 def test_the_documentation_shows_it() -> None:
-    assert f"```mermaid\n{slot_diagram('drop')}```\n" in (DOCS / "routing.md").read_text(encoding="utf-8")
+    assert f"```mermaid\n{slot_table('drop').diagram()}```\n" in (DOCS / "routing.md").read_text(encoding="utf-8")

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 from switch_nodes.switchml import SwitchMlProgram
-from switch_nodes.switchml.diagrams import slot_diagram
 from switch_nodes.switchml.program import Contribution
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from tests.support.switchml_bench import Bench
@@ -81,7 +80,7 @@ def test_every_drop_has_a_reason_and_a_counter() -> None:
 
 
 def test_documentation_shows_the_table() -> None:
-    assert f"```mermaid\n{slot_diagram()}```\n" in DOCS.read_text(encoding="utf-8")
+    assert f"```mermaid\n{SLOT_TABLE.diagram()}```\n" in DOCS.read_text(encoding="utf-8")
 
 
 class _BlindToBlocks(SwitchMlProgram):

@@ -8,6 +8,7 @@ import pytest
 
 from testbed.bench import BenchOptions, bench_world, registry, run_bench
 from testbed.bench.rows import Report, Row, as_documents, spread, summarise
+from testbed.cli import main
 from workloads.errors import ScenarioError
 
 
@@ -90,3 +91,17 @@ def test_a_table_of_its_own_stands_above_the_rows_that_ask_for_something(
     assert "for information" not in shown
     assert run_bench("fake", as_json=True) == 0
     assert [item["what"] for item in json.loads(capsys.readouterr().out)] == ["goodput", "for information"]
+
+
+def test_a_row_says_for_whom_it_holds() -> None:
+    row = summarise("goodput", "bound", [1.0, 2.0, 4.0], "bit/s", 0.9, dilation=12, deviation=-0.02)
+    [document] = as_documents([row], "2 x processor, Linux 6.1")
+    told = {key: document[key] for key in ("machine", "dilation", "deviation", "repeats", "spread")}
+    assert told == {
+        "machine": "2 x processor, Linux 6.1", "dilation": 12, "deviation": -0.02, "repeats": 3, "spread": 1.5,
+    }  # fmt: skip
+
+
+def test_dilation_is_for_benches_that_heed_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "grid", "--dilation", "3"]) == 64
+    assert "grid has no such option" in " ".join(capsys.readouterr().err.split())

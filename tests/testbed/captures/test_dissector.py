@@ -17,7 +17,12 @@ from workloads.collectives.ina_header import INA_LAYOUT, InaHeader
 from workloads.wire import WireError, decode_packet
 from workloads.wire.aggregation import AGGREGATION, decode_datagram
 
-_SHORTER = {"grid": (), "rack-lossy": ("job.size=400kB",), "rack-send": ("job.size=400kB",)}
+_SHORTER = {
+    "grid": (),
+    "rack-lossy": ("job.size=400kB",),
+    "irn-lossy": ("job.size=100kB",),
+    "rack-send": ("job.size=400kB",),
+}
 pytestmark = pytest.mark.programs
 
 
@@ -89,7 +94,8 @@ def test_a_datagram_is_shown_as_the_codec_reads_it(scenario: str, script: Path, 
 
 
 @pytest.mark.parametrize(
-    "scenario", ["rack-lossy", "rack-send", "hierarchical", "switchml", "switchml-uc", "atp", "esa", "grid", "ring"]
+    "scenario",
+    ["rack-lossy", "irn-lossy", "rack-send", "hierarchical", "switchml", "switchml-uc", "atp", "esa", "grid", "ring"],
 )
 def test_nothing_is_malformed_and_no_payload_of_ours_is_left_as_bytes(
     scenario: str, script: Path, tmp_path: Path
@@ -111,4 +117,26 @@ def test_elements_are_shown_in_their_own_type_and_byte_order(script: Path, tmp_p
     lines = text.splitlines()
     assert len(lines) > 10
     for line, packet in zip(lines, packets, strict=False):
+        assert np.array(line.split(","), np.float32) == pytest.approx(np.frombuffer(packet.payload, "<f4"), rel=1e-4)
+
+
+def test_an_answer_of_irn_is_shown_as_the_codec_reads_it(script: Path, tmp_path: Path) -> None:
+    capture = capture_of("irn-lossy", tmp_path, "job.size=100kB")
+    packets = [packet for captured in read_capture(capture) if (packet := decode_packet(captured.frame)).sack]
+    found = shown(script, capture, "inairn", ["syndrome", "msn", "cumulative", "selective"])
+    assert len(found) == len(packets) > 100
+    for fields, packet in zip(found, packets, strict=True):
+        told = [column(fields, f"inairn.{name}") for name in ("syndrome", "msn", "cumulative", "selective")]
+        assert told == [packet.aeth.syndrome, packet.aeth.msn, packet.sack.cumulative, packet.sack.selective]
+    assert {packet.aeth.syndrome for packet in packets} == {0, 0x60}
+
+
+def test_later_packets_of_a_message_under_irn_are_elements(script: Path, tmp_path: Path) -> None:
+    capture = capture_of("irn-lossy", tmp_path, "job.size=40kB", "faults=[]")
+    text = tshark(
+        script, capture, "-Y", "infiniband.bth.opcode == 10", "-c", "20", "-T", "fields", "-e", "ina.element.float32"
+    )
+    packets = [p for captured in read_capture(capture) if (p := decode_packet(captured.frame)).bth.opcode == 10]
+    assert len(text.splitlines()) > 10
+    for line, packet in zip(text.splitlines(), packets, strict=False):
         assert np.array(line.split(","), np.float32) == pytest.approx(np.frombuffer(packet.payload, "<f4"), rel=1e-4)

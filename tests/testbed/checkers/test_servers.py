@@ -59,7 +59,9 @@ def test_the_credit_of_esa_is_not_judged() -> None:
     assert verdict("atp", "credit_bound").verdict is Verdict.PASS
     plan, history = run("esa")
     (skipped,) = [found for found in run_checks(CheckContext(plan, history)).skipped if found.name == "credit_bound"]
-    assert skipped.reason == "ESA's switches send results that its server never sees: nobody knows who is ahead of them"
+    assert (
+        skipped.reason == "switches of esa send results that its server never sees: nobody knows who is ahead of them"
+    )
 
 
 def test_the_server_is_no_worker() -> None:

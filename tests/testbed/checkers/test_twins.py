@@ -73,6 +73,12 @@ def test_every_figure_is_compared() -> None:
     assert [reason.partition(":")[0] for reason in judge_twin(own, twin)] == ["JCT of job two"]
 
 
+def test_under_chance_single_jobs_are_draws_and_their_average_counts() -> None:
+    own = Figures({"JCT": 1.0, "JCT of job two": 0.9, "average JCT": 0.7}, 0)
+    twin = Twin(tuple(Figures({"JCT": 1.0, "JCT of job two": 0.5, "average JCT": 0.5}, 0) for _ in range(2)))
+    assert [reason.partition(":")[0] for reason in judge_twin(own, twin)] == ["average JCT"]
+
+
 def test_a_job_that_only_one_of_them_completed() -> None:
     assert judge_twin(figures(None), twin_of(1.0)) == ["JCT: the twin in virtual time has it, this run does not"]
     assert judge_twin(figures(1.0), Twin((figures(None),))) == ["JCT: the twin in virtual time has none"]
@@ -86,7 +92,10 @@ def test_a_job_that_only_one_of_them_completed() -> None:
         (52, twin_of(1.0, resent=4, by_identity=True), False),
         (3, twin_of(1.0, resent=0), False),
         (3, twin_of(1.0, resent=4), True),
-        (3, twin_of(1.0, 1.0, resent=0), True),
+        (3, twin_of(1.0, 1.0, resent=4), True),
+        (3, twin_of(1.0, 1.0, resent=0), False),
+        (5, Twin((figures(1.0, 4), figures(1.0, 5)), True), True),
+        (6, Twin((figures(1.0, 4), figures(1.0, 5)), True), False),
         (None, twin_of(1.0, resent=4, by_identity=True), True),
     ],
 )
@@ -94,7 +103,8 @@ def test_packets_sent_again_are_equal_where_nothing_is_left_to_chance(
     resent: int | None, twin: Twin, good: bool
 ) -> None:
     reasons = judge_twin(figures(1.0, resent), twin)
-    assert reasons == ([] if good else [f"{resent} packets were sent again, in virtual time {twin.runs[0].resent}"])
+    counts = ", ".join(map(str, sorted({run.resent for run in twin.runs})))
+    assert reasons == ([] if good else [f"{resent} packets were sent again, in virtual time {counts}"])
 
 
 def test_a_twin_that_was_left_out_judges_nothing() -> None:
@@ -132,6 +142,7 @@ def test_when_one_twin_is_one_draw() -> None:
     assert several(first=resent)
     assert several(Loss("l", LINKS, rate=0.1))
     assert not several(Loss("l", LINKS, rate=0.0))
-    assert not several(Drop("d", LINKS), first=resent)
+    assert not several(Drop("d", LINKS))
+    assert several(Drop("d", LINKS), first=resent)
     assert several(Kill("k", node="h1", window=Window(5)))
     assert needs_several(replace(SCENARIO, topology=rack(3, LinkShape(jitter_ns=5))), quiet)

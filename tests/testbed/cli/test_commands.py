@@ -18,7 +18,11 @@ from testbed.cli.console import Console
 from testbed.cli.parsing import make_parser
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import Loss
+from testbed.plan import make_plan
+from testbed.plan import plan as planning
+from testbed.plan.background import plan_background
 from testbed.scenario import builtin_names, load_scenario, parse_scenario
+from testbed.sweeps import builtin_sweeps, describe_sweep
 from tests.support.fake_modules import install_fake
 
 
@@ -35,7 +39,8 @@ class _Engine:
     asked: tuple[Any, ...] = ()
     summaries: int = 0
 
-    def __call__(self, scenario, out, pcap, observer, **beside):
+    def __call__(self, scenario, out, pcap, observer, plan=None, **more):
+        assert plan == (None if scenario is None else make_plan(scenario))
         self.asked = (scenario, out, pcap, observer)
         return SimpleNamespace(
             exit_code=self.exit_code, document={"verdict": "pass"}, run_dir=Path("runs/x"), captures=()
@@ -193,7 +198,7 @@ def test_list_shows_everything_or_one_kind(capsys):
 def test_validate_says_what_a_scenario_means(capsys):
     assert main(["validate", "psn-wrap"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"  memory    about 234\.\d\d MB; [\d.]+ [MG]B are available here", told.pop())
+    assert re.fullmatch(r"  memory    about 233\.\d\d MB; [\d.]+ [MG]B are available here", told.pop())
     assert told == [
         "psn-wrap: valid (playbooks/scenarios/psn-wrap.yaml)",
         "  world     emulated, seed 1, at most 20s",
@@ -262,7 +267,7 @@ def test_validate_tells_what_a_run_will_take_and_warns(tmp_path, capsys):
     assert main(["validate", str(file), *huge]) == 0
     out, err = capsys.readouterr()
     assert re.fullmatch(
-        rf"tb: {file}: this machine has [\d.]+ GB of memory available, and a run in the emulated world takes about 3\d\d\.\d+ GB: "
+        rf"tb: {file}: this machine has [\d.]+ GB of memory available, and a run in the emulated world takes about 29\d\.\d+ GB: "
         r"`tb run` refuses it here\n",
         err.splitlines(keepends=True)[-1],
     )
@@ -276,3 +281,20 @@ def test_a_run_that_cannot_end_in_time_is_said_so_before_it_begins(tmp_path, cap
     assert main(["run", "rack", *words]) == 1
     err = capsys.readouterr().err
     assert "time_limit: 10ms is over before the job can be, which takes 169 ms at least on h1-s1 up" in err
+
+
+def test_a_run_makes_its_plan_once(tmp_path, monkeypatch, capsys):
+    made = []
+    monkeypatch.setattr(
+        planning, "plan_background", lambda scenario: made.append(scenario) or plan_background(scenario)
+    )
+    words = ["-q", "run", "grid", "--world", "simulated", "--set", "job.size=20kB", "--out", str(tmp_path / "run")]
+    assert main(words) == 0
+    assert len(made) == 1
+
+
+def test_a_sweep_is_listed_by_its_title(capsys):
+    assert main(["list", "sweeps"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    titles = [describe_sweep(name).splitlines()[0] for name in builtin_sweeps()]
+    assert told == " ".join(f"{name} {title}" for name, title in zip(builtin_sweeps(), titles, strict=True))

@@ -122,3 +122,15 @@ def test_the_lab_world_wants_an_inventory(inventory: str, capsys: pytest.Capture
     assert "--card: means nothing in this world" in capsys.readouterr().err
     assert main(["run", "rack", "--world", "lab", "--inventory", inventory]) == 64
     assert "card fpga0 has fewer ports than the scenario has hosts" in capsys.readouterr().err
+
+
+def test_files_are_not_collected_where_others_could_change_them(
+    inventory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert main(["lab", "collect", "run1", "--out", str(folder / "run1"), "--inventory", inventory]) == 64
+    assert (
+        "tb lab collect: --out: others could change what is in this folder; found everybody" in capsys.readouterr().err
+    )

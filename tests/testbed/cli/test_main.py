@@ -26,7 +26,7 @@ def as_root(monkeypatch):
 
 
 def _run_raises(monkeypatch, error):
-    def run_scenario(scenario, out, pcap, observer):
+    def run_scenario(scenario, out, pcap, observer, **more):
         raise error
 
     install_fake(monkeypatch, "testbed.runs.run", run_scenario=run_scenario)
@@ -127,7 +127,7 @@ def test_an_unexpected_error_exits_70_and_can_be_repeated(error, monkeypatch, ca
 def test_the_traceback_goes_where_the_run_was_made(monkeypatch, tmp_path, as_root):
     monkeypatch.chdir(tmp_path)
 
-    def run_scenario(scenario, out, pcap, observer):
+    def run_scenario(scenario, out, pcap, observer, **more):
         Path("runs/new").mkdir(parents=True)
         Path("runs/latest").symlink_to("new")
         raise ValueError("oops")
@@ -173,7 +173,7 @@ def test_without_root_it_says_what_to_do(words, text, monkeypatch, capsys):
 def test_the_simulated_world_needs_no_root(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     done = SimpleNamespace(exit_code=0, document={}, run_dir=Path("x"), captures=())
-    install_fake(monkeypatch, "testbed.runs.run", run_scenario=lambda scenario, out, pcap, observer: done)
+    install_fake(monkeypatch, "testbed.runs.run", run_scenario=lambda scenario, out, pcap, observer, **more: done)
     assert main(["run", "rack", "--world", "simulated", "--quiet"]) == 0
 
 

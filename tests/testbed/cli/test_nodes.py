@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import signal
+import time
 from collections import deque
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -165,7 +166,8 @@ class _Plane:
 
 @pytest.fixture
 def plane(monkeypatch):
-    importlib.import_module("workloads.verbs")  # whose parts must not keep the fakes
+    for module in ("workloads.verbs", "testbed.protocols.netreduce"):
+        importlib.import_module(module)  # whose parts must not keep the fakes
     made = type("_OnePlane", (_Plane,), {})
     install_fake(monkeypatch, "switch_nodes.dataplane", DataPlane=made)
     install_fake(monkeypatch, "switch_nodes.registry", create_program=_Machine)
@@ -210,6 +212,17 @@ _OWN = (
 )
 
 
+def _asking_the_parent(signals):
+    """In the process of the program: signals to the one that `tb switch` is, by turn; each turn leaves it time to pass them on."""
+
+    def wake(machine, at):
+        if at in signals:
+            os.kill(os.getppid(), signals[at])
+        time.sleep(0.02)
+
+    return wake
+
+
 @pytest.mark.parametrize(
     ("first", "verb"),
     [
@@ -222,7 +235,7 @@ def test_a_program_that_ends_its_process_does_not_end_the_command(plane, monkeyp
     install_fake(monkeypatch, "switch_nodes.registry", create_program=create_program)
     file = tmp_path / "mine.py"
     file.write_text(_OWN.format(first=first, verb=verb))
-    plane.wake = staticmethod(lambda machine, at: os.kill(os.getppid(), signal.SIGTERM) if at == 1 else None)
+    plane.wake = staticmethod(_asking_the_parent({1: signal.SIGTERM}))
     assert main(["switch", "--program", f"{file}:Mine", "--port", "a"]) == 64
     ends = "the program's own code ended its process (exit code 0)"
     assert capfd.readouterr().err == f"tb: {file}: class Mine: {ends}\n"
@@ -233,14 +246,7 @@ def test_signals_reach_the_switch_of_an_own_program(plane, monkeypatch, tmp_path
     install_fake(monkeypatch, "switch_nodes.registry", create_program=create_program)
     file = tmp_path / "mine.py"
     file.write_text(_OWN.format(first="", verb="pass"))
-    came = []
-
-    def wake(machine, at):
-        if at in (1, 2):
-            os.kill(os.getppid(), signal.SIGUSR1 if at == 1 else last)
-            came.append(signal.sigtimedwait([], 0.2))  # until it is passed on
-
-    plane.wake = staticmethod(wake)
+    plane.wake = staticmethod(_asking_the_parent({1: signal.SIGUSR1, 30: last}))
     before = [signal.getsignal(number) for number in (last, signal.SIGUSR1)]
     assert main(["switch", "--program", f"{file}:Mine", "--port", "a"]) == 0
     told = [json.loads(line)["event"] for line in capfd.readouterr().out.splitlines()]
@@ -276,6 +282,18 @@ def test_the_help_lists_every_key_of_the_file(capsys):
     words = capsys.readouterr().out.replace(",", " ").replace(".", " ").split()
     keys = {field.name for field in dataclasses.fields(SwitchConfig)} - {"program", "ports"}
     assert keys - set(words) == set()
+
+
+def test_a_worker_captures_only_where_nobody_else_can_change_it(plane, tmp_path, capsys):
+    (tmp_path / "h1.yaml").write_text(_WORKER, encoding="utf-8")
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    words = ["--config", str(tmp_path / "h1.yaml"), "--port", "a", "--capture", str(folder / "h1.pcapng")]
+    assert main(["worker", *words]) == 64
+    told = "tb worker: --capture: others could change what is in this folder; found everybody can write to"
+    assert capsys.readouterr().err.startswith(told)
+    assert list(folder.iterdir()) == []
 
 
 def _switch_that_is_told(plane, monkeypatch, tmp_path, acts):

@@ -10,7 +10,7 @@ import pytest
 
 from testbed.history import OwnEvent, Record, make_record
 from testbed.history.codec import NoRecord, encode_record, read_record
-from testbed.history.eventkinds import known_kinds
+from testbed.history.eventkinds import KNOWN_KINDS
 from testbed.history.events import NodeStarted
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
@@ -47,7 +47,7 @@ def test_every_record_of_a_run_is_read_as_it_was_told(name: str, overrides: list
     plan = make_plan(load_scenario(name, overrides, world="simulated"))
     history = simulate(plan)
     assert [read_record(json.loads(encode_record(record))) for record in history] == history
-    assert {type(record.event) for record in history} <= known_kinds()
+    assert {type(record.event) for record in history} <= KNOWN_KINDS
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
         (["rack", "--set", "transport.timeout=0"], "no timeout is set, so one lost packet may stop it; found 0; allowed: 1 to 31"),
         (["rack", "--set", "transport.retry_count=2"], "its retries do not outlast recovery, which may take three of them or more; found 2;"),
         (["rack", "--set", "transport.timeout=11"], "timeouts would strike without any fault"),
-        (["--set", "job.size=4"], "a hunt without a scenario draws everything but the switch program; found 'job.size=4'; allowed: switch.program=PATH.py:CLASS"),
+        (["--set", "job.size=4"], "a hunt without a scenario draws everything but code of your own; found 'job.size=4'; allowed: switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME"),
         (["--set", "switch.program=forward"], "a hunt needs a program that sums; found 'forward'; allowed: netreduce, or PATH.py:CLASS"),
         (["rack", "--fabric"], "--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a SCENARIO"),
         (["--fabric", "--program", "switchml"], "--fabric: draws fabrics for NetReduce; found --program switchml; allowed: without --program, or --program netreduce"),

@@ -12,7 +12,7 @@ from testbed.hunt.state import Store
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
-from tests.support.hunt_mutants import FABRIC_PLANTED, NOT_HUNTED, PLANTED
+from tests.support.hunt_mutants import FABRIC_PLANTED, IRN_PLANTED, NOT_HUNTED, PLANTED
 from tests.support.netreduce_more_mutants import MORE_MUTANTS
 from tests.support.netreduce_mutants import MUTANTS
 
@@ -88,3 +88,23 @@ def test_a_planted_bug_is_found(name):
     assert found.number is not None
     # Connections that a cleared slot says to have served are in no table.
     assert found.failure.check in CHECKS | ({CRASH} if name == "KeepsReleased" else set()), found.failure
+
+
+QUICK_IRN = ("RecoveryLeftTooEarly", "OffsetOneLess", "gap_names_what_is_missing", "msn_before_the_gap_is_filled")
+"""the others are for long"""
+
+
+def test_there_are_enough_bugs_of_irn():
+    asked_for = {"BitmapShiftedByOne", "RecoveryLeftTooEarly", "SelectiveAnswersIgnored", "duplicate_counted_as_a_message",
+                 "rto_low_with_many_in_flight"}  # fmt: skip
+    assert asked_for <= set(IRN_PLANTED)
+    assert len(IRN_PLANTED) >= 15
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK_IRN else [pytest.mark.minutes]) for name in IRN_PLANTED]
+)
+def test_a_planted_bug_of_irn_is_found(name):
+    found = run_hunt(Prey(SEED, SCHEDULES), 1, Store(), machines=IRN_PLANTED[name])
+    assert found.failure is not None
+    assert found.failure.check in CHECKS, found.failure

@@ -8,6 +8,7 @@ import pytest
 
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.judge import run_and_judge
+from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.shrink import shrink, simpler
 from testbed.hunt.shrink_grid import smaller_grid
 from testbed.plan import make_plan
@@ -52,7 +53,9 @@ def test_nearly_every_step_loads_and_plans():
 @pytest.mark.parametrize("kind", ["rack", "spine_leaf", "custom"])
 def test_a_worker_less_takes_its_link_and_what_is_about_it_along(kind):
     scenario = next(one for one in map(drawn, range(60)) if one.topology.kind == kind and len(one.job.hosts) > 3)
-    smaller = [one for one in smaller_grid(scenario) if len(one.job.hosts) == len(scenario.job.hosts) - 1]
+    smaller = [
+        one for one in smaller_grid(scenario, PROTOCOLS["grid"]) if len(one.job.hosts) == len(scenario.job.hosts) - 1
+    ]
     assert smaller
     for one in smaller:
         hosts = {node.name for node in one.topology.hosts}
@@ -64,7 +67,7 @@ def test_a_worker_less_takes_its_link_and_what_is_about_it_along(kind):
 
 def test_several_switches_become_one():
     scenario = calm(topology=SPINES)
-    racks = [one for one in smaller_grid(scenario) if one.topology.kind == "rack"]
+    racks = [one for one in smaller_grid(scenario, PROTOCOLS["grid"]) if one.topology.kind == "rack"]
     (alone,) = [one for one in racks if one.seed == scenario.seed]
     assert [node.name for node in alone.topology.switches] == ["s1"]
     assert alone.routing.capacities == ()

@@ -26,10 +26,10 @@ def small_lab() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def deployed_lab(small_lab: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with our package on h1 and f1."""
-    from testbed.lab import plays
+    from testbed.lab.drivers import HostDriver
     from testbed.lab.inventory import load_inventory
 
     inventory = load_inventory(small_lab)
     with using(inventory, tmp_path_factory.mktemp("state")) as (lab, _):
-        plays.deploy(lab, inventory.select(["h1", "f1"]))
+        HostDriver(lab, inventory.select(["h1", "f1"])).deploy()
     return small_lab

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli.lab import _ACTIONS
+from testbed.lab.drivers import CardDriver, HostDriver
 from testbed.lab.inventory import parse_inventory
 from testbed.lab.schema import CardKeys, HostKeys, InterfaceKeys, InventoryKeys, KeyKeys, PowerKeys, TunnelKeys
 from testbed.reading.validate import key_names
@@ -26,6 +27,18 @@ def test_every_key_is_there(keys) -> None:  # type: ignore[no-untyped-def]
 
 def test_every_action_is_there() -> None:
     assert [name for name in _ACTIONS if name not in _TEXT] == []
+
+
+def test_the_table_of_steps_is_made_from_their_declarations() -> None:
+    rows = [
+        f"| {kind} | `{step.name}` | {step.does} | {', '.join(step.needs)} | {step.undone_by}{f', or with {step.undone_with}' if step.undone_with else ''} |"
+        for kind, driver in (("host", HostDriver), ("card", CardDriver))
+        for step in driver.steps.values()
+    ]
+    table = _TEXT.partition("| of a | step | does | needs | undone by |\n|---|---|---|---|---|\n")[2].partition("\n\n")[
+        0
+    ]
+    assert table == "\n".join(rows)
 
 
 def test_the_example_is_an_inventory() -> None:

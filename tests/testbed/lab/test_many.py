@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from testbed.history.lab_events import LabStep
-from testbed.lab import plays
+from testbed.lab.drivers import HostDriver
 from testbed.lab.emulated.shape import LabShape
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
@@ -33,7 +33,7 @@ def test_sixteen_hosts_are_checked_at_once(tmp_path: Path) -> None:
                     go_on()
 
             with Lab(inventory, tell, state=tmp_path) as lab:
-                facts = plays.check(lab, inventory.select())
+                facts = HostDriver(lab, inventory.select()).check()
     assert len(facts) == 16
     assert told[-1].host == "h7"
     assert {step.host for step in told} == set(inventory.hosts)

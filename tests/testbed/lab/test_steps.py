@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from switch_nodes.fpga.bitstream import reference_bitstream
-from testbed.lab import plays, steps
+from testbed.lab.drivers import CardDriver, HostDriver, collecting
+from testbed.lab.drivers.collecting import collect_files
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
 from testbed.lab.model import Host
@@ -39,7 +40,7 @@ def _failure(act: Callable[[], Any]) -> LabError:
 
 def test_a_clock_that_is_wrong(small_lab: Path, tmp_path: Path) -> None:
     with using(load_inventory(small_lab), tmp_path) as (lab, seen):
-        error = _failure(lambda: plays.check(lab, lab.inventory.select()))
+        error = _failure(lambda: HostDriver(lab, lab.inventory.select()).check())
         assert re.fullmatch(r"h3: its clock is (4\.9|5\.0|5\.1) s ahead of ours; allowed: 1 s", str(error))
         assert seen.verdicts("check") == {"h1": "unchanged", "h2": "unchanged", "h3": "failed", "f1": "unchanged"}
 
@@ -47,7 +48,7 @@ def test_a_clock_that_is_wrong(small_lab: Path, tmp_path: Path) -> None:
 def test_an_interface_that_is_missing(small_lab: Path, tmp_path: Path) -> None:
     inventory = changed(small_lab, ("device: d0, mtu: 9000, switch_port: fpga0/1", "device: d7"))
     with using(inventory, tmp_path) as (lab, seen):
-        error = _failure(lambda: plays.check(lab, inventory.select(["h1", "h2"])))
+        error = _failure(lambda: HostDriver(lab, inventory.select(["h1", "h2"])).check())
         assert str(error) == "h2: interface data: there is no d7"
         assert seen.verdicts("check") == {"h1": "unchanged", "h2": "failed"}
 
@@ -55,7 +56,7 @@ def test_an_interface_that_is_missing(small_lab: Path, tmp_path: Path) -> None:
 def test_a_host_that_hangs_delays_no_other(small_lab: Path, tmp_path: Path) -> None:
     inventory = changed(small_lab, ("10.98.0.1\n", "10.98.0.99\n"), ("connect_timeout: 20s", "connect_timeout: 3s"))
     with using(inventory, tmp_path) as (lab, seen):
-        error = _failure(lambda: plays.check(lab, inventory.select(["h1", "h2", "f1"])))
+        error = _failure(lambda: HostDriver(lab, inventory.select(["h1", "h2", "f1"])).check())
         assert str(error) == "h1: unreachable: 10.98.0.99 port 22 did not answer within 3 s"
         assert seen.hosts[-1] == "h1"
         assert sorted(seen.hosts) == ["f1", "h1", "h2"]
@@ -68,8 +69,8 @@ def test_a_disk_that_is_full(small_lab: Path, tmp_path: Path) -> None:
         free = int(shell.run(["df", "-P", "-k", host.base]).text.split()[-3])
         shell.run(["fallocate", "-l", str((free - 512) * 1024), f"{host.base}/filler"])
         try:
-            for act in (plays.check, plays.deploy):
-                error = _failure(lambda act=act: act(lab, [host]))  # type: ignore[misc]
+            for act in (HostDriver(lab, [host]).check, HostDriver(lab, [host]).deploy):
+                error = _failure(act)
                 assert error.host == "h2"
                 assert error.problem.startswith("its disk is full: 0 MiB free at /run/ina-lab, needed: ")
             error = _failure(lambda: send(shell, os.urandom(2 << 20), f"{host.base}/packages/x"))
@@ -83,7 +84,7 @@ def test_a_disk_that_is_full(small_lab: Path, tmp_path: Path) -> None:
 def test_an_agent_listens_on_a_socket_of_its_user_and_nowhere_else(deployed_lab: Path, tmp_path: Path) -> None:
     with using(load_inventory(deployed_lab), tmp_path) as (lab, _):
         host = lab.inventory.hosts["h1"]
-        plays.deploy(lab, [host])
+        HostDriver(lab, [host]).deploy()
         shell, uid = lab.shell(host), int(lab.shell(host).run(["id", "-u"]).text)
         assert shell.run(["stat", "-c", "%a %u %F", host.socket]).text == f"600 {uid} socket\n"
         assert shell.run(["stat", "-c", "%a", host.base]).text == "700\n"
@@ -104,11 +105,11 @@ def test_an_agent_listens_on_a_socket_of_its_user_and_nowhere_else(deployed_lab:
 
 def test_deploying_again_changes_nothing(deployed_lab: Path, tmp_path: Path) -> None:
     with using(load_inventory(deployed_lab), tmp_path) as (lab, seen):
-        assert plays.deploy(lab, lab.inventory.select(["h1"])) == {"h1": build_package().version}
+        assert HostDriver(lab, lab.inventory.select(["h1"])).deploy() == {"h1": build_package().version}
         assert seen.steps[0].verdict == "unchanged"
-        facts = plays.check(lab, lab.inventory.select(["h1"]))["h1"]
+        facts = HostDriver(lab, lab.inventory.select(["h1"])).check()["h1"]
         assert facts["deployed"] == build_package().version
-        hello = plays.status(lab, lab.inventory.select(["h1"]))["h1"]
+        hello = HostDriver(lab, lab.inventory.select(["h1"])).status()["h1"]
         assert hello["uid"] == facts["user"] != 0
 
 
@@ -116,17 +117,17 @@ def test_a_host_with_another_version(deployed_lab: Path, tmp_path: Path) -> None
     with using(load_inventory(deployed_lab), tmp_path) as (lab, _):
         host, version = lab.inventory.hosts["h1"], build_package().version
         lab.shell(host).run(["ln", "-sfn", "deploy/0123456789abcdef", f"{host.base}/current"])
-        error = _failure(lambda: plays.check(lab, [host]))
+        error = _failure(lambda: HostDriver(lab, [host]).check())
         assert str(error) == (
             f"h1: it has version 0123456789abcdef of this package, here is {version}; first: tb lab deploy"
         )
-        assert plays.deploy(lab, [host]) == {"h1": version}
-        plays.check(lab, [host])
+        assert HostDriver(lab, [host]).deploy() == {"h1": version}
+        HostDriver(lab, [host]).check()
 
 
 def test_a_host_without_an_agent(small_lab: Path, tmp_path: Path) -> None:
     with using(load_inventory(small_lab), tmp_path) as (lab, _):
-        error = _failure(lambda: plays.status(lab, lab.inventory.select(["h3"])))
+        error = _failure(lambda: HostDriver(lab, lab.inventory.select(["h3"])).status())
         assert str(error) == "h3: our package is not installed there; first: tb lab deploy"
 
 
@@ -136,22 +137,22 @@ def test_a_card_that_is_leased_by_another(deployed_lab: Path, tmp_path: Path) ->
     with using(inventory, tmp_path / "ann") as (ann, _), using(inventory, tmp_path / "bob") as (bob, seen):
         bob.owner.name = "bob@elsewhere"
         ann.owner.name = "ann@here"
-        plays.lease(ann, [inventory.hosts["f1"]], 60)
+        HostDriver(ann, [inventory.hosts["f1"]]).lease(seconds=60)
         try:
-            error = _failure(lambda: plays.lease(bob, hosts, 60))
+            error = _failure(lambda: HostDriver(bob, hosts).lease(seconds=60))
             assert error.host == "f1"
             assert error.problem.startswith("host is leased by ann@here for another ")
             assert seen.verdicts("release") == {"h1": "done"}, "all or none"
-            error = _failure(lambda: plays.program(bob, "fpga0", _BITS))
+            error = _failure(lambda: CardDriver(bob, "fpga0").program(bitstream=_BITS))
             assert error.problem.startswith("card fpga0 is leased by ann@here for another ")
-            leases = plays.status(bob, [inventory.hosts["f1"]])["f1"]["leases"]
+            leases = HostDriver(bob, [inventory.hosts["f1"]]).status()["f1"]["leases"]
             assert {lease["owner"] for lease in leases} == {"ann@here"}
-            plays.release(bob, [inventory.hosts["f1"]], by_force=True)
+            HostDriver(bob, [inventory.hosts["f1"]]).break_leases()
             assert seen.steps[-1].detail == "host was leased by ann@here; card fpga0 was leased by ann@here"
-            plays.lease(bob, [inventory.hosts["f1"]], 60)
-            plays.release(bob, [inventory.hosts["f1"]])
+            HostDriver(bob, [inventory.hosts["f1"]]).lease(seconds=60)
+            HostDriver(bob, [inventory.hosts["f1"]]).release()
         finally:
-            plays.release(ann, [inventory.hosts["f1"]])
+            HostDriver(ann, [inventory.hosts["f1"]]).release()
 
 
 def _program(lab_file: Path, bitstream: Path, state: Path) -> subprocess.Popen[bytes]:
@@ -176,21 +177,21 @@ def test_a_client_that_is_killed_while_it_programs(deployed_lab: Path, tmp_path:
     (tmp_path / "card.bit").write_bytes(bits)
     with using(load_inventory(deployed_lab), tmp_path / "ina-testbed") as (lab, seen):
         host = lab.inventory.hosts["f1"]
-        plays.lease(lab, [host], 600)
+        HostDriver(lab, [host]).lease(seconds=600)
         try:
             client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
             _until(lambda: bool(lab.agent(host).ask("cards")[0]["busy"]))
             client.send_signal(signal.SIGKILL)
             client.wait()
             # The agent goes on without it; who comes meanwhile is told.
-            assert "is busy: programming" in _failure(lambda: plays.reset(lab, "fpga0")).problem
+            assert "is busy: programming" in _failure(lambda: CardDriver(lab, "fpga0").reset()).problem
             _until(lambda: not lab.agent(host).ask("cards")[0]["busy"])
-            plays.program(lab, "fpga0", bits)
+            CardDriver(lab, "fpga0").program(bitstream=bits)
             assert seen.steps[-1].verdict == "unchanged", "the next run finds it done"
             (card,) = lab.agent(host).ask("cards")
             assert (card["state"], card["bitstream"]) == ("programmed", hashlib.sha256(bits).hexdigest())
         finally:
-            plays.release(lab, [host])
+            HostDriver(lab, [host]).release()
 
 
 def _kill_agent(lab: Lab) -> None:
@@ -206,7 +207,7 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
     (tmp_path / "card.bit").write_bytes(bits)
     with using(load_inventory(deployed_lab), tmp_path / "ina-testbed") as (lab, _):
         host = lab.inventory.hosts["f1"]
-        plays.lease(lab, [host], 600)
+        HostDriver(lab, [host]).lease(seconds=600)
         try:
             client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
             _until(lambda: bool(lab.agent(host).ask("cards")[0]["busy"]))
@@ -214,28 +215,28 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
             said = client.communicate(timeout=60)[0].decode()
             assert client.returncode == 75, said
             assert "tb: f1: its agent ended during `program`" in said
-            assert "no agent runs" in _failure(lambda: plays.status(lab, [host])).problem
+            assert "no agent runs" in _failure(lambda: HostDriver(lab, [host]).status()).problem
             lab.forget_agent(host)
-            plays.deploy(lab, [host])
+            HostDriver(lab, [host]).deploy()
             assert lab.agent(host).ask("cards")[0]["state"] == "half-programmed"
-            error = _failure(lambda: plays.start(lab, "fpga0"))
+            error = _failure(lambda: CardDriver(lab, "fpga0").start())
             assert error.problem == (
                 "card fpga0 is half programmed (its agent died while it was programmed); program it again: tb lab program"
             )
-            plays.program(lab, "fpga0", bits)
+            CardDriver(lab, "fpga0").program(bitstream=bits)
             assert lab.agent(host).ask("cards")[0]["state"] == "programmed"
         finally:
-            plays.release(lab, [host])
+            HostDriver(lab, [host]).release()
 
 
 def test_power_cycling_ends_what_ran_and_keeps_what_was_stored(deployed_lab: Path, tmp_path: Path) -> None:
     with using(load_inventory(deployed_lab), tmp_path) as (lab, seen):
         host = lab.inventory.hosts["h1"]
-        plays.power_cycle(lab, [host])
+        HostDriver(lab, [host]).power_cycle()
         assert seen.verdicts("power-cycle") == {"h1": "done"}
-        assert "no agent runs" in _failure(lambda: plays.status(lab, [host])).problem
+        assert "no agent runs" in _failure(lambda: HostDriver(lab, [host]).status()).problem
         lab.forget_agent(host)
-        plays.deploy(lab, [host])
+        HostDriver(lab, [host]).deploy()
         assert seen.steps[-1].detail == f"{build_package().version}, agent started"
 
 
@@ -291,8 +292,8 @@ def test_hosts_that_lie_about_their_files(tmp_path: Path, told: object, problem:
     class Reached:
         agent = staticmethod(lambda host: Liar())
 
-    act = steps.collect(Reached(), "r", tmp_path / "out")  # type: ignore[arg-type]
-    error = _failure(lambda: act(Host("h1", "10.0.0.1")))
+    lab: Any = Reached()
+    error = _failure(lambda: collect_files(lab, Host("h1", "10.0.0.1"), "r", tmp_path / "out"))
     assert error.host == "h1"
     assert error.problem.startswith(problem)
     assert not list(tmp_path.rglob("*.*"))
@@ -314,8 +315,9 @@ def test_what_comes_counts_and_not_what_was_told(tmp_path: Path, monkeypatch: py
         agent = staticmethod(lambda host: Liar())
         shell = staticmethod(lambda host: None)
 
-    monkeypatch.setattr(steps, "receive", receive)
-    steps.collect(Reached(), "r", tmp_path / "out")(Host("h1", "10.0.0.1"))  # type: ignore[arg-type]
+    monkeypatch.setattr(collecting, "receive", receive)
+    lab: Any = Reached()
+    collect_files(lab, Host("h1", "10.0.0.1"), "r", tmp_path / "out")
     assert asked == [256 << 20] * 4 + [224 << 20, 24 << 20, 0]
 
 

@@ -55,7 +55,7 @@ def test_what_a_hunt_names_is_there(name: str) -> None:
     "check", [check for protocol in protocols() for check in protocol.checks], ids=lambda check: check.__name__
 )
 def test_checks_name_sections_that_there_are(check: Callable[..., None]) -> None:
-    sections = {"problems", "topology", "link", "switch", "transport", "job", "entries", "routing"}
+    sections = {"problems", "topology", "link", "switch", "transport", "job", "entries", "routing", "nics"}
     assert set(inspect.signature(check).parameters) <= sections
 
 
@@ -92,11 +92,3 @@ def test_a_scenario_is_planned_by_its_collective(scenario: str, name: str, monke
     monkeypatch.setattr("testbed.plan.plan.protocol_of", found)
     assert make_plan(loaded).workers
     assert asked == [name]
-
-
-OWN_FOLDERS = (
-    "testbed/protocols/", "workloads/switchml/", "workloads/atp/", "workloads/grid/", "workloads/collectives/", "workloads/costs/",
-    "switch_nodes/netreduce/", "switch_nodes/switchml/", "switch_nodes/aggregators/", "switch_nodes/grid/", "switch_nodes/fpga/",
-    "switch_nodes/forwarding/", "switch_nodes/steering/", "topologies/routing/",
-)  # fmt: skip
-"""where a protocol or a program may know itself, and closed forms of collectives, and planners of routes, their names"""

@@ -42,7 +42,7 @@ def test_one_well_formed_file_without_anything_from_outside(monkeypatch):
 
 def test_the_timeline_is_in_the_page(tmp_path, monkeypatch):
     context = lossy_context(tmp_path)
-    page = html_report(result_of(context, monkeypatch), context.history)
+    page = html_report(result_of(context, monkeypatch), context.history).split("<h2>Timeline</h2>")[1]
     drawing = page[page.index("<svg") : page.index("</svg>") + 6]
     texts = [element.text for element in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")]
     assert {"h1 -> h2", "h2 -> h3", "h3 -> h1", "fault struck"} <= set(texts)
@@ -51,6 +51,6 @@ def test_the_timeline_is_in_the_page(tmp_path, monkeypatch):
 def test_a_timeline_that_is_too_large_is_named_instead(tmp_path, monkeypatch):
     context = lossy_context(tmp_path)
     monkeypatch.setattr(html, "_MOST_BYTES", 1000)
-    page = html_report(result_of(context, monkeypatch), context.history)
+    page = html_report(result_of(context, monkeypatch), context.history).split("<h2>Timeline</h2>")[1]
     assert "<svg" not in page
     assert "<code>tb timeline RUN_DIR --format svg --out FILE</code> draws it" in page

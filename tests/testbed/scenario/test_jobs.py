@@ -92,10 +92,10 @@ def test_more_jobs_than_ids():
     entries = "".join("  - {workers: 2}\n" for _ in range(1025))
     with pytest.raises(ScenarioError) as caught:
         parse(entries, "job: {collective: switchml}\n")
-    assert str(caught.value).splitlines() == [
-        "several.yaml:3: switch.memory: no slot for every job: each has a shadow copy; found 32 for 1025 jobs; allowed: 2050 or more",
-        "several.yaml:5: jobs: more jobs than ids; found 1025 jobs; allowed: at most 1024, whose ids are 1 to 1024",
-    ]
+    assert (
+        str(caught.value)
+        == "several.yaml:5: jobs: more jobs than ids; found 1025 jobs; allowed: at most 1024, whose ids are 1 to 1024"
+    )
 
 
 def test_copies_are_jobs_on_shares_of_the_hosts():

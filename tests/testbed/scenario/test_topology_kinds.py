@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, parse_scenario
+from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
+from workloads.errors import ScenarioError
 
 _FABRIC = "name: x\nswitch: {program: forward}\njob: {collective: ring}\ntopology:\n  "
 
@@ -55,3 +59,22 @@ def test_a_host_stands_first_in_its_link():
     text = "{kind: custom, nodes: [{name: a, role: host}, {name: t, role: leaf}, {name: b, role: host}, {name: u, role: leaf}], "
     scenario = parse_scenario(_FABRIC + text + "links: [{ends: [t, a]}, {ends: [b, u]}, {ends: [u, t]}]}", "x.yaml")
     assert [link.name for link in scenario.topology.links] == ["a-t", "b-u", "u-t"]
+
+
+def test_the_refusal_of_netreduce_names_every_kind_that_it_runs_over() -> None:
+    keys = {
+        "rack": ", hosts: 4", "rack_accelerator": ", hosts: 4", "spine_leaf": ", leaves: 2, spines: 2, hosts_per_leaf: 2",
+        "fat_tree": ", k: 4", "machines": ", machines: 2, workers_per_machine: 2", "grid_triangle": "",
+    }  # fmt: skip
+    assert {*keys, "custom"} == set(TOPOLOGY_KINDS)
+    runs, refusals = [], set()
+    for kind, more in keys.items():
+        text = f"name: x\ntopology: {{kind: {kind}{more}}}\njob: {{collective: netreduce, size: 40kB}}\n"
+        try:
+            parse_scenario(text, "x.yaml")
+            runs.append(kind)
+        except ScenarioError as error:
+            refusals.add(str(error).partition("job.collective: ")[2].partition("allowed: ")[2])
+    (refusal,) = refusals
+    named = set(re.findall(r"\w+", refusal.partition("; or")[0])) & set(TOPOLOGY_KINDS)
+    assert named == {*runs, "custom"}

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from testbed.scenario.loader import parse_scenario
-from testbed.sweeps.protocols import _KINDS, under_protocol
+from testbed.sweeps.protocols import _known, under_protocol
 from workloads.errors import ScenarioError
 
 _SCENARIOS = Path(__file__).resolve().parents[3] / "playbooks" / "scenarios"
@@ -19,7 +19,7 @@ def data_of(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("old", ["rack-lossy", "ring", "switchml-lossy", "atp-lossy", "esa-lossy"])
-@pytest.mark.parametrize("new", _KINDS)
+@pytest.mark.parametrize("new", _known())
 def test_every_protocol_takes_the_place_of_every_other(old: str, new: str) -> None:
     before = data_of(old)
     kept = yaml.safe_dump(before)

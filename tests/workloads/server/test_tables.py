@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 from tests.support.server_bench import COLLISION, EVICTED, RESEND, ServerBench
-from workloads.server.diagrams import block_diagram
 from workloads.server.job import JobServer
 from workloads.server.tables import BLOCK_TABLE, DROP_REASONS, BlockAction
 from workloads.wire.aggregation import DatagramKind
@@ -47,8 +46,8 @@ def test_every_action_is_a_method_and_every_drop_has_a_reason() -> None:
     assert all(hasattr(JobServer, action.value) for action in BlockAction)
     assert {action for _, action in BLOCK_TABLE.values()} | {BlockAction.UNFORESEEN} == set(BlockAction)
     drops = {action for action in BlockAction if action.name.startswith("DROP_")}
-    assert drops | {BlockAction.UNFORESEEN} == set(DROP_REASONS)
+    assert drops | {BlockAction.UNFORESEEN} == set(DROP_REASONS) == set(BLOCK_TABLE.reasons)
 
 
 def test_documentation_shows_the_table() -> None:
-    assert f"```mermaid\n{block_diagram()}```\n" in DOCS.read_text(encoding="utf-8")
+    assert f"```mermaid\n{BLOCK_TABLE.diagram()}```\n" in DOCS.read_text(encoding="utf-8")

@@ -29,26 +29,70 @@ __all__ = ["PLANNERS", "Planner", "make_plan"]
 
 @dataclass(frozen=True, slots=True)
 class Planner:
+    meaning: str
+    """one line for people"""
     run: Callable[[Problem, np.random.Generator], Plan]
     aggregates: bool = True
     several_servers: bool = True
 
 
 PLANNERS: dict[str, Planner] = {
-    "shortest": Planner(lambda problem, rng: plan_shortest(problem), aggregates=False),
-    "geryon": Planner(lambda problem, rng: plan_geryon(problem), aggregates=False),
-    "multipath": Planner(lambda problem, rng: plan_multipath(problem), aggregates=False),
-    "switchml": Planner(lambda problem, rng: plan_switchml(problem)),
-    "atp": Planner(lambda problem, rng: plan_atp(problem)),
-    "atp-unmerged": Planner(lambda problem, rng: plan_atp(problem, merge_residual=False)),
-    "atp-whole": Planner(lambda problem, rng: plan_atp_whole(problem)),
-    "grid": Planner(plan_grid, several_servers=False),
-    "grid-lp": Planner(lambda problem, rng: plan_grid_lp(problem)),
-    "grid-exact": Planner(lambda problem, rng: plan_grid_exact(problem)),
-    "grid-rounded": Planner(plan_grid_rounded, several_servers=False),
-    "grid-eq1": Planner(plan_grid_eq1, several_servers=False),
-    "goat": Planner(plan_goat, several_servers=False),
-    "inart": Planner(lambda problem, rng: plan_inart(problem)),
+    "shortest": Planner(
+        "one shortest way each, aggregated nowhere", lambda problem, rng: plan_shortest(problem), aggregates=False
+    ),
+    "geryon": Planner(
+        "one way each, chosen together, aggregated nowhere (Geryon-like)",
+        lambda problem, rng: plan_geryon(problem),
+        aggregates=False,
+    ),
+    "multipath": Planner(
+        "split over all ways, aggregated nowhere: the most that is possible without aggregation",
+        lambda problem, rng: plan_multipath(problem),
+        aggregates=False,
+    ),
+    "switchml": Planner("all at the nearest switch (SwitchML-like)", lambda problem, rng: plan_switchml(problem)),
+    "atp": Planner(
+        "at the nearest switch; what it cannot take is merged at the last switch before the server (ATP-like)",
+        lambda problem, rng: plan_atp(problem),
+    ),
+    "atp-unmerged": Planner(
+        "at the nearest switch; what it cannot take reaches the server worker by worker",
+        lambda problem, rng: plan_atp(problem, merge_residual=False),
+    ),
+    "atp-whole": Planner(
+        "at the nearest switch or straight to the server, nobody split", lambda problem, rng: plan_atp_whole(problem)
+    ),
+    "grid": Planner(
+        "one node and one way each, links in view: exact where small, else rounded and repaired",
+        plan_grid,
+        several_servers=False,
+    ),
+    "grid-lp": Planner(
+        "split between nodes and ways: the linear program, the bound of all that aggregate once",
+        lambda problem, rng: plan_grid_lp(problem),
+    ),
+    "grid-exact": Planner(
+        "one node and one way each: the mixed-integer program", lambda problem, rng: plan_grid_exact(problem)
+    ),
+    "grid-rounded": Planner(
+        "one node and one way each: the linear program, rounded at random and repaired",
+        plan_grid_rounded,
+        several_servers=False,
+    ),
+    "grid-eq1": Planner(
+        "GRID's Eq. 1, which sees no links, rounded and repaired; then what the links leave of it",
+        plan_grid_eq1,
+        several_servers=False,
+    ),
+    "goat": Planner(
+        "the gradient in as many parts as switches aggregate, each part at one of them, near its workers (GOAT)",
+        plan_goat,
+        several_servers=False,
+    ),
+    "inart": Planner(
+        "one node per worker and server; the servers' shares are chosen too (InArt)",
+        lambda problem, rng: plan_inart(problem),
+    ),
 }
 
 

@@ -112,8 +112,8 @@ void sim_at(struct sim_core *core, int64_t time, uint64_t actor, int32_t number)
 /* When the next appointment is; -1: there is none. */
 int64_t sim_next_time(const struct sim_core *core) { return core->events ? core->heap[0].time : -1; }
 
-/* NO_FRAME when it is too long for a frame or there is no memory. */
-static int32_t copy_in(struct sim_core *core, const uint8_t *octets, int64_t length)
+/* A frame with these octets; NO_FRAME when they are too long for a frame or there is no memory. */
+int32_t sim_frame_of(struct sim_core *core, const uint8_t *octets, int64_t length)
 {
     int32_t frame = length >= 0 && length <= core->stride ? sim_frame_new(core) : NO_FRAME;
     if (frame != NO_FRAME) {
@@ -127,32 +127,11 @@ static int32_t copy_in(struct sim_core *core, const uint8_t *octets, int64_t len
 int sim_hold(struct sim_core *core, int64_t time, uint64_t actor, int32_t node, int32_t port, int32_t leaving,
              const uint8_t *octets, int64_t length)
 {
-    int32_t frame = copy_in(core, octets, length);
+    int32_t frame = sim_frame_of(core, octets, length);
     if (frame == NO_FRAME)
         return -1;
     sim_push(core, time, actor, leaving ? EVENT_LEAVE : EVENT_ENTER, node, port, frame);
     return 0;
-}
-
-/* wire.py: _begin, of a frame of Python's. -1 when it cannot be kept. */
-int sim_wire_begin(struct sim_core *core, struct sim_wire *wire, const uint8_t *octets, int64_t length)
-{
-    int32_t frame = copy_in(core, octets, length);
-    if (frame == NO_FRAME)
-        return -1;
-    sim_begin(core, wire, frame);
-    return 0;
-}
-
-/* wire.py: send, of a frame of Python's. -1 when it cannot be kept, else enum sent. */
-int sim_wire_send(struct sim_core *core, struct sim_wire *wire, const uint8_t *octets, int64_t length)
-{
-    if (length > wire->longest) {
-        wire->drops++;
-        return MISFIT;
-    }
-    int32_t frame = copy_in(core, octets, length);
-    return frame == NO_FRAME ? -1 : (int)sim_send(core, wire, frame);
 }
 
 const struct ina_field sim_wire_layout[] = {

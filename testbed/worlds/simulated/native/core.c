@@ -1,55 +1,15 @@
 /* The loop itself: what becomes of a frame, stage by stage, up to where Python is needed. */
 #include "core.h"
+#include "wire.h"
 
 #include "../../../../switch_nodes/netreduce/state.h"
-#include "../../../../workloads/native/ecn.h"
 
-enum { ABSORBED = 0, ABSORB_PYTHON = 1 }; /* absorb.c: WHY_DONE, WHY_PYTHON */
-
-#define BITS_NS 8000000000u
+enum { ABSORB_PYTHON = 1 }; /* absorb.c: WHY_PYTHON */
 
 int32_t forward_rows(const struct mac_table *table, struct frame_queue *queue, const uint8_t *frames, int64_t stride,
                      const int32_t *lengths, const int32_t *ports, int32_t row, int32_t count, int32_t *asked);
 int32_t netreduce_absorb(struct netreduce_switch *sw, const uint8_t *frames, int64_t stride, const int32_t *lengths,
                          const int32_t *ports, int32_t row, int32_t count);
-
-/* wire.py: _begin. */
-void sim_begin(struct sim_core *core, struct sim_wire *wire, int32_t frame)
-{
-    uint64_t length = (uint64_t)core->lengths[frame], work = length * BITS_NS + (uint64_t)wire->remainder;
-    wire->busy = 1;
-    wire->remainder = (int64_t)(work % (uint64_t)wire->rate_bps);
-    if (!wire->frames)
-        wire->first_at = core->now;
-    wire->frames++;
-    wire->bytes += (int64_t)length;
-    wire->last_at = core->now + (int64_t)(work / (uint64_t)wire->rate_bps);
-    sim_push(core, wire->last_at, wire->actor, EVENT_END, wire->number, 0, frame);
-}
-
-/* wire.py: send. What is not sent is given up. */
-enum sent sim_send(struct sim_core *core, struct sim_wire *wire, int32_t frame)
-{
-    if (core->lengths[frame] > wire->longest || (wire->busy && wire->waiting >= wire->limit)) {
-        enum sent fate = core->lengths[frame] > wire->longest ? MISFIT : QUEUE_FULL;
-        wire->drops++;
-        sim_frame_free(core, frame);
-        return fate;
-    }
-    if (!wire->busy) {
-        sim_begin(core, wire, frame);
-        return SENT;
-    }
-    if (wire->waiting >= wire->marks_from)
-        wire->marks += ecn_mark(sim_frame_at(core, frame), core->lengths[frame]);
-    core->next[frame] = NO_FRAME;
-    if (wire->waiting++)
-        core->next[wire->tail] = frame;
-    else
-        wire->head = frame;
-    wire->tail = frame;
-    return SENT;
-}
 
 /* Let Python see the frame; it is given up with the next call. */
 static enum why show(struct sim_core *core, int32_t frame, enum why why)

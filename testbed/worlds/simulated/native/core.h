@@ -131,14 +131,11 @@ struct sim_core {
 
 enum sent { SENT = 0, MISFIT = 1, QUEUE_FULL = 2 };
 
-/* core.c */
-void sim_begin(struct sim_core *core, struct sim_wire *wire, int32_t frame);
-enum sent sim_send(struct sim_core *core, struct sim_wire *wire, int32_t frame);
-
-/* agenda.c */
+/* agenda.c, which calls none of the others: core.c and wire.c call it. */
 void sim_push(struct sim_core *core, int64_t time, uint64_t actor, int32_t kind, int32_t where, int32_t port, int32_t frame);
 struct sim_event sim_pop(struct sim_core *core);
 int32_t sim_frame_new(struct sim_core *core);
+int32_t sim_frame_of(struct sim_core *core, const uint8_t *octets, int64_t length);
 
 static inline uint8_t *sim_frame_at(const struct sim_core *core, int32_t frame)
 {

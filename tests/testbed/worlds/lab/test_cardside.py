@@ -18,12 +18,10 @@ from workloads.errors import LabError
 def _told(folder: Path, events: list[dict[str, object]]) -> list[Record]:
     lines = [json.dumps({"t": 1000 + number, "node": "card", **event}) for number, event in enumerate(events)]
     (folder / "f1-trace.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    lab: Any = SimpleNamespace(
-        inventory=SimpleNamespace(hosts={"f1": SimpleNamespace(name="f1")}), do=lambda *_: {"f1": None}
-    )
     card: Any = SimpleNamespace(name="fpga0", host="f1", trace="/run/card")
+    driver: Any = SimpleNamespace(card=card, trace=lambda path, capture: None)
     told: list[Record] = []
-    assert tell_card(lab, card, "s1", folder, 1000, told.append, None) == ()
+    assert tell_card(driver, "s1", folder, 1000, told.append, None) == ()
     return told
 
 

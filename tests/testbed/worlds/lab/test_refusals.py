@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
-from testbed.lab import plays
+from testbed.lab.drivers import CardDriver, HostDriver
 from testbed.lab.emulated.shape import PYTHON
 from testbed.lab.inventory import load_inventory
 from testbed.lab.package import build_package
@@ -29,10 +29,10 @@ def ready_lab(run_lab: Path, state: Path) -> Path:
     inventory = load_inventory(run_lab)
     with using(inventory, state) as (lab, _):
         hosts = inventory.select()
-        plays.deploy(lab, hosts)
-        plays.lease(lab, hosts, 60)
-        plays.program(lab, "fpga0", (run_lab.parent / "card.bit").read_bytes())
-        plays.release(lab, hosts)
+        HostDriver(lab, hosts).deploy()
+        HostDriver(lab, hosts).lease(seconds=60)
+        CardDriver(lab, "fpga0").program(bitstream=(run_lab.parent / "card.bit").read_bytes())
+        HostDriver(lab, hosts).release()
     return run_lab
 
 
@@ -40,7 +40,7 @@ def _known(lab: Path, states: Path) -> dict[str, object]:
     """What every host says of itself: leases, processes, guards, cards."""
     inventory = load_inventory(lab)
     with using(inventory, states) as (client, _):
-        found = plays.status(client, inventory.select())
+        found = HostDriver(client, inventory.select()).status()
         for host in inventory.hosts.values():
             assert client.shell(host).run(["pgrep", "-f", "testbed [w]orker"], check=False).stdout == b"", host.name
     return {
@@ -192,7 +192,7 @@ def test_a_card_that_somebody_else_has(
     inventory = load_inventory(ready_lab)
     with using(inventory, tmp_path / "ann") as (ann, _):
         ann.owner.name = "ann@elsewhere"
-        plays.lease(ann, inventory.select(["f1"]), 600)
+        HostDriver(ann, inventory.select(["f1"])).lease(seconds=600)
         try:
             before = _known(ready_lab, tmp_path)
             path = inventory_file(ready_lab, tmp_path)
@@ -202,7 +202,7 @@ def test_a_card_that_somebody_else_has(
             assert _known(ready_lab, tmp_path) == before, "ann's stay, and all others are given back"
             assert [lease["owner"] for lease in before["f1"]["leases"]] == ["ann@elsewhere"] * 2  # type: ignore[index]
         finally:
-            plays.release(ann, inventory.select(["f1"]))
+            HostDriver(ann, inventory.select(["f1"])).release()
 
 
 def test_a_host_with_another_version_of_the_package(

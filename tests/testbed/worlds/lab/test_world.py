@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from testbed.history.lab_events import LabStep
-from testbed.lab import plays, steps
+from testbed.lab.drivers import CardDriver, HostDriver
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.host import UID
@@ -92,10 +92,10 @@ def _take_back(lab: Path, state: Path, name: str) -> None:
     inventory = load_inventory(lab)
     host = inventory.hosts[name]
     with using(inventory, state) as (client, _):
-        plays.deploy(client, [host])
-        assert plays.held(client, [host]) == frozenset(), "it was for that run only"
-        assert [lease["purpose"] for lease in plays.status(client, [host])[name]["leases"]] == ["run"]
-        plays.release(client, [host])
+        HostDriver(client, [host]).deploy()
+        assert HostDriver(client, [host]).held() == frozenset(), "it was for that run only"
+        assert [lease["purpose"] for lease in HostDriver(client, [host]).status()[name]["leases"]] == ["run"]
+        HostDriver(client, [host]).release()
 
 
 def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Path, state: Path) -> None:
@@ -112,6 +112,10 @@ def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Pat
     assert told == {step.step for step in seen}
     wanted = {"check", "deploy", "lease", "program", "attach", "reset", "configure", "start", "prepare", "go", "stop"}
     assert told >= wanted | {"collect", "trace", "release"}
+    steps = {**HostDriver.steps, **CardDriver.steps}
+    for at, step in enumerate(seen):
+        before = {earlier.step for earlier in seen[:at] if earlier.verdict != "failed"}
+        assert set(steps[step.step].needs) <= before, f"{step.step} on {step.host}"
     ran = result.document["environment"]
     told = (ran["code"], ran["host_python"])
     assert told == ("python (switched off by INA_NATIVE=0)", platform.python_version()), "as emulated hosts are set up"
@@ -272,9 +276,9 @@ def test_ctrl_c(run_lab: Path, tmp_path: Path, state: Path) -> None:
     assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
     with using(load_inventory(run_lab), state) as (client, _):
         hosts = client.inventory.select(["f1"])
-        plays.lease(client, hosts, 60)
-        found = client.do("state", steps.on_card(client, client.inventory.card("fpga0"), "state"), hosts)["f1"]
-        plays.release(client, hosts)
+        HostDriver(client, hosts).lease(seconds=60)
+        found = CardDriver(client, "fpga0").state()
+        HostDriver(client, hosts).release()
     assert found["status"] == "PROGRAMMED|CONFIGURED", "it passes no frame"
 
 
@@ -315,14 +319,14 @@ def test_ssh_connections_that_drop_during_a_run(run_lab: Path, tmp_path: Path, s
 def test_a_lease_from_before_stays(run_lab: Path, tmp_path: Path, state: Path) -> None:
     inventory = load_inventory(run_lab)
     with using(inventory, state) as (client, _):
-        plays.deploy(client, inventory.select())
-        plays.lease(client, inventory.select(["h1", "f1"]), 3000)
+        HostDriver(client, inventory.select()).deploy()
+        HostDriver(client, inventory.select(["h1", "f1"])).lease(seconds=3000)
     assert _run(run_lab, tmp_path, state).document["verdict"] == "pass"
     with using(inventory, state) as (client, _):
-        found = plays.status(client, inventory.select())
+        found = HostDriver(client, inventory.select()).status()
         assert {host: len(hello["leases"]) for host, hello in found.items()} == {"h1": 1, "h2": 0, "f1": 2}
         assert all(hello["running"] == hello["attached"] == [] for hello in found.values())
-        plays.release(client, inventory.select())
+        HostDriver(client, inventory.select()).release()
 
 
 def test_faults_of_the_command_line_are_where_the_holder_changes_them() -> None:

@@ -1,0 +1,144 @@
+"""What happened in each interval of a run, counted from its history alone: nothing is recorded for it, so it costs a run nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from testbed.faults.events import FaultStruck
+from testbed.history import Record
+from workloads.datagrams.blocks import BlockSummed
+from workloads.events import (
+    CnpSent,
+    CollectiveStarted,
+    DatagramResent,
+    MessageAcked,
+    MessagePosted,
+    MessageReceived,
+    Retransmission,
+)
+
+__all__ = ["OverTime", "Series", "over_time"]
+
+_MOST_INTERVALS = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    title: str
+    unit: str
+    lines: tuple[tuple[str, tuple[float, ...]], ...]
+    """(node or link, a value for each interval)"""
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    interval_ns: int
+    intervals: int
+    series: tuple[Series, ...]
+    """those of which something happened"""
+
+
+def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | None:
+    """`hello`: message 0 of a connection carries no gradient (key `job.hello`). None where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most."""
+    end = max((record.t for record in history), default=0)
+    if end <= 0:
+        return None
+    interval = _round(end / _MOST_INTERVALS)
+    count = end // interval + 1
+    counted = _Counted(history, interval, count, hello)
+    found = (
+        counted.rates("gradient received", "bit/s", counted.received),
+        counted.rates("blocks summed", "blocks/s", _summed),
+        counted.in_flight(),
+        counted.sums("packets sent again", "packets", _sent_again),
+        counted.sums("packets struck by faults", "packets", _struck),
+        counted.sums("answers to congestion marks (CNPs)", "packets", _answered),
+    )
+    return OverTime(interval, count, tuple(series for series in found if series.lines))
+
+
+def _round(least_ns: float) -> int:
+    power = 10 ** max(0, math.floor(math.log10(max(least_ns, 1))))
+    return int(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least_ns))
+
+
+def _sent_again(record: Record) -> tuple[str, int] | None:
+    event = record.event
+    if isinstance(event, Retransmission):
+        return record.node, event.packets
+    return (record.node, 1) if isinstance(event, DatagramResent) else None
+
+
+def _summed(record: Record) -> tuple[str, int] | None:
+    return (record.node, 1) if isinstance(record.event, BlockSummed) else None
+
+
+def _struck(record: Record) -> tuple[str, int] | None:
+    return (record.event.target, 1) if isinstance(record.event, FaultStruck) else None
+
+
+def _answered(record: Record) -> tuple[str, int] | None:
+    return (record.node, 1) if isinstance(record.event, CnpSent) else None
+
+
+class _Counted:
+    """One history, cut into intervals."""
+
+    def __init__(self, history: Sequence[Record], interval: int, count: int, hello: bool) -> None:
+        self.history, self.interval, self.count, self.hello = history, interval, count, hello
+        self._bytes: dict[str, float] = {}
+        for record in history:
+            event = record.event
+            if isinstance(event, CollectiveStarted) and event.messages:
+                self._bytes.setdefault(record.node, event.bytes / event.messages)
+
+    def message_bytes(self, node: str, message: int) -> float:
+        """On average over the messages of a gradient: the last one of them may be shorter."""
+        return 0.0 if self.hello and message == 0 else self._bytes.get(node, 0.0)
+
+    def received(self, record: Record) -> tuple[str, float] | None:
+        event = record.event
+        if not isinstance(event, MessageReceived):
+            return None
+        return record.node, 8 * self.message_bytes(record.node, event.message)
+
+    def sums(self, title: str, unit: str, of: Callable[[Record], tuple[str, float] | None]) -> Series:
+        lines: dict[str, list[float]] = {}
+        for record in self.history:
+            found = of(record) if record.t >= 0 else None
+            if found is not None:
+                name, amount = found
+                lines.setdefault(name, [0.0] * self.count)[record.t // self.interval] += amount
+        return Series(title, unit, _sorted(lines.items()))
+
+    def rates(self, title: str, unit: str, of: Callable[[Record], tuple[str, float] | None]) -> Series:
+        """By the second."""
+        found, seconds = self.sums(title, unit, of), self.interval / 1e9
+        return Series(title, unit, tuple((name, tuple(each / seconds for each in line)) for name, line in found.lines))
+
+    def in_flight(self) -> Series:
+        """What was posted and not acknowledged at the end of each interval."""
+        changes: dict[str, list[float]] = {}
+        for record in self.history:
+            event = record.event
+            if isinstance(event, MessagePosted | MessageAcked) and record.t >= 0:
+                line = changes.setdefault(record.node, [0.0] * self.count)
+                size = self.message_bytes(record.node, event.message)
+                line[record.t // self.interval] += size if isinstance(event, MessagePosted) else -size
+        lines = {}
+        for name, line in changes.items():
+            level, levels = 0.0, list[float]()
+            for change in line:
+                level += change
+                levels.append(max(0.0, level))
+            lines[name] = levels
+        return Series("posted and not acknowledged", "bytes", _sorted(lines.items()))
+
+
+def _sorted(lines: Iterable[tuple[str, list[float]]]) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """h2 before h10."""
+    return tuple(
+        (name, tuple(line)) for name, line in sorted(lines, key=lambda item: (len(item[0]), item[0])) if any(line)
+    )

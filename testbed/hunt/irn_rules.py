@@ -1,0 +1,212 @@
+"""Rules of RC endpoints with IRN, judged at the endpoint itself, frame by frame: as `endpoint_rules`, by a second, much simpler
+queue pair that works with plain sets.
+
+- `msn_counts_messages`, `answers_are_earned`: every packet that came is answered once, in turn, with what is expected next, its
+  own PSN, whether that shows a gap, and the number of messages that came whole and in order.
+- `answers_are_given`: before the host sends a request.
+- `acks_are_believed`: what was answered to have arrived is not sent again.
+- `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
+- `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each but once,
+  until a timer is over.
+- `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high when more
+  than N were in flight.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from testbed.checkers.frames import RoceFrame, Role
+from workloads.config import QpConfig
+from workloads.events import FrameRejected
+from workloads.machine import Event
+from workloads.rc.irn_receiver import MOST_AHEAD
+from workloads.wire import PSN_MASK, Nak, Opcode, psn_diff
+
+__all__ = ["IRN_RULES", "IrnPair"]
+
+IRN_RULES = ("holes_alone_again", "timers_wait")
+"""beside those of `endpoint_rules`"""
+_ACK = 0
+_UNTAKEN = ("no_receive", "too_far")
+
+
+class _Answer(NamedTuple):
+    is_gap: bool
+    cumulative: int
+    selective: int
+    msn: int
+
+
+class IrnPair:
+    """One queue pair of a host."""
+
+    def __init__(self, config: QpConfig, tell: Callable[[QpConfig, str, str], None]) -> None:
+        self.config, self._tell = config, tell
+        self.own, self.peer = config.envelope.src_ip, config.envelope.dst_ip
+        self.failed = False
+        self._sender, self._receiver = _Sender(self), _Receiver(self)
+
+    def tell(self, rule: str, what: str) -> None:
+        self._tell(self.config, rule, what)
+
+    def came(self, found: RoceFrame, now: int) -> None:
+        if found.role is Role.ANSWER and found.sack is not None:
+            self._sender.heard(found.syndrome, *found.sack, now)
+        elif found.role is Role.DATA:
+            self._receiver.asked(found)
+
+    def told(self, event: Event) -> None:
+        if isinstance(event, FrameRejected) and event.reason in _UNTAKEN:
+            self._receiver.untaken()
+
+    def handled(self) -> None:
+        self._receiver.request = None
+
+    def left(self, found: RoceFrame, now: int) -> None:
+        if found.role is Role.ANSWER:
+            self._receiver.answered(found)
+        elif found.role is Role.DATA:
+            self.drained()
+            if self.failed:
+                self.tell("requests_in_order", f"sends PSN {found.psn} although it failed")
+            else:
+                self._sender.sent(found.psn, now)
+
+    def drained(self) -> None:
+        if not self.failed:
+            self._receiver.has_answered()
+
+    def woke(self, now: int) -> None:
+        self._sender.woke(now)
+
+
+class _Sender:
+    """PSNs count on without wrapping."""
+
+    def __init__(self, pair: IrnPair) -> None:
+        self._pair, self._irn = pair, pair.config.irn
+        self._oldest = self._end = pair.config.first_psn
+        self._arrived: set[int] = set()
+        self._since = 0
+        """the last progress, or the last time that its timer was over"""
+        self._fired: int | None = None
+        """its timer was over then, and nothing was sent again since"""
+        self._gap_told = False
+        """an answer since the last progress showed a gap"""
+        self._round, self._again = 0, dict[int, int]()
+        """how often a timer had something sent again; in which round each PSN was sent again last"""
+
+    def woke(self, now: int) -> None:
+        many = self._end - self._oldest > self._irn.few_packets
+        if self._end > self._oldest and now - self._since >= (self._irn.rto_high_ns if many else self._irn.rto_low_ns):
+            self._fired = now if self._fired is None else self._fired
+
+    def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
+        named = [self._oldest + psn_diff(psn & PSN_MASK, self._oldest & PSN_MASK) for psn in (cumulative, selective)]
+        expected, answered = named
+        if expected > self._end or answered >= self._end or syndrome not in (_ACK, Nak.PSN_SEQUENCE):
+            return
+        if (syndrome == _ACK) != (answered < expected):
+            return
+        if expected > self._oldest:
+            self._oldest, self._since, self._fired, self._gap_told = expected, now, None, False
+            self._again = {psn: round_ for psn, round_ in self._again.items() if psn >= expected}
+        if syndrome == Nak.PSN_SEQUENCE:
+            self._arrived.add(answered)
+            self._gap_told |= expected == self._oldest
+        self._arrived = {psn for psn in self._arrived if psn > self._oldest}
+
+    def sent(self, psn: int, now: int) -> None:
+        at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
+        oldest, end = self._oldest & PSN_MASK, self._end & PSN_MASK
+        tell = self._pair.tell
+        if at == self._end:
+            cap = min(self._irn.cap_packets, self._pair.config.window_packets)
+            if at - self._oldest >= cap:
+                tell("requests_in_order", f"sends PSN {psn} with {cap} packets unacknowledged, from {oldest} on")
+            if self._end == self._oldest:
+                self._since = now
+            self._end += 1
+        elif not self._oldest <= at < self._end:
+            tell("requests_in_order", f"sends PSN {psn}; unacknowledged from {oldest} on, {end} is next")
+        elif at in self._arrived:
+            tell("acks_are_believed", f"sends PSN {psn} again, which was answered to have arrived")
+        else:
+            self._repeats(at, psn)
+
+    def _repeats(self, at: int, psn: int) -> None:
+        tell, done = self._pair.tell, self._again.get(at) == self._round
+        if at > max(self._arrived, default=self._oldest):
+            tell("holes_alone_again", f"sends PSN {psn} again, and nothing behind it is known to have arrived")
+        elif at != self._oldest and done:
+            tell("holes_alone_again", f"sends PSN {psn} again a second time, and no timer was over")
+        elif at == self._oldest and (done or not self._gap_told):
+            if self._fired is None:
+                tell("timers_wait", f"sends PSN {psn} again before its timer was over")
+            else:
+                self._since = self._fired
+            self._fired = None
+            self._round += 1
+        self._again[at] = self._round
+
+
+class _Receiver:
+    def __init__(self, pair: IrnPair) -> None:
+        self._pair = pair
+        self._first = pair.config.peer_first_psn & PSN_MASK
+        self._expected = 0
+        """PSNs as distances from the first one"""
+        self._here: dict[int, bool] = {}
+        """what came from there on: whether it ends its message"""
+        self._messages = 0
+        self._owed: deque[_Answer] = deque()
+        self.request: RoceFrame | None = None
+        """under judgement"""
+
+    def asked(self, request: RoceFrame) -> None:
+        self.request = request
+        at = self._expected + psn_diff(request.psn, (self._first + self._expected) & PSN_MASK)
+        if at - self._expected >= MOST_AHEAD:
+            return
+        if at >= self._expected:
+            self._here.setdefault(at, request.opcode == Opcode.WRITE_ONLY_IMM)
+        while (ends := self._here.pop(self._expected, None)) is not None:
+            self._expected += 1
+            self._messages += ends
+        self._owed.append(
+            _Answer(at > self._expected, self._psn(self._expected), request.psn, self._messages & PSN_MASK)
+        )
+
+    def untaken(self) -> None:
+        """The request came too early to be taken: it is as if it were lost. Hosts of ours have their receives posted."""
+        if self._owed and self.request is not None and self._owed[-1].selective == self.request.psn:
+            self._owed.pop()
+
+    def _psn(self, at: int) -> int:
+        return (self._first + at) & PSN_MASK
+
+    def answered(self, answer: RoceFrame) -> None:
+        if answer.syndrome not in (_ACK, Nak.PSN_SEQUENCE):
+            return  # a refusal: what is wrong with a request is the responder's to know
+        tell = self._pair.tell
+        if answer.sack is None or not self._owed:
+            tell("answers_are_earned", f"an answer about PSN {answer.psn}, and nothing is to be answered")
+            return
+        owed, said = self._owed.popleft(), _Answer(answer.syndrome == Nak.PSN_SEQUENCE, *answer.sack, answer.msn)
+        if said.msn != owed.msn:
+            tell(
+                "msn_counts_messages",
+                f"MSN {said.msn} in an answer about PSN {said.selective}, by which {owed.msn} messages ended",
+            )
+        elif said != owed or answer.psn != owed.selective:
+            tell("answers_are_earned", f"answers {said}; what came makes that {owed}")
+
+    def has_answered(self) -> None:
+        if self._owed:
+            self._pair.tell(
+                "answers_are_given", f"owes an answer about PSN {self._owed[0].selective}, and goes on without it"
+            )
+            self._owed.clear()

@@ -1,0 +1,24 @@
+"""Plans of schedules: what draws one, bounds it and runs it asks for the same plan several times."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from testbed.plan import Plan, make_plan
+from testbed.scenario.model import Scenario
+
+__all__ = ["plan_of"]
+
+_KEPT = 4
+"""plans: a schedule is drawn from a calm one, and judged with and without its trace"""
+_newest: deque[tuple[Scenario, Plan]] = deque(maxlen=_KEPT)
+
+
+def plan_of(scenario: Scenario) -> Plan:
+    """As `make_plan`, which is asked once for one scenario. Plans are values; nobody changes them."""
+    for known, plan in _newest:
+        if known is scenario:
+            return plan
+    plan = make_plan(scenario)
+    _newest.append((scenario, plan))
+    return plan

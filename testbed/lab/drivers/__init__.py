@@ -1,0 +1,7 @@
+"""One driver per kind of node of a lab. A driver declares its steps: name, what each does, what it needs, how it is undone."""
+
+from testbed.lab.drivers.card import CardDriver, read_bitstream
+from testbed.lab.drivers.host import HostDriver
+from testbed.lab.drivers.step import Driver, Step, Undoing
+
+__all__ = ["CardDriver", "Driver", "HostDriver", "Step", "Undoing", "read_bitstream"]

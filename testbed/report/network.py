@@ -1,0 +1,52 @@
+"""The network of a run in its page: the topology as a picture, links that lost packets in red, and what each link carried and lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+
+from testbed.drawing.picture import picture_of
+from testbed.drawing.svg import draw_svg
+from testbed.faults.events import FaultStruck
+from testbed.history import Record, of_kind
+from testbed.history.events import ShapingMeasured
+from testbed.scenario.model import Scenario
+from testbed.terminal.words import amount, byte_size
+
+__all__ = ["network_html"]
+
+_MOST_ROWS = 200
+
+
+def network_html(scenario: Scenario, history: Sequence[Record]) -> str:
+    struck = Counter((record.event.target, record.event.direction) for record in of_kind(history, FaultStruck))
+    picture = picture_of(scenario)
+    cables = {frozenset((link.a, link.b)): link.name for link in scenario.topology.links}
+    lines = []
+    for line in picture.lines:
+        name = cables.get(frozenset((line.a, line.b)), "")
+        lost = sum(count for (target, _), count in struck.items() if target == name)
+        lines.append(replace(line, usual=not lost, label=f"{lost:,} struck" if lost else line.label))
+    drawing = draw_svg(replace(picture, lines=tuple(lines)))
+    return f"<h2>Network</h2>\n{drawing}\n{_table(history, struck)}\n"
+
+
+def _table(history: Sequence[Record], struck: Counter[tuple[str, str]]) -> str:
+    """One row for each direction that was measured."""
+    measured = [record.event for record in of_kind(history, ShapingMeasured)]
+    if not measured:
+        return '<p class="dim">What each link carried was not measured: the run did not end.</p>'
+    head = "".join(
+        f"<td><b>{name}</b></td>"
+        for name in ("link", "direction", "carried", "struck by faults", "dropped by its queue", "marked")
+    )
+    rows = "".join(
+        f"<tr><td>{escape(each.link)}</td><td>{escape(str(each.direction))}</td><td>{byte_size(each.bytes)}</td>"
+        f"<td>{struck[each.link, str(each.direction)]:,}</td><td>{each.drops:,}</td><td>{each.marks:,}</td></tr>"
+        for each in measured[:_MOST_ROWS]
+    )
+    more = len(measured) - _MOST_ROWS
+    rest = f'<p class="dim">and {amount(more, "more direction")}</p>' if more > 0 else ""
+    return f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>{rest}'

@@ -1,0 +1,39 @@
+"""The page of a run, made from what its directory holds: of a run that was killed, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from testbed.history import Record
+from testbed.report.html import html_report, unfinished_report
+from testbed.runs.kepthistory import load_history
+from testbed.runs.run import read_result
+from testbed.scenario import load_scenario
+from testbed.terminal.stream import shown_path
+from workloads.errors import ScenarioError
+from workloads.trusted import write_file
+
+__all__ = ["write_report"]
+
+
+def write_report(run_dir: Path, file: Path | None = None) -> tuple[Path, bool]:
+    """-> (the page, whether the run had ended). `file`: instead of report.html in the run directory. Raises ScenarioError when the directory is none of
+    a run, or something in it is damaged."""
+    path, scenario_file = file or run_dir / "report.html", run_dir / "scenario.yaml"
+    if not scenario_file.is_file():
+        raise ScenarioError(
+            "not a run directory", file=str(run_dir), found="no scenario.yaml in it", allowed="as runs/latest"
+        )
+    scenario = load_scenario(str(scenario_file))
+    if (run_dir / "result.json").is_file():
+        write_file(path, html_report(read_result(run_dir), load_history(run_dir).records, scenario))
+        return path, True
+    replay = f"tb run {shown_path(run_dir)}/scenario.yaml"
+    write_file(path, unfinished_report(scenario, _told(run_dir), replay))
+    return path, False
+
+
+def _told(run_dir: Path) -> list[Record]:
+    """A run may be killed before it told anything."""
+    history = run_dir / "history.jsonl"
+    return load_history(run_dir).records if history.is_file() and history.stat().st_size else []

@@ -1,0 +1,101 @@
+"""Code of the user's own, `path.py:NAME`, as a command line names it: loaded, watched, and blamed for what it does wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+from switch_nodes.own_program import deepest_place, told
+from workloads.errors import ScenarioError, TestbedError
+
+__all__ = ["OWN_CODE", "blame", "guarded", "is_own_code", "load_own"]
+
+OWN_CODE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def is_own_code(name: str) -> bool:
+    """Code from a file, not something of ours by name."""
+    return ":" in name
+
+
+def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: str, key: str | None = None) -> Any:
+    """The object that `path.py:NAME` names. `what`: in words, as `protocol`; `wanted`: whether an object of the file is one; `file`, `key`: where it is named. Raises
+    ScenarioError for a file that is not there or cannot be loaded, and for one that has no such object."""
+    path_text, _, wanted_name = name.rpartition(":")
+    path = Path(path_text)
+    if path.suffix != ".py" or not path.is_file():
+        raise ScenarioError(f"no such {what} file", file=file, key=key, found=repr(path_text), allowed="a .py file")
+    module = _module_of(path, what)
+    found = getattr(module, wanted_name, None)
+    if not wanted(found):
+        names = [each for each, value in vars(module).items() if wanted(value) and not each.startswith("_")]
+        kind = "" if found is None else f", which is {type(found).__name__}"
+        raise ScenarioError(
+            f"the {what} file {path_text} has no such {what}", file=file, key=key, found=f"{wanted_name!r}{kind}",
+            allowed=", ".join(names) or f"a {what} of that file, which has none",
+        )  # fmt: skip
+    return found
+
+
+def _module_of(path: Path, what: str) -> Any:
+    """A file is loaded once: what it defines stays the same for whoever names it again."""
+    name = f"own_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    stamp = path.stat().st_mtime_ns
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__stamp__", None) == stamp:
+        return known
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, "it ends in .py"
+    assert spec.loader is not None, "it is a file"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look up what annotations mean, and `runs` of configurations is found
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        place = deepest_place(error, str(spec.origin))
+        line = error.lineno if isinstance(error, SyntaxError) and error.filename == spec.origin else place and place[0]
+        raise ScenarioError(f"the {what} file cannot be loaded: {told(error)}", file=str(path), line=line) from error
+    vars(module)["__stamp__"] = stamp
+    return module
+
+
+@contextmanager
+def blame(name: str, what: str) -> Iterator[None]:
+    """What code of the file of `path.py:NAME` raises becomes a ScenarioError with file, line and function. What code of ours raises
+    when nothing of that file called it stays what it is, and so does everything where `name` is one of ours."""
+    if not is_own_code(name):
+        yield
+        return
+    path = Path(name.rpartition(":")[0])
+    try:
+        yield
+    except TestbedError:
+        raise
+    except Exception as error:
+        place = deepest_place(error, str(path)) or deepest_place(error, str(path.resolve()))
+        if place is None:
+            raise
+        line, function = place
+        raise ScenarioError(
+            f"the {what}'s own code failed in {function}: {told(error)}", file=str(path), line=line
+        ) from error
+
+
+def guarded(function: F, name: str, what: str) -> F:
+    """The function, watched as by `blame`."""
+
+    @wraps(function)
+    def call(*args: Any, **keys: Any) -> Any:
+        with blame(name, what):
+            return function(*args, **keys)
+
+    return call  # type: ignore[return-value]

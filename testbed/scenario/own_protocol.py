@@ -1,0 +1,57 @@
+"""A protocol of the user's own: a value `Protocol` in a file of his, as `--set job.collective=path.py:NAME`. No scenario file may name
+code: only a person does, on a command line."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import lru_cache
+from pathlib import Path
+
+from testbed.scenario.overrides import SET_FILE
+from testbed.scenario.own_code import guarded, load_own
+from testbed.scenario.protocol import Protocol, protocol_names
+from workloads.errors import ScenarioError
+
+__all__ = ["COLLECTIVE_KEY", "load_protocol"]
+
+COLLECTIVE_KEY = "job.collective"
+_WHAT = "protocol"
+
+
+def load_protocol(name: str) -> Protocol:
+    """Raises ScenarioError when the file is not there, cannot be loaded, or has no such protocol, and for a protocol that nobody could
+    judge or keep."""
+    path = Path(name.rpartition(":")[0])
+    stamp = path.stat().st_mtime_ns if path.is_file() else 0
+    return _loaded(name, str(path.resolve()), stamp)
+
+
+@lru_cache(maxsize=64)
+def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
+    """`resolved`, `stamp`: which file it is."""
+    found: Protocol = load_own(
+        name, _WHAT, lambda value: isinstance(value, Protocol), file=SET_FILE, key=COLLECTIVE_KEY
+    )
+    title = name.rpartition(":")[2]
+    if found.like not in protocol_names():
+        raise ScenarioError(
+            f"protocol {title} does not say which collective of ours a kept scenario file names in its place (like)",
+            file=SET_FILE, key=COLLECTIVE_KEY, found=repr(found.like), allowed=", ".join(protocol_names()),
+        )  # fmt: skip
+    if found.traits.approximate and not found.checkers:
+        raise ScenarioError(
+            f"the sums of protocol {title} are approximate, and no checker of its own judges them (checkers)",
+            file=SET_FILE, key=COLLECTIVE_KEY, found="approximate=True", allowed="checkers=(Checker(...),)",
+        )  # fmt: skip
+    if found.order is None and not found.traits.approximate:
+        raise ScenarioError(
+            f"protocol {title} does not say in which order it adds (order), and its sums are not approximate",
+            file=SET_FILE, key=COLLECTIVE_KEY, found="order=None", allowed="a function as in testbed/checkers/orders.py",
+        )  # fmt: skip
+    changes = {
+        field.name: guarded(value, name, _WHAT)
+        for field in fields(found)
+        if callable(value := getattr(found, field.name)) and not isinstance(value, type)
+    }
+    checks = tuple(guarded(check, name, _WHAT) for check in found.checks)
+    return replace(found, name=name, checks=checks, **changes)

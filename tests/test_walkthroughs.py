@@ -1,0 +1,67 @@
+"""What docs/extending.md says that must be written is all that must be written: applied to a copy of the tree, it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.floors import ROOT
+from tests.support.guide import named_files, section
+
+FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of all that the product is."""
+    tree = tmp_path_factory.mktemp("tree")
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tree
+
+
+def tb(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "testbed", *words], cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, check=False,
+        capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+
+
+def test_a_new_collective(copy: Path) -> None:
+    text = section("A collective")
+    files = named_files(text)
+    folders = {Path(name).parent.as_posix() for name in files}
+    assert folders == {"workloads/bf16", "switch_nodes/bf16", "testbed/protocols", "docs"}
+    assert [name for name in files if name.startswith("testbed/")] == ["testbed/protocols/bf16.py"]
+    before = tb(copy, "validate", "switchml", "--set", "job.collective=bf16")
+    assert before.returncode == 64
+    assert before.stderr.startswith(
+        "tb: --set: job.collective: unknown value; found 'bf16'; allowed: netreduce, switchml, atp,"
+    )
+    for name, content in files.items():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_text(content, encoding="utf-8")
+    (line,) = re.findall(r"one line more in `NAMES`:\n\n```python\n(.*\n)```", text)
+    listed = copy / "testbed/protocols/__init__.py"
+    listed.write_text(listed.read_text(encoding="utf-8").replace("NAMES = (\n", f"NAMES = (\n{line}"), encoding="utf-8")
+
+    (command,) = re.findall(r"`\./tb (run switchml-lossy .*?)` runs it", text)
+    assert re.search(r"^bf16 +as switchml, with floats cut", tb(copy, "list", "collectives").stdout, re.MULTILINE)
+    run = tb(copy, *command.split(), "--world", "simulated", "--set", "job.size=20kB", "--out", "run", "--json", "-q")
+    assert run.returncode == 0, run.stdout + run.stderr
+    document = json.loads(run.stdout)
+    assert (document["collective"], document["program"]) == ("bf16", "bf16")
+    passed = {check["name"] for check in document["checks"] if check["verdict"] == "pass"}
+    assert {"bit_exact", "exactly_once", "liveness", "slots_private", "faults_exercised"} <= passed
+    assert '"frames_of_bf16":' in (copy / "run/history.jsonl").read_text(encoding="utf-8")
+    assert tb(copy, "timeline", "run").returncode == 0
+    assert "no differences" in tb(copy, "replay", "run", "--out", "again").stdout
+    hunt = tb(copy, "hunt", "--program", "bf16", "--schedules", "10", "--out", "hunt")
+    assert hunt.returncode == 0, hunt.stdout + hunt.stderr

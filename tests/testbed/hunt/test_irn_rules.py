@@ -1,0 +1,168 @@
+"""Each rule of IRN endpoints, kept and broken, by frames that a test makes up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.checkers.frames import parse_frame
+from testbed.hunt.endpoint_rules import ENDPOINT_RULES
+from testbed.hunt.irn_rules import IRN_RULES, IrnPair
+from tests.support.rc_pair import BASE_VA, MTU, RKEY, START_PSNS, pair_configs
+from workloads.config import IrnConfig
+from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, Sack, encode_packet, psn_add
+
+IRN = IrnConfig(rto_low_ns=100, rto_high_ns=320, cap_packets=6)
+ACK, NAK = 0, 0x60
+
+
+class Bench:
+    """Queue pair A: it sends requests to B, and gets B's."""
+
+    def __init__(self, psn: int) -> None:
+        self.config = pair_configs(recovery="irn", irn=IRN, psn=psn)[0]
+        self.broken: list[str] = []
+        self.pair = IrnPair(self.config, lambda _, rule, what: self.broken.append(rule))
+        self.now = 0
+
+    def sends(self, *offsets: int) -> None:
+        for offset in offsets:
+            self.pair.left(
+                self._data(psn_add(self.config.first_psn, offset), self.config.peer_qpn, ends=False), self.now
+            )
+
+    def hears(self, syndrome: int, cumulative: int, selective: int) -> None:
+        first = self.config.first_psn
+        self.pair.came(self._answer(syndrome, psn_add(first, cumulative), psn_add(first, selective), 0), self.now)
+
+    def gets(self, offset: int, *, ends: bool = False) -> None:
+        self.pair.came(self._data(psn_add(self.config.peer_first_psn, offset), self.config.qpn, ends=ends), self.now)
+
+    def answers(self, syndrome: int, cumulative: int, selective: int, msn: int = 0) -> None:
+        first = self.config.peer_first_psn
+        found = self._answer(syndrome, psn_add(first, cumulative), psn_add(first, selective), msn)
+        self.pair.left(found, self.now)
+
+    def _data(self, psn: int, qpn: int, *, ends: bool):  # type: ignore[no-untyped-def]
+        bth = Bth(Opcode.WRITE_ONLY_IMM if ends else Opcode.WRITE_ONLY, qpn, psn)
+        packet = Packet(self.config.envelope, bth, bytes(MTU), reth=Reth(BASE_VA, RKEY, 9 * MTU))
+        return parse_frame(encode_packet(packet if not ends else Packet(
+            self.config.envelope, bth, bytes(MTU), reth=Reth(BASE_VA, RKEY, 9 * MTU), imm=ImmDt(1)
+        )))  # fmt: skip
+
+    def _answer(self, syndrome: int, cumulative: int, selective: int, msn: int):  # type: ignore[no-untyped-def]
+        bth = Bth(Opcode.IRN_ANSWER, self.config.peer_qpn, selective)
+        packet = Packet(self.config.envelope, bth, aeth=Aeth(syndrome, msn), sack=Sack(cumulative, selective))
+        return parse_frame(encode_packet(packet))
+
+
+@pytest.fixture(params=START_PSNS)
+def bench(request: pytest.FixtureRequest) -> Bench:
+    return Bench(request.param)
+
+
+def test_an_honest_recovery_breaks_nothing(bench: Bench) -> None:
+    bench.sends(0, 1, 2, 3, 4)
+    bench.hears(ACK, 1, 0)
+    bench.hears(NAK, 1, 2)
+    bench.hears(NAK, 1, 4)
+    bench.sends(1, 3, 5)
+    bench.hears(ACK, 3, 1)
+    bench.hears(ACK, 5, 3)
+    assert bench.broken == []
+
+
+def test_an_honest_receiver_breaks_nothing(bench: Bench) -> None:
+    bench.gets(0)
+    bench.gets(2, ends=True)
+    bench.gets(1)
+    bench.gets(1)
+    bench.answers(ACK, 1, 0)
+    bench.answers(NAK, 1, 2)
+    bench.answers(ACK, 3, 1, 1)
+    bench.answers(ACK, 3, 1, 1)
+    bench.sends(0)
+    assert bench.broken == []
+
+
+@pytest.mark.parametrize("said", [(ACK, 0, 0), (ACK, 2, 0), (NAK, 1, 0), (ACK, 1, 1)])
+def test_an_answer_says_what_came(bench: Bench, said: tuple[int, int, int]) -> None:
+    bench.gets(0)
+    bench.answers(*said)
+    assert bench.broken == ["answers_are_earned"]
+
+
+def test_no_answer_without_a_packet(bench: Bench) -> None:
+    bench.answers(ACK, 0, 0)
+    assert bench.broken == ["answers_are_earned"]
+
+
+def test_the_msn_counts_whole_messages(bench: Bench) -> None:
+    bench.gets(1, ends=True)
+    bench.answers(NAK, 0, 1, 1)
+    assert bench.broken == ["msn_counts_messages"]
+
+
+def test_an_answer_leaves_before_a_request(bench: Bench) -> None:
+    bench.gets(0)
+    bench.sends(0)
+    assert bench.broken == ["answers_are_given"]
+
+
+def test_what_arrived_is_not_sent_again(bench: Bench) -> None:
+    bench.sends(0, 1, 2)
+    bench.hears(NAK, 0, 1)
+    bench.sends(1)
+    assert bench.broken == ["acks_are_believed"]
+
+
+@pytest.mark.parametrize("offsets", [(1,), (0, 2), (0, 1, 2, 3, 4, 5, 6)])
+def test_requests_follow_each_other_inside_the_cap(bench: Bench, offsets: tuple[int, ...]) -> None:
+    bench.sends(*offsets)
+    assert bench.broken == ["requests_in_order"]
+
+
+def test_a_failed_pair_sends_no_request(bench: Bench) -> None:
+    bench.pair.failed = True
+    bench.sends(0)
+    assert bench.broken == ["requests_in_order"]
+
+
+def test_above_all_that_arrived_nothing_is_sent_again(bench: Bench) -> None:
+    bench.sends(0, 1, 2, 3)
+    bench.hears(NAK, 0, 1)
+    bench.sends(0, 2)
+    assert bench.broken == ["holes_alone_again"]
+
+
+def test_a_hole_is_sent_again_once(bench: Bench) -> None:
+    bench.sends(0, 1, 2, 3)
+    bench.hears(NAK, 0, 2)
+    bench.sends(0, 1, 1)
+    assert bench.broken == ["holes_alone_again"]
+
+
+@pytest.mark.parametrize(("in_flight", "wait"), [(3, 100), (4, 320)])
+def test_without_an_answer_that_asks_the_timer_decides(bench: Bench, in_flight: int, wait: int) -> None:
+    bench.sends(*range(in_flight))
+    bench.now = wait - 1
+    bench.pair.woke(bench.now)
+    bench.sends(0)
+    assert bench.broken == ["timers_wait"]
+
+
+@pytest.mark.parametrize(("in_flight", "wait"), [(3, 100), (4, 320)])
+def test_a_timer_that_is_over_has_the_oldest_sent_again(bench: Bench, in_flight: int, wait: int) -> None:
+    bench.sends(*range(in_flight))
+    for turn in (1, 2):
+        bench.now = turn * wait
+        bench.pair.woke(bench.now)
+        bench.sends(0)
+    assert bench.broken == []
+
+
+def test_all_rules_have_a_case_here() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert set(IRN_RULES) <= set(ENDPOINT_RULES)
+    assert all(f'["{rule}"]' in source for rule in ENDPOINT_RULES if rule not in ("rnr_is_waited_for",))
