@@ -1,13 +1,14 @@
 """How long a network takes to come up and to go, beside plain Mininet's for the same graph and rates.
 
-`python -m benchmarks.bench_bringup [--repeats N] [--cases "NAME;..."] [--json] [--profile NAME]` as root. Both take turns, so that
-a change of the machine's load meets both; what is compared are wall times of one run, as median, spread and ratio.
+`python -m benchmarks.bench_bringup [--repeats N] [--cases "NAME;..."] [--json] [--profile NAME]` as root. Both take
+turns, so that a change of the machine's load meets both; what is compared are wall times of one run, as median, spread
+and ratio.
 
-Ours is what a run does before and after its traffic: namespaces, links, addresses, shaping, all of it read back; a process
-per node, its data plane open, waiting at the barrier; then stop, removal, and the search for leftovers. Mininet's is
-`build` and `start` with a TCLink of the same rate for every link, then `stop`: no process but a shell per node, nothing
-read back. Its switch does nothing (no forwarding daemon to wait for); for the rack there is also its LinuxBridge. So ours does
-more. Everything is in a namespace of the benchmark's own.
+Ours is what a run does before and after its traffic: namespaces, links, addresses, shaping, all of it read back; a
+process per node, its data plane open, waiting at the barrier; then stop, removal, and the search for leftovers.
+Mininet's is `build` and `start` with a TCLink of the same rate for every link, then `stop`: no process but a shell per
+node, nothing read back. Its switch does nothing (no forwarding daemon to wait for); for the rack there is also its
+LinuxBridge. So ours does more. Everything is in a namespace of the benchmark's own.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def plan_of(topology: Topology) -> Plan:
 
 
 def ours(topology: Topology) -> Times:
-    """One network of the emulated world, up to the barrier and down again. Raises AssertionError when something is left."""
+    """One network of the emulated world, up to the barrier and down again. Raises AssertionError when something is
+    left."""
     plan = plan_of(topology)
     with tempfile.TemporaryDirectory(prefix="ina-bringup-") as folder, Interruption() as interruption:
         run_dir = Path(folder)

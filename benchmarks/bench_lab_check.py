@@ -1,9 +1,10 @@
 """How long `tb lab check` takes for one emulated host and for many, from the first connect to the last result.
 
-`python -m benchmarks.bench_lab_check [--repeats N] [--hosts N] [--json]` as root. Each repeat opens its own connections, as each
-command does; one host and all take turns, so that a change of the machine's load meets both. What is compared are wall times
-of one run, as median, spread and ratio: hosts are asked at once, so the ratio is that of what they share here (this machine's
-processors: all the sshds, Pythons and handshakes run on it), and stays far below the number of hosts.
+`python -m benchmarks.bench_lab_check [--repeats N] [--hosts N] [--json]` as root. Each repeat opens its own
+connections, as each command does; one host and all take turns, so that a change of the machine's load meets both. What
+is compared are wall times of one run, as median, spread and ratio: hosts are asked at once, so the ratio is that of
+what they share here (this machine's processors: all the sshds, Pythons and handshakes run on it), and stays far below
+the number of hosts.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def main(argv: list[str]) -> int:
     for row in rows:
         low, high = row["spread"]
         print(
-            f"{row['hosts']:>3} hosts: median {row['median']:.2f} s ({low:.2f} .. {high:.2f}), {row['ratio']:.1f} x one host"
+            f"{row['hosts']:>3} hosts: median {row['median']:.2f} s ({low:.2f} .. {high:.2f}), {row['ratio']:.1f} x "
+            "one host"
         )
     return 0
 

@@ -1,9 +1,11 @@
-"""Packet-hops per second of the message level beside those of the packet level, in one run; and how far its times are off.
+"""Packet-hops per second of the message level beside those of the packet level, in one run; and how far its times are
+off.
 
-`python -m benchmarks.bench_message_level [--repeats N] [--json]`. Both levels run the same collectives, in turn, so that a
-change of the machine's load meets both. A packet-hop is one frame on one link, ACKs included. At the message level every
-message is an event of its own (nothing is symmetric here: each host has its own link rate, delay and start); the packets
-that it stands for are counted, not handled. A rate says what that is worth, not that packets were looked at.
+`python -m benchmarks.bench_message_level [--repeats N] [--json]`. Both levels run the same collectives, in turn, so
+that a change of the machine's load meets both. A packet-hop is one frame on one link, ACKs included. At the message
+level every message is an event of its own (nothing is symmetric here: each host has its own link rate, delay and
+start); the packets that it stands for are counted, not handled. A rate says what that is worth, not that packets were
+looked at.
 """
 
 from __future__ import annotations

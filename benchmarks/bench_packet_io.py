@@ -158,7 +158,8 @@ def main() -> int:
         for row in rows:
             low, high = row["spread"]
             print(
-                f"{row['measured']}: {row['median']:.3g} {row['unit']} ({low:.3g}..{high:.3g}), {row['ratio']:.2f} x peer"
+                f"{row['measured']}: {row['median']:.3g} {row['unit']} ({low:.3g}..{high:.3g}), {row['ratio']:.2f} x "
+                "peer"
             )
     return 0
 

@@ -1,9 +1,11 @@
-"""Packet-hops per second of the simulated world: the compiled loop, the Python reference loop, and the same Machines on SimPy.
+"""Packet-hops per second of the simulated world: the compiled loop, the Python reference loop, and the same Machines on
+SimPy.
 
-`python -m benchmarks.bench_simulator [--repeats N] [--cases "NAME;..."] [--json]`. A hop is one frame over one wire. All three
-take turns on the same plan, so that a change of the machine's load meets all of them; what is compared is CPU time of the
-run without set-up, and each row tells median, spread and ratio. The Machines' own work is part of it: gradients are folded,
-results are hashed. Every run's results are compared with those of the others. Behind the table: where the time goes."""
+`python -m benchmarks.bench_simulator [--repeats N] [--cases "NAME;..."] [--json]`. A hop is one frame over one wire.
+All three take turns on the same plan, so that a change of the machine's load meets all of them; what is compared is CPU
+time of the run without set-up, and each row tells median, spread and ratio. The Machines' own work is part of it:
+gradients are folded, results are hashed. Every run's results are compared with those of the others. Behind the table:
+where the time goes."""
 
 from __future__ import annotations
 

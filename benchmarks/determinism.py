@@ -1,6 +1,6 @@
 """Does one scenario with one seed give one history? `python -m benchmarks.determinism`: every built-in at full size, in
-processes with different PYTHONHASHSEED that run them in opposite orders; the files are compared byte for byte. Exits 1 when
-two of them differ."""
+processes with different PYTHONHASHSEED that run them in opposite orders; the files are compared byte for byte. Exits 1
+when two of them differ."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Comparison:
 
 
 def compare(cases: Sequence[Case], folder: Path, hash_seeds: Sequence[str] = ("1", "2")) -> list[Comparison]:
-    """Run all cases in one process per hash seed, one process after the other. Raises CalledProcessError when one fails."""
+    """Run all cases in one process per hash seed, one process after the other. Raises CalledProcessError when one
+    fails."""
     for number, hash_seed in enumerate(hash_seeds):
         place = folder / hash_seed
         place.mkdir()

@@ -1,8 +1,9 @@
-"""How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000] [--fabric | --program NAME] [NAME ...]`.
+"""How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000]
+[--fabric | --program NAME] [NAME ...]`.
 
-Prints, per bug and seed, the number of schedules until it was found and the check that found it; the unmutated code runs
-the same schedules first (`--survive N` of them). With `--fabric`: the bugs of two-level NetReduce, over drawn fabrics; with
-`--program`: those of a datagram protocol.
+Prints, per bug and seed, the number of schedules until it was found and the check that found it; the unmutated code
+runs the same schedules first (`--survive N` of them). With `--fabric`: the bugs of two-level NetReduce, over drawn
+fabrics; with `--program`: those of a datagram protocol.
 """
 
 from __future__ import annotations

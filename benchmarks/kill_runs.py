@@ -1,4 +1,5 @@
-"""Runs killed with SIGKILL at random moments, each followed by `tb cleanup`: `python -m benchmarks.kill_runs --runs 50`.
+"""Runs killed with SIGKILL at random moments, each followed by `tb cleanup`: `python -m benchmarks.kill_runs --runs
+50`.
 
 What is left is judged against the machine's state before, not against our own ledger: network namespaces, links,
 qdiscs, processes, unix sockets, and files in the places where a run may write. A namespace, a bridge and a veth pair
@@ -134,7 +135,8 @@ def main() -> int:
                 failures += bad
                 removed = len(cleanup.stdout.splitlines())
                 print(
-                    f"run {number:2}: killed after {after_s:.2f} s; cleanup printed {removed} lines; left {left}; lost {gone}"
+                    f"run {number:2}: killed after {after_s:.2f} s; cleanup printed {removed} lines; left {left}; lost "
+                    f"{gone}"
                 )
                 if cleanup.returncode:
                     print(f"    cleanup exited {cleanup.returncode}: {cleanup.stderr[-400:]}")

@@ -1,9 +1,9 @@
 """What leaves past a hole over a fabric, and to whom: variants of rule A for leaves and spines, by what they cost.
 
-`python -m benchmarks.release_orders [--schedules 150] [--seed 1]` runs drawn fabrics and jobs, with random loss on every
-link, under each variant, and prints a table: how often senders went back, packets sent again, how often a timer (not a NAK)
-did it, and the virtual time to completion relative to the variant in use. Same jobs, same losses for the first pass of
-every packet. A variant that breaks a rule would say so.
+`python -m benchmarks.release_orders [--schedules 150] [--seed 1]` runs drawn fabrics and jobs, with random loss on
+every link, under each variant, and prints a table: how often senders went back, packets sent again, how often a timer
+(not a NAK) did it, and the virtual time to completion relative to the variant in use. Same jobs, same losses for the
+first pass of every packet. A variant that breaks a rule would say so.
 """
 
 from __future__ import annotations
@@ -150,7 +150,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append(whole)
     print(f"{len(rows)} schedules, seed {args.seed} ({left_out} left out: a queue pair gave up under some variant)")
     print(
-        f"{'variant':30} {'went back':>9} {'of it timers':>12} {'sent again':>10} {'time, geo. mean':>15} {'faster in':>9}"
+        f"{'variant':30} {'went back':>9} {'of it timers':>12} {'sent again':>10} {'time, geo. mean':>15} "
+        f"{'faster in':>9}"
     )
     for name in VARIANTS:
         mine = [row[name] for row in rows]

@@ -1,7 +1,7 @@
 """How far the message and flow level are off the packet level: a table over hosts, rates, delays, messages and windows.
 
-`python -m benchmarks.scale_deviations [--points N] [--seed S]`: N drawn points for NetReduce and for the ring each; the worst
-of each collective and level are listed, with the share of points that is off by more than 5 %.
+`python -m benchmarks.scale_deviations [--points N] [--seed S]`: N drawn points for NetReduce and for the ring each; the
+worst of each collective and level are listed, with the share of points that is off by more than 5 %.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             median = sorted(abs(share) for share, _ in found)[len(found) // 2]
             outside = sum(abs(share) > _LIMIT for share, _ in found)
             print(
-                f"{collective}, {name} level: {outside} of {len(found)} points off by more than 5 %; median {median:.3%}"
+                f"{collective}, {name} level: {outside} of {len(found)} points off by more than 5 %; median "
+                f"{median:.3%}"
             )
             for share, point in found[:_SHOWN]:
                 print(

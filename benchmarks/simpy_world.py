@@ -1,7 +1,8 @@
 """The simulated world by way of SimPy: the same Machines, frames, link shapes and packet faults, on SimPy's event loop.
 
-What a SimPy user would write: a process per wire and per node's alarm, events where something waits. Machines are driven by
-their batch verbs, one frame at a time, so that whatever is compiled runs compiled here too. No captures, no node faults."""
+What a SimPy user would write: a process per wire and per node's alarm, events where something waits. Machines are
+driven by their batch verbs, one frame at a time, so that whatever is compiled runs compiled here too. No captures, no
+node faults."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Every built-in scenario with many seeds: `python -m benchmarks.soak --seeds 20`. Exits 1 when one verdict, exit code
 or sum is not the expected one, and 64 when a scenario is not valid.
 
-Other programs on the same jobs: `python -m benchmarks.soak jobs-8 --set switch.program=esa --set job.collective=esa`."""
+Other programs on the same jobs: `python -m benchmarks.soak jobs-8 --set switch.program=esa --set job.collective=esa`.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +129,8 @@ def main() -> int:
             seconds = median(outcome.seconds for outcome in outcomes)
             print(
                 f"{name:32} expect {expected:7} {len(outcomes) - len(wrong)}/{len(outcomes)} as expected, "
-                f"median {seconds:.1f} s; {fidelity(outcomes)}; strikes {', '.join(strikes(outcomes)) or 'none planned'}",
+                f"median {seconds:.1f} s; {fidelity(outcomes)}; strikes "
+                f"{', '.join(strikes(outcomes)) or 'none planned'}",
                 flush=True,
             )
             for text in [*wrong, *late(outcomes)]:

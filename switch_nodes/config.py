@@ -37,8 +37,8 @@ class LeafLinks:
 
 @dataclass(frozen=True, slots=True)
 class SpineLinks:
-    """Makes a switch a spine: its ring's members are the last hosts of the racks, in rack order; what member r sends goes to
-    the first host of rack r+1."""
+    """Makes a switch a spine: its ring's members are the last hosts of the racks, in rack order; what member r sends
+    goes to the first host of rack r+1."""
 
     group: int
     """hosts of the whole ring"""
@@ -65,8 +65,9 @@ class RingConfig:
     links: LeafLinks | SpineLinks | None = None
     """None: the switch has all members at its ports"""
     receive_vas: tuple[int, ...] = ()
-    """by rank of the whole ring: where its receive ring begins, as its predecessor knows it; message m goes there + m times the
-    bytes of L packets. Given, connections use IRN: each packet says by its RETH which one of its message it is"""
+    """by rank of the whole ring: where its receive ring begins, as its predecessor knows it; message m goes there + m
+    times the bytes of L packets. Given, connections use IRN: each packet says by its RETH which one of its message it
+    is"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +99,11 @@ class SwitchConfig:
     flow_salt: int = 0
     """makes this switch's choices independent of other switches'"""
     flood_ports: tuple[int, ...] | None = None
-    """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None: all"""
+    """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None:
+    all"""
     hairpin: bool = False
-    """frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour, which sends
-    what comes from it to its destination"""
+    """frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour, which
+    sends what comes from it to its destination"""
     steering: SteeringConfig | None = None
     """what the rules of program `steer` are made from; other programs ignore it"""
     carrier: tuple[CarrierChange, ...] = ()

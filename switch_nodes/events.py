@@ -220,7 +220,8 @@ class QueueMarks(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlaneStatistics(Event):
-    """What the data plane of a node counted; feeds the fidelity check. Times are emulated, but for those of the machine."""
+    """What the data plane of a node counted; feeds the fidelity check. Times are emulated, but for those of the
+    machine."""
 
     frames_in: int
     frames_out: int

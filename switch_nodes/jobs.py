@@ -29,8 +29,8 @@ class JobMember:
 
 @dataclass(frozen=True, slots=True)
 class RackLevels:
-    """Aggregation in two levels (programs `atp`, `esa`): the switch of each rack adds its workers, the switch of the server
-    adds racks. Every switch of the job has the whole table."""
+    """Aggregation in two levels (programs `atp`, `esa`): the switch of each rack adds its workers, the switch of the
+    server adds racks. Every switch of the job has the whole table."""
 
     racks: tuple[tuple[int, ...], ...]
     """ranks by rack; each rank in one"""
@@ -83,8 +83,9 @@ class AggregatorKnobs:
 
 
 def partition(memory: int, values_per_index: int, jobs: int) -> tuple[tuple[int, int], ...]:
-    """A static partition: per job (first index, number of indices), all of one size. `memory` counts values stored, so a
-    program that stores several per index (SwitchML: two) has fewer of them. Raises ValueError when a job would get none."""
+    """A static partition: per job (first index, number of indices), all of one size. `memory` counts values stored, so
+    a program that stores several per index (SwitchML: two) has fewer of them. Raises ValueError when a job would get
+    none."""
     share = memory // (values_per_index * jobs)
     if share < 1:
         raise ValueError(f"{memory} values are less than {values_per_index} for each of {jobs} jobs")

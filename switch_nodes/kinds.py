@@ -1,6 +1,8 @@
-"""What is known of a switch program before it runs: its name, who makes it, and which parts of a `SwitchConfig` it uses.
+"""What is known of a switch program before it runs: its name, who makes it, and which parts of a `SwitchConfig` it
+uses.
 
-A folder of `switch_nodes` that holds programs has a module `kind` with `KINDS`, one `ProgramKind` for each. Nobody keeps a list of them.
+A folder of `switch_nodes` that holds programs has a module `kind` with `KINDS`, one `ProgramKind` for each. Nobody
+keeps a list of them.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ class ProgramKind:
     create: str
     """`module:function`, SwitchConfig -> SwitchProgram"""
     uses: tuple[str, ...] = ()
-    """fields of SwitchConfig that it looks at, beyond those that every program does; a field that some program names here and this
-    one does not is a mistake in its configuration"""
+    """fields of SwitchConfig that it looks at, beyond those that every program does; a field that some program names
+    here and this one does not is a mistake in its configuration"""
     knobs: tuple[str, ...] = ()
     """those of AggregatorKnobs that it looks at"""
     sums: bool = True
@@ -59,8 +61,8 @@ def uses(program: str, field: str) -> bool:
 
 
 def unused_keys(config: SwitchConfig) -> Iterator[tuple[str, str]]:
-    """(key, what the program uses there) of all that differs from its default though the program does not look at it. A program
-    that is none of ours may use anything."""
+    """(key, what the program uses there) of all that differs from its default though the program does not look at it. A
+    program that is none of ours may use anything."""
     kind = program_kinds().get(config.program)
     if kind is None:
         return

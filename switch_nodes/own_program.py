@@ -1,5 +1,5 @@
-"""A program of the user's own, watched: what its code raises or gives out that cannot be is told as the program's, with file,
-class and line, and never ends or crashes us."""
+"""A program of the user's own, watched: what its code raises or gives out that cannot be is told as the program's, with
+file, class and line, and never ends or crashes us."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _LONGEST = 65_549
 
 
 class ProgramFailed(ScenarioError):
-    """Code of the user's own program raised an exception, called for the end of the process, or gave out what is no frame,
-    event or time. Its key is the class."""
+    """Code of the user's own program raised an exception, called for the end of the process, or gave out what is no
+    frame, event or time. Its key is the class."""
 
     reason: str = ""
     """what was raised"""
@@ -39,8 +39,8 @@ class ProgramFailed(ScenarioError):
 
 
 def ended_process(program: str, status: int, switch: str = "") -> ProgramFailed:
-    """Its code ended the process that it ran in, past everything that could tell more. `program`: `path.py:Class`; `status`: exit
-    code, or minus the number of a signal."""
+    """Its code ended the process that it ran in, past everything that could tell more. `program`: `path.py:Class`;
+    `status`: exit code, or minus the number of a signal."""
     shown, _, name = program.rpartition(":")
     how = f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
     where = f" on switch {switch}" if switch else ""
@@ -66,8 +66,8 @@ def deepest_place(error: BaseException, filename: str) -> tuple[int, str] | None
 
 
 def check_told(machine: object, event: object) -> None:
-    """For worlds, as they record it: raises ProgramFailed when the program of a switch told what is not a program's to tell, past
-    all that watches it."""
+    """For worlds, as they record it: raises ProgramFailed when the program of a switch told what is not a program's to
+    tell, past all that watches it."""
     try:
         check_program_event(event)
     except (TypeError, ValueError) as error:
@@ -81,10 +81,10 @@ def check_told(machine: object, event: object) -> None:
 
 
 def watched(found: type, shown: str, filename: str) -> Callable[[SwitchConfig], SwitchProgram]:
-    """A factory of `found`, a class of the program file that messages call `shown` and tracebacks `filename`. What it makes is a `found` still; each of its
-    verbs, and the factory, raises ProgramFailed for what the program's code raised or gave out. A TestbedError that it
-    raises stays what it is: it is how programs refuse a configuration. Raises ScenarioError for a class that cannot be
-    watched (it allows no subclass)."""
+    """A factory of `found`, a class of the program file that messages call `shown` and tracebacks `filename`. What it
+    makes is a `found` still; each of its verbs, and the factory, raises ProgramFailed for what the program's code
+    raised or gave out. A TestbedError that it raises stays what it is: it is how programs refuse a configuration.
+    Raises ScenarioError for a class that cannot be watched (it allows no subclass)."""
     watch = _Watch(found, shown, filename)
     try:
         made = types.new_class(found.__name__, (found,), exec_body=lambda body: body.update(_verbs(found, watch)))

@@ -1,4 +1,5 @@
-"""What every switch program is: a Machine that can be told to stop, and the queues and counters that all of them need."""
+"""What every switch program is: a Machine that can be told to stop, and the queues and counters that all of them
+need."""
 
 from __future__ import annotations
 

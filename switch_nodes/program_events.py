@@ -1,4 +1,5 @@
-"""What a switch program tells, and what it cannot: facts about workers, faults and data planes are told by those alone."""
+"""What a switch program tells, and what it cannot: facts about workers, faults and data planes are told by those
+alone."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ _accepted: set[tuple[type, str]] = set()
 
 
 def check_program_event(event: Any) -> None:
-    """Raises TypeError for what is no event, ValueError for one that is not a program's to tell: an event of ours that others
-    tell, or a class of a user's own that goes by its name or fills what a record's head says."""
+    """Raises TypeError for what is no event, ValueError for one that is not a program's to tell: an event of ours that
+    others tell, or a class of a user's own that goes by its name or fills what a record's head says."""
     kind = type(event)
     if kind not in PROGRAM_EVENTS and (kind, kind.__name__) not in _accepted:
         _check_kind(kind, event)

@@ -42,8 +42,8 @@ def program_names() -> tuple[str, ...]:
 
 def create_program(config: SwitchConfig) -> SwitchProgram:
     """The Machine of one switch. Raises ScenarioError for an unknown name, for a file that cannot be loaded, and for a
-    configuration that the program refuses; ProgramFailed (a ScenarioError) where a user's own code fails, which his program's
-    verbs raise too."""
+    configuration that the program refuses; ProgramFailed (a ScenarioError) where a user's own code fails, which his
+    program's verbs raise too."""
     return _factory(config.program)(config)
 
 

@@ -1,7 +1,7 @@
 """Scenarios, worlds, faults, checkers, reports and the command line.
 
-`import testbed as tb` is the Python interface (docs/python.md): `tb.run`, `tb.load`, `tb.sweep`, `tb.compare` and what they return. They are
-imported when they are first asked for: `import testbed` alone is cheap.
+`import testbed as tb` is the Python interface (docs/python.md): `tb.run`, `tb.load`, `tb.sweep`, `tb.compare` and what
+they return. They are imported when they are first asked for: `import testbed` alone is cheap.
 """
 
 from __future__ import annotations

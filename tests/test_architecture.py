@@ -32,7 +32,8 @@ SANS_IO_FORBIDDEN = {
     "subprocess", "secrets", "uuid", "datetime",
 }  # fmt: skip
 IO_EDGES = (
-    "workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "workloads/verbs/", "workloads/ranks/client.py",
+    "workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "workloads/verbs/",
+    "workloads/ranks/client.py",
     "workloads/torch_backend/",
 )  # fmt: skip
 

@@ -129,7 +129,8 @@ def test_the_first_call_sets_up_and_the_second_does_nothing(checkout):
 def test_only_missing_packages_are_installed(checkout):
     done = checkout.run(
         "list",
-        INSTALLED="bridge-utils iperf3 iproute2 iputils-ping procps openssh-client ethtool clang llvm gcc libc6-dev python3-venv tcpdump openvswitch-switch openssh-server",
+        INSTALLED="bridge-utils iperf3 iproute2 iputils-ping procps openssh-client ethtool clang llvm gcc libc6-dev "
+        "python3-venv tcpdump openvswitch-switch openssh-server",
     )
     assert done.returncode == 0
     assert "installing Debian packages: mininet tshark libbpf-dev zlib1g-dev libdeflate-dev ..." in done.stderr

@@ -1,4 +1,5 @@
-"""The pages of protocols, switches, cards and labs tell what the code has: reasons, planners, actions, limits, scenarios."""
+"""The pages of protocols, switches, cards and labs tell what the code has: reasons, planners, actions, limits,
+scenarios."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
 _TOP = Path(__file__).resolve().parents[1]
 _PAGES = (
-    "netreduce", "workloads", "roce", "dataplane", "congestion", "steering", "accelerator", "hierarchical", "switchml", "atp",
+    "netreduce", "workloads", "roce", "dataplane", "congestion", "steering", "accelerator", "hierarchical", "switchml",
+    "atp",
     "esa", "routing", "ina-comparison", "scale", "lab", "bring-your-own-fpga", "interop", "verbs",
 )  # fmt: skip
 _DRAWS = {"grid-eq1"}

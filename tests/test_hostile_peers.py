@@ -1,4 +1,5 @@
-"""Whatever a peer sends, no Machine raises (house rule): every host and every switch program, in runs whose nodes are all lied to."""
+"""Whatever a peer sends, no Machine raises (house rule): every host and every switch program, in runs whose nodes are
+all lied to."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Nobody but the protocols themselves compares the name of a collective, of a switch program, or of a class of configurations: all
-others ask `Protocol`, `Traits`, `ProgramKind` or `RingKind`."""
+"""Nobody but the protocols themselves compares the name of a collective, of a switch program, or of a class of
+configurations: all others ask `Protocol`, `Traits`, `ProgramKind` or `RingKind`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.support.floors import ROOT, python_files
 FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
 OWN = (
     "testbed/protocols/", "workloads/switchml/", "workloads/atp/", "workloads/grid/", "workloads/collectives/",
-    "switch_nodes/netreduce/", "switch_nodes/switchml/", "switch_nodes/aggregators/", "switch_nodes/grid/", "switch_nodes/fpga/",
+    "switch_nodes/netreduce/", "switch_nodes/switchml/", "switch_nodes/aggregators/", "switch_nodes/grid/",
+    "switch_nodes/fpga/",
     "switch_nodes/forwarding/", "switch_nodes/steering/",
 )  # fmt: skip
 """where protocols and programs know themselves"""

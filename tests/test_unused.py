@@ -1,4 +1,5 @@
-"""No code that nothing reaches: every module is imported, every name that a module offers is used by another line of the product."""
+"""No code that nothing reaches: every module is imported, every name that a module offers is used by another line of
+the product."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ FOR_OTHERS = {
     "register_priority", "register_program", "assigned_plan", "plan_as",
     # the forms of a rule that documents and tests are held against
     "DIAGRAMS", "draw_many",
-    "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "result_schema", "SLOT_RULES", "AGGREGATOR_RULES", "ENDPOINT_RULES", "GRID_RULES",
+    "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "result_schema", "SLOT_RULES", "AGGREGATOR_RULES",
+    "ENDPOINT_RULES", "GRID_RULES",
     # a fixture for others' tests (docs/python.md)
     "ina_run",
     # a card for whoever has none (docs/bring-your-own-fpga.md)
@@ -25,7 +27,8 @@ FOR_OTHERS = {
 }  # fmt: skip
 """offered, and used by no other line of ours"""
 STARTED = {
-    "playbooks.lab.tasks", "playbooks.training.mlp", "playbooks.training.transformer", "testbed.api.plugin", "testbed.sweeps.worker", "testbed.interop.guest.runner",
+    "playbooks.lab.tasks", "playbooks.training.mlp", "playbooks.training.transformer", "testbed.api.plugin",
+    "testbed.sweeps.worker", "testbed.interop.guest.runner",
     "testbed.lab.agent.install", "testbed.lab.emulated.power",
 }  # fmt: skip
 """modules that are run, not imported"""

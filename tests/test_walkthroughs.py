@@ -1,4 +1,5 @@
-"""What docs/extending.md says that must be written is all that must be written: applied to a copy of the tree, it runs."""
+"""What docs/extending.md says that must be written is all that must be written: applied to a copy of the tree, it
+runs."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tb(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-m", "testbed", *words], cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, check=False,
+        [sys.executable, "-P", "-m", "testbed", *words], cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)},
+        check=False,
         capture_output=True, text=True, timeout=200,
     )  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""What docs/extending.md says of keys, faults, checkers and planners is all that must be written: applied to a copy of the tree, it
-runs."""
+"""What docs/extending.md says of keys, faults, checkers and planners is all that must be written: applied to a copy of
+the tree, it runs."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def test_a_fault_kind_is_a_module_and_a_line(copy: Path) -> None:
     assert python(copy, "tests.support.keytables").returncode == 0
     page = (copy / "docs" / "scenario.md").read_text(encoding="utf-8")
     assert (
-        "| `every` | each packet whose PSN is a multiple of a number is lost once | `number` (`16`): packets whose PSN is a multiple of it are "
+        "| `every` | each packet whose PSN is a multiple of a number is lost once | `number` (`16`): packets whose PSN "
+        "is a multiple of it are "
         "lost; no `rate` |\n"
     ) in page
 

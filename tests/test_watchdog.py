@@ -23,7 +23,8 @@ def _pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedProce
     (folder / "test_hanging.py").write_text(text)
     words = ["-c", str(_TOP / "setup.cfg"), "--rootdir", str(folder), "-p", "tests.watchdog", "-p", "no:cacheprovider"]
     return subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", *words, *options, str(folder)], cwd=_TOP, env={"PYTHONPATH": str(_TOP), "PATH": "/usr/bin:/bin"},
+        [sys.executable, "-P", "-m", "pytest", *words, *options, str(folder)], cwd=_TOP,
+        env={"PYTHONPATH": str(_TOP), "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""A wheel, in an environment of its own: what is not Python is in it, built-ins are listed and run, the rest says what it lacks."""
+"""A wheel, in an environment of its own: what is not Python is in it, built-ins are listed and run, the rest says what
+it lacks."""
 
 from __future__ import annotations
 

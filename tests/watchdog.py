@@ -1,4 +1,5 @@
-"""What pytest-timeout cannot end: a test that hangs in C, where no handler of Python runs, ends the process with all stacks."""
+"""What pytest-timeout cannot end: a test that hangs in C, where no handler of Python runs, ends the process with all
+stacks."""
 
 from __future__ import annotations
 

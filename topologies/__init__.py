@@ -1,4 +1,5 @@
-"""Pure graphs: which nodes there are, how they are linked, their addresses, and the ways through (`topologies.routing`)."""
+"""Pure graphs: which nodes there are, how they are linked, their addresses, and the ways through
+(`topologies.routing`)."""
 
 from topologies.addressing import (
     MAX_HOSTS,

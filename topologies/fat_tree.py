@@ -18,11 +18,11 @@ def fat_tree(
     overrides: Mapping[str, LinkShape] | None = None,
     hosts_per_edge: int | None = None,
 ) -> Topology:
-    """k^3/4 hosts h1.., k^2/2 switches edge1.. and as many agg1.., k^2/4 switches core1..; numbers run through all pods,
-    hosts edge by edge. Aggregation switch i of every pod leads to cores i k/2 + 1 .. (i+1) k/2.
+    """k^3/4 hosts h1.., k^2/2 switches edge1.. and as many agg1.., k^2/4 switches core1..; numbers run through all
+    pods, hosts edge by edge. Aggregation switch i of every pod leads to cores i k/2 + 1 .. (i+1) k/2.
 
-    `hosts_per_edge`: another number than k/2. `shape`: of host links; `uplink`: edge to aggregation; `core`: aggregation to core; each the one below by default.
-    Raises ValueError when k is odd or below 2."""
+    `hosts_per_edge`: another number than k/2. `shape`: of host links; `uplink`: edge to aggregation; `core`:
+    aggregation to core; each the one below by default. Raises ValueError when k is odd or below 2."""
     if k < 2 or k % 2:
         raise ValueError("k of a fat tree is an even number, 2 or more")
     half, uplink = k // 2, uplink or shape

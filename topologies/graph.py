@@ -34,8 +34,8 @@ class Node:
     ip: bytes
     """4 bytes; of a switch: empty"""
     part: str = ""
-    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core, commodity, accelerator, machine, rack; empty:
-    just a switch. Of a host: server, where it is no worker"""
+    """what a switch is in its fabric, for people: leaf, spine, edge, aggregation, core, commodity, accelerator,
+    machine, rack; empty: just a switch. Of a host: server, where it is no worker"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,14 @@ class LinkShape:
     queue_packets: int = 1000
     """drop-tail limit of each direction's queue"""
     ecn_threshold_packets: int | None = None
-    """a frame that is put into the queue while at least that many wait gets CE where its sender is ECN-capable (marking at
-    enqueue, as DCTCP's; RFC 8257, section 3.1); None: the queue never marks"""
+    """a frame that is put into the queue while at least that many wait gets CE where its sender is ECN-capable (marking
+    at enqueue, as DCTCP's; RFC 8257, section 3.1); None: the queue never marks"""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Between two ports. `name` is `{a}-{b}`, of the n-th of parallel links `{a}-{b}-{n}`; port numbers count from 0 at each node in the order of the links."""
+    """Between two ports. `name` is `{a}-{b}`, of the n-th of parallel links `{a}-{b}-{n}`; port numbers count from 0 at
+    each node in the order of the links."""
 
     name: str
     a: str

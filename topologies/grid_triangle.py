@@ -19,7 +19,8 @@ _HOMES = {"s1": 4, "s2": 2, "s3": 2}
 def grid_triangle(
     shape: LinkShape, server_link: LinkShape | None = None, overrides: Mapping[str, LinkShape] | None = None
 ) -> Topology:
-    """Workers w1..w4 on s1, w5 and w6 on s2, w7 and w8 on s3; server ps on s3; links s1-s3 (L1), s1-s2 (L2), s2-s3 (L3).
+    """Workers w1..w4 on s1, w5 and w6 on s2, w7 and w8 on s3; server ps on s3; links s1-s3 (L1), s1-s2 (L2), s2-s3
+    (L3).
 
     `server_link`: shape of ps-s3 (default: `shape` at three times its rate, as in the example). `overrides`: shapes of
     single links, by name."""

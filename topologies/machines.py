@@ -1,4 +1,5 @@
-"""Machines of several workers: hosts h1..hP, each machine's on a switch of its own m1..mK, and one uplink per machine."""
+"""Machines of several workers: hosts h1..hP, each machine's on a switch of its own m1..mK, and one uplink per
+machine."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ def machines(
     uplink: LinkShape | None = None,
     overrides: Mapping[str, LinkShape] | None = None,
 ) -> Topology:
-    """Hosts are numbered machine by machine, so that the ranks of a machine are contiguous. Ports of a machine's switch: its
-    workers, then the uplink; port k of the rack's switch s1 leads to machine k+1.
+    """Hosts are numbered machine by machine, so that the ranks of a machine are contiguous. Ports of a machine's
+    switch: its workers, then the uplink; port k of the rack's switch s1 leads to machine k+1.
 
-    `shape`: of the links inside a machine (`h1-m1`); `uplink`: of a machine's NIC (`m1-s1`; default: `shape`). `overrides`:
-    shapes of single links. Raises ValueError for no machine or no worker."""
+    `shape`: of the links inside a machine (`h1-m1`); `uplink`: of a machine's NIC (`m1-s1`; default: `shape`).
+    `overrides`: shapes of single links. Raises ValueError for no machine or no worker."""
     if count < 1 or workers_per_machine < 1:
         raise ValueError("there is at least one machine, with at least one worker")
     insides = [switch(f"m{number}", "machine") for number in range(1, count + 1)]

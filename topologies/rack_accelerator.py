@@ -1,4 +1,5 @@
-"""A rack whose one switch is a commodity switch, with an accelerator beside it: hosts h1..hN and accelerator a1 around s1."""
+"""A rack whose one switch is a commodity switch, with an accelerator beside it: hosts h1..hN and accelerator a1 around
+s1."""
 
 from __future__ import annotations
 
@@ -20,9 +21,11 @@ def rack_accelerator(
     accelerator_link: LinkShape | None = None,
     overrides: Mapping[str, LinkShape] | None = None,
 ) -> Topology:
-    """Links h1-s1 .. hN-s1, then s1-a1-1 .. s1-a1-K: port i-1 of s1 leads to h_i, port N+j-1 to port j-1 of the accelerator.
+    """Links h1-s1 .. hN-s1, then s1-a1-1 .. s1-a1-K: port i-1 of s1 leads to h_i, port N+j-1 to port j-1 of the
+    accelerator.
 
-    `accelerator_link`: shape of the links to the accelerator (default: `shape`). `overrides`: of single links, by name."""
+    `accelerator_link`: shape of the links to the accelerator (default: `shape`). `overrides`: of single links, by name.
+    """
     nodes = [host(number) for number in range(1, hosts + 1)]
     cables = [Cable(node.name, "s1", shape) for node in nodes]
     cables += [Cable("s1", "a1", accelerator_link or shape, lane) for lane in range(1, accelerator_ports + 1)]

@@ -23,7 +23,8 @@ def spine_leaf(
     spines; port r of a spine leads to leaf r+1.
 
     `uplink`: shape of the links from leaf to spine (default: `shape`). `oversubscription`: rate of all hosts of a leaf
-    over the rate of all its uplinks; it gives each leaf's uplinks their rate. `overrides`: shapes of single links, by name."""
+    over the rate of all its uplinks; it gives each leaf's uplinks their rate. `overrides`: shapes of single links, by
+    name."""
     leaves = [switch(f"leaf{number}", "leaf") for number in range(1, len(hosts_per_leaf) + 1)]
     tops = [switch(f"spine{number}", "spine") for number in range(1, spines + 1)]
     homes = [leaf for leaf, count in zip(leaves, hosts_per_leaf, strict=True) for _ in range(count)]

@@ -1,5 +1,6 @@
-"""Transition tables that answer every pair. A table lists what can happen among peers that keep to the protocol; a peer that does
-not can bring a Machine to other pairs, and must not end it: such a packet is dropped, counted, and told as `unforeseen`."""
+"""Transition tables that answer every pair. A table lists what can happen among peers that keep to the protocol; a peer
+that does not can bring a Machine to other pairs, and must not end it: such a packet is dropped, counted, and told as
+`unforeseen`."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ _Step = TypeVar("_Step")
 
 
 class Transitions(dict[tuple[_State, _Event], _Step], Generic[_State, _Event, _Step]):
-    """(state, event) -> step. It holds, and lists, the pairs of the protocol; asked for another pair by `[...]`, it answers
-    `drop(state)`: a step that stays in the state and drops the packet."""
+    """(state, event) -> step. It holds, and lists, the pairs of the protocol; asked for another pair by `[...]`, it
+    answers `drop(state)`: a step that stays in the state and drops the packet."""
 
     def __init__(self, steps: Mapping[tuple[_State, _Event], _Step], drop: Callable[[_State], _Step]) -> None:
         super().__init__(steps)
@@ -45,8 +46,9 @@ def step_names(automaton: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str,
 
 
 class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Named, _Cause, _Action]):
-    """A table (state, event) -> (next state, action), said once: what a program does, its diagram, the steps that coverage counts, and
-    why packets are dropped all come from it. The first pair's state is the one in which it begins."""
+    """A table (state, event) -> (next state, action), said once: what a program does, its diagram, the steps that
+    coverage counts, and why packets are dropped all come from it. The first pair's state is the one in which it begins.
+    """
 
     def __init__(
         self,
@@ -55,8 +57,8 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
         unforeseen: _Action,
         reasons: Mapping[Any, str],
     ) -> None:
-        """`unforeseen`: what is done with a packet of a pair that is not in the table. `reasons`: why actions keep a packet out of the
-        sums; those of actions that this table does not have are passed over."""
+        """`unforeseen`: what is done with a packet of a pair that is not in the table. `reasons`: why actions keep a
+        packet out of the sums; those of actions that this table does not have are passed over."""
         super().__init__(steps, lambda state: (state, unforeseen))
         self.name = name
         actions = {action for _, action in steps.values()}

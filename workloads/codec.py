@@ -1,12 +1,13 @@
 """Values as JSON and back: events, configurations of nodes, messages between processes, entries of ledgers.
 
-A value is a tree of dataclasses, tuples, mappings, bytes and what JSON knows. Its annotations say what its JSON looks like; nobody
-writes that a second time. Reading is strict: nothing is converted but a whole number where any number will do, and every problem of
-a value is told with its place.
+A value is a tree of dataclasses, tuples, mappings, bytes and what JSON knows. Its annotations say what its JSON looks
+like; nobody writes that a second time. Reading is strict: nothing is converted but a whole number where any number will
+do, and every problem of a value is told with its place.
 
-Why no library: the guest of `testbed.interop` reads such values with the interpreter of Debian alone, so nothing compiled for another
-one can serve there; histories hold what libraries that write JSON themselves refuse or change (NaN of a training that diverged, halves
-of characters in what a crashed process said, counters beyond 64 bits); and texts, ranges and places of what is wrong are ours.
+Why no library: the guest of `testbed.interop` reads such values with the interpreter of Debian alone, so nothing
+compiled for another one can serve there; histories hold what libraries that write JSON themselves refuse or change (NaN
+of a training that diverged, halves of characters in what a crashed process said, counters beyond 64 bits); and texts,
+ranges and places of what is wrong are ours.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Problem:
 
 
 class Misfit(ValueError):
-    """A JSON value is not that of a type. Strategy: raised by readers alone; a reader of something that has parts collects it."""
+    """A JSON value is not that of a type. Strategy: raised by readers alone; a reader of something that has parts
+    collects it."""
 
     def __init__(self, *problems: Problem) -> None:
         self.problems = problems
@@ -76,7 +78,8 @@ _SOMETIMES = "unless_default"
 
 @cache
 def fields_of(kind: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
-    """Of each field of a dataclass: name, annotation, whether its JSON is always there, whether its value is JSON as it is."""
+    """Of each field of a dataclass: name, annotation, whether its JSON is always there, whether its value is JSON as it
+    is."""
     hints = get_type_hints(kind)
     return tuple(
         (each.name, hints[each.name], _SOMETIMES not in each.metadata, _is_json(hints[each.name]))
@@ -124,8 +127,8 @@ def _plain_fields(kind: Any) -> frozenset[str]:
 
 @dataclass(frozen=True, eq=False)
 class Codec:
-    """A way to write values. The defaults are those of messages between processes of ours; files that people write have limits and
-    forms of their own."""
+    """A way to write values. The defaults are those of messages between processes of ours; files that people write have
+    limits and forms of their own."""
 
     write_bytes: Callable[[bytes], str] = bytes.hex
     read_bytes: Callable[[Any, str], bytes] = lambda data, name: bytes.fromhex(data)

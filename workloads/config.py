@@ -29,8 +29,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class DcqcnConfig:
-    """DCQCN on one queue pair, in both roles; `testbed.plan.congestion` makes it. Rates are in bits of Ethernet frames per
-    second (14-byte header included), times in ns of the world."""
+    """DCQCN on one queue pair, in both roles; `testbed.plan.congestion` makes it. Rates are in bits of Ethernet frames
+    per second (14-byte header included), times in ns of the world."""
 
     line_rate_bps: int
     """of the sender's link: what it never exceeds"""
@@ -70,8 +70,8 @@ class IrnConfig:
     few_packets: int = 3
     """N: so many are few"""
     in_order: bool = True
-    """what reaches the peer does so in the order in which it left, but for losses. Not where a switch lets packets wait for those
-    of other hosts"""
+    """what reaches the peer does so in the order in which it left, but for losses. Not where a switch lets packets wait
+    for those of other hosts"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class QpConfig:
     """with `recovery` irn"""
 
     def reborn(self, lives: int) -> QpConfig:
-        """The queue pair of a process that was started anew so many times: it has another number and another first PSN, as
-        a device would give it. With the old ones it would take what is still on its way to its former self."""
+        """The queue pair of a process that was started anew so many times: it has another number and another first PSN,
+        as a device would give it. With the old ones it would take what is still on its way to its former self."""
         return replace(
             self,
             qpn=(self.qpn + lives * _QPNS_APART) % _QPNS,
@@ -174,8 +174,8 @@ class LayerConfig:
 
 @dataclass(frozen=True, slots=True)
 class ComputeConfig:
-    """How long a worker computes, layer by layer. The gradient holds the layers in the order in which backward emits them: the
-    last one first."""
+    """How long a worker computes, layer by layer. The gradient holds the layers in the order in which backward emits
+    them: the last one first."""
 
     layers: tuple[LayerConfig, ...]
     """forward order"""
@@ -288,8 +288,8 @@ _RC_FRAME_BYTES = 14 + 20 + 8 + 12 + 4
 
 @dataclass(frozen=True, slots=True)
 class PhaseConfig:
-    """One of several collectives that a worker runs one after the other: a ring, queue pairs and a part of the gradient of its
-    own."""
+    """One of several collectives that a worker runs one after the other: a ring, queue pairs and a part of the gradient
+    of its own."""
 
     to_successor: QpConfig
     from_predecessor: QpConfig
@@ -301,8 +301,8 @@ class PhaseConfig:
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """A HostConfig whose collective runs over RC queue pairs, on each of its rings one to its successor and one from its
-    predecessor."""
+    """A HostConfig whose collective runs over RC queue pairs, on each of its rings one to its successor and one from
+    its predecessor."""
 
     runs: ClassVar[str] = "workloads.fallback:create_worker"
     """what `workloads.hosts` makes its Machine with"""

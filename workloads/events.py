@@ -204,7 +204,8 @@ class DatagramResent(Event):
     """which packet of the job, from 0"""
     slot: int
     cause: str
-    """timeout; of ATP and ESA also gap (a later result came) and nack (the server asked); of GRID also rate (no slot was free), replanned"""
+    """timeout; of ATP and ESA also gap (a later result came) and nack (the server asked); of GRID also rate (no slot
+    was free), replanned"""
     attempt: int
     """1: its first repetition"""
 
@@ -344,7 +345,8 @@ class WorkerFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerFellBack(Event):
-    """The worker starts the job anew with another collective and other queue pairs; what it told before counts no more."""
+    """The worker starts the job anew with another collective and other queue pairs; what it told before counts no
+    more."""
 
     reason: str
     """RETRY_EXC: a path is dead; peer: a neighbour fell back before"""

@@ -1,9 +1,9 @@
 """A job that goes on without its accelerator: a worker whose connections die starts the job anew as plain ring.
 
-Nothing of the first life is kept: the ring begins at iteration 0, with queue pairs, receive buffers and a gradient source of
-its own. Iterations that some ranks had completed by sums of the network would differ in their last bits from those of the
-ring (another order of rounding), and a rank that trains cannot take back what it applied. So every result of the second
-life is the ring's, on every rank.
+Nothing of the first life is kept: the ring begins at iteration 0, with queue pairs, receive buffers and a gradient
+source of its own. Iterations that some ranks had completed by sums of the network would differ in their last bits from
+those of the ring (another order of rounding), and a rank that trains cannot take back what it applied. So every result
+of the second life is the ring's, on every rank.
 
 When: a connection of the first life is used up (RETRY_EXC: the path is dead), or a packet of the ring comes from a
 neighbour, which saw that first. Other failures, a wrong result above all, end the job.
@@ -131,5 +131,6 @@ def _plain_worker(config: WorkerConfig, start_ns: int) -> WorkerMachine:
 
 
 def create_worker(config: WorkerConfig, start_ns: int = 0) -> WorkerMachine | FallbackWorker:
-    """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration names no collective."""
+    """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration names no
+    collective."""
     return _plain_worker(config, start_ns) if config.fallback is None else FallbackWorker(config, start_ns=start_ns)

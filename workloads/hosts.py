@@ -21,8 +21,8 @@ class HostMachine(Machine, Protocol):
 
 
 def create_host(config: NodeConfig, start_ns: int = 0) -> HostMachine:
-    """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration asks for something that
-    is not there, HostCapabilityError when its data is not installed."""
+    """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration asks for something
+    that is not there, HostCapabilityError when its data is not installed."""
     module, _, function = getattr(config, "runs", "").partition(":")
     if not module:
         raise InternalError(f"no Machine for a host of {type(config).__name__}")

@@ -34,7 +34,8 @@ class Event:
 
 
 def event_record(event: Event) -> dict[str, Any]:
-    """`{"event": class name, **fields}`, for `json.dumps`. A field that is `unless_default` is there only when it has another value."""
+    """`{"event": class name, **fields}`, for `json.dumps`. A field that is `unless_default` is there only when it has
+    another value."""
     return {"event": type(event).__name__, **fields_told(event)}
 
 
@@ -93,8 +94,8 @@ class FrameBatch:
 
     @property
     def addresses(self) -> tuple[int, int, int, int]:
-        """(frames, bytes from row to row, lengths, ports) in memory, for compiled code. Asking NumPy each time would cost
-        more than a call into C. Raises ValueError when the rows do not lie one behind the other."""
+        """(frames, bytes from row to row, lengths, ports) in memory, for compiled code. Asking NumPy each time would
+        cost more than a call into C. Raises ValueError when the rows do not lie one behind the other."""
         if self._addresses is None:
             arrays = (self.frames, self.lengths, self.ports)
             if not all(array.flags.c_contiguous for array in arrays):

@@ -1,7 +1,8 @@
-"""Folders that nobody else can change. We often run as root, and what lies in a folder is then obeyed or replaced as root: a ledger
-names processes to end, a library is loaded, a link leads a write elsewhere. So a folder is used only when it, and every folder
-and link on the way to it, belongs to root, to us, to whoever called sudo, or to the owner of this very code (who could change
-what we run anyhow), and when no one else can write there. A folder on the way may be open to all when it is sticky (`/tmp`).
+"""Folders that nobody else can change. We often run as root, and what lies in a folder is then obeyed or replaced as
+root: a ledger names processes to end, a library is loaded, a link leads a write elsewhere. So a folder is used only
+when it, and every folder and link on the way to it, belongs to root, to us, to whoever called sudo, or to the owner of
+this very code (who could change what we run anyhow), and when no one else can write there. A folder on the way may be
+open to all when it is sticky (`/tmp`).
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def trusted_users() -> frozenset[int]:
 
 
 def distrust(path: Path) -> str | None:
-    """Why somebody else could change what lies at `path`, with the place and its owner; None: nobody could. What is not there
-    yet is judged by the folders on the way to it."""
+    """Why somebody else could change what lies at `path`, with the place and its owner; None: nobody could. What is not
+    there yet is judged by the folders on the way to it."""
     if not hasattr(os, "geteuid"):  # other systems have other owners
         return None
     users, last = trusted_users(), path.absolute()
@@ -68,8 +69,8 @@ def allowed_folders() -> str:
 
 
 def write_file(path: Path, data: bytes | str) -> None:
-    """All of it or nothing, in a folder that is there; a link that has this name is not followed. Raises ScenarioError where
-    somebody else could change the folder on the way or owns a file of this name, OSError with the file's name."""
+    """All of it or nothing, in a folder that is there; a link that has this name is not followed. Raises ScenarioError
+    where somebody else could change the folder on the way or owns a file of this name, OSError with the file's name."""
     require_trusted(path)
     if not hasattr(os, "geteuid"):
         path.write_bytes(data.encode() if isinstance(data, str) else data)
@@ -118,8 +119,8 @@ def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _writers(status: os.stat_result, users: frozenset[int]) -> str | None:
-    """Who can write to a folder beside its owner and those whom we trust. A group counts when we are root: otherwise who we
-    are chose it."""
+    """Who can write to a folder beside its owner and those whom we trust. A group counts when we are root: otherwise
+    who we are chose it."""
     if status.st_mode & _ALL:
         return "everybody"
     if os.geteuid() == 0 and status.st_mode & _GROUP and not _is_private(status.st_gid, users):

@@ -20,7 +20,8 @@ __all__ = ["WorkerEndpoint", "WorkerMachine"]
 
 
 class WorkerEndpoint(BatchMachine, Verbs, Protocol):
-    """What a worker asks of its endpoint: `RcEndpoint`, or `workloads.verbs.VerbsEndpoint`, whose frames a NIC handles."""
+    """What a worker asks of its endpoint: `RcEndpoint`, or `workloads.verbs.VerbsEndpoint`, whose frames a NIC
+    handles."""
 
     def add_qp(self, config: QpConfig) -> None: ...
 
@@ -35,11 +36,12 @@ class WorkerEndpoint(BatchMachine, Verbs, Protocol):
 class WorkerMachine:
     """Runs the iterations of a job one after the other, and answers its peers for as long as it is driven.
 
-    The traffic starts with the first call of `handle_timer`, which is due at `start_ns`. The gradient of an iteration is ready
-    before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that no event
-    carries a time from before the computation. A source that awaits its gradients (`AwaitedSource`) is asked whenever the world
-    looks at the timer: it is due at once when the gradient is there, and until then after the source's `poll_ns`. Memory: the
-    source's gradient, one result of the same size, and the receive slots of the collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
+    The traffic starts with the first call of `handle_timer`, which is due at `start_ns`. The gradient of an iteration
+    is ready before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that
+    no event carries a time from before the computation. A source that awaits its gradients (`AwaitedSource`) is asked
+    whenever the world looks at the timer: it is due at once when the gradient is there, and until then after the
+    source's `poll_ns`. Memory: the source's gradient, one result of the same size, and the receive slots of the
+    collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
 
     Raises ScenarioError when the configuration names no collective, or one that cannot do the arithmetic.
     """

@@ -1,5 +1,5 @@
-"""Steps of a lab as fabric tasks: `fab -r playbooks/lab --collection tasks check --inventory lab.yaml --on workers`. Each is made
-from the declaration of the step (`testbed/lab/drivers`)."""
+"""Steps of a lab as fabric tasks: `fab -r playbooks/lab --collection tasks check --inventory lab.yaml --on workers`.
+Each is made from the declaration of the step (`testbed/lab/drivers`)."""
 
 from __future__ import annotations
 

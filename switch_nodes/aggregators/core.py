@@ -1,8 +1,9 @@
 """The core of programs `atp` and `esa`: aggregators whose indices workers choose by a hash, first come first served.
 
-A packet goes from its worker towards the parameter server; on its way the switch adds it to the slot that it names, or, when
-the slot serves another block, lets it pass. What the switch does with a packet is decided by `tables`, what a packet is by
-`judge`, which ones are for it by `entrance`; here are the actions, and in `sender` what leaves. See `docs/atp.md` and `docs/esa.md`.
+A packet goes from its worker towards the parameter server; on its way the switch adds it to the slot that it names, or,
+when the slot serves another block, lets it pass. What the switch does with a packet is decided by `tables`, what a
+packet is by `judge`, which ones are for it by `entrance`; here are the actions, and in `sender` what leaves. See
+`docs/atp.md` and `docs/esa.md`.
 """
 
 from __future__ import annotations
@@ -170,8 +171,9 @@ class AggregatorProgram(AggregatorSender):
         self._step(a, self.judge.of_contribution(a))
 
     def flush(self, a: Arrival) -> None:
-        """What is inside leaves with the packet. Of the two bitmaps one is in the other, or they have nothing in common:
-        packets bring one worker, or some of another rack, whose workers are inside together, or the whole sum."""
+        """What is inside leaves with the packet. Of the two bitmaps one is in the other, or they have nothing in
+        common: packets bring one worker, or some of another rack, whose workers are inside together, or the whole sum.
+        """
         index, bitmap = a.found.header.slot, a.found.header.bitmap0
         slot = self._occupant(index)
         if slot.bitmap & ~bitmap == 0 and slot.bitmap != bitmap:
@@ -233,8 +235,8 @@ class AggregatorProgram(AggregatorSender):
         return self.served.keys()
 
     def depart(self, job: int) -> bool:
-        """The control plane takes a job away: at once its slots are empty for the others, and what it still sends passes on to
-        its server. False: there is no such job."""
+        """The control plane takes a job away: at once its slots are empty for the others, and what it still sends
+        passes on to its server. False: there is no such job."""
         served = self.served.pop(job, None)
         if served is None:
             return False
@@ -251,8 +253,8 @@ class AggregatorProgram(AggregatorSender):
         super().finish(now)
 
     def _tell_end(self, served: ServedJob) -> None:
-        """What late copies opened after their block's result is no leftover of a job: the control plane clears it. A whole sum
-        that was there before its result should have left with it."""
+        """What late copies opened after their block's result is no leftover of a job: the control plane clears it. A
+        whole sum that was there before its result should have left with it."""
         left = 0
         for slot in self.memory.slots:
             if slot is None or slot.served is not served:

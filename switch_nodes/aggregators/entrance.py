@@ -21,8 +21,9 @@ _ECN, _RESEND, _EDGE = int(DatagramFlag.ECN), int(DatagramFlag.RESEND), int(Data
 
 
 class Entrance:
-    """Contributions on their way to a job's server, results from it, and its reminders. All else is other people's: NACKs,
-    other policies, jobs that are not served here, and what crosses a switch that is neither its rack's nor its server's."""
+    """Contributions on their way to a job's server, results from it, and its reminders. All else is other people's:
+    NACKs, other policies, jobs that are not served here, and what crosses a switch that is neither its rack's nor its
+    server's."""
 
     def __init__(self, served: Mapping[int, ServedJob], policy: Policy) -> None:
         self.served, self.policy = served, policy
@@ -52,8 +53,8 @@ class Entrance:
 
 
 def _contribution(port: int, found: Datagram, served: ServedJob, member: JobMember | None, local: bool) -> str | None:
-    """What is wrong with it. Inside is its worker, or workers of one other rack; all of that rack, if it says so (EDGE);
-    or, as an answer to a NACK, the whole sum."""
+    """What is wrong with it. Inside is its worker, or workers of one other rack; all of that rack, if it says so
+    (EDGE); or, as an answer to a NACK, the whole sum."""
     header, config = found.header, served.config
     if member is None and found.src_ip != config.service_ip:
         return "malformed"

@@ -74,9 +74,9 @@ class SlotJudge:
         return slot.bitmap | a.found.header.bitmap0 == slot.served.target
 
     def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
-        """Of a newer tensor, or a window later in the same one; both are counted modulo 2^32. A worker that sends it has the
-        result of the slot's block, which is complete. Where a job has more blocks outstanding than the switch has indices, two
-        of them may name one index: those are no successors."""
+        """Of a newer tensor, or a window later in the same one; both are counted modulo 2^32. A worker that sends it
+        has the result of the slot's block, which is complete. Where a job has more blocks outstanding than the switch
+        has indices, two of them may name one index: those are no successors."""
         header = a.found.header
         if header.tensor != slot.tensor:
             return (header.tensor - slot.tensor) & 0xFFFFFFFF < _HALF

@@ -10,7 +10,8 @@ __all__ = ["KINDS"]
 KINDS = (
     ProgramKind(
         "atp",
-        "adds workers' packets in slots that a hash chooses, first come first served; what meets a taken one goes on to the server",
+        "adds workers' packets in slots that a hash chooses, first come first served; what meets a taken one goes on "
+        "to the server",
         "switch_nodes.aggregators:AtpProgram",
         uses=("jobs", "memory", "knobs"),
         knobs=("reclaim",),

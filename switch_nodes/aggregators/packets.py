@@ -69,7 +69,8 @@ def redirected(a: Arrival, member: JobMember) -> bytes:
 
 
 def answer_empty(a: Arrival) -> bytes:
-    """REMINDER_EMPTY to the server: bitmap0 0; bitmap1 the rack whose switch has nothing, 0: the switch that collects."""
+    """REMINDER_EMPTY to the server: bitmap0 0; bitmap1 the rack whose switch has nothing, 0: the switch that
+    collects."""
     served = a.served
     rack = 0 if served.collects or served.own_rack is None else 1 << served.own_rack
     header = a.found.header._replace(kind=DatagramKind.REMINDER_EMPTY, flags=0, bitmap0=0, bitmap1=rack, nelem=0)
@@ -92,9 +93,9 @@ def from_slot(slot: Aggregator, index: int) -> bytes:
 def result_frames(
     a: Arrival, header: AggregationHeader, payload: Buffer, *, from_service: bool, copy: bool
 ) -> list[tuple[JobMember, bytes]]:
-    """One result for each worker of the job here, one for the switch of each other rack (addressed to the service, on the
-    way to that rack's first worker), and with `copy` one for the server. They come from the service, or from whom the
-    result came from."""
+    """One result for each worker of the job here, one for the switch of each other rack (addressed to the service, on
+    the way to that rack's first worker), and with `copy` one for the server. They come from the service, or from whom
+    the result came from."""
     served, tos = a.served, a.frame[_TOS]
     summed, service = payload_sum(payload), served.config.service_ip
     receivers = [(member, member.ip) for member in served.here] + [(member, service) for member in served.heads]

@@ -1,4 +1,5 @@
-"""What leaves a switch of programs `atp` and `esa`: packets that go on, sums, occupants and results, and what is told of them."""
+"""What leaves a switch of programs `atp` and `esa`: packets that go on, sums, occupants and results, and what is told
+of them."""
 
 from __future__ import annotations
 

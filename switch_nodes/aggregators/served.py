@@ -42,7 +42,8 @@ class ServedJob:
         self.delivered: dict[int, int] = {}
         """blocks whose results have passed, and when they first did: what is told, and decides nothing"""
         self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
-        """`busy_ns`: until the job's last packet of a block without a result, or the last such block that was evicted"""
+        """`busy_ns`: until the job's last packet of a block without a result, or the last such block that was
+        evicted"""
         self._since = self._all_ns = 0
 
     def racks_in(self, bitmap: int) -> int:

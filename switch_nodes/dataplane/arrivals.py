@@ -1,8 +1,8 @@
 """When a frame has arrived: with its last bit, one frame after the other, as on a wire.
 
-The queue in front of a link (HTB) lets a frame go when its first bit would leave, and what it saved up at once. A port that
-wants to be exact keeps the account of the wire itself and hands a frame over when the wire has carried all of it. That needs a
-wake-up per frame, so it is for links whose frames take long enough in real time.
+The queue in front of a link (HTB) lets a frame go when its first bit would leave, and what it saved up at once. A port
+that wants to be exact keeps the account of the wire itself and hands a frame over when the wire has carried all of it.
+That needs a wake-up per frame, so it is for links whose frames take long enough in real time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _CATCH_UP = 4
 
 
 class Wire:
-    """One direction of a link. `rates`: (from when, bit/s), the first from the start on; times are emulated ns. `paced`: the
-    sender keeps to the rate itself, and frames that come closer together are those that it was late with. Of others both may
-    be: frames arrive a quarter of their time closer together at most."""
+    """One direction of a link. `rates`: (from when, bit/s), the first from the start on; times are emulated ns.
+    `paced`: the sender keeps to the rate itself, and frames that come closer together are those that it was late with.
+    Of others both may be: frames arrive a quarter of their time closer together at most."""
 
     def __init__(self, rates: Sequence[tuple[int, int]], *, paced: bool) -> None:
         self._rates, self._paced = deque(rates), paced

@@ -1,8 +1,8 @@
 """Emulated time: the clock of the machine, slowed down.
 
-With a time dilation factor of k (Gupta et al., "To Infinity and Beyond: Time-Warped Network Emulation", NSDI 2006) one second
-of emulated time takes k seconds of real time. Time is handed to every Machine, so all that must be dilated is this clock, and
-the rates that the kernel keeps. A process has one clock and asks nobody else.
+With a time dilation factor of k (Gupta et al., "To Infinity and Beyond: Time-Warped Network Emulation", NSDI 2006) one
+second of emulated time takes k seconds of real time. Time is handed to every Machine, so all that must be dilated is
+this clock, and the rates that the kernel keeps. A process has one clock and asks nobody else.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _SECOND_NS = 10**9
 
 
 class EmulatedClock:
-    """Instants of real time are ns of CLOCK_MONOTONIC; emulated time counts from a real instant, the origin. `read` and `sleep`
-    (of seconds) are those of the machine, unless a test has others."""
+    """Instants of real time are ns of CLOCK_MONOTONIC; emulated time counts from a real instant, the origin. `read` and
+    `sleep` (of seconds) are those of the machine, unless a test has others."""
 
     def __init__(
         self,

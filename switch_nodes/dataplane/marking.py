@@ -1,9 +1,9 @@
 """ECN marking at the ports of a switch in real time: a frame gets CE when the queue below its port is too long.
 
-The queue is the kernel's, a pfifo below HTB, which drops and never marks. But nobody else sends into it, and what HTB does
-is known: a frame leaves when no tokens are owed, each costs its time at the rate, and an idle queue saves up to a burst of
-them (net/sched/sch_htb.c). So the port keeps the same account and knows how many frames wait, without a system call per
-frame; a test holds it against the lengths that the kernel tells.
+The queue is the kernel's, a pfifo below HTB, which drops and never marks. But nobody else sends into it, and what HTB
+does is known: a frame leaves when no tokens are owed, each costs its time at the rate, and an idle queue saves up to a
+burst of them (net/sched/sch_htb.c). So the port keeps the same account and knows how many frames wait, without a system
+call per frame; a test holds it against the lengths that the kernel tells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _MOST_HEADERS = 54
 
 
 class ModelledQueue:
-    """The queue of one HTB class. Times in ns. `rates`: (from when, bit/s, burst in bytes), the first from the start on."""
+    """The queue of one HTB class. Times in ns. `rates`: (from when, bit/s, burst in bytes), the first from the start
+    on."""
 
     def __init__(self, rates: Sequence[tuple[int, int, int]], threshold: int, limit: int) -> None:
         self._rates = deque(rates)
@@ -49,8 +50,8 @@ class ModelledQueue:
         return len(leaving)
 
     def enter(self, size: int, now: int) -> bool:
-        """A frame of `size` bytes is put into the queue. Whether it is to be marked: as many as the threshold wait there. One
-        that the full queue drops leaves no trace."""
+        """A frame of `size` bytes is put into the queue. Whether it is to be marked: as many as the threshold wait
+        there. One that the full queue drops leaves no trace."""
         waiting = self.waiting(now)
         if waiting >= self._limit:
             return False

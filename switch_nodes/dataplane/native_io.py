@@ -58,8 +58,8 @@ def native_library() -> ctypes.CDLL | None:
 
 
 class NativeIo:
-    """`PacketIo` on recvmmsg and sendmmsg. `spin_ns`: the end of a sleep that is spent polling instead, for deadlines that
-    must be met closer than the kernel wakes us."""
+    """`PacketIo` on recvmmsg and sendmmsg. `spin_ns`: the end of a sleep that is spent polling instead, for deadlines
+    that must be met closer than the kernel wakes us."""
 
     def __init__(
         self,

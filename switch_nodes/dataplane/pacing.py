@@ -1,9 +1,10 @@
 """The pace of a NIC: frames leave the Machine no faster than the link carries them, in a few bursts per millisecond.
 
-What left the Machine cannot be recalled by a NAK, and an ACK waits behind it: it is at most `ahead_ns` of the link, as in the
-ring of a real NIC, and one frame. A wire saves up nothing while nobody sends. But when frames were there and this process came
-too late to send them, the wire would have carried them: then the pacer lets that much more out, up to the burst that the qdisc
-below lets pass at once (HTB). All times are emulated. Virtual scheduling as in the generic cell rate algorithm (ITU-T I.371).
+What left the Machine cannot be recalled by a NAK, and an ACK waits behind it: it is at most `ahead_ns` of the link, as
+in the ring of a real NIC, and one frame. A wire saves up nothing while nobody sends. But when frames were there and
+this process came too late to send them, the wire would have carried them: then the pacer lets that much more out, up to
+the burst that the qdisc below lets pass at once (HTB). All times are emulated. Virtual scheduling as in the generic
+cell rate algorithm (ITU-T I.371).
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ def moderation_ns(ahead_ns: int) -> int:
 
 
 class Pacer:
-    """`now` is the time of the data plane, in ns. `burst_bytes`: of the qdisc below. Without anything ahead frames leave one by
-    one, at the rate of the link; else a little slower."""
+    """`now` is the time of the data plane, in ns. `burst_bytes`: of the qdisc below. Without anything ahead frames
+    leave one by one, at the rate of the link; else a little slower."""
 
     def __init__(self, rate_bps: int, burst_bytes: int, ahead_ns: int = AHEAD_NS) -> None:
         self._rate_bps = rate_bps * (100 - _HEADROOM_PERCENT) // 100 if ahead_ns else rate_bps

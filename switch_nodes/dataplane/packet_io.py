@@ -38,8 +38,8 @@ class IoCounters:
     queue_drops: int = 0
     link_drops: int = 0
     misfits: int = 0
-    """frames longer than a row came in (offloads are on?), or were to be sent and longer than the MTU or shorter than an
-    Ethernet header"""
+    """frames longer than a row came in (offloads are on?), or were to be sent and longer than the MTU or shorter than
+    an Ethernet header"""
     socket_drops: int = 0
     """PACKET_STATISTICS tp_drops: frames that came in faster than we took them"""
 
@@ -82,12 +82,13 @@ class PacketIo(Protocol):
         ...
 
     def room(self) -> int:
-        """How many frames of full size can be sent on every port now. 0: the next `receive` returns when there is room."""
+        """How many frames of full size can be sent on every port now. 0: the next `receive` returns when there is
+        room."""
         ...
 
     def send(self, rows: Rows, count: int, fresh: bool) -> int:
-        """Send rows 0 .. count-1, per port in order; without `fresh` only those that are still waiting. Returns how many
-        wait now (0 without backpressure). Raises ValueError for a row whose port or length cannot be."""
+        """Send rows 0 .. count-1, per port in order; without `fresh` only those that are still waiting. Returns how
+        many wait now (0 without backpressure). Raises ValueError for a row whose port or length cannot be."""
         ...
 
     def counters(self) -> IoCounters: ...

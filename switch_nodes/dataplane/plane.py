@@ -58,17 +58,18 @@ def open_io(
 class DataPlane:
     """Runs `machine` with port i on `interfaces[i]`.
 
-    `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) frames are taken from the
-    Machine only when the socket has room and none is ever dropped here; without (a switch port) a full queue drops its
-    tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when known,
-    is that of a NIC's link in emulated time and bounds its queue in the kernel (`queue_frames_for`). `spin_ns`: the end of
-    each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time. `pacer` holds a NIC
-    to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one wake-up to the next, as a NIC
-    moderates its interrupts; deadlines are met all the same. `marking`: ports that mark by the length of their queues.
-    `wires`: of ports whose frames arrive when their last bit does. `io` replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they say otherwise.
+    `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) frames are taken from
+    the Machine only when the socket has room and none is ever dropped here; without (a switch port) a full queue drops
+    its tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when
+    known, is that of a NIC's link in emulated time and bounds its queue in the kernel (`queue_frames_for`). `spin_ns`:
+    the end of each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time.
+    `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one
+    wake-up to the next, as a NIC moderates its interrupts; deadlines are met all the same. `marking`: ports that mark
+    by the length of their queues. `wires`: of ports whose frames arrive when their last bit does. `io` replaces the
+    sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they say otherwise.
 
-    `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
-    OSError when an interface does not exist here.
+    `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is
+    made. Raises HostCapabilityError without the right to open them, OSError when an interface does not exist here.
     """
 
     def __init__(
@@ -131,9 +132,9 @@ class DataPlane:
         self._io.close()
 
     def run(self, origin_ns: int, *, until: Callable[[], bool] | None = None) -> PlaneStatistics:
-        """Drive the Machine, `now` being the emulated time since `origin_ns` (CLOCK_MONOTONIC), until `on_control` returns False or
-        `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way through a filter are
-        then lost. The statistics of this run are the last event and the result."""
+        """Drive the Machine, `now` being the emulated time since `origin_ns` (CLOCK_MONOTONIC), until `on_control`
+        returns False or `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way
+        through a filter are then lost. The statistics of this run are the last event and the result."""
         gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
         clock = self._clock
         began, cpu, waits = clock.read(), time.process_time_ns(), read_waits()
@@ -181,8 +182,9 @@ class DataPlane:
         return statistics
 
     def _note_standing(self, now: int, turned_at: int, timeout: int) -> None:
-        """Whoever is controlled hears something every now and then, so that no sleep of his is long: of a gap of several such
-        times nobody knows when it would have ended, and frames would have ended it as soon as they came."""
+        """Whoever is controlled hears something every now and then, so that no sleep of his is long: of a gap of
+        several such times nobody knows when it would have ended, and frames would have ended it as soon as they came.
+        """
         gap, tick_ns = now - turned_at, self._tick_ns
         ticked = self._control_ticks and not 0 <= timeout <= tick_ns
         if timeout < 0 and not ticked:

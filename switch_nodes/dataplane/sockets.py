@@ -66,7 +66,8 @@ def frame_cost(length: int) -> int:
 
 
 def queue_frames_for(rate_bps: int | None, mtu: int) -> int:
-    """Frames that take 1 ms at `rate_bps`, two at least and at most `QUEUE_FRAMES`; that many when the rate is unknown."""
+    """Frames that take 1 ms at `rate_bps`, two at least and at most `QUEUE_FRAMES`; that many when the rate is
+    unknown."""
     if rate_bps is None:
         return QUEUE_FRAMES
     frames = rate_bps * _QUEUE_NS // (8 * 10**9) // (mtu + _ETHERNET_BYTES)
@@ -92,9 +93,9 @@ def open_ports(interfaces: Sequence[str], *, backpressure: bool, rate_bps: int |
 def open_port(interface: str, *, backpressure: bool, rate_bps: int | None = None) -> PortSocket:
     """A non-blocking raw socket that sees every frame that arrives on `interface`, promiscuous, and none that leaves.
 
-    With `backpressure` (a NIC) its send buffer holds only about 1 ms at `rate_bps`, so that the kernel says "not now" long
-    before a qdisc drops; without (a switch port) the qdisc's own limit drops. PACKET_QDISC_BYPASS stays off: shaping must
-    apply. Raises HostCapabilityError without CAP_NET_RAW, OSError when there is no such interface.
+    With `backpressure` (a NIC) its send buffer holds only about 1 ms at `rate_bps`, so that the kernel says "not now"
+    long before a qdisc drops; without (a switch port) the qdisc's own limit drops. PACKET_QDISC_BYPASS stays off:
+    shaping must apply. Raises HostCapabilityError without CAP_NET_RAW, OSError when there is no such interface.
     """
     try:
         # Protocol 0 receives nothing until bind() names the interface; ETH_P_ALL here would let in foreign frames.

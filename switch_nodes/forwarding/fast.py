@@ -1,4 +1,5 @@
-"""The plain switch with a compiled fast path for frames between static entries (groups for IPv4); Python takes the others."""
+"""The plain switch with a compiled fast path for frames between static entries (groups for IPv4); Python takes the
+others."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class FastForwardProgram(QueuedFrames, ForwardProgram):
         return self._queue.pointer, self._static.pointer
 
     def catch_up(self, forwarded: int, room: int) -> None:
-        """Behind a compiled loop, which forwarded so many frames and wants room for one of `room` bytes (0: for none)."""
+        """Behind a compiled loop, which forwarded so many frames and wants room for one of `room` bytes (0: for
+        none)."""
         if forwarded:
             self.count("forwarded", forwarded)
         if room:

@@ -1,8 +1,8 @@
 """Equal-cost multipath: which of several equal ports a flow takes. Pure; the same in Python and in `frame_queue.h`.
 
-All frames of a flow (addresses, protocol, ports) take one path, so that a network of several paths reorders none of them.
-Each switch salts the hash with a number of its own: with one hash everywhere, the switches of the next tier would only see
-flows that all choose alike, and part of the paths would stay empty.
+All frames of a flow (addresses, protocol, ports) take one path, so that a network of several paths reorders none of
+them. Each switch salts the hash with a number of its own: with one hash everywhere, the switches of the next tier would
+only see flows that all choose alike, and part of the paths would stay empty.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def choose_port(ports: Sequence[int], frame: Buffer, salt: int) -> int:
 
 
 def flow_hash(frame: Buffer, salt: int) -> int:
-    """64 bits of the flow: IP addresses, protocol and, in an unfragmented TCP or UDP packet, ports; of what is no IP, the
-    Ethernet header. `frame`: at least 14 bytes."""
+    """64 bits of the flow: IP addresses, protocol and, in an unfragmented TCP or UDP packet, ports; of what is no IP,
+    the Ethernet header. `frame`: at least 14 bytes."""
     value = salt
     for word in _words(bytes(frame[:_HEAD_BYTES])):
         value = ((value ^ word) + _GOLDEN) & _MASK

@@ -140,7 +140,8 @@ class FrameQueue:
         batch.count = count
 
     def make_room(self, frames: int, size: int) -> None:
-        """Let `frames` frames of `size` bytes together fit: close the gap in front, and grow when that is not enough."""
+        """Let `frames` frames of `size` bytes together fit: close the gap in front, and grow when that is not
+        enough."""
         state = self.struct
         first, last = state.first, state.last
         live = slice(first, last)
@@ -185,8 +186,8 @@ class QueuedFrames:
         self._queue.fill(batch)
 
     def feed(self, batch: FrameBatch, now: int, rows: Callable[..., int], *tables: int) -> int:
-        """A batch through `rows` of the C core, which takes (*tables, queue, frames, ..., &asked); Python takes what it hands
-        back. Returns how many frames stayed in C."""
+        """A batch through `rows` of the C core, which takes (*tables, queue, frames, ..., &asked); Python takes what it
+        hands back. Returns how many frames stayed in C."""
         frames, stride, lengths, ports = batch.addresses
         asked = ctypes.c_int32(0)
         row, count, taken = 0, batch.count, 0

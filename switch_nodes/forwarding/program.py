@@ -1,5 +1,5 @@
-"""Layer 2 forwarding (IEEE 802.1D in small): static entries, equal-cost groups, learning, flooding along a tree; never back
-out of the ingress port."""
+"""Layer 2 forwarding (IEEE 802.1D in small): static entries, equal-cost groups, learning, flooding along a tree; never
+back out of the ingress port."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class MacTable:
                 raise ScenarioError(f"switch {config.name}: the group of MAC {mac.hex(':')} {problem}")
 
     def learn(self, source: bytes, port: int) -> None:
-        """`source` was seen on `port`. Group addresses are no sources (802.1D 7.8). Beside the tree nothing is learnt: what
-        took one of several paths says nothing about the way back, and entries could form a loop."""
+        """`source` was seen on `port`. Group addresses are no sources (802.1D 7.8). Beside the tree nothing is learnt:
+        what took one of several paths says nothing about the way back, and entries could form a loop."""
         known = source in self.static or source in self.groups or self.learnt.get(source) == port
         if known or source[0] & 1 or port not in self.flood_ports:
             return
@@ -90,7 +90,8 @@ class ForwardProgram(ProgramBase):
         self.forward(port, frame)
 
     def forward(self, port: int, frame: Buffer) -> None:
-        """Send a copy of the frame where its destination is, or along the tree, but (without `hairpin`) never to `port`."""
+        """Send a copy of the frame where its destination is, or along the tree, but (without `hairpin`) never to
+        `port`."""
         if len(frame) < _HEADER_BYTES:
             self.count("runt")
             return

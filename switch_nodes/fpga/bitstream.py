@@ -1,4 +1,5 @@
-"""Bitstreams of the emulated card: a line of identification, a manifest in JSON on one line, and what stands for the bits.
+"""Bitstreams of the emulated card: a line of identification, a manifest in JSON on one line, and what stands for the
+bits.
 
 A hardware card's bitstream is whatever its vendor's tools make; nobody but the card looks inside, its hash is its name.
 """

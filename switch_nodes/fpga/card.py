@@ -1,9 +1,9 @@
 """The emulated card: registers, a slot for a bitstream, data ports. What runs on its ports is a program of
 `switch_nodes` that was configured from the registers and from nothing else.
 
-Rules that a hardware card keeps as well (`docs/bring-your-own-fpga.md`): frames pass only between START and the next STOP,
-RESET, LOAD_BEGIN or ERASE; a bank is applied whole, between two frames, or not at all; what is not a whole bitstream with
-the expected hash never runs.
+Rules that a hardware card keeps as well (`docs/bring-your-own-fpga.md`): frames pass only between START and the next
+STOP, RESET, LOAD_BEGIN or ERASE; a bank is applied whole, between two frames, or not at all; what is not a whole
+bitstream with the expected hash never runs.
 """
 
 from __future__ import annotations

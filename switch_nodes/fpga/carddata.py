@@ -1,4 +1,5 @@
-"""The data ports of an emulated card: a program that was configured, or nothing; and what is counted before and behind it."""
+"""The data ports of an emulated card: a program that was configured, or nothing; and what is counted before and behind
+it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _NO_QPN = 0xFFFFFFFF
 
 
 class DataPorts:
-    """Whether the card runs is said with every call. `faults`: those of the data path; `strike` hears of one in what leaves."""
+    """Whether the card runs is said with every call. `faults`: those of the data path; `strike` hears of one in what
+    leaves."""
 
     def __init__(self, faults: Mapping[type[CardFault], CardFault], strike: Callable[[type[CardFault]], None]) -> None:
         self.program: SwitchProgram | None = None

@@ -34,8 +34,8 @@ _MASK = 0xFFFFFFFF
 
 
 def as_registers_say(config: SwitchConfig) -> SwitchConfig:
-    """What comes back of a configuration: the order of flood ports, the salt of groups that a card does not have, and the
-    port of a leaf's predecessor mean nothing."""
+    """What comes back of a configuration: the order of flood ports, the salt of groups that a card does not have, and
+    the port of a leaf's predecessor mean nothing."""
     flood = None if config.flood_ports is None else tuple(sorted(set(config.flood_ports)))
     rings = tuple(
         replace(ring, links=replace(ring.links, predecessor=replace(ring.links.predecessor, port=-1)))
@@ -66,8 +66,8 @@ def text_of(words: Sequence[int]) -> str:
 
 
 def words_of(config: SwitchConfig) -> dict[int, int]:
-    """The words that differ from those after power-on, by address, ascending. Raises ScenarioError for what a card cannot
-    be told, and for rings that cannot be installed."""
+    """The words that differ from those after power-on, by address, ascending. Raises ScenarioError for what a card
+    cannot be told, and for rings that cannot be installed."""
     _check(config)
     writer = _Writer()
     for index, word in enumerate(text_words(config.name, _LABEL_BYTES // 4)):
@@ -160,8 +160,8 @@ def _check_links(config: SwitchConfig, ring: RingConfig) -> None:
 
 
 def config_of(words: Mapping[int, int], ports: int) -> SwitchConfig:
-    """What the words of a bank say; words that are not there are 0. `ports`: that the card has. Raises RegisterValueError
-    for the first register that holds what it cannot."""
+    """What the words of a bank say; words that are not there are 0. `ports`: that the card has. Raises
+    RegisterValueError for the first register that holds what it cannot."""
     read = _Reader(words)
     macs = []
     for number in range(read.number("MAC_COUNT", 0, MAX_MACS)):

@@ -76,7 +76,8 @@ class CardState:
 class CardDriver:
     """`clock` and `sleep` are those of the world, in ns. `card`: what messages call it.
 
-    Every method raises CardError for what the card or the way to it does wrong, and for nothing else unless it says so."""
+    Every method raises CardError for what the card or the way to it does wrong, and for nothing else unless it says so.
+    """
 
     def __init__(
         self, transport: Transport, *, card: str, clock: Callable[[], int], sleep: Callable[[int], None]
@@ -193,8 +194,8 @@ class CardDriver:
         self.words.identify()
 
     def configure(self, config: SwitchConfig) -> None:
-        """`config` from now on, or, when this raises, what was before. A card that runs goes on running; rings that stay as
-        they are keep their state. Raises ScenarioError for what this card cannot be."""
+        """`config` from now on, or, when this raises, what was before. A card that runs goes on running; rings that
+        stay as they are keep their state. Raises ScenarioError for what this card cannot be."""
         words, wanted = words_of(config), as_registers_say(config)
         identity = self.identity()
         self._check_fits(config, identity)
@@ -267,8 +268,8 @@ class CardDriver:
                 raise ScenarioError(problem, found=str(lacking.name), allowed=str(card.features.name))
 
     def _command(self, command: Command, *, limit_ns: int = 5_000 * _MS, counted: bool = True) -> None:
-        """Give it, wait for its end, and see that it was taken once and obeyed. A card that is still busy with what a client
-        left that died would refuse it, and then tell of the end of the other's work."""
+        """Give it, wait for its end, and see that it was taken once and obeyed. A card that is still busy with what a
+        client left that died would refuse it, and then tell of the end of the other's work."""
         self._wait(limit_ns, f"busy for {limit_ns / 1e9:g} s with what was there before {command.name}")
         before = self.words.word("COMMANDS")
         self.words.write("CONTROL", doubled(int(command)))

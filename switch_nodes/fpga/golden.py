@@ -1,5 +1,5 @@
-"""The golden-trace harness: frames in, frames out, byte for byte those of the reference program (`NetReduceProgram`), or
-the first frame that is not.
+"""The golden-trace harness: frames in, frames out, byte for byte those of the reference program (`NetReduceProgram`),
+or the first frame that is not.
 
 Frames of one port are compared in order; nothing is said about the order between ports, which no cable keeps.
 """
@@ -152,4 +152,7 @@ def _summary(frame: bytes) -> str:
     if packet is None:
         return f"{len(frame)} bytes, not RoCE v2"
     source, destination = (".".join(map(str, ip)) if len(ip) == 4 else ip.hex(":", 2) for ip in packet.connection[:2])
-    return f"{opcode_name(packet.bth.opcode)} {source} -> {destination} QPN {packet.bth.dest_qpn:#x} PSN {packet.bth.psn:#x}"
+    return (
+        f"{opcode_name(packet.bth.opcode)} {source} -> {destination} QPN {packet.bth.dest_qpn:#x} PSN "
+        f"{packet.bth.psn:#x}"
+    )

@@ -1,5 +1,5 @@
-"""The switch program `fpga`: a node whose data path is an aggregation card, told by the driver through registers what its
-configuration says. In the worlds on this machine the card is the emulated one."""
+"""The switch program `fpga`: a node whose data path is an aggregation card, told by the driver through registers what
+its configuration says. In the worlds on this machine the card is the emulated one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["create_card"]
 
 
 def create_card(config: SwitchConfig, faults: Sequence[CardFault] = ()) -> EmulatedCard:
-    """A card that runs; `faults`: what is wrong with it. Raises ScenarioError for what registers cannot hold and for rings that cannot be installed."""
+    """A card that runs; `faults`: what is wrong with it. Raises ScenarioError for what registers cannot hold and for
+    rings that cannot be installed."""
     card, clock = EmulatedCard(config.ports, serial=config.name[:16], faults=faults), StepClock()
     driver = CardDriver(MemoryTransport(card, clock), card=config.name, clock=clock, sleep=clock.sleep)
     driver.bring_up(reference_bitstream(), config)

@@ -1,5 +1,5 @@
-"""The register file of an emulated card: words, two banks of configuration, the running checks of reads and writes. What a
-command does is the card's business."""
+"""The register file of an emulated card: words, two banks of configuration, the running checks of reads and writes.
+What a command does is the card's business."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NOTHING = _MASK
 
 
 class RegisterFile:
-    """`fixed`: registers that say something else than the map's reset values, by name, always. `on_write(address, word)` is
-    called for a write to a register that only the card itself can act on; `on_refused(address)` for one to an address
-    where nothing can be written."""
+    """`fixed`: registers that say something else than the map's reset values, by name, always. `on_write(address,
+    word)` is called for a write to a register that only the card itself can act on; `on_refused(address)` for one to an
+    address where nothing can be written."""
 
     def __init__(
         self,

@@ -22,7 +22,8 @@ class Access(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One register, or `count` equal ones side by side. Little-endian on the bus; of 64 bits the low word comes first."""
+    """One register, or `count` equal ones side by side. Little-endian on the bus; of 64 bits the low word comes
+    first."""
 
     name: str
     address: int
@@ -106,7 +107,8 @@ def table(prefix: str, records: int, stride: int, fields: Sequence[Register]) ->
 
 
 def check_of(words: Iterable[tuple[int, int]], before: int = 0) -> int:
-    """CRC-32 (that of Ethernet) over (address, word) pairs, 4 bytes each, little-endian; `before`: what came ahead of them."""
+    """CRC-32 (that of Ethernet) over (address, word) pairs, 4 bytes each, little-endian; `before`: what came ahead of
+    them."""
     data = b"".join(address.to_bytes(4, "little") + word.to_bytes(4, "little") for address, word in _pairs(words))
     return zlib.crc32(data, before)
 

@@ -123,7 +123,8 @@ class LoadState(IntEnum):
 
 class Feature(IntFlag):
     LOADS = 1
-    """bitstreams are loaded through these registers; without it the agent does it, and LOAD_STATE and BITSTREAM_HASH tell"""
+    """bitstreams are loaded through these registers; without it the agent does it, and LOAD_STATE and BITSTREAM_HASH
+    tell"""
     FABRIC = 2
     """can be leaf or spine"""
     IPV6 = 4
@@ -160,7 +161,9 @@ _IDENTITY = (
     Register("MAX_MEMBERS", 0x020, _R, f"members of one ring, up to {MAX_GROUP}"),
     Register("MAX_MACS", 0x024, _R, f"static forwarding entries, up to {MAX_MACS}"),
     Register("MAX_SLOTS", 0x028, _R, "slots of all rings together: the sum of 2 N L"),
-    Register("BOOTS", 0x02C, _R, "times that power came or RESET was given: another number means that all is forgotten"),
+    Register(
+        "BOOTS", 0x02C, _R, "times that power came or RESET was given: another number means that all is forgotten"
+    ),
     Register("SERIAL", 0x030, _R, "of the card, text of 16 bytes", count=4),
 )  # fmt: skip
 _CONTROL = (
@@ -170,7 +173,8 @@ _CONTROL = (
     Register("ERROR_ADDRESS", 0x04C, _R, "the register that ERROR is about; all ones: none", 0xFFFFFFFF),
     Register("COMMANDS", 0x050, _R, "commands taken since power-on, refused ones included"),
     Register("BANK", 0x054, _B, "what reads of the configuration show: 0 staged, 1 active"),
-    Register("STAGED_CHECK", 0x058, _R, "CRC-32 over (address, word) of all configuration writes since DISCARD, in order"),
+    Register("STAGED_CHECK", 0x058, _R, "CRC-32 over (address, word) of all configuration writes since DISCARD, in "
+                                        "order"),
     Register("EXPECTED_CHECK", 0x05C, _B, "what STAGED_CHECK must be when APPLY comes"),
     Register("ACTIVE_CHECK", 0x060, _R, "STAGED_CHECK of what is active"),
     Register("APPLIED", 0x064, _R, "times that APPLY succeeded since power-on or LOAD_BEGIN"),
@@ -182,7 +186,8 @@ _LOADING = (
     Register("LOADED_PAGES", 0x08C, _R, "different pages stored since LOAD_BEGIN"),
     Register("LOAD_MS", 0x090, _R, "how long the newest load took from LOAD_END on"),
     Register("PROGRAM_VERSION", 0x094, _R, "of the program inside the bitstream: (major << 16) + minor"),
-    Register("EXPECTED_HASH", 0x0A0, _B, "SHA-256 that the bitstream must have; word i is its bytes 4i .. 4i+3, big-endian", count=8),
+    Register("EXPECTED_HASH", 0x0A0, _B, "SHA-256 that the bitstream must have; word i is its bytes 4i .. 4i+3, "
+                                         "big-endian", count=8),
     Register("BITSTREAM_HASH", 0x0C0, _R, "SHA-256 of what is loaded; 0 when nothing is", count=8),
     Register("PROGRAM_NAME", 0x0E0, _R, "of the program inside the bitstream, text of 16 bytes", count=4),
     Register("LOAD_BUFFER", 0x400, _B, "one page", count=PAGE_BYTES // 4),

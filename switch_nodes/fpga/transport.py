@@ -11,8 +11,9 @@ __all__ = ["MemoryTransport", "StepClock", "Transport"]
 
 
 class Transport(Protocol):
-    """Accesses are whole words (4 bytes, little-endian) on word addresses, in the order of the calls, each exactly once. A
-    burst is its words in ascending order. Both raise OSError when the card, or who stands before it, does not answer."""
+    """Accesses are whole words (4 bytes, little-endian) on word addresses, in the order of the calls, each exactly
+    once. A burst is its words in ascending order. Both raise OSError when the card, or who stands before it, does not
+    answer."""
 
     max_bytes: int
     """of one burst"""

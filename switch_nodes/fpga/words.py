@@ -1,4 +1,5 @@
-"""Words of a card's registers by a transport, each proven to be what the card read: the floor that the driver stands on."""
+"""Words of a card's registers by a transport, each proven to be what the card read: the floor that the driver stands
+on."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ def bursts(words: Mapping[int, int], max_bytes: int) -> Iterator[tuple[int, list
 
 
 class CardWords:
-    """`card`: what messages call it. All of these raise CardError: when nobody answers, when reads are garbage, when the card
-    is not one."""
+    """`card`: what messages call it. All of these raise CardError: when nobody answers, when reads are garbage, when
+    the card is not one."""
 
     def __init__(self, transport: Transport, card: str) -> None:
         self.card = card
@@ -72,8 +73,8 @@ class CardWords:
         return self.read(name, 1)[0]
 
     def read_at(self, address: int, count: int) -> tuple[int, ...]:
-        """`count` words. They are what the card read, or this raises: READ_CHECK is its check over them. Asked again when it
-        does not fit, since somebody else may have read in between."""
+        """`count` words. They are what the card read, or this raises: READ_CHECK is its check over them. Asked again
+        when it does not fit, since somebody else may have read in between."""
         name, most = REGISTERS.name_of(address), self._transport.max_bytes // WORD
         words: list[int] = []
         for begin in range(0, count, most):

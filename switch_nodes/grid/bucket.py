@@ -8,8 +8,8 @@ _SECOND_BITS = 8 * 10**9
 
 
 class TokenBucket:
-    """Virtual scheduling as in the generic cell rate algorithm (ITU-T I.371). Full at first. Times in ns, kept as fractions so that
-    the rate is exact in the long run. A rate of 0 takes nothing."""
+    """Virtual scheduling as in the generic cell rate algorithm (ITU-T I.371). Full at first. Times in ns, kept as
+    fractions so that the rate is exact in the long run. A rate of 0 takes nothing."""
 
     def __init__(self, rate_bps: float, depth_ns: int) -> None:
         self._rate_bps, self._depth_ns = rate_bps, depth_ns

@@ -1,4 +1,5 @@
-"""What a switch of program `grid` is told of a plan: its own aggregator, and from when on which routes hold. Values only."""
+"""What a switch of program `grid` is told of a plan: its own aggregator, and from when on which routes hold. Values
+only."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ COLLISIONS = ("drop", "to_ps")
 
 @dataclass(frozen=True, slots=True)
 class GridRoute:
-    """Frames from one address to another leave by these ports, a copy by each. The routes that name a source come first."""
+    """Frames from one address to another leave by these ports, a copy by each. The routes that name a source come
+    first."""
 
     name: str
     """for people and flow dumps: w4-s2"""

@@ -1,8 +1,10 @@
-"""Program `grid`: one switch of a plan of gradient routes (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; `docs/routing.md`).
+"""Program `grid`: one switch of a plan of gradient routes (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5;
+`docs/routing.md`).
 
-It adds the packets that are addressed to its own aggregator, and sends each sum to the parameter server; it forwards all other
-datagrams by the routes of the plan, and everything else as a plain switch. What it adds is bounded by a token bucket; blocks for which
-there are no tokens go around, all of their packets. What becomes of a packet in its slot is decided by `tables`.
+It adds the packets that are addressed to its own aggregator, and sends each sum to the parameter server; it forwards
+all other datagrams by the routes of the plan, and everything else as a plain switch. What it adds is bounded by a token
+bucket; blocks for which there are no tokens go around, all of their packets. What becomes of a packet in its slot is
+decided by `tables`.
 """
 
 from __future__ import annotations
@@ -45,14 +47,16 @@ _SUMMED = (DatagramKind.DATA, DatagramKind.EXPONENTS)
 _OF_RESULTS = (SlotAction.FREE, SlotAction.STAY)
 _RESEND, _ECN, _COLLISION = int(DatagramFlag.RESEND), int(DatagramFlag.ECN), int(DatagramFlag.COLLISION)
 _COUNTERS = (
-    "data_in", "summed", "flushed", "forgotten", "bypassed", "refused", "passed", "turned_away", "collided", "reclaimed", "freed",
+    "data_in", "summed", "flushed", "forgotten", "bypassed", "refused", "passed", "turned_away", "collided",
+    "reclaimed", "freed",
     "ghosts_at_end", "routed", "unrouted", "checksum", "malformed",
 )  # fmt: skip
 
 
 class GridProgram(ForwardProgram):
-    """Serves one job. Counters: data_in (packets for its aggregator), summed (complete sums that left), bypassed (packets that went
-    around), refused (blocks without tokens), added_R (packets of rank R that were added) and those of the table's actions."""
+    """Serves one job. Counters: data_in (packets for its aggregator), summed (complete sums that left), bypassed
+    (packets that went around), refused (blocks without tokens), added_R (packets of rank R that were added) and those
+    of the table's actions."""
 
     counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *DROP_REASONS.values())
 
@@ -242,8 +246,8 @@ class GridProgram(ForwardProgram):
         self._send_slot(index, slot, "complete", 0)
 
     def flush(self, a: Arrival, index: int) -> None:
-        """A worker misses the sum: all that is here of the block goes to the server, with what the worker brought; later packets
-        of it go around."""
+        """A worker misses the sum: all that is here of the block goes to the server, with what the worker brought;
+        later packets of it go around."""
         slot = self.slots[index]
         assert slot is not None, "the table asks for this action only of an occupied slot"
         if not slot.bitmap & a.found.header.bitmap0:

@@ -1,8 +1,9 @@
 """The automaton of a slot of program `grid` as a table, for both ways to meet a taken slot.
 
-Source: the data plane of GRID (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; protocol text, section 1.4): empty, or some workers'
-parts of one block; the last part sends the sum and frees the slot. Decided here, since the paper tells nothing of losses: bitmaps
-instead of a count, RESEND (as ATP's), SUCCESSOR and RESULT, which free slots that late copies opened; and REFUSED, the capacity.
+Source: the data plane of GRID (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; protocol text, section 1.4): empty, or
+some workers' parts of one block; the last part sends the sum and frees the slot. Decided here, since the paper tells
+nothing of losses: bitmaps instead of a count, RESEND (as ATP's), SUCCESSOR and RESULT, which free slots that late
+copies opened; and REFUSED, the capacity.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
 Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).
@@ -40,7 +41,8 @@ class SlotEvent(Enum):
 
 
 class SlotAction(Enum):
-    """Values are the names of the program's methods; FREE and STAY have none, since a result goes on, whatever it frees."""
+    """Values are the names of the program's methods; FREE and STAY have none, since a result goes on, whatever it
+    frees."""
 
     ADD = "add"
     SEND_SUM = "send_sum"
@@ -91,4 +93,5 @@ DROP_REASONS: dict[SlotAction, str] = {
     SlotAction.TURN_AWAY: "collided",
     SlotAction.UNFORESEEN: UNFORESEEN,
 }
-"""`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""
+"""`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the
+sums"""

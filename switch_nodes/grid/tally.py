@@ -41,8 +41,9 @@ class Tally:
         return block in self._delivered or not bitmap & ~self._left.get(block, 0)
 
     def is_ghost(self, block: int, bitmap: int) -> bool:
-        """Whether nobody needs these contributions when the run is over. A switch that no result passes cannot know which blocks had
-        theirs under a plan before; what is left of those is a copy, or the job's workers still wait, which they tell."""
+        """Whether nobody needs these contributions when the run is over. A switch that no result passes cannot know
+        which blocks had theirs under a plan before; what is left of those is a copy, or the job's workers still wait,
+        which they tell."""
         left = self._left.get(block, 0) | self._before.get(block, 0)
         return block in self._delivered or not bitmap & ~left
 

@@ -87,8 +87,9 @@ class ConnectionTable:
         return None
 
     def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
-        """(message, offset, packets of the message) of a PSN in the message right after the newest, when another rank announced how
-        long that one is. Its own length does not matter, so a short last message of a collective does no harm."""
+        """(message, offset, packets of the message) of a PSN in the message right after the newest, when another rank
+        announced how long that one is. Its own length does not matter, so a short last message of a collective does no
+        harm."""
         newest = int(self.ring.newest[rank])
         entry = self._entry(rank, newest)
         if entry is None or self.ring.plain_from[rank] != _NONE:
@@ -97,7 +98,8 @@ class ConnectionTable:
         return (newest + 1, offset, packets) if 0 <= offset < packets else None
 
     def start_plain(self, rank: int, psn: int) -> None:
-        """A FIRST or ONLY without INA header on an INA connection: what follows is not ours until the next INA FIRST."""
+        """A FIRST or ONLY without INA header on an INA connection: what follows is not ours until the next INA
+        FIRST."""
         if not self.in_plain(rank, psn):
             self.ring.plain_from[rank], self.ring.plain_to[rank] = psn, _NONE
 

@@ -1,5 +1,5 @@
-"""The NetReduce program with `absorb.c` in front: what makes up nearly all traffic is handled there, on the same arrays;
-the Python reference takes, in order, every frame that the compiled loop hands back."""
+"""The NetReduce program with `absorb.c` in front: what makes up nearly all traffic is handled there, on the same
+arrays; the Python reference takes, in order, every frame that the compiled loop hands back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ __all__ = ["FastNetReduceProgram"]
 _POINTER, _I32, _I64, _U64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint64
 _ARRAYS = (
     "tag", "bitmap", "released", "done", "ce", "length", "header", "header_length", "payload", "value",
-    "message", "announced", "completed", "entered", "qpn", "newest", "plain_from", "entry_message", "entry_id", "entry_psn", "entry_length", "cursor",
+    "message", "announced", "completed", "entered", "qpn", "newest", "plain_from", "entry_message", "entry_id",
+    "entry_psn", "entry_length", "cursor",
 )  # fmt: skip
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "sent_up", "replayed", "duplicate", "bypassed", "forwarded")
@@ -118,8 +119,8 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
 
     @property
     def compiled(self) -> tuple[int, int] | None:
-        """Addresses of the `struct netreduce_switch` and of its queue, for a compiled loop that calls `netreduce_absorb`
-        itself; None when the reference takes all frames."""
+        """Addresses of the `struct netreduce_switch` and of its queue, for a compiled loop that calls
+        `netreduce_absorb` itself; None when the reference takes all frames."""
         return None if self._gated else (self._pointer, self._queue.pointer)
 
     def catch_up(self) -> None:

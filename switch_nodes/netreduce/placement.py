@@ -87,8 +87,8 @@ class Placement:
         return Place(named, state, event, -1 if number is None else number, 0, packets)
 
     def _named(self, packet: DataPacket, edge: Edge) -> Place:
-        """A later packet of a message under IRN: its RETH names message, place and length. The first one that comes of a
-        message stands for a FIRST that is missing."""
+        """A later packet of a message under IRN: its RETH names message, place and length. The first one that comes of
+        a message stands for a FIRST that is missing."""
         ring, state, named = edge.ring, ConnectionState.RING, _named_by(packet, edge)
         if named is None:
             return Place(edge, state, ConnectionEvent.MISPLACED)
@@ -124,7 +124,8 @@ def _edge_of(packet: DataPacket, header: InaHeader) -> Edge | None:
 
 
 def _named_by(packet: DataPacket, edge: Edge) -> tuple[int, int, int] | None:
-    """(message id, offset, packets of the message) as the RETH of a packet under IRN says; None when it says no such thing."""
+    """(message id, offset, packets of the message) as the RETH of a packet under IRN says; None when it says no such
+    thing."""
     reth = packet.packet.reth
     place = None if reth is None else edge.ring.place_of(edge.rank, reth.va)
     return None if reth is None or place is None else (*place, max(1, -(-reth.length // edge.ring.mtu)))

@@ -58,7 +58,8 @@ _COUNTERS = ("data_in", "results_out", "sent_up", "replayed", "inferred", "bypas
 
 
 class NetReduceProgram(SlotActions):
-    """`SwitchConfig.release`: order (rule A) or asap. `gate`: window, or epsn to drop what is ahead on its connection."""
+    """`SwitchConfig.release`: order (rule A) or asap. `gate`: window, or epsn to drop what is ahead on its
+    connection."""
 
     ring_class = Ring
     leaf_ring_class = LeafRing
@@ -82,9 +83,9 @@ class NetReduceProgram(SlotActions):
         }
 
     def install(self, rings: Sequence[RingConfig]) -> None:
-        """From now on these rings are installed, and no others. One that is there with the very same configuration keeps its
-        state; one that differs in anything, be it its generation, starts anew. Frames that were released leave. Raises
-        ScenarioError, and changes nothing, for rings that cannot be installed."""
+        """From now on these rings are installed, and no others. One that is there with the very same configuration
+        keeps its state; one that differs in anything, be it its generation, starts anew. Frames that were released
+        leave. Raises ScenarioError, and changes nothing, for rings that cannot be installed."""
         fresh, before = self._make_rings(rings), dict(self.rings)
         removed = [ring for ring in before.values() if fresh.get(ring.id) is not ring]
         for ring in removed:

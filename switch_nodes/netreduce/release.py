@@ -5,8 +5,9 @@ so do the complete ones right behind it. A slot that completes past the head lea
 whose own contribution is missing at the head: their receivers must see the gap, the others must not (measured on
 unmodified endpoints; `docs/netreduce.md`). When the head comes to a new hole, the same holds for what waits behind it.
 
-Under IRN results leave as they are complete: whatever comes is kept. All receivers then see a gap that one host alone can
-fill, and each of their senders repeats one packet for it, which costs less than lines that stand still for a round trip.
+Under IRN results leave as they are complete: whatever comes is kept. All receivers then see a gap that one host alone
+can fill, and each of their senders repeats one packet for it, which costs less than lines that stand still for a round
+trip.
 """
 
 from __future__ import annotations

@@ -35,14 +35,16 @@ class Ring:
     Slots (state record): `tag` int64 (S,), the message that the slot serves; `bitmap` uint64 (S,), ranks that
     contributed; `released` uint64 (S,), connections that got the result in turn or early; `done`, `ce` uint8 (S,);
     `length` int32 (S,), bytes of elements of each contribution. Header buffer: `header` uint8 (S, P, 128),
-    `header_length` int32 (S, P). Payload buffer: `payload` uint8 (S, P, mtu). Aggregation value: `value` uint8 (S, mtu).
+    `header_length` int32 (S, P). Payload buffer: `payload` uint8 (S, P, mtu). Aggregation value: `value` uint8 (S,
+    mtu).
 
     Messages, by message mod 2N: `message` int64, -1 for none; `announced` int32, packets of it; `completed` int32,
     slots done; `entered` int32 (2N, P), payloads of each rank that entered its sums.
 
-    Connections (connection table), by rank: `qpn` int64, -1 for unknown; `newest` int64, newest message or -1; entries by
-    message mod (2N+1): `entry_message` int64 (P, 2N+1), -1 for none; `entry_id` int64, its message id; `entry_psn`, `entry_length` int32; `plain_from`,
-    `plain_to` int64, the PSNs without INA header, -1 for none and for no end; `expected` int64, next new PSN or -1.
+    Connections (connection table), by rank: `qpn` int64, -1 for unknown; `newest` int64, newest message or -1; entries
+    by message mod (2N+1): `entry_message` int64 (P, 2N+1), -1 for none; `entry_id` int64, its message id; `entry_psn`,
+    `entry_length` int32; `plain_from`, `plain_to` int64, the PSNs without INA header, -1 for none and for no end;
+    `expected` int64, next new PSN or -1.
 
     `cursor` int64: see `Cursor`; the head is the oldest position, in PSN order, that is not complete.
 
@@ -129,12 +131,13 @@ class Ring:
         return True
 
     def early(self, number: int) -> int:
-        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those whose
-        own contribution is missing at the head."""
+        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those
+        whose own contribution is missing at the head."""
         return self.missing(*self.head())
 
     def place_of(self, rank: int, va: int) -> tuple[int, int] | None:
-        """(message id, offset) of a packet of connection `rank` under IRN that goes to address `va`; None: no packet does."""
+        """(message id, offset) of a packet of connection `rank` under IRN that goes to address `va`; None: no packet
+        does."""
         position, rest = divmod(va - self.receive_vas[rank], self.mtu)
         return None if rest or position < 0 else divmod(position, self.message_packets)
 

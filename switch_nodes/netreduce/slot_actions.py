@@ -115,7 +115,8 @@ class SlotActions(ForwardProgram):
         self.send_result(c.ring, c.rank, slot)
 
     def forward_raw(self, c: Contribution, slot: int) -> None:
-        """Its receiver has the result of this message; whatever arrives is a duplicate to it, and makes it ACK again."""
+        """Its receiver has the result of this message; whatever arrives is a duplicate to it, and makes it ACK
+        again."""
         out = c.ring.raw_exit(c.rank, c.message)
         if out is None:
             self.forward(c.packet.port, c.packet.frame)

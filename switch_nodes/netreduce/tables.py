@@ -84,7 +84,8 @@ class ConnectionEvent(Enum):
     IN_MESSAGE = "its PSN, or under IRN its RETH, lies in a message of the table"
     IN_PLAIN = "its PSN lies behind a FIRST or ONLY without INA header"
     NEXT_MESSAGE = (
-        "its PSN lies in the message right after the newest, whose length another rank announced; or, under IRN, its RETH names a "
+        "its PSN lies in the message right after the newest, whose length another rank announced; or, under IRN, its "
+        "RETH names a "
         "message that is not in the table"
     )
     MISPLACED = "its opcode, or under IRN its RETH, is not the one of its place in the message"

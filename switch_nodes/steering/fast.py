@@ -1,5 +1,5 @@
-"""The commodity switch with a compiled fast path (`steer.c`) for the job's data and for frames between known hosts; Python
-takes the others."""
+"""The commodity switch with a compiled fast path (`steer.c`) for the job's data and for frames between known hosts;
+Python takes the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the rules of one commodity switch are made from: where hosts are, which data goes through which accelerator port."""
+"""What the rules of one commodity switch are made from: where hosts are, which data goes through which accelerator
+port."""
 
 from __future__ import annotations
 

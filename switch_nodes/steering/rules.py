@@ -1,5 +1,5 @@
-"""Flow rules as values: what a commodity switch can match and do (the subset of OpenFlow 1.3 that steering needs), apart
-from who installs them. No field of RoCE itself is here, as no OpenFlow version can match one."""
+"""Flow rules as values: what a commodity switch can match and do (the subset of OpenFlow 1.3 that steering needs),
+apart from who installs them. No field of RoCE itself is here, as no OpenFlow version can match one."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class FlowRule:
     priority: int
     match: FlowMatch
     outputs: tuple[int, ...]
-    """one port; several equal ones, of which each flow takes one (`switch_nodes.forwarding.flows`); (FLOOD,); empty: drop"""
+    """one port; several equal ones, of which each flow takes one (`switch_nodes.forwarding.flows`); (FLOOD,); empty:
+    drop"""
     copies: bool = False
     """a copy leaves by each of the outputs"""

@@ -1,13 +1,13 @@
 """The rules of one commodity switch: a pure function, for the software switch `steer` and for an OpenFlow controller.
 
 What no rule can say, as OpenFlow matches no field of RoCE: "only data". So data of the job carries a DSCP of its own
-(senders' queue pairs set it, receivers' queue pairs, which make ACKs and NAKs, do not), and the match is UDP port, DSCP,
-addresses of the ring edge, and the port where the sender is. What comes back from the accelerator comes in elsewhere, so
-the same packet is never led there twice.
+(senders' queue pairs set it, receivers' queue pairs, which make ACKs and NAKs, do not), and the match is UDP port,
+DSCP, addresses of the ring edge, and the port where the sender is. What comes back from the accelerator comes in
+elsewhere, so the same packet is never led there twice.
 
 The fallback drops the job's data rather than passing it on: a packet with that DSCP that no accelerator summed is one
-rank's contribution, and its receiver, which takes it for the sum, cannot tell. A job that goes on without the accelerator
-does so as plain ring, with the DSCP of other traffic, and passes.
+rank's contribution, and its receiver, which takes it for the sum, cannot tell. A job that goes on without the
+accelerator does so as plain ring, with the DSCP of other traffic, and passes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def falls_back(config: SteeringConfig, down: Collection[int]) -> bool:
 
 
 def steering_rules(config: SteeringConfig, down: Collection[int] = ()) -> tuple[FlowRule, ...]:
-    """The rules while the ports `down` are down: no rule leads there, and a dead accelerator port gives the fallback. In
-    descending priority; names are unique. No two rules of one priority match the same frame."""
+    """The rules while the ports `down` are down: no rule leads there, and a dead accelerator port gives the fallback.
+    In descending priority; names are unique. No two rules of one priority match the same frame."""
     return (*_steer(config, down), *_routes(config, down), *_hosts(config, down), *_isolate(config), _flood())
 
 

@@ -1,8 +1,9 @@
-"""The SwitchML switch program (Sapio et al., NSDI 2021; see `docs/switchml.md` for what is sourced and what is decided).
+"""The SwitchML switch program (Sapio et al., NSDI 2021; see `docs/switchml.md` for what is sourced and what is
+decided).
 
-Workers send blocks to slots of the switch's pool; it adds them, and when all are inside it sends the sum to all. Each index
-has two versions: a worker uses one only when it has the result of the other, so that a sum is kept until nobody can ask
-for it any more. What the switch does with a packet is decided by `tables`; here are the events and the actions.
+Workers send blocks to slots of the switch's pool; it adds them, and when all are inside it sends the sum to all. Each
+index has two versions: a worker uses one only when it has the result of the other, so that a sum is kept until nobody
+can ask for it any more. What the switch does with a packet is decided by `tables`; here are the events and the actions.
 """
 
 from __future__ import annotations
@@ -228,8 +229,8 @@ class SwitchMlProgram(ForwardProgram):
         return self.pools.keys()
 
     def depart(self, job: int) -> bool:
-        """The control plane takes a job away: nothing of it is summed any more. Its part of the pool stays empty: the partition
-        is fixed. False: there is no such job."""
+        """The control plane takes a job away: nothing of it is summed any more. Its part of the pool stays empty: the
+        partition is fixed. False: there is no such job."""
         pool = self.pools.pop(job, None)
         if pool is not None:
             self._tell_end(pool)

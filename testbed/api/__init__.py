@@ -1,4 +1,5 @@
-"""The Python interface, offered as `import testbed as tb`: runs, sweeps and comparisons as values, for scripts and notebooks."""
+"""The Python interface, offered as `import testbed as tb`: runs, sweeps and comparisons as values, for scripts and
+notebooks."""
 
 from testbed.api.runs import Comparison, Run, compare, load, run
 from testbed.api.sweeps import SweepResult, sweep

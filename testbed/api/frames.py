@@ -15,7 +15,8 @@ __all__ = ["make_frame"]
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """One row each; columns in the order in which they are first met. Raises HostCapabilityError where there is no pandas."""
+    """One row each; columns in the order in which they are first met. Raises HostCapabilityError where there is no
+    pandas."""
     try:
         import pandas as pd
     except ModuleNotFoundError as error:

@@ -1,4 +1,5 @@
-"""A pytest plug-in: `@pytest.mark.ina("rack-lossy")` makes a scenario a test. Installed with the package (entry point pytest11)."""
+"""A pytest plug-in: `@pytest.mark.ina("rack-lossy")` makes a scenario a test. Installed with the package (entry point
+pytest11)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "ina(scenario, *, set=None, world=None, seed=None, pcap=False): run this scenario of ina-testbed before the test, which fails "
+        "ina(scenario, *, set=None, world=None, seed=None, pcap=False): run this scenario of ina-testbed before the "
+        "test, which fails "
         "unless the scenario's expected verdict comes; the fixture ina_run is the run",
     )
 
@@ -61,6 +63,7 @@ def _asked(request: pytest.FixtureRequest) -> tuple[Any, dict[str, Any]]:
     if len(marker.args) != 1 or unknown:
         found = f"unknown {', '.join(unknown)}" if unknown else f"{len(marker.args)} arguments"
         raise pytest.UsageError(
-            f"{request.node.nodeid}: @pytest.mark.ina: {found}; allowed: a scenario, then {', '.join(_ARGUMENTS)} by name"
+            f"{request.node.nodeid}: @pytest.mark.ina: {found}; allowed: a scenario, then {', '.join(_ARGUMENTS)} by "
+            "name"
         )
     return marker.args[0], dict(marker.kwargs)

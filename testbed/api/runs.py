@@ -70,8 +70,8 @@ class Run:
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
-        """By dotted name: `jct_s`, `goodput_bps`, `lost.data`, `retransmissions.packets`, `faults.NAME.strikes`, ... Names end in their
-        unit: `_s` seconds, `_bps` bits per second, `_bytes` bytes. None: it could not be told."""
+        """By dotted name: `jct_s`, `goodput_bps`, `lost.data`, `retransmissions.packets`, `faults.NAME.strikes`, ...
+        Names end in their unit: `_s` seconds, `_bps` bits per second, `_bytes` bytes. None: it could not be told."""
         return flat_figures(self.document)
 
     @cached_property
@@ -90,12 +90,13 @@ class Run:
         return self.run_dir / "report.html"
 
     def events(self, *names: str) -> list[Record]:
-        """Those of the history with one of these names, as `run.events("Retransmission")`; `record.t`, `record.node`, `record.event.cause`."""
+        """Those of the history with one of these names, as `run.events("Retransmission")`; `record.t`, `record.node`,
+        `record.event.cause`."""
         return [record for record in self.history if record.name in names]
 
     def frame(self, *names: str) -> pd.DataFrame:
-        """The history as a pandas table, a row for each event: `t` in nanoseconds, `node`, `event`, then the fields of the events. `names`:
-        only events of these names. Raises HostCapabilityError where there is no pandas."""
+        """The history as a pandas table, a row for each event: `t` in nanoseconds, `node`, `event`, then the fields of
+        the events. `names`: only events of these names. Raises HostCapabilityError where there is no pandas."""
         return make_frame(map(record_fields, self.events(*names) if names else self.history))
 
     def summary(self) -> str:
@@ -106,7 +107,10 @@ class Run:
         """In a notebook."""
         color = {"pass": "#176f2c", "fail": "#b3151b"}.get(self.verdict, "#8a5a00")
         title = f"{self.scenario}, {self.world} world, seed {self.seed}: "
-        return f'<b>{escape(title)}<span style="color:{color}">{self.verdict}</span></b><pre>{escape(self.summary())}</pre>'
+        return (
+            f"<b>{escape(title)}<span "
+            f'style="color:{color}">{self.verdict}</span></b><pre>{escape(self.summary())}</pre>'
+        )
 
 
 def run(
@@ -121,12 +125,13 @@ def run(
 ) -> Run:
     """Run a scenario and judge it, as `tb run` does.
 
-    `scenario`: a built-in's name or a YAML file. `set`: keys of it to change, as `{"faults.loss.rate": "2%"}`. `world`, `seed`: instead of
-    the scenario's. `out`: the run directory (default: `runs/TIME-NAME-SEED` below the current one). `on_record` hears each event as it comes,
-    from this thread. The simulated world needs no root and runs in any thread.
+    `scenario`: a built-in's name or a YAML file. `set`: keys of it to change, as `{"faults.loss.rate": "2%"}`. `world`,
+    `seed`: instead of the scenario's. `out`: the run directory (default: `runs/TIME-NAME-SEED` below the current one).
+    `on_record` hears each event as it comes, from this thread. The simulated world needs no root and runs in any
+    thread.
 
-    Raises ScenarioError (what is wrong with the scenario or a change, and what is allowed), HostCapabilityError (what this machine lacks) and
-    LabError. A verdict of `fail` raises nothing: it is in the result."""
+    Raises ScenarioError (what is wrong with the scenario or a change, and what is allowed), HostCapabilityError (what
+    this machine lacks) and LabError. A verdict of `fail` raises nothing: it is in the result."""
     loaded = load_scenario(str(scenario), as_overrides(set), seed, world)
     if loaded.world == "emulated":
         require_root("the emulated world", 'world="simulated" needs no root')
@@ -136,11 +141,12 @@ def run(
 
 
 def load(run_dir: str | Path) -> Run:
-    """A finished run, read from its directory. Raises ScenarioError when there is none, when it did not end, or when it is damaged."""
+    """A finished run, read from its directory. Raises ScenarioError when there is none, when it did not end, or when it
+    is damaged."""
     return Run(read_result(Path(run_dir)), Path(run_dir))
 
 
 def compare(*runs: Run | str | Path) -> Comparison:
-    """Two or more finished runs, given as runs or as their directories (or as points of a sweep): `keys` that differ, `figures` with `ratios` to the first,
-    `checks`, `faults`. Raises ScenarioError for what is no finished run."""
+    """Two or more finished runs, given as runs or as their directories (or as points of a sweep): `keys` that differ,
+    `figures` with `ratios` to the first, `checks`, `faults`. Raises ScenarioError for what is no finished run."""
     return compare_runs([each.run_dir if isinstance(each, Run) else Path(each) for each in runs])

@@ -34,7 +34,8 @@ class SweepResult:
 
     @property
     def folder(self) -> Path:
-        """results.json, results.csv, summary.csv; in `points/`, the scenario and the result of each run, which `tb.load` reads."""
+        """results.json, results.csv, summary.csv; in `points/`, the scenario and the result of each run, which
+        `tb.load` reads."""
         return self._finished.folder
 
     @property
@@ -44,12 +45,14 @@ class SweepResult:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One for each run: what was varied, `seed`, `status` (done, invalid, failed), `verdict`, `reason`, every figure by its dotted name."""
+        """One for each run: what was varied, `seed`, `status` (done, invalid, failed), `verdict`, `reason`, every
+        figure by its dotted name."""
         return scenario_rows(self._finished)
 
     @property
     def groups(self) -> list[Group]:
-        """Runs that differ by their seed alone: `group.labels`, `group.verdicts`, `group.summary("jct_s")` with median and interval."""
+        """Runs that differ by their seed alone: `group.labels`, `group.verdicts`, `group.summary("jct_s")` with median
+        and interval."""
         return groups_of(self._finished)
 
     @property
@@ -91,13 +94,16 @@ def sweep(
     out: str | Path | None = None,
     on_progress: Callable[[int, int, int], None] | None = None,
 ) -> SweepResult:
-    """Run scenarios at each combination of the values of `axes` (key -> list or range), `protocols` or `variants` (label -> keys), `seeds` (so many, or
-    these) and `worlds`. `scenarios`: names or files; or one sweep, by name or file, of which the other arguments change a part.
+    """Run scenarios at each combination of the values of `axes` (key -> list or range), `protocols` or `variants`
+    (label -> keys), `seeds` (so many, or these) and `worlds`. `scenarios`: names or files; or one sweep, by name or
+    file, of which the other arguments change a part.
 
-    Runs are made in `jobs` processes (default: one per processor) or by the workers of the Dask scheduler at the address `scheduler`, and kept in `out`
-    (default: `runs/sweeps/NAME`): what is there is not run again. `on_progress(done, all, reused)` is called from this thread.
+    Runs are made in `jobs` processes (default: one per processor) or by the workers of the Dask scheduler at the
+    address `scheduler`, and kept in `out` (default: `runs/sweeps/NAME`): what is there is not run again.
+    `on_progress(done, all, reused)` is called from this thread.
 
-    Raises ScenarioError and HostCapabilityError. A run that fails or cannot be made is a row of the result, and stops no other."""
+    Raises ScenarioError and HostCapabilityError. A run that fails or cannot be made is a row of the result, and stops
+    no other."""
     targets = [str(scenarios)] if isinstance(scenarios, str | Path) else [str(each) for each in scenarios]
     chosen = seeds if seeds is None or isinstance(seeds, int) else tuple(seeds)
     words = SweepWords(

@@ -1,7 +1,8 @@
-"""`tb bench fabric`: two-level NetReduce and ring all-reduce over a 4:1 oversubscribed spine-leaf fabric, beside the cost model.
+"""`tb bench fabric`: two-level NetReduce and ring all-reduce over a 4:1 oversubscribed spine-leaf fabric, beside the
+cost model.
 
-The ring's one connection between two racks takes one uplink, so that it runs at that one's rate; NetReduce's sums take all
-spines, by the hash of each message.
+The ring's one connection between two racks takes one uplink, so that it runs at that one's rate; NetReduce's sums take
+all spines, by the hash of each message.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def bench_fabric(say: Say, world: str = "simulated") -> list[Row]:
         fidelity = "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"
         rows.append(
             Row(
-                f"ring time / NetReduce time, {_RACKS} racks of {hosts}, 4:1, {size / 1e6:g} MB", f"cost model {closed:.3f}",
+                f"ring time / NetReduce time, {_RACKS} racks of {hosts}, 4:1, {size / 1e6:g} MB",
+                f"cost model {closed:.3f}",
                 len(factors), middle, spread(factors), "", middle / closed, target, fidelity, most=most,
             )
         )  # fmt: skip
@@ -120,7 +122,8 @@ def _load(say: Say, hosts: int, size: int, rate_bps: int, world: str) -> Row:
     say(f"{_RACKS} racks of {hosts}: a leaf sends {max(load.payload_bytes for load in loads)} bytes up, M is {size}")
     lossless = world == "simulated"
     return Row(
-        f"bytes of a leaf up the fabric, {hosts} hosts, {size / 1e6:g} MB each", f"M with its headers, {expected} bytes",
+        f"bytes of a leaf up the fabric, {hosts} hosts, {size / 1e6:g} MB each",
+        f"M with its headers, {expected} bytes",
         len(sent), max(sent), spread(sent), "", max(sent), 1.0 if lossless else None, "pass",
         note=f"{again} repetitions; all packets of its hosts would be {hosts}", most=1.0 if lossless else None,
     )  # fmt: skip

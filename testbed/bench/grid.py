@@ -1,7 +1,7 @@
-"""`tb bench grid`: GRID's worked example on packets. Three plans for one network, each run with workers that send at its rates; what
-was carried by workers, links and switches stands beside the plan's load table, and the smallest rates beside each other (the published
-1 : 2.4375 : 3). A control sends 5 % above the plan, and must lose packets or find no capacity: else the rates would prove nothing.
-With losses the sums must be as exact, and the rates are told."""
+"""`tb bench grid`: GRID's worked example on packets. Three plans for one network, each run with workers that send at
+its rates; what was carried by workers, links and switches stands beside the plan's load table, and the smallest rates
+beside each other (the published 1 : 2.4375 : 3). A control sends 5 % above the plan, and must lose packets or find no
+capacity: else the rates would prove nothing. With losses the sums must be as exact, and the rates are told."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class Run:
 def grid_scenario(
     planner: str, world: str, pace: float, *, overload: bool = False, loss: float = 0.0, slower: int = 1
 ) -> Scenario:
-    """Every worker sends until the measurement is over, and the job is judged as always. `overload`: queues are short, and what is lost
-    stays lost. `loss`: probability, on every link, both ways. `slower`: all rates divided by that."""
+    """Every worker sends until the measurement is over, and the job is judged as always. `overload`: queues are short,
+    and what is lost stays lost. `loss`: probability, on every link, both ways. `slower`: all rates divided by that."""
     settings = _SETTINGS[world]
     shape = LinkShape(
         rate_bps=_LINK_BPS // slower, mtu=9000, queue_packets=_CONTROL_QUEUE_PACKETS if overload else _QUEUE_PACKETS
@@ -93,10 +93,12 @@ def grid_scenario(
         transport=Transport(path_mtu=_PATH_MTU, rto_ns=_RTO_NS),
         switch=SwitchOptions(program="grid", memory=1 << 14),
         job=Job(
-            collective="grid", size_bytes=int(frames) * _PATH_MTU, dtype="int32", window_packets=int(frames), server="ps",
+            collective="grid", size_bytes=int(frames) * _PATH_MTU, dtype="int32", window_packets=int(frames),
+            server="ps",
         ),
         routing=Routing(
-            ("ps",), planner, capacity_bps=_CAPACITY_BPS // slower, mode="paced", pace=pace, bucket_ns=settings.bucket_ns,
+            ("ps",), planner, capacity_bps=_CAPACITY_BPS // slower, mode="paced", pace=pace,
+            bucket_ns=settings.bucket_ns,
             sample_ns=settings.measured_ns // 20,
         ),
         faults=(losses,) if loss else (),
@@ -142,7 +144,8 @@ def _judge(scenario: Scenario, history: list[Record], settings: _Settings, fidel
 
 
 def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]:
-    """`slower`: all rates divided by that, for machines that cannot keep up. Raises InternalError when a sum is wrong."""
+    """`slower`: all rates divided by that, for machines that cannot keep up. Raises InternalError when a sum is
+    wrong."""
     settings = _SETTINGS[world]
     rows: list[Row] = []
     rates: dict[str, list[float]] = {}
@@ -162,7 +165,8 @@ def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]
         within = settings.rate_within
         rows.append(
             Row(
-                f"smallest rate, {planner} / geryon", f"published {published}", len(ratios), median(ratios), spread(ratios), "",
+                f"smallest rate, {planner} / geryon", f"published {published}", len(ratios), median(ratios),
+                spread(ratios), "",
                 median(ratios) / published, 1 - within, most=1 + within,
             )
         )  # fmt: skip
@@ -195,7 +199,8 @@ def _control(say: Say, planner: str, world: str, slower: int, planned: list[Run]
     say(f"{planner}, control at {_OVERLOAD:.0%} of the plan: {run.drops} drops, {more:+.2%} bypassed")
     seen = float(run.drops > 0 or more > 0.01)
     return Row(
-        f"{planner}: {_OVERLOAD:.0%} of the plan has no place", "drops, or more bypassed", 1, seen or 0.0, 0.0, "", seen, 1.0,
+        f"{planner}: {_OVERLOAD:.0%} of the plan has no place", "drops, or more bypassed", 1, seen or 0.0, 0.0, "",
+        seen, 1.0,
         run.fidelity, note=f"{run.drops} drops, {more:+.2%} bypassed",
     )  # fmt: skip
 
@@ -205,6 +210,7 @@ def _lossy(say: Say, planner: str, world: str, slower: int) -> Row:
     say(f"{planner}, {_LOSS:.1%} loss: slowest worker {run.min_rate_bps / 1e6:.3f} Mbit/s, exact sums")
     planned_bps = min(load.planned_bps for load in run.loads if load.name.startswith("w"))
     return Row(
-        f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {planned_bps / 1e6:.3f} Mbit/s", 1, run.min_rate_bps, 0.0, "bit/s",
+        f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {planned_bps / 1e6:.3f} Mbit/s", 1, run.min_rate_bps,
+        0.0, "bit/s",
         run.min_rate_bps / planned_bps, None, run.fidelity, note=f"sums exact; {run.strikes} packets lost",
     )  # fmt: skip

@@ -1,8 +1,9 @@
-"""`tb bench grid` in virtual time, on the fabrics of GRID's paper: a job runs along the plan, and blocks are summed at its rate.
+"""`tb bench grid` in virtual time, on the fabrics of GRID's paper: a job runs along the plan, and blocks are summed at
+its rate.
 
-The bitmap of a packet has 32 bits, so a job has 32 workers at most; the fabrics are whole: 560 and 272 nodes. Plans know what goes
-up to the server, not the results that come back: where a plan sends gradients down a full link that results come along, too, less
-than the plan is possible, and `expected` says how much."""
+The bitmap of a packet has 32 bits, so a job has 32 workers at most; the fabrics are whole: 560 and 272 nodes. Plans
+know what goes up to the server, not the results that come back: where a plan sends gradients down a full link that
+results come along, too, less than the plan is possible, and `expected` says how much."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def fabric_scenario(topology: Topology, workers: int, planner: str, blocks: int 
 
 
 def expected_bps(plan: Plan) -> float:
-    """The plan's smallest rate, less where results, at that rate, and gradients are more than a link together can take."""
+    """The plan's smallest rate, less where results, at that rate, and gradients are more than a link together can
+    take."""
     routed: RoutingPlan = plan.routing[0].plan
     loads = {load.name: load.load_bps for load in routed.link_loads}
     topology, fullest = plan.scenario.topology, 1.0
@@ -112,7 +114,8 @@ def bench_fabrics(say: Say) -> list[Row]:
             less = run.expected_bps < run.planned_bps * (1 - _WITHIN)
             rows.append(
                 Row(
-                    f"{planner}: {name}, {_WORKERS} workers", f"plan {run.planned_bps / 1e9:.3f} Gbit/s", 1, run.measured_bps,
+                    f"{planner}: {name}, {_WORKERS} workers", f"plan {run.planned_bps / 1e9:.3f} Gbit/s", 1,
+                    run.measured_bps,
                     0.0, "bit/s", run.measured_bps / run.expected_bps, 1 - _WITHIN,
                     most=run.planned_bps / run.expected_bps + _WITHIN,
                     note=f"with results on full links {run.expected_bps / 1e9:.3f}" if less else "",

@@ -1,5 +1,5 @@
-"""`tb bench grid --plan-only`: gradient routes, planned. How rates depend on capacities, how good rounding is; and, at the sizes of
-GRID's paper, what `gridsizes` tells. Everything is drawn from fixed seeds; nothing is sent."""
+"""`tb bench grid --plan-only`: gradient routes, planned. How rates depend on capacities, how good rounding is; and, at
+the sizes of GRID's paper, what `gridsizes` tells. Everything is drawn from fixed seeds; nothing is sent."""
 
 from __future__ import annotations
 
@@ -146,13 +146,15 @@ TABLES: dict[str, Callable[[Say, int], Table]] = {
 
 
 def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) -> int:
-    """`names`: tables by name, with commas, or `all`; `seeds`: draws of each row of `scale`. Prints them; 0 when all that should
-    hold does, else 1. Raises ScenarioError for names of no table, and for seeds that no table has a use for."""
+    """`names`: tables by name, with commas, or `all`; `seeds`: draws of each row of `scale`. Prints them; 0 when all
+    that should hold does, else 1. Raises ScenarioError for names of no table, and for seeds that no table has a use
+    for."""
     chosen = list(TABLES) if names == "all" else names.split(",")
     for name in chosen:
         if name not in TABLES:
             raise ScenarioError(
-                "no such table", file="tb bench grid", key="--plan-only", found=f"'{name}'", allowed=f"all, {', '.join(TABLES)}"
+                "no such table", file="tb bench grid", key="--plan-only", found=f"'{name}'",
+                allowed=f"all, {', '.join(TABLES)}"
             )  # fmt: skip
     if seeds is not None and "scale" not in chosen:
         raise ScenarioError("only the table scale is drawn that often", file="tb bench grid", key="--seeds")

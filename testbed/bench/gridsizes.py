@@ -33,8 +33,8 @@ _EQUAL = 1 + 1e-6
 
 
 def fabric_problem(topology: Topology, workers: int, seed: int, share: float = _PROGRAMMABLE) -> Problem:
-    """The first `workers` of hosts in a random order, so that more workers contain fewer; the same switches for all. `share`: of
-    switches that can aggregate."""
+    """The first `workers` of hosts in a random order, so that more workers contain fewer; the same switches for all.
+    `share`: of switches that can aggregate."""
     from topologies.routing.gradients import Problem
 
     rng = generator(seed)
@@ -46,8 +46,8 @@ def fabric_problem(topology: Topology, workers: int, seed: int, share: float = _
 
 
 def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequence[int] = range(1, DRAWS + 1)) -> Table:
-    """Rates of the slowest worker: mean and median over the seeds, lowest and highest. The means must be in order and fall: draws whose
-    nearest switches take all have ATP and SwitchML alike."""
+    """Rates of the slowest worker: mean and median over the seeds, lowest and highest. The means must be in order and
+    fall: draws whose nearest switches take all have ATP and SwitchML alike."""
     rows, missed = [], []
     for name, build in FABRICS.items():
         topology, before = build(), dict[str, float]()
@@ -80,7 +80,8 @@ def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequen
         "strictly in order",
     )
     title = (
-        f"Gbit/s of the slowest worker, mean, median (lowest-highest) of {len(seeds)} draws of switches, capacities and hosts; "
+        f"Gbit/s of the slowest worker, mean, median (lowest-highest) of {len(seeds)} draws of switches, capacities "
+        "and hosts; "
         f"{_PROGRAMMABLE:.0%} of the switches aggregate"
     )
     return Table(title, header, tuple(rows), tuple(missed))
@@ -102,8 +103,8 @@ _SHARES = (_PROGRAMMABLE, 1.0)
 
 
 def growth(say: Say, sizes: Sequence[tuple[int, int]] = _SIZES, shares: Sequence[float] = _SHARES) -> Table:
-    """Seconds per plan; all hosts but the server are workers, and a share of the switches, then all, aggregate. Targets are for CPU
-    time, which others on the machine leave alone."""
+    """Seconds per plan; all hosts but the server are workers, and a share of the switches, then all, aggregate. Targets
+    are for CPU time, which others on the machine leave alone."""
     from topologies.routing.gradients import make_plan
 
     rows, missed = [], []
@@ -126,5 +127,8 @@ def growth(say: Say, sizes: Sequence[tuple[int, int]] = _SIZES, shares: Sequence
                 say(f"growth: {what}, {planner}: {taken:.2f} s")
             rows.append((str(hosts), str(2 * leaves), str(len(problem.aggregators)), *cells, *notes))
     header = ("servers", "switches", "that sum", "geryon", "atp", "grid-lp", "grid", "LP bound", "gap of grid")
-    title = "CPU seconds / seconds to plan (and Gbit/s of the slowest worker); grid has one node per worker, its bound may split"
+    title = (
+        "CPU seconds / seconds to plan (and Gbit/s of the slowest worker); grid has one node per worker, its bound may "
+        "split"
+    )
     return Table(title, header, tuple(rows), tuple(missed))

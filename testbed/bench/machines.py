@@ -1,5 +1,5 @@
-"""Machines of several workers as the closed forms see them: the scenario that is measured, and the same as a `Machines` of the
-cost models, with rates in bits of payload and latencies that follow from the links alone."""
+"""Machines of several workers as the closed forms see them: the scenario that is measured, and the same as a `Machines`
+of the cost models, with rates in bits of payload and latencies that follow from the links alone."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Place:
     world: str = "simulated"
 
     def scenario(self, algorithm: str, size_bytes: int, *, pipelined: bool = False, seed: int = 1) -> Scenario:
-        """One lossless all-reduce. `pipelined` false: rings go step by step, which is what the closed forms count. The credit
-        window holds a worker's whole piece, and there is no hello: the closed forms have neither."""
+        """One lossless all-reduce. `pipelined` false: rings go step by step, which is what the closed forms count. The
+        credit window holds a worker's whole piece, and there is no hello: the closed forms have neither."""
         collective = COLLECTIVES[algorithm]
         inside = LinkShape(self.intra_bps, self.inner_delay_ns, queue_packets=_QUEUE_PACKETS)
         uplink = LinkShape(self.inter_bps, self.uplink_delay_ns, queue_packets=_QUEUE_PACKETS)
@@ -65,10 +65,10 @@ class Place:
     def costs(self) -> Machines:
         """What the cost models are told.
 
-        Rates: link rate x 1024 / 1082. alpha, of a hop between machines in a step of a ring: what a step lasts beside its
-        payload on the uplink, until the sender's next step may begin; the last frame on the three other links of the way, the
-        delays, and the way back of the ACK. alpha_i: the same inside a machine. alpha_NR: the last frame on three more links
-        and the delays; the next phase waits for no ACK."""
+        Rates: link rate x 1024 / 1082. alpha, of a hop between machines in a step of a ring: what a step lasts beside
+        its payload on the uplink, until the sender's next step may begin; the last frame on the three other links of
+        the way, the delays, and the way back of the ACK. alpha_i: the same inside a machine. alpha_NR: the last frame
+        on three more links and the delays; the next phase waits for no ACK."""
         frame, ack = 8 * (_PATH_MTU + FRAME_OVERHEAD_BYTES), 8 * _ACK_BYTES
         share = _PATH_MTU / (_PATH_MTU + FRAME_OVERHEAD_BYTES)
         inner, outer = 1 / self.intra_bps, 1 / self.inter_bps

@@ -18,7 +18,8 @@ from workloads.errors import InternalError
 __all__ = ["Measurement", "allreduce_scenario", "measure"]
 
 _RESULT_S = 0.04
-"""from the last byte of a message sent to its result received, with a scheduler in between that has little time to give"""
+"""from the last byte of a message sent to its result received, with a scheduler in between that has little time to
+give"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ def allreduce_scenario(
 
 
 def _window_messages(rate_bps: int, path_mtu: int) -> int:
-    """N by the knee of the credit window: (N-1) x the time to send a message must cover the time until its result is back,
-    which on a busy machine is a matter of its scheduler, not of the links."""
+    """N by the knee of the credit window: (N-1) x the time to send a message must cover the time until its result is
+    back, which on a busy machine is a matter of its scheduler, not of the links."""
     message_s = 170 * (path_mtu + 58) * 8 / rate_bps
     return 1 + max(1, math.ceil(_RESULT_S / message_s))
 

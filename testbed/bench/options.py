@@ -36,8 +36,8 @@ _FLAGS = {
 
 
 def refuse_options(bench: str, options: BenchOptions, takers: Mapping[str, Collection[str]]) -> None:
-    """Raises ScenarioError when something is asked for that `bench` does not have. `takers`: by bench, names of the fields that
-    it has."""
+    """Raises ScenarioError when something is asked for that `bench` does not have. `takers`: by bench, names of the
+    fields that it has."""
     for item in fields(options):
         if getattr(options, item.name) != item.default and item.name not in takers[bench]:
             having = ", ".join(name for name, taken in takers.items() if item.name in taken)

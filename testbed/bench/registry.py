@@ -59,8 +59,8 @@ _BENCHES: dict[str, Bench] = {
 
 
 def bench_world(name: str, world: str | None = None) -> str:
-    """The world that bench `name` measures in; `world`: what the user asks for. Raises ScenarioError for an unknown name, and
-    for a world that the bench does not measure in."""
+    """The world that bench `name` measures in; `world`: what the user asks for. Raises ScenarioError for an unknown
+    name, and for a world that the bench does not measure in."""
     if name not in _BENCHES:
         closest = difflib.get_close_matches(name, _BENCHES, 1)
         hint = f", did you mean {closest[0]}?" if closest else ""
@@ -75,8 +75,8 @@ def bench_world(name: str, world: str | None = None) -> str:
 def run_bench(
     name: str, *, as_json: bool = False, world: str | None = None, options: BenchOptions = _NO_OPTIONS
 ) -> int:
-    """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError as `bench_world`, and for options
-    that the bench does not have."""
+    """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError as `bench_world`, and
+    for options that the bench does not have."""
     chosen, bench = bench_world(name, world), _BENCHES[name]
     refuse_options(name, options, {known: other.options for known, other in _BENCHES.items()})
     found = bench.run(lambda text: print(text, file=sys.stderr, flush=True), chosen, options)

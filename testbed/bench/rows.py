@@ -27,7 +27,8 @@ class Row:
     target: float | None = None
     """the ratio that the project asks for; None: for information"""
     fidelity: str = "pass"
-    """whether the machine kept up; a goodput is measured against a bound, so that a machine that did not only understates"""
+    """whether the machine kept up; a goodput is measured against a bound, so that a machine that did not only
+    understates"""
     needs_fidelity: bool = False
     note: str = ""
     most: float | None = None
@@ -35,7 +36,8 @@ class Row:
     dilation: int = 1
     """largest of its runs: real seconds of an emulated one"""
     deviation: float | None = None
-    """of the JCT from that of the same plan in virtual time, the largest of its runs; None: it was not held beside it"""
+    """of the JCT from that of the same plan in virtual time, the largest of its runs; None: it was not held beside
+    it"""
 
     @property
     def met(self) -> bool:

@@ -1,10 +1,13 @@
-"""A Wireshark dissector in Lua for headers of ours, made of their layouts: what the codec reads is what Wireshark shows.
+"""A Wireshark dissector in Lua for headers of ours, made of their layouts: what the codec reads is what Wireshark
+shows.
 
-* NetReduce's INA header, the first 16 bytes of a message: a heuristic on the payload of InfiniBand packets. The elements behind it and in
-  the further packets of the message are shown with the type that it names.
-* Under IRN also the later packets of a message, and IRN's answers (`docs/irn.md`), which are no packets that Wireshark knows.
+* NetReduce's INA header, the first 16 bytes of a message: a heuristic on the payload of InfiniBand packets. The
+  elements behind it and in the further packets of the message are shown with the type that it names.
+* Under IRN also the later packets of a message, and IRN's answers (`docs/irn.md`), which are no packets that Wireshark
+  knows.
 * Aggregation datagrams (SwitchML, ATP, ESA, GRID) on their UDP port.
-* SwitchML over UC: its elements. Its header is spread over queue pair, key, address and immediate (`workloads/switchml/uc_mapping.py`).
+* SwitchML over UC: its elements. Its header is spread over queue pair, key, address and immediate
+  (`workloads/switchml/uc_mapping.py`).
 
 API: Wireshark Developer's Guide, chapter 11 (Lua).
 """
@@ -70,10 +73,14 @@ def dissector() -> str:
             "",
             _FUNCTIONS.format(
                 ina_bytes=INA_LAYOUT.size, magic=INA_MAGIC, version=INA_VERSION, agg_bytes=AGGREGATION.size,
-                port=AGGREGATION_PORT, starts=_lua_set(_STARTS), goes_on=_lua_set(_GOES_ON), unreliable=_lua_set(_UNRELIABLE),
-                alone=_lua_set(_ALONE), irn=int(Opcode.IRN_ANSWER), bth_bytes=Bth.LAYOUT.size, irn_bytes=_IRN_ANSWER.size,
+                port=AGGREGATION_PORT, starts=_lua_set(_STARTS), goes_on=_lua_set(_GOES_ON),
+                unreliable=_lua_set(_UNRELIABLE),
+                alone=_lua_set(_ALONE), irn=int(Opcode.IRN_ANSWER), bth_bytes=Bth.LAYOUT.size,
+                irn_bytes=_IRN_ANSWER.size,
                 flags="\n".join(
-                    f"    flags:add(inadgram_f.flag_{flag.name.lower()}, tvb(2, 2))" for flag in DatagramFlag if flag.name
+                    f"    flags:add(inadgram_f.flag_{flag.name.lower()}, tvb(2, 2))"
+                    for flag in DatagramFlag
+                    if flag.name
                 ),
             ),
         ]
@@ -193,4 +200,4 @@ function inairn.dissector(tvb, pinfo, tree)
     pinfo.cols.info:append(" [IRN: " .. what .. answer(8, 4):uint() .. ", expects " .. answer(4, 4):uint() .. "]")
 end
 register_postdissector(inairn)
-"""
+"""  # noqa: E501

@@ -1,5 +1,5 @@
-"""From a history (and captures) to verdicts. `run_checks` applies every registered checker; `judge_fidelity` stands beside
-them, because a slow machine says nothing about correctness."""
+"""From a history (and captures) to verdicts. `run_checks` applies every registered checker; `judge_fidelity` stands
+beside them, because a slow machine says nothing about correctness."""
 
 from __future__ import annotations
 

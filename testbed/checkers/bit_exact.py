@@ -24,8 +24,9 @@ _SHOWN = 8
 
 
 def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> CheckResult:
-    """`create` makes the gradients; None: `workloads.gradients.create_source`. What workers told before they fell back is
-    compared with the reference of the first collective, and need not be complete; what they told after it with the other's."""
+    """`create` makes the gradients; None: `workloads.gradients.create_source`. What workers told before they fell back
+    is compared with the reference of the first collective, and need not be complete; what they told after it with the
+    other's."""
     if is_training(context):
         return training_bit_exact(context)
     lives = _told(context)
@@ -152,5 +153,8 @@ def _first_difference(context: CheckContext, iteration: int, worker: str, expect
         if crc32 is None:
             return f"{layout.name(first + index)} was not told"
         if crc32 != zlib.crc32(expected[start:stop]):
-            return f"the first message that differs is {layout.name(first + index)}, elements {start // 4}..{stop // 4 - 1}"
+            return (
+                f"the first message that differs is {layout.name(first + index)}, elements "
+                f"{start // 4}..{stop // 4 - 1}"
+            )
     return "every message arrived right, so the worker put them together wrongly"

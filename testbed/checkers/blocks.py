@@ -1,7 +1,8 @@
 """The blocks of a job that travels in datagrams, worked out from the plan and the number of elements alone.
 
-A block is what one packet of a worker carries. SwitchML, ATP, ESA (docs/switchml.md): K = ceil(elements / s) blocks of an
-iteration; float32 needs W packets more than max(K, W), which carry exponents ahead of the integers; int32, and float32 with one scale, K.
+A block is what one packet of a worker carries. SwitchML, ATP, ESA (docs/switchml.md): K = ceil(elements / s) blocks of
+an iteration; float32 needs W packets more than max(K, W), which carry exponents ahead of the integers; int32, and
+float32 with one scale, K.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class UnevenBlocks(BlockLayout):
 
 
 def block_layout(context: CheckContext, job: int) -> BlockLayout:
-    """Of one job in `context`. The gradient's size is what its first worker told, else what the scenario asks for. Raises
-    ValueError for workers whose blocks follow no rule that is known here."""
+    """Of one job in `context`. The gradient's size is what its first worker told, else what the scenario asks for.
+    Raises ValueError for workers whose blocks follow no rule that is known here."""
     worker, protocol = context.plan.groups[job][0], protocol_of(context.plan.scenario.job.collective)
     if protocol.blocks is None:
         raise ValueError(f"nothing is known of the blocks of {protocol.name}")

@@ -1,5 +1,5 @@
-"""What a card tells that keeps no trace: counters of one moment and its active registers (event `CardCounted`). They say how
-much entered sums, not into which."""
+"""What a card tells that keeps no trace: counters of one moment and its active registers (event `CardCounted`). They
+say how much entered sums, not into which."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _newest(context: CheckContext) -> Record[CardCounted]:
 
 
 def counted_once(context: CheckContext) -> CheckResult:
-    """As many contributions entered sums as the job has packets: one that entered twice shows unless another is missing,
-    and then the sums are wrong (`bit_exact`)."""
+    """As many contributions entered sums as the job has packets: one that entered twice shows unless another is
+    missing, and then the sums are wrong (`bit_exact`)."""
     told = _newest(context)
     counters, node = told.event.counters, told.node
     found, expected = contributions(counters), expected_contributions(context)
@@ -83,7 +83,10 @@ def counted_left(context: CheckContext) -> CheckResult:
     beyond those that the results take is left in one."""
     found, expected = contributions(_newest(context).event.counters), expected_contributions(context)
     if found != expected:
-        detail = f"every worker finished, but by the card's counters {found:,} contributions entered, {expected:,} have results"
+        detail = (
+            f"every worker finished, but by the card's counters {found:,} contributions entered, {expected:,} have "
+            "results"
+        )
         return CheckResult("liveness", Verdict.UNKNOWN, detail)
     detail = f"all {len(context.workers)} workers finished; no slot holds a leftover, by totals of the card's counters"
     return CheckResult("liveness", Verdict.PASS, detail)

@@ -35,8 +35,8 @@ class Capture(Protocol):
     def switch(self) -> str: ...
 
     def read(self) -> Iterator[tuple[str, CapturedFrame]]:
-        """(interface, frame) in the order in which the machine saw them. Raises OSError and ValueError for a capture that
-        cannot be read."""
+        """(interface, frame) in the order in which the machine saw them. Raises OSError and ValueError for a capture
+        that cannot be read."""
         ...
 
 

@@ -20,10 +20,10 @@ _SHOWN = 8
 
 
 def credit_bound(context: CheckContext) -> CheckResult:
-    """Message m may be posted iff m < N + min(received, acked), counted from what each worker told before (protocol text,
-    section 8); with `credit: received` or `acked` that term alone counts. With a hello nothing else goes before its
-    result is back. The switch's own opinion: no packet was an `overrun`, unless it started anew without memory or a fault
-    forged packets. A job that fell back to a ring is judged as far as it came before."""
+    """Message m may be posted iff m < N + min(received, acked), counted from what each worker told before (protocol
+    text, section 8); with `credit: received` or `acked` that term alone counts. With a hello nothing else goes before
+    its result is back. The switch's own opinion: no packet was an `overrun`, unless it started anew without memory or a
+    fault forged packets. A job that fell back to a ring is judged as far as it came before."""
     accounts = {
         (part.name, part.collective.phase): _Account(part)
         for worker in context.plan.ring_workers
@@ -51,7 +51,8 @@ def credit_bound(context: CheckContext) -> CheckResult:
         if record.event.reason == "overrun" and record.node not in forgetful and not forged
     ]
     wrong += [
-        f"{record.node} got a packet of message {record.event.message} of rank {record.event.rank} with no slot free for it"
+        f"{record.node} got a packet of message {record.event.message} of rank {record.event.rank} with no slot free "
+        "for it"
         for record in overruns
     ]
     if wrong:

@@ -1,7 +1,8 @@
-"""The results that workers got, as frames: what left a switch for them, from its capture. A second witness beside their digests.
+"""The results that workers got, as frames: what left a switch for them, from its capture. A second witness beside their
+digests.
 
-It is asked where captures tell: NetReduce whose hosts hang on switches that were captured from start to end, and no node of the run
-started anew. Independent of the codec that endpoints and switches use.
+It is asked where captures tell: NetReduce whose hosts hang on switches that were captured from start to end, and no
+node of the run started anew. Independent of the codec that endpoints and switches use.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ _SHOWN = 8
 
 
 def exactly_once(context: CheckContext) -> CheckResult:
-    """By what the switches tell: per message and rank, the packets that entered sums; each message once in the life of a
-    switch, none missing. Over several switches every leaf sums each message, and one spine does. A job that fell back to a
-    ring is judged as far as it came before."""
+    """By what the switches tell: per message and rank, the packets that entered sums; each message once in the life of
+    a switch, none missing. Over several switches every leaf sums each message, and one spine does. A job that fell back
+    to a ring is judged as far as it came before."""
     switches = {switch.name for switch in context.plan.switches}
     summed = [ring for ring in context.rings if ring.carries.is_summed]
     rings = {ring.ring_id: _Ring(context, ring, len(summed) > 1) for ring in summed}
@@ -60,7 +60,10 @@ def exactly_once(context: CheckContext) -> CheckResult:
         return CheckResult("exactly_once", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     total, size = sum(ring.layout.total for ring in rings.values()), len(summed[0].members)
     if missing and context.fell_back:
-        detail = f"{total - len(missing)} messages of {size} ranks, before the job fell back: every packet entered its sum once"
+        detail = (
+            f"{total - len(missing)} messages of {size} ranks, before the job fell back: every packet entered its sum "
+            "once"
+        )
         return CheckResult("exactly_once", Verdict.PASS, detail)
     spines = sorted({spine for ring in rings.values() for spine in ring.spines})
     if missing:

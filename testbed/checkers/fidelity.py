@@ -31,8 +31,8 @@ LAG_LIMIT_NS = 5_000_000
 LAG_SAMPLES = 20
 """deadlines below which a percentile would be one accident"""
 WAIT_LIMIT_NS = 2_500_000
-"""from being ready to run to running, on average over a node's turns: beyond that the run measures how the machine shares its
-CPUs among the nodes. Of many nodes each has few deadlines, but many turns"""
+"""from being ready to run to running, on average over a node's turns: beyond that the run measures how the machine
+shares its CPUs among the nodes. Of many nodes each has few deadlines, but many turns"""
 STARVED_LIMIT = 0.05
 """of the time that a host had something to send, in which its link may be idle"""
 STOLEN_LIMIT = 0.05
@@ -47,8 +47,8 @@ _WORTH_TELLING = 0.05
 
 
 def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin | None = None) -> CheckResult:
-    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with. `own`: the
-    figures of this run; `twin`: those of the same plan in virtual time."""
+    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with.
+    `own`: the figures of this run; `twin`: those of the same plan in virtual time."""
     planes = context.events(PlaneStatistics)
     virtual = any(record.event.backend == "virtual" for record in context.events(NodeStarted))
     if virtual:
@@ -124,7 +124,8 @@ def _plane(record: Record[PlaneStatistics]) -> list[str]:
 
 
 def _starved(context: CheckContext, record: Record[PlaneStatistics], changed: set[str]) -> list[str]:
-    """A host whose link was idle although it had a backlog. Where a fault changes the rate or pauses the host, that is meant."""
+    """A host whose link was idle although it had a backlog. Where a fault changes the rate or pauses the host, that is
+    meant."""
     node, starved_ns = record.node, record.event.starved_ns
     links = [link for link in context.plan.scenario.topology.links if node in (link.a, link.b)]
     paused = any(isinstance(fault, Pause) and fault.node == node for fault in context.plan.scenario.faults)
@@ -157,17 +158,20 @@ def _machine(context: CheckContext) -> list[str]:
         had_ns = max(1, record.event.wall_ns * record.event.processors)
         if (stolen := record.event.stolen_ns / had_ns) > STOLEN_LIMIT:
             reasons.append(
-                f"this machine: the hypervisor took {stolen:.0%} of the processors' time, the limit is {STOLEN_LIMIT:.0%}"
+                f"this machine: the hypervisor took {stolen:.0%} of the processors' time, the limit is "
+                f"{STOLEN_LIMIT:.0%}"
             )
         if (busy := record.event.busy_ns / had_ns) > BUSY_LIMIT:
             own_ns = sum(plane.event.cpu_ns for plane in context.events(PlaneStatistics))
             pressure = (
                 ""
                 if record.event.pressure_ns is None
-                else f"; some task waited for one for {record.event.pressure_ns / max(1, record.event.wall_ns):.0%} of the time"
+                else f"; some task waited for one for {record.event.pressure_ns / max(1, record.event.wall_ns):.0%} of "
+                "the time"
             )
             reasons.append(
-                f"this machine: its processors were busy for {busy:.0%} of the run, {own_ns / had_ns:.0%} with its nodes{pressure}"
+                f"this machine: its processors were busy for {busy:.0%} of the run, {own_ns / had_ns:.0%} with its "
+                f"nodes{pressure}"
             )
     return reasons
 
@@ -186,5 +190,8 @@ def _compared(own: Figures | None, twin: Twin | None) -> str:
     if off is None:
         return "; neither it nor its twin in virtual time completed" if not own.seconds else ""
     if len(twin.runs) > 1:
-        return f"; the JCT is {'within the range' if not off else f'{off:+.1%} from the range'} of {len(twin.runs)} twins in virtual time"
+        return (
+            f"; the JCT is {'within the range' if not off else f'{off:+.1%} from the range'} of {len(twin.runs)} twins "
+            "in virtual time"
+        )
     return f"; the JCT is {off:+.1%} from that in virtual time"

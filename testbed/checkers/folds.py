@@ -1,9 +1,9 @@
 """Reductions of whole gradients, in every order that a protocol has.
 
-Arithmetic (protocol text section 7): float32 is a left fold in the order given, rounded to binary32 at every step, a NaN
-becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is bitwise; in a float32 max NaN wins and
-+0 is above -0.
-A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp) per step.
+Arithmetic (protocol text section 7): float32 is a left fold in the order given, rounded to binary32 at every step, a
+NaN becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is bitwise; in a float32 max NaN wins
+and +0 is above -0. A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp)
+per step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _INT32 = np.iinfo(np.int32)
 
 
 def fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
-    """Reduce arrays of one shape, (n,) float32 or int32, in the order given. Raises ValueError for what is not defined."""
+    """Reduce arrays of one shape, (n,) float32 or int32, in the order given. Raises ValueError for what is not
+    defined."""
     if arithmetic.dtype == "int32sat" and arithmetic.op == "sum":
         total = np.zeros(len(gradients[0]), np.int64)
         for gradient in gradients:
@@ -51,14 +52,14 @@ def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
 
 
 def masters_fold(groups: Sequence[Sequence[int]], gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
-    """`groups`: the ranks of each machine. The whole gradient from the last worker of a machine to its first, and the machines' partial
-    sums as a ring."""
+    """`groups`: the ranks of each machine. The whole gradient from the last worker of a machine to its first, and the
+    machines' partial sums as a ring."""
     return ring_fold([fold([gradients[rank] for rank in reversed(group)], arithmetic) for group in groups], arithmetic)
 
 
 def pieces_fold(groups: Sequence[Sequence[int]], gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
-    """`groups`: the ranks of each machine. Piece c of n in the order c, c+1, ..., c-1 (mod n) of each machine's workers, then the
-    machines' partial sums in the order of the machines."""
+    """`groups`: the ranks of each machine. Piece c of n in the order c, c+1, ..., c-1 (mod n) of each machine's
+    workers, then the machines' partial sums in the order of the machines."""
     pieces = []
     workers = len(groups[0])
     cut = [np.array_split(gradient, workers) for gradient in gradients]
@@ -86,7 +87,8 @@ def _combine(total: Array, gradient: Array, op: str) -> None:
 
 
 def _maximum(total: Array, gradient: Array) -> None:
-    """IEEE 754-2019 maximum: equal values have equal bits but for zeros, where AND leaves the sign only if both have it."""
+    """IEEE 754-2019 maximum: equal values have equal bits but for zeros, where AND leaves the sign only if both have
+    it."""
     other = np.array(gradient, np.float32)
     equal = total == other
     total.view(np.uint32)[equal] &= other.view(np.uint32)[equal]

@@ -1,4 +1,5 @@
-"""A quick reader of captured frames for checkers: one struct per envelope, the opcode table of `workloads.wire` behind it.
+"""A quick reader of captured frames for checkers: one struct per envelope, the opcode table of `workloads.wire` behind
+it.
 
 Independent of the codec and of the iCRC routine that endpoints and switches use, so that an error there shows.
 """
@@ -30,7 +31,8 @@ class RoceFrame:
     """What the rules ask about one RoCE v2 frame."""
 
     __slots__ = ("ack_req", "connection", "constant", "dest", "extensions", "head", "icrc_valid", "msn", "opcode",
-                 "payload", "payload_bytes", "psn", "reth_length", "reth_va", "role", "sack", "source", "starts", "syndrome")  # fmt: skip
+                 "payload", "payload_bytes", "psn", "reth_length", "reth_va", "role", "sack", "source", "starts",
+                 "syndrome")  # fmt: skip
 
     source: bytes
     dest: bytes
@@ -54,8 +56,8 @@ class RoceFrame:
     sack: tuple[int, int] | None
     """of an answer of IRN: next expected PSN, PSN that is answered"""
     head: bytes
-    """of data: Ethernet header to the last extension header and, where a message starts, the 16 bytes behind it (the INA
-    header), without what a switch may change: ToS, TTL, IP checksum, UDP checksum"""
+    """of data: Ethernet header to the last extension header and, where a message starts, the 16 bytes behind it (the
+    INA header), without what a switch may change: ToS, TTL, IP checksum, UDP checksum"""
     payload: bytes
     payload_bytes: int
     constant: bytes

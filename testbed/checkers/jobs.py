@@ -1,5 +1,5 @@
-"""Judges of programs and parameter servers that keep the contract of `switch_nodes.jobs`, whatever their protocol: every
-contribution once, no slot for two jobs, nobody ahead of the results that free slots."""
+"""Judges of programs and parameter servers that keep the contract of `switch_nodes.jobs`, whatever their protocol:
+every contribution once, no slot for two jobs, nobody ahead of the results that free slots."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _SHOWN = 8
 
 
 def blocks_once(context: CheckContext) -> CheckResult:
-    """By what switches and servers tell: each block is summed once in the life of a node, each rank is inside once, none is
-    missing; and what leaves a switch on its way to a server holds each rank of its bitmap once, and no other."""
+    """By what switches and servers tell: each block is summed once in the life of a node, each rank is inside once,
+    none is missing; and what leaves a switch on its way to a server holds each rank of its bitmap once, and no other.
+    """
     name, jobs = "exactly_once", summing_nodes(context)
     groups = context.plan.groups
     layouts = {job: block_layout(context, job) for job in groups}
@@ -85,14 +86,15 @@ def _miscounted(context: CheckContext) -> Iterable[str]:
         counts, bitmap = list(record.event.contributions), record.event.bitmap
         if counts != [bitmap >> rank & 1 for rank in range(len(counts))]:
             yield (
-                f"{record.node} sent a sum of block {record.event.block} of job {record.event.job} ({record.event.reason}) whose "
+                f"{record.node} sent a sum of block {record.event.block} of job {record.event.job} "
+                f"({record.event.reason}) whose "
                 f"bitmap is {bitmap:#x}, and in which the ranks are {counts} times"
             )
 
 
 def memory_private(context: CheckContext) -> CheckResult:
-    """Each job keeps to its own part of the memory, and the parts do not overlap. Where a server takes what finds no slot,
-    all slots are everybody's: then a slot serves one block at a time, by what was added to it."""
+    """Each job keeps to its own part of the memory, and the parts do not overlap. Where a server takes what finds no
+    slot, all slots are everybody's: then a slot serves one block at a time, by what was added to it."""
     name, jobs = "slots_private", served_jobs(context)
     wrong = list(_overlaps(context))
     told: dict[tuple[str, int], str] = {}
@@ -134,7 +136,10 @@ def memory_private(context: CheckContext) -> CheckResult:
     if context.plan.servers:
         met = len(context.events(Collided))
         evicted = sum(record.event.reason == "evicted" for record in context.events(PartialSent))
-        detail = f"all slots are everybody's, one block in each: {met} collisions, {evicted} evictions; most values in use: {most}"
+        detail = (
+            f"all slots are everybody's, one block in each: {met} collisions, {evicted} evictions; most values in use: "
+            f"{most}"
+        )
     return CheckResult(name, Verdict.PASS, detail)
 
 
@@ -150,7 +155,8 @@ def job_credit(context: CheckContext) -> CheckResult:
     """The opinion of switches and servers: no packet was an `overrun`, unless they started anew without memory."""
     name, reborn = "credit_bound", {*context.restarted_switches, *context.restarted_servers}
     wrong = [
-        f"{record.node} got block {record.event.block} of rank {record.event.rank} of job {record.event.job} before that worker "
+        f"{record.node} got block {record.event.block} of rank {record.event.rank} of job {record.event.job} before "
+        "that worker "
         f"could know that slot {record.event.slot} is free"
         for record in context.events(ContributionIgnored)
         if record.event.reason == "overrun" and record.node not in reborn

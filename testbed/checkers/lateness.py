@@ -16,8 +16,9 @@ _GAVE_UP = "RETRY_EXC"
 
 
 def machine_to_blame(context: CheckContext) -> str:
-    """Why the first queue pair that gave up had to, in words: a node that no fault paused stood still while it sent again, so
-    long that at most one of its attempts could be answered. Empty: nothing of the kind; the failure is what it looks like."""
+    """Why the first queue pair that gave up had to, in words: a node that no fault paused stood still while it sent
+    again, so long that at most one of its attempts could be answered. Empty: nothing of the kind; the failure is what
+    it looks like."""
     failed = context.events(QpFailed, WorkerFailed, TimeLimitReached)
     first = min(failed, key=lambda record: record.t, default=None)
     transport = context.plan.scenario.transport
@@ -36,7 +37,8 @@ def machine_to_blame(context: CheckContext) -> str:
         if record.node not in paused and overlap_ns >= patience_ns - timeout_ns:
             stood_s, until_s = record.event.stood_ns / 1e9, record.event.stood_until_ns / 1e9
             return (
-                f"the machine let {record.node} stand still for {stood_s:.2f} s until {until_s:.3f} s; a sender that hears "
+                f"the machine let {record.node} stand still for {stood_s:.2f} s until {until_s:.3f} s; a sender that "
+                "hears "
                 f"nothing gives up after {patience_ns / 1e9:.2f} s"
             )
     return ""

@@ -87,8 +87,8 @@ def _cause(context: CheckContext) -> str:
 
 
 def failures(context: CheckContext) -> list[str]:
-    """What went wrong, each once, in the order of time; the first one is why the others did. A worker that gives up because its
-    queue pair failed tells nothing that the queue pair did not."""
+    """What went wrong, each once, in the order of time; the first one is why the others did. A worker that gives up
+    because its queue pair failed tells nothing that the queue pair did not."""
     gave_up, ended = context.events(QpFailed, WorkerFailed), context.events(TimeLimitReached)
     failed = {(record.node, record.event.status) for record in context.events(QpFailed)}
     told = [
@@ -148,7 +148,10 @@ def _story(context: CheckContext, layout: MessageLayout, worker: str) -> str:
     if begun:
         phase = begun[-1].event.phase
         count = sum(r.node == worker and r.event.phase == phase for r in context.events(MessageReceived))
-        return f"{worker} was in phase {phase} of iteration {begun[-1].event.iteration}, with {count} messages received in it"
+        return (
+            f"{worker} was in phase {phase} of iteration {begun[-1].event.iteration}, with {count} messages received "
+            "in it"
+        )
     carries = ring_kind(context.plan.workers[0].collective.kind)
     if not carries.in_messages:
         return f"{worker} had received {len(received)} messages"

@@ -1,6 +1,8 @@
-"""In which order each protocol adds: what every rank must hold, worked out from the plan and the gradients of its group alone.
+"""In which order each protocol adds: what every rank must hold, worked out from the plan and the gradients of its group
+alone.
 
-Each function takes the plan, the workers of one ring or job by rank, and their gradients, and gives what each of them must hold.
+Each function takes the plan, the workers of one ring or job by rank, and their gradients, and gives what each of them
+must hold.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ Workers = Sequence[HostConfig]
 
 
 def in_rank_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
-    """Each rack by rank, then the racks in their order (protocol text section 7, two levels); without racks, all by rank."""
+    """Each rack by rank, then the racks in their order (protocol text section 7, two levels); without racks, all by
+    rank."""
     arithmetic, racks = workers[0].collective.arithmetic, plan.racks or (len(workers),)
     parts = [gradients[end - size : end] for end, size in zip(accumulate(racks), racks, strict=True)]
     return [fold([fold(part, arithmetic) for part in parts], arithmetic)] * len(workers)
@@ -51,7 +54,8 @@ def masters_of_machines(plan: Plan, workers: Workers, gradients: Sequence[Array]
 
 
 def quantised(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
-    """Floats as integers: with exponents that the workers agree on block by block, or with one scale (`fixed_scale`)."""
+    """Floats as integers: with exponents that the workers agree on block by block, or with one scale
+    (`fixed_scale`)."""
     first = workers[0]
     scale: float | None = getattr(first, "fixed_scale", None)
     elements = first.framing.payload_bytes // 4

@@ -12,8 +12,8 @@ __all__ = ["load_checker"]
 
 
 def load_checker(name: str) -> Checker:
-    """Its name is the function's. Raises ScenarioError for a file that is not there or cannot be loaded, and for one without that
-    function."""
+    """Its name is the function's. Raises ScenarioError for a file that is not there or cannot be loaded, and for one
+    without that function."""
     if ":" not in name:
         raise ScenarioError("no checker of your own", file="--check", found=repr(name), allowed="PATH.py:FUNCTION")
     function = load_own(name, "checker", _is_function, file="--check")

@@ -1,4 +1,5 @@
-"""The independent reference of sums of floats that travel as integers (docs/switchml.md, "Floats as integers"), without worker code.
+"""The independent reference of sums of floats that travel as integers (docs/switchml.md, "Floats as integers"), without
+worker code.
 
 Per half block of all n gradients: E is the least exponent from -126 on with |x| < 2^E for all elements of all ranks;
 every rank's share is round-half-even(x * (2^31 - 1) / n / 2^E) as an integer; the result is their sum / that scale.
@@ -36,8 +37,8 @@ def quantised_sum(gradients: Sequence[NDArray[Any]], half: int) -> NDArray[Any]:
 
 
 def scaled_sum(gradients: Sequence[NDArray[Any]], scale: float) -> NDArray[Any]:
-    """Of float32 arrays of one shape, (n,): each value times `scale`, round-half-even, as an integer; their sum over `scale`. A sum
-    that no int32 holds is no result, and the job that has one does not end well."""
+    """Of float32 arrays of one shape, (n,): each value times `scale`, round-half-even, as an integer; their sum over
+    `scale`. A sum that no int32 holds is no result, and the job that has one does not end well."""
     shares = [np.rint(gradient.astype(np.float64) * scale).astype(np.int64) for gradient in gradients]
     total: NDArray[np.int64] = np.sum(shares, axis=0)
     return (total / scale).astype(np.float32)

@@ -22,8 +22,8 @@ class Refused(TypedDict):
 
 
 def refused_results(context: CheckContext) -> dict[str, Refused]:
-    """By worker, in the order of their first one. Workers over datagrams throw such a result away and ask again; over RoCE the first
-    one ends the worker, which says so itself."""
+    """By worker, in the order of their first one. Workers over datagrams throw such a result away and ask again; over
+    RoCE the first one ends the worker, which says so itself."""
     found: dict[str, Refused] = {}
     for record in context.events(FrameRejected):
         if record.event.reason == _BAD_RESULT:
@@ -33,8 +33,8 @@ def refused_results(context: CheckContext) -> dict[str, Refused]:
 
 
 def refused_text(found: dict[str, Refused]) -> str:
-    """As `2,202 results came and were refused as bad_result (h1 551x, ...), the first by h1 at 0.012 s: block 0 with ...`; empty
-    where there was none."""
+    """As `2,202 results came and were refused as bad_result (h1 551x, ...), the first by h1 at 0.012 s: block 0 with
+    ...`; empty where there was none."""
     if not found:
         return ""
     total = sum(each["count"] for each in found.values())

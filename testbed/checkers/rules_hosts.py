@@ -22,9 +22,9 @@ class Sent(NamedTuple):
 
 
 class ConnectionRules:
-    """One connection: data one way, answers the other, as the switch sees them that the sender, the receiver or both hang
-    on. At the sender's, delivered means on its way to the receiver; the receiver's knows what was delivered, but not all
-    that was sent."""
+    """One connection: data one way, answers the other, as the switch sees them that the sender, the receiver or both
+    hang on. At the sender's, delivered means on its way to the receiver; the receiver's knows what was delivered, but
+    not all that was sent."""
 
     def __init__(
         self,
@@ -37,7 +37,8 @@ class ConnectionRules:
         sees_sender: bool = True,
     ) -> None:
         """`in_order`: no fault of the scenario reorders or repeats packets before they enter the switch. `sees_sender`:
-        the sender hangs on this switch, so that all it sends is seen; without it `sent` and `answer_left` say nothing."""
+        the sender hangs on this switch, so that all it sends is seen; without it `sent` and `answer_left` say nothing.
+        """
         self._sees_sender = sees_sender
         self._violations, self._path_mtu, self._window, self._in_order = violations, path_mtu, window_packets, in_order
         self._clock = PsnClock(first_psn)

@@ -1,4 +1,5 @@
-"""Rules 2 to 5 and 9 for connections that use IRN: what their packets and answers say is another than under go-back-N."""
+"""Rules 2 to 5 and 9 for connections that use IRN: what their packets and answers say is another than under
+go-back-N."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ _VA_BYTES = 8
 
 
 class IrnConnectionRules(ConnectionRules):
-    """As `ConnectionRules`. Every packet has a RETH with its own address and the length of its message; every packet that
-    reaches the receiver is answered once, with what is expected next and with its own PSN."""
+    """As `ConnectionRules`. Every packet has a RETH with its own address and the length of its message; every packet
+    that reaches the receiver is answered once, with what is expected next and with its own PSN."""
 
     def _grammar(self, packet: Sent, seen: Sighting) -> None:
         size, mtu, opened = packet.payload_bytes, self._path_mtu, self._message
@@ -59,7 +60,8 @@ class IrnConnectionRules(ConnectionRules):
         is_gap = frame.syndrome == Nak.PSN_SEQUENCE
         if cumulative > self._next_left:
             self._violations.add(
-                4, seen, f"acknowledges up to PSN {(cumulative - 1) & PSN_MASK}, but PSN {self._next_left & PSN_MASK} has not left "
+                4, seen, f"acknowledges up to PSN {(cumulative - 1) & PSN_MASK}, but PSN {self._next_left & PSN_MASK} "
+                         "has not left "
                 "towards the receiver",
             )  # fmt: skip
         if self._in_order:  # a copy that a fault makes behind the switch is answered too

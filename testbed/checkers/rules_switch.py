@@ -47,8 +47,9 @@ class SwitchRules:
         plain_between: bool = False,
     ) -> None:
         """`plain_between`: messages without INA header may stand between those that are summed, so that a packet whose
-        message is unknown may pass as it came. `aggregates`: whether results may replace payloads on a connection. `is_stale(connection, psn)`: whether the
-        receiver provably has that packet's result, so that the packet may pass as it came."""
+        message is unknown may pass as it came. `aggregates`: whether results may replace payloads on a connection.
+        `is_stale(connection, psn)`: whether the receiver provably has that packet's result, so that the packet may pass
+        as it came."""
         self._violations, self._aggregates, self._is_stale = violations, aggregates, is_stale
         self._plain_between = plain_between
         self._flows: dict[Connection, _Flow] = {}

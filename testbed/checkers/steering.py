@@ -34,9 +34,9 @@ def skip_steering(context: CheckContext) -> str | None:
 
 
 def steering(context: CheckContext) -> CheckResult:
-    """What leaves the commodity switch towards the accelerator is data of the job that a host sent, no more often than it
-    came from there; data of the job reaches a host only after it came back. Frames with a wrong iCRC are not judged: the
-    switch cannot know."""
+    """What leaves the commodity switch towards the accelerator is data of the job that a host sent, no more often than
+    it came from there; data of the job reaches a host only after it came back. Frames with a wrong iCRC are not judged:
+    the switch cannot know."""
     found = attachment(context.plan.scenario.topology)
     assert found is not None, "skipped without one"
     for item in context.captures:
@@ -81,7 +81,10 @@ class _Judge:
             return CheckResult("steering", Verdict.FAIL, detail, tuple(self._wrong))
         if not self._steered:
             return CheckResult("steering", Verdict.UNKNOWN, "no data was led to the accelerator")
-        detail = f"{self._steered} data packets were led through the accelerator, {self._returned} came back; nothing else was"
+        detail = (
+            f"{self._steered} data packets were led through the accelerator, {self._returned} came back; nothing else "
+            "was"
+        )
         return CheckResult("steering", Verdict.PASS, detail)
 
     def _see(self, frame: RoceFrame, raw: bytes, detour: bool, outgoing: bool, at_ns: int) -> None:

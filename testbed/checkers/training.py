@@ -62,8 +62,8 @@ def _over_store(context: CheckContext) -> dict[str, int]:
 
 
 def training_bit_exact(context: CheckContext) -> CheckResult:
-    """Every worker held, after every piece of every all-reduce, what the reference makes of the ranks' gradients: the digests
-    of the workers against those that were taken while the gradients were there."""
+    """Every worker held, after every piece of every all-reduce, what the reference makes of the ranks' gradients: the
+    digests of the workers against those that were taken while the gradients were there."""
     name = "bit_exact"
     expected = {record.event.iteration: record.event.sha256 for record in context.events(PieceExpected)}
     told: dict[tuple[int, str], set[str]] = {}
@@ -91,7 +91,10 @@ def training_bit_exact(context: CheckContext) -> CheckResult:
         detail = f"the {compared} results that were told are right, {len(missing)} are missing; first: {missing[0]}"
         return CheckResult(name, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
     sums = amount(len(context.events(AllReducePosted)), "all-reduce")
-    detail = f"all {len(context.workers)} workers hold the reference's bits after each of {sums} ({amount(len(expected), 'piece')})"
+    detail = (
+        f"all {len(context.workers)} workers hold the reference's bits after each of {sums} "
+        f"({amount(len(expected), 'piece')})"
+    )
     return CheckResult(name, Verdict.PASS, detail)
 
 

@@ -37,8 +37,8 @@ def skip_transparency(context: CheckContext) -> str | None:
 
 
 def transparency(context: CheckContext) -> CheckResult:
-    """One pass over each capture, in the order in which the switch saw the frames. A frame that a fault took away before
-    the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it.
+    """One pass over each capture, in the order in which the switch saw the frames. A frame that a fault took away
+    before the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it.
 
     What a switch may do to packets is judged at every switch; what hosts may do, at the switches that they hang on."""
     if not context.captures:
@@ -65,7 +65,8 @@ def transparency(context: CheckContext) -> CheckResult:
     if not data:
         return CheckResult("transparency", Verdict.UNKNOWN, f"no data packet left a switch in {frames} captured frames")
     detail = (
-        f"{amount(frames, 'frame')}: {amount(data, 'data packet')} left, each with the headers it came with and a valid iCRC; "
+        f"{amount(frames, 'frame')}: {amount(data, 'data packet')} left, each with the headers it came with and a "
+        "valid iCRC; "
         f"{amount(answers, 'answer')} "
         "left, each sent by a host"
     )
@@ -201,8 +202,8 @@ class _CaptureJudge:
         """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
         window it has the result of this one (protocol text, section 4b, rule E).
 
-        Where its own packets do not come by, they are in the sums of the next connection around the ring that does: at a
-        spine the one of the receiver's rack, at the leaf of a boundary's sender the one that brings values down."""
+        Where its own packets do not come by, they are in the sums of the next connection around the ring that does: at
+        a spine the one of the receiver's rack, at the leaf of a boundary's sender the one that brings values down."""
         seat = self._seats.get(connection)
         if seat is None:  # a forged connection has no receiver
             return True
@@ -242,8 +243,8 @@ def _hangs_on(topology: Topology, host: str, switch: str) -> bool:
 
 
 def _window_packets(worker: WorkerConfig) -> int:
-    """Most packets that a sender may have unacknowledged. N messages with credit by acknowledgements, 2N by the limit of
-    the send queue without; a ring all-reduce is held by the queue pair alone."""
+    """Most packets that a sender may have unacknowledged. N messages with credit by acknowledgements, 2N by the limit
+    of the send queue without; a ring all-reduce is held by the queue pair alone."""
     collective, queue_pair = worker.collective, worker.to_successor.window_packets
     if worker.to_successor.recovery == "irn":
         queue_pair = min(queue_pair, worker.to_successor.irn.cap_packets)

@@ -1,7 +1,7 @@
 """Transparency where nobody captured at the switch: from what each host's NIC sent and got.
 
-Clocks of hosts differ, so that nothing is said about the order between them: rules 1, 6, 7 and 8 of `rules.RULES`, which ask
-what came out of the network that never went in. What was sent and never came, cables may have lost.
+Clocks of hosts differ, so that nothing is said about the order between them: rules 1, 6, 7 and 8 of `rules.RULES`,
+which ask what came out of the network that never went in. What was sent and never came, cables may have lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ JUDGED = (1, 6, 7, 8)
 
 
 def transparency_at_hosts(context: CheckContext, captures: Iterable[Capture]) -> CheckResult:
-    """`captures`: one per host, each named after its host. Raises OSError and ValueError for one that cannot be read."""
+    """`captures`: one per host, each named after its host. Raises OSError and ValueError for one that cannot be
+    read."""
     by_host = {capture.switch: capture for capture in captures}
     lacking = [name for name in context.workers if name not in by_host]
     cut = sorted({record.node for record in context.events(CaptureCut)})
@@ -51,7 +52,8 @@ def transparency_at_hosts(context: CheckContext, captures: Iterable[Capture]) ->
             "transparency", Verdict.UNKNOWN, f"no data packet reached a host in {frames} captured frames"
         )
     detail = (
-        f"{amount(frames, 'frame')} at {amount(len(by_host), 'host')}: {amount(rules.data_passed, 'data packet')} came, each with the headers that a host "
+        f"{amount(frames, 'frame')} at {amount(len(by_host), 'host')}: {amount(rules.data_passed, 'data packet')} "
+        "came, each with the headers that a host "
         f"sent it with and a valid iCRC; {rules.answers_passed} answers came, each sent by a host"
     )
     return CheckResult("transparency", Verdict.PASS, detail, tuple(f"rule {n}: {RULES[n]}" for n in JUDGED))

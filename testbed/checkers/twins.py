@@ -1,9 +1,10 @@
 """An emulated run beside its twin: the same plan and seed in virtual time. Pure.
 
-What differs between the two is what the machine did to the emulation. Where nothing is lost one twin is enough: times deviate by
-5 % at most, and nothing is sent again. Under chance, or where what is lost depends on when things happen, one run is one draw:
-several twins, their starts shifted by less than a wake-up, span a range. Where every loss is a drop by identity, as many packets
-are sent again as in one of them: which frame is on its way when a NAK comes may hang on less than a wake-up.
+What differs between the two is what the machine did to the emulation. Where nothing is lost one twin is enough: times
+deviate by 5 % at most, and nothing is sent again. Under chance, or where what is lost depends on when things happen,
+one run is one draw: several twins, their starts shifted by less than a wake-up, span a range. Where every loss is a
+drop by identity, as many packets are sent again as in one of them: which frame is on its way when a NAK comes may hang
+on less than a wake-up.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 1. Every packet is well-formed and its iCRC is valid; what a fault damaged may come in, never leave.
 2. It belongs to a connection of the plan.
 3. What the switch sends on a connection has consecutive PSNs, from the first one of the plan.
-4. What it sends are whole messages: ONLY, or FIRST MIDDLE* LAST, of full packets but for the last, as long as RETH says.
+4. What it sends are whole messages: ONLY, or FIRST MIDDLE* LAST, of full packets but for the last, as long as RETH
+  says.
 5. No host uses a PSN twice: a repetition is a message of its own.
 
 Source: IBTA vol. 1, 9.8; the rules of reliable connections are in `testbed.checkers.rules`.
@@ -61,7 +62,8 @@ def unreliable(context: CheckContext) -> CheckResult:
     if not seen.left:
         return CheckResult("unreliable", Verdict.UNKNOWN, "no packet of an unreliable connection left a switch")
     detail = (
-        f"{seen.came} packets came, {seen.left} left in {seen.messages} messages, with valid iCRCs and without a gap in the "
+        f"{seen.came} packets came, {seen.left} left in {seen.messages} messages, with valid iCRCs and without a gap "
+        "in the "
         "switch's PSNs"
     )
     return CheckResult("unreliable", Verdict.PASS, detail, tuple(f"rule {n}: {text}" for n, text in RULES.items()))

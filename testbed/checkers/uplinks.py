@@ -1,4 +1,5 @@
-"""What a leaf sends up: one packet per slot, of its boundary connection, however many hosts its rack has (from captures)."""
+"""What a leaf sends up: one packet per slot, of its boundary connection, however many hosts its rack has (from
+captures)."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def uplinks(context: CheckContext) -> CheckResult:
         return CheckResult("uplinks", Verdict.FAIL, violations(wrong), tuple(wrong[:_SHOWN]))
     most = max(loads, key=lambda load: load.packets / len(load.up))
     detail = (
-        f"each leaf sent one packet up per slot ({len(most.up)} of {len(most.entered)} that its hosts sent; repetitions: at most "
+        f"each leaf sent one packet up per slot ({len(most.up)} of {len(most.entered)} that its hosts sent; "
+        "repetitions: at most "
         f"{most.packets - len(most.up)}, {most.leaf})"
     )
     shown = tuple(

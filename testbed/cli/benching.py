@@ -34,7 +34,8 @@ examples:
     )
     parser.add_argument(
         "--plan-only", metavar="TABLES", nargs="?", const="all",
-        help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, slots, growth, with commas between (default: all)",
+        help="grid: tables of plans, nothing is sent: sensitivity, rounding, scale, slots, growth, with commas between "
+             "(default: all)",
     )  # fmt: skip
     parser.add_argument(
         "--slower", type=_whole(100), metavar="N", default=1,
@@ -54,11 +55,13 @@ examples:
     )
     parser.add_argument(
         "--seeds", type=_whole(999), metavar="N",
-        help="ina: runs of each point (default: 2 or 3, --emulated: 1); grid --plan-only scale: draws of each row (default: 10)",
+        help="ina: runs of each point (default: 2 or 3, --emulated: 1); grid --plan-only scale: draws of each row "
+             "(default: 10)",
     )  # fmt: skip
     parser.add_argument(
         "--csv", type=Path, metavar="FILE",
-        help="ina: also write every run as a line of FILE, as soon as it is done; runs that are there are not done again",
+        help="ina: also write every run as a line of FILE, as soon as it is done; runs that are there are not done "
+             "again",
     )  # fmt: skip
     parser.add_argument(
         "--repeats", type=_whole(99), metavar="N", help="ina --emulated: runs of each point and seed (default: 3)"

@@ -117,7 +117,8 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="write in.pcapng, expected.pcapng, found.pcapng, switch.json, registers.txt: vectors for a simulation of your hardware",
+        help="write in.pcapng, expected.pcapng, found.pcapng, switch.json, registers.txt: vectors for a simulation of "
+        "your hardware",
     )
     child.add_argument("--json", action="store_true", help="the result as JSON")
 

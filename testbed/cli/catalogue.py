@@ -121,7 +121,10 @@ def _summary(scenario: Scenario) -> Iterator[str]:
     switches = len(scenario.topology.switches)
     idle = "" if not job.hosts else f" ({', '.join(job.hosts)} in the job)"
     above = f" and {switches:,} switches" if switches > 1 else ""
-    yield f"  network   {scenario.topology.kind} of {amount(hosts, 'host')}{idle}{above}, {format_rate(link.rate_bps)} links, MTU {link.mtu}"
+    yield (
+        f"  network   {scenario.topology.kind} of {amount(hosts, 'host')}{idle}{above}, {format_rate(link.rate_bps)} "
+        f"links, MTU {link.mtu}"
+    )
     size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
     if scenario.jobs:
         yield from _jobs(scenario)
@@ -156,7 +159,8 @@ def _jobs(scenario: Scenario) -> Iterator[str]:
         computes = f", {takes_ns / 1e6:.1f} ms of computing each" if takes_ns else ""
         start = f", from {format_duration(job.arrival_ns)} on" if job.arrival_ns else ""
         yield (
-            f"    {planned.number:4} {job.name}: {amount(len(job.hosts), 'worker')} ({job.hosts[0]} to {job.hosts[-1]}), {job.iterations} x "
+            f"    {planned.number:4} {job.name}: {amount(len(job.hosts), 'worker')} ({job.hosts[0]} to "
+            f"{job.hosts[-1]}), {job.iterations} x "
             f"{model}{4 * planned.workloads[0].elements:,} bytes of {job.dtype}{computes}{start}"
         )
     if len(scenario.jobs) > _SHOWN_JOBS:

@@ -1,4 +1,5 @@
-"""An error that nobody expected: the traceback goes into the run directory, and the person learns how to run it again."""
+"""An error that nobody expected: the traceback goes into the run directory, and the person learns how to run it
+again."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def report_crash(error: Exception, words: Sequence[str], began: float, runs: Pat
 
 
 def _run_dir(error: Exception, words: Sequence[str], began: float, runs: Path) -> Path:
-    """Of the run that crashed: the error's own `run_dir`, `--out`, what `runs/latest` has pointed at since, or a new one."""
+    """Of the run that crashed: the error's own `run_dir`, `--out`, what `runs/latest` has pointed at since, or a new
+    one."""
     own = getattr(error, "run_dir", None)
     if own is not None:
         return Path(own)

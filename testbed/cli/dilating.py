@@ -46,7 +46,8 @@ def _number(text: str, allowed: str = f"a whole number from 1 to {MOST_DILATION}
 
 
 def dilated(scenario: Scenario, wish: int | str | None, command: str, *, card: bool = False) -> Scenario:
-    """The scenario with what `--dilation` asks for; None: it was not given. Raises ScenarioError where time cannot be dilated."""
+    """The scenario with what `--dilation` asks for; None: it was not given. Raises ScenarioError where time cannot be
+    dilated."""
     from testbed.runs.attempts import with_dilation
 
     if wish is not None and scenario.world != "emulated":

@@ -41,10 +41,11 @@ def drive(
     tap: BoundedTap | None = None,
     heeds_signals: Callable[[], None] = lambda: None,
 ) -> None:
-    """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once frames
-    are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens between two
-    turns of the loop, and its event is told. `control`: given the machine's clock, a socket that the loop watches and what
-    to do when it can be read, as of a DataPlane. `heeds_signals` is called once signals do what is said here."""
+    """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once
+    frames are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens
+    between two turns of the loop, and its event is told. `control`: given the machine's clock, a socket that the loop
+    watches and what to do when it can be read, as of a DataPlane. `heeds_signals` is called once signals do what is
+    said here."""
     from switch_nodes.dataplane import DataPlane
 
     origin = time.monotonic_ns()

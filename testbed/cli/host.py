@@ -52,10 +52,14 @@ def _calibration_lines() -> Iterator[str]:
 
     kept = kept_calibration()
     if kept is None:
-        yield "For --dilation auto this machine is not calibrated yet: `tb doctor --calibrate`, or the first run with it, does that."
+        yield (
+            "For --dilation auto this machine is not calibrated yet: `tb doctor --calibrate`, or the first run with "
+            "it, does that."
+        )
         return
     costs = ", ".join(
-        f"{1e9 / kept.dense_ns['host'][size]:,.0f} of a host and {1e9 / kept.dense_ns['switch'][size]:,.0f} of a switch with {size} bytes"
+        f"{1e9 / kept.dense_ns['host'][size]:,.0f} of a host and {1e9 / kept.dense_ns['switch'][size]:,.0f} of a "
+        f"switch with {size} bytes"
         for size in kept.dense_ns["host"]
     )
     yield f"Calibrated {kept.measured} UTC for --dilation auto; packets per CPU second: {costs}."

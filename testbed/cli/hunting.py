@@ -18,8 +18,8 @@ _INTERRUPTED = 130
 def configure_hunt(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 Every schedule is a small job in virtual time with drawn faults; each is judged by all checkers. The first that breaks a
-rule is shrunk, and written as a scenario file that replays. Stopped hunts go on when called again with the same arguments;
-what other code hunted is hunted anew.
+rule is shrunk, and written as a scenario file that replays. Stopped hunts go on when called again with the same
+arguments; what other code hunted is hunted anew.
 
 exit codes: 0 no schedule broke a rule, 1 one did, 64 usage, 130 interrupted (the state is kept)
 
@@ -31,13 +31,15 @@ examples:
   ./tb hunt --schedules 2000 --set switch.program=my.py:MyProgram
 """
     parser.add_argument(
-        "scenario", metavar="SCENARIO", nargs="?", help="hunt in this one: only faults and seeds are drawn (its own faults are "
+        "scenario", metavar="SCENARIO", nargs="?", help="hunt in this one: only faults and seeds are drawn (its own "
+                                                        "faults are "
         "left out); default: racks, jobs, links and faults are drawn",
     )  # fmt: skip
     parser.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
     parser.add_argument(
         "--program", metavar="NAME", default="netreduce",
-        help="what is hunted in, where no SCENARIO says it: netreduce (default), or a collective over datagrams (`tb list collectives`)",
+        help="what is hunted in, where no SCENARIO says it: netreduce (default), or a collective over datagrams (`tb "
+             "list collectives`)",
     )  # fmt: skip
     parser.add_argument("--schedules", type=_whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=_whole(0, (1 << 63) - 1), default=1, metavar="S", help="default: 1")

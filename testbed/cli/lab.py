@@ -201,7 +201,8 @@ def _dry_run_of_a_run(inventory: Inventory, args: argparse.Namespace) -> int:
         say(f"{name} ({host.user or 'you'}@{host.address}): worker {role} on {host.interface(label).device}")
     host = inventory.hosts[card.host]
     say(
-        f"{host.name} ({host.user or 'you'}@{host.address}): card {card.name} as switch {scenario.topology.switches[0].name}"
+        f"{host.name} ({host.user or 'you'}@{host.address}): card {card.name} as switch "
+        f"{scenario.topology.switches[0].name}"
     )
     return 0
 

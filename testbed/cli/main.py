@@ -1,4 +1,5 @@
-"""From argv to an exit code. Errors that we raise on purpose say who is to blame; everything else is our own fault (70)."""
+"""From argv to an exit code. Errors that we raise on purpose say who is to blame; everything else is our own fault
+(70)."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ _INTERNAL, _INTERRUPTED, _PIPE_CLOSED = 70, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command. Never raises but for SystemExit of --help and usage errors' siblings, which it turns into codes."""
+    """Runs one command. Never raises but for SystemExit of --help and usage errors' siblings, which it turns into
+    codes."""
     words = list(sys.argv[1:] if argv is None else argv)
     began = time.time()
     try:

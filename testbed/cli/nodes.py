@@ -1,8 +1,9 @@
-"""`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout. `tb server` and workers
-over datagrams are read by `datagramnode`.
+"""`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout. `tb server`
+and workers over datagrams are read by `datagramnode`.
 
 SIGTERM and SIGINT stop a node at its next wake-up; it then tells its statistics and ends with exit 0 (a worker that
-failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (tell the statistics so far); `docs/switch-node.md`.
+failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (tell the statistics so far);
+`docs/switch-node.md`.
 """
 
 from __future__ import annotations
@@ -128,13 +129,14 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
 
 
 def _reload(program: SwitchProgram, config: SwitchConfig, args: argparse.Namespace) -> Event | None:
-    """Install the rings that the file names now, or let the jobs go that it names no more. A file that cannot be used is told; a
-    running switch never dies of it."""
+    """Install the rings that the file names now, or let the jobs go that it names no more. A file that cannot be used
+    is told; a running switch never dies of it."""
     from switch_nodes.events import ConfigRefused
 
     if args.config is None or not isinstance(program, (TakesRings, LetsJobsGo)):
         return ConfigRefused(
-            "only a switch with --program netreduce and --config can read its rings again, or its jobs one with switchml, atp, esa"
+            "only a switch with --program netreduce and --config can read its rings again, or its jobs one with "
+            "switchml, atp, esa"
         )
     may = "rings" if isinstance(program, TakesRings) else "jobs"
     try:
@@ -185,10 +187,10 @@ examples:
   ip netns exec h1 ./tb worker --config h1.yaml --port h1-eth0
   ./tb worker --config h1.yaml --device mlx5_0 --exchange /mnt/job17
 
-FILE holds the fields of WorkerConfig (workloads/config.py); where its collective.kind is switchml, atp, esa or grid, those of
-SwitchMlConfig, AtpConfig or GridConfig (docs/switch-node.md). JSON is YAML, so both will do. With --device the endpoint is an RDMA
-device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
-"""
+FILE holds the fields of WorkerConfig (workloads/config.py); where its collective.kind is switchml, atp, esa or grid,
+those of SwitchMlConfig, AtpConfig or GridConfig (docs/switch-node.md). JSON is YAML, so both will do. With --device the
+endpoint is an RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
+"""  # noqa: E501
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="what this worker is told")
     endpoint = parser.add_mutually_exclusive_group(required=True)
     endpoint.add_argument("--port", metavar="IFACE", help="the host's interface, for an endpoint of our own")

@@ -30,7 +30,8 @@ examples:
 
 
 class _Help(argparse.HelpFormatter):
-    """As wide as sentences are elsewhere; descriptions and examples keep their lines, folded where they are too long."""
+    """As wide as sentences are elsewhere; descriptions and examples keep their lines, folded where they are too
+    long."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=prose_columns(sys.stdout))
@@ -75,7 +76,8 @@ def make_parser(chosen: str | None, *, everything: bool = False) -> Parser:
     """The parser of the whole command line; only the chosen command's own options are there."""
     parser = Parser(
         prog="tb",
-        description="Emulate a rack that sums gradients inside the network, break it, and know bit for bit what survived.",
+        description="Emulate a rack that sums gradients inside the network, break it, and know bit for bit what "
+        "survived.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"ina-testbed {__version__}")

@@ -90,7 +90,8 @@ examples:
     )  # fmt: skip
     parser.add_argument(
         "--expect", action="store_true",
-        help="exit code 0 when the verdict is the one that the scenario expects, 1 when it is another; junit.xml likewise",
+        help="exit code 0 when the verdict is the one that the scenario expects, 1 when it is another; junit.xml "
+             "likewise",
     )  # fmt: skip
     add_dilation(parser)
     add_twin(parser)
@@ -256,7 +257,8 @@ examples:
     parser.add_argument("--inventory", metavar="FILE", type=Path, help="of the lab, with --world lab")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME; a run with code of one's own needs them",
+        help="only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME; a run with code of one's own needs "
+             "them",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
     parser.add_argument(
@@ -289,7 +291,8 @@ def run_replay(args: argparse.Namespace) -> int:
     found = comparison.differences
     say(*(f"differs: {difference}" for difference in found), stream=console.stream)
     say(
-        f"compared: {', '.join(comparison.compared)}; {amount(len(found), 'difference') if found else 'no differences'}",
+        f"compared: {', '.join(comparison.compared)}; "
+        f"{amount(len(found), 'difference') if found else 'no differences'}",
         stream=console.stream,
     )
     if args.json:

@@ -42,8 +42,8 @@ examples:
   sudo ./tb shell spine-leaf-ring -c "h1 ping -c 3 h8"    one command; exit code 1 when it fails
   sudo ./tb shell my.yaml --limit 10min
 
-Links have their rates, switches run their program and strike with the scenario's faults of packets; hosts run nothing but
-what you start on them. When you leave, everything is removed.
+Links have their rates, switches run their program and strike with the scenario's faults of packets; hosts run nothing
+but what you start on them. When you leave, everything is removed.
 """
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument(
@@ -72,7 +72,8 @@ def run_shell(args: argparse.Namespace) -> int:
     from testbed.worlds.emulated.session import open_session
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # Who starts us in the background has it ignored, the hosts' shells would inherit that, and could not be interrupted.
+        # Who starts us in the background has it ignored, the hosts' shells would inherit that, and could not be
+        # interrupted.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     lines = args.lines or (None if sys.stdin.isatty() else sys.stdin.read().splitlines())
     with (
@@ -119,8 +120,8 @@ def _ending_after(limit_s: float) -> Iterator[None]:
     numbers = (signal.SIGALRM, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, end) for number in numbers}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
-    # What is raised inside a logging handler, say, is dropped there, and a signal that comes just before readline waits for
-    # a key does not wake it: the timer makes both good.
+    # What is raised inside a logging handler, say, is dropped there, and a signal that comes just before readline waits
+    # for a key does not wake it: the timer makes both good.
     signal.setitimer(signal.ITIMER_REAL, min(limit_s, _LOOK_EVERY_S), _LOOK_EVERY_S)
     try:
         yield
@@ -165,7 +166,8 @@ def _converse(session: Session, lines: list[str] | None, dilation: int) -> int:
     lg.ch.setStream(sys.stdout)
     if dilation > 1:
         print(
-            f"Dilation {dilation}: links have 1/{dilation} of their rates and {dilation} times their delays in real time, in which "
+            f"Dilation {dilation}: links have 1/{dilation} of their rates and {dilation} times their delays in real "
+            "time, in which "
             f"ping, iperf3 and all that you start here measure."
         )
     if lines is None:

@@ -32,8 +32,9 @@ _FACTS = (ControllerReady, RulesInstalled, RulesReplaced, SwitchLost)
 
 def configure_steering(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
-Of a scenario: the rules that its commodity switches get at the start. Of a run directory, during the run or after it: the
-rules with their counters as the controller read them last (once a second), and when it changed them. Ports count from 0.
+Of a scenario: the rules that its commodity switches get at the start. Of a run directory, during the run or after it:
+the rules with their counters as the controller read them last (once a second), and when it changed them. Ports count
+from 0.
 
 examples:
   ./tb steering accelerator

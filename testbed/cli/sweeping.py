@@ -1,4 +1,5 @@
-"""`tb sweep`: scenarios over their keys, protocols, worlds and seeds, or models over their parameters; in parallel, resumable."""
+"""`tb sweep`: scenarios over their keys, protocols, worlds and seeds, or models over their parameters; in parallel,
+resumable."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ examples:
     )  # fmt: skip
     parser.add_argument(
         "--axis", dest="axes", action="append", default=[], metavar="KEY=VALUES",
-        help="vary this key of the scenario, or this parameter of the models: 0,1%%,5%% or {from: 1%%, to: 8%%, factor: 2}; may be repeated",
+        help="vary this key of the scenario, or this parameter of the models: 0,1%%,5%% or {from: 1%%, to: 8%%, "
+             "factor: 2}; may be repeated",
     )  # fmt: skip
     parser.add_argument("--seeds", type=_seeds, metavar="N", help="seeds 1 to N at each point, or these: 3,5,7")
     parser.add_argument(
@@ -163,7 +165,8 @@ def _print(console: Console, lines: Iterable[str]) -> None:
 
 
 def _progress(console: Console) -> tuple[Callable[[int, int, int], None], Callable[[], None]]:
-    """(on_progress, to be called at the end): a bar on a terminal, a line for every tenth and every half minute elsewhere."""
+    """(on_progress, to be called at the end): a bar on a terminal, a line for every tenth and every half minute
+    elsewhere."""
     if console.verbosity < 0:
         return lambda done, total, reused: None, lambda: None
     began = time.monotonic()

@@ -1,7 +1,7 @@
 """`tb test`: linters, type checks, then pytest, each shown; all of them run even when one fails.
 
-Tests that only compute share the processors; those that own parts of the machine (namespaces, guests, the kernel's programs)
-run one after the other.
+Tests that only compute share the processors; those that own parts of the machine (namespaces, guests, the kernel's
+programs) run one after the other.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`tb train`: training processes over the network of a scenario; `tb up` and `tb down`: the network alone, for ranks that come by
-themselves."""
+"""`tb train`: training processes over the network of a scenario; `tb up` and `tb down`: the network alone, for ranks
+that come by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a scenario takes too much of, and `tb validate --json`: what it means, or what is wrong with it, for editors and CI."""
+"""What a scenario takes too much of, and `tb validate --json`: what it means, or what is wrong with it, for editors and
+CI."""
 
 from __future__ import annotations
 
@@ -57,19 +58,21 @@ def _problem(error: ScenarioError) -> dict[str, Any]:
 
 
 def warnings(scenario: Scenario, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
-    """What will not do, with both figures. A time limit that ends a run early may be meant so; too little memory is a property of
-    this machine, which `tb run` refuses."""
+    """What will not do, with both figures. A time limit that ends a run early may be meant so; too little memory is a
+    property of this machine, which `tb run` refuses."""
     limit_s = scenario.time_limit_ns / 1e9
     if limit_s < time.least_s:
         on = f" on {time.bottleneck}" if time.bottleneck else ""
         yield (
-            f"{scenario.source}: time_limit: {format_duration(scenario.time_limit_ns)} is over before the job can be, which takes "
+            f"{scenario.source}: time_limit: {format_duration(scenario.time_limit_ns)} is over before the job can be, "
+            "which takes "
             f"{shown_seconds(time.least_s)} at least{on}"
         )
     room = available_bytes()
     if memory.most > room:
         yield (
-            f"{scenario.source}: this machine has {byte_size(room)} of memory available, and a run in the {scenario.world} world "
+            f"{scenario.source}: this machine has {byte_size(room)} of memory available, and a run in the "
+            f"{scenario.world} world "
             f"takes about {byte_size(memory.most)}: `tb run` refuses it here"
         )
 

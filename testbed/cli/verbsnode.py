@@ -35,8 +35,8 @@ def run_device_worker(
     linger_ns: int,
     open_worker: Callable[[WorkerConfig, str, GradientSource], VerbsWorker] | None = None,
 ) -> bool:
-    """Whether the job was finished. Queue pairs answer until all ranks are done, at most `linger_ns`. Raises as `VerbsWorker`
-    and `FolderExchange` do."""
+    """Whether the job was finished. Queue pairs answer until all ranks are done, at most `linger_ns`. Raises as
+    `VerbsWorker` and `FolderExchange` do."""
     from workloads.verbs import VerbsWorker
 
     worker = (open_worker or VerbsWorker)(config, device, source)

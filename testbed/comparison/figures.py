@@ -14,8 +14,9 @@ _NAMES = ("name", "job", "number")
 
 
 def flat_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
-    """Of the document of result.json: `jct_s`, `lost.data`, `retransmissions.packets`, `faults.NAME.strikes`. Names that end in `_s` are in
-    seconds, in `_bps` in bits per second, in `_bytes` in bytes. Figures that the machine was too slow for stand under `unreliable`."""
+    """Of the document of result.json: `jct_s`, `lost.data`, `retransmissions.packets`, `faults.NAME.strikes`. Names
+    that end in `_s` are in seconds, in `_bps` in bits per second, in `_bytes` in bytes. Figures that the machine was
+    too slow for stand under `unreliable`."""
     found = dict(_walk("", document["metrics"]))
     found |= {f"faults.{fault['name']}.strikes": fault["strikes"] for fault in document["faults"]}
     return found

@@ -68,7 +68,8 @@ class Comparison:
 
 
 def compare_runs(run_dirs: Sequence[Path]) -> Comparison:
-    """Of run directories, or of points of a sweep. Raises ScenarioError for fewer than two, for more than 26, and for what is no finished run."""
+    """Of run directories, or of points of a sweep. Raises ScenarioError for fewer than two, for more than 26, and for
+    what is no finished run."""
     if not 2 <= len(run_dirs) <= len(_LETTERS):
         raise ScenarioError(
             "not a number of runs that can be compared",

@@ -21,7 +21,7 @@ body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:75rem;padd
 .wide{overflow-x:auto}table{border-collapse:collapse}th,td{border-bottom:1px solid #d5dae0;padding:.2rem .8rem .2rem 0;text-align:left}td{font-variant-numeric:tabular-nums}
 small,.same{color:#5c6670}.pass{color:#176f2c}.fail{color:#b3151b}.unknown{color:#8a5a00}
 @media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}th,td{border-color:#3a4046}small,.same{color:#9aa4ad}.pass{color:#6bd685}.fail{color:#ff8a8a}.unknown{color:#e6b455}}
-"""
+"""  # noqa: E501
 
 
 def comparison_document(found: Comparison) -> dict[str, Any]:
@@ -74,7 +74,8 @@ def comparison_page(found: Comparison) -> str:
     for side in found.sides:
         verdict = escape(str(side.document["verdict"]))
         parts.append(
-            f'<tr><th>{side.letter}</th><td>{escape(side.path)}</td><td class="{verdict}">{escape(side.title)}</td></tr>'
+            f"<tr><th>{side.letter}</th><td>{escape(side.path)}</td><td "
+            f'class="{verdict}">{escape(side.title)}</td></tr>'
         )
     parts.append("</table></div>")
     for title, rows, shown in _sections(found):
@@ -85,7 +86,8 @@ def comparison_page(found: Comparison) -> str:
             parts.append(f"<tr{kind}><td>{escape(row.name)}</td>{cells}</tr>")
         parts.append("</table></div>" if rows else "</table></div><p>none</p>")
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width,initial-scale=1">'
         f"<title>Runs compared</title><style>{_CSS}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
     )
 

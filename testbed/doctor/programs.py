@@ -1,6 +1,8 @@
-"""Every program that our code, tests or documents start, with the Debian package that holds it and what it is needed for.
+"""Every program that our code, tests or documents start, with the Debian package that holds it and what it is needed
+for.
 
-`./tb` installs the packages of `SET_UP`; a test compares the two, and another one finds what is started and not declared.
+`./tb` installs the packages of `SET_UP`; a test compares the two, and another one finds what is started and not
+declared.
 """
 
 from __future__ import annotations

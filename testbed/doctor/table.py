@@ -17,7 +17,8 @@ def as_json(probes: Iterable[Probe]) -> list[dict[str, Any]]:
 
 
 def as_lines(probes: Iterable[Probe], width: int, *, color: bool = False) -> Iterator[str]:
-    """Of `width` columns: what is there with its detail; what is not, with what is used instead and what would supply it."""
+    """Of `width` columns: what is there with its detail; what is not, with what is used instead and what would supply
+    it."""
     rows = [("yes" if probe.ok else "no", probe.title, _told(probe)) for probe in probes]
     yield "What this machine can do"
     for line in table_lines(("", "capability", "found"), rows, width, text=(0, 1, 2), indent=0):

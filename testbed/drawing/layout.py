@@ -1,4 +1,5 @@
-"""Where nodes stand: one row per tier, hosts at the bottom in groups by their switch, every switch above what hangs on it."""
+"""Where nodes stand: one row per tier, hosts at the bottom in groups by their switch, every switch above what hangs on
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a picture of a topology says, before anything is drawn: texts of nodes and links, and the tiers they stand in."""
+"""What a picture of a topology says, before anything is drawn: texts of nodes and links, and the tiers they stand
+in."""
 
 from __future__ import annotations
 

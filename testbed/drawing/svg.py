@@ -34,7 +34,8 @@ _STYLE = (
 
 
 def draw_svg(picture: Picture) -> str:
-    """Rates and delays that most links of a row have stand at the left; links that differ are red and say so themselves."""
+    """Rates and delays that most links of a row have stand at the left; links that differ are red and say so
+    themselves."""
     spots = place(picture)
     bottom = max(y for _, y in spots.values())
     body = [*_lines(picture, spots), *_points(picture, spots), *_bands(picture, bottom)]

@@ -1,7 +1,8 @@
 """The smallest dilation at which this machine keeps up with a plan: pure, from a calibration of the machine.
 
-Every node costs CPU time per packet; the less often packets come, the less many are handled in one wake-up. The sum over all nodes
-must stay under a share of the processors. And a run must last long enough in real time for wake-ups not to count in its figures.
+Every node costs CPU time per packet; the less often packets come, the less many are handled in one wake-up. The sum
+over all nodes must stay under a share of the processors. And a run must last long enough in real time for wake-ups not
+to count in its figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""How long a job takes: never less than its bytes take on the busiest link; about as long as that and its round trips."""
+"""How long a job takes: never less than its bytes take on the busiest link; about as long as that and its round
+trips."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from workloads.config import WorkerConfig, WorkloadConfig
 __all__ = ["TimeNeed", "time_need"]
 
 _EMULATED_FRAMES_PER_S = 80_000
-"""of a real second, over all links, that a machine of two processors carries between namespaces, with captures; no bound, an experience"""
+"""of a real second, over all links, that a machine of two processors carries between namespaces, with captures; no
+bound, an experience"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ def _own_link(plan: Plan, worker: WorkerConfig) -> Link:
 
 
 def _round_trip_s(plan: Plan) -> float:
-    """There and back between the hosts that are farthest from each other: at most so many links as there are tiers, twice."""
+    """There and back between the hosts that are farthest from each other: at most so many links as there are tiers,
+    twice."""
     topology = plan.scenario.topology
     hops = 2 if len(topology.switches) == 1 else 4
     return 2 * hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links) / 1e9

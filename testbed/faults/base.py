@@ -1,4 +1,5 @@
-"""What faults of all kinds have: where (link, direction, node), which packets, when. A kind is a module of `testbed.faults.kinds`."""
+"""What faults of all kinds have: where (link, direction, node), which packets, when. A kind is a module of
+`testbed.faults.kinds`."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ class Match(Section):
     """Which RoCE packets. Every condition that is set must hold; an empty Match takes all."""
 
     opcodes: Annotated[frozenset[int] | None, OpcodesType(), Key("opcode")] = None
-    """`data` (every SEND and WRITE, also of unreliable connections), `ack`, `nak` (sequence error), `cnp`, an opcode's name as
-    `WRITE_MIDDLE` or `UC_WRITE_FIRST`, or a list of names"""
+    """`data` (every SEND and WRITE, also of unreliable connections), `ack`, `nak` (sequence error), `cnp`, an opcode's
+    name as `WRITE_MIDDLE` or `UC_WRITE_FIRST`, or a list of names"""
     syndrome: Annotated[int | None, whole(0, 255)] = None
     """of an ACKNOWLEDGE, 0 to 255, for what the words do not cover: an RNR NAK is `0x20` + timer code"""
     psn_offset: Annotated[int | None, whole(0, PSN_MASK)] = None

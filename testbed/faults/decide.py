@@ -6,9 +6,9 @@
     draw     = (stream, identity, occurrence, copy, purpose) -> 64 bits
 
 `decide.h` is the same in C for user space and for eBPF; a test holds them equal. Every word goes through `absorb`: the
-finaliser is Stafford's "variant 13" (D. Stafford, "Better Bit Mixing", 2011) and the increment is 2^64 / golden ratio, both
-as in SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014); the way words are
-chained is ours. No floating point takes part: a rate becomes a 53-bit threshold before the run.
+finaliser is Stafford's "variant 13" (D. Stafford, "Better Bit Mixing", 2011) and the increment is 2^64 / golden ratio,
+both as in SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014); the way words
+are chained is ours. No floating point takes part: a rate becomes a 53-bit threshold before the run.
 """
 
 from __future__ import annotations
@@ -142,11 +142,12 @@ def below(number: int, limit: int) -> bool:
 def burst_is_bad(stream: int, flow: int, psn: int, occurrence: int, copy: int, enter: int, recover: int) -> bool:
     """State of a Gilbert-Elliott chain at `psn`, without a look at the packets before it.
 
-    The chain runs along the PSN line of (stream, flow, occurrence, copy); `enter` and `recover` are thresholds. Step u of a
-    PSN means: good becomes bad if u < enter, bad stays bad if u < 1 - recover. So u below both numbers makes bad whatever
-    was before, u from both on makes good, and only between them does the step depend on its predecessor. Walking back to
-    the nearest step that does not depend gives the state exactly (coupling from the past), after 1 / (enter + recover)
-    steps on average. After LOOK_BACK undecided steps the state there is drawn from the stationary distribution.
+    The chain runs along the PSN line of (stream, flow, occurrence, copy); `enter` and `recover` are thresholds. Step u
+    of a PSN means: good becomes bad if u < enter, bad stays bad if u < 1 - recover. So u below both numbers makes bad
+    whatever was before, u from both on makes good, and only between them does the step depend on its predecessor.
+    Walking back to the nearest step that does not depend gives the state exactly (coupling from the past), after 1 /
+    (enter + recover) steps on average. After LOOK_BACK undecided steps the state there is drawn from the stationary
+    distribution.
     """
     stay = (1 << CHANCE_BITS) - recover
     low, high = (enter, stay) if enter < stay else (stay, enter)

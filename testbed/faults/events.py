@@ -34,8 +34,9 @@ class FaultStruck(Event):
     occurrence: int
     """1: first transmission of this identity on this link and direction"""
     packet: str = unless_default("")
-    """of a datagram of an aggregation protocol, which has no PSN: what it is, whose, and the identity that decided its fate; as
-    `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`, `data again ...` where its sender says that it is a repetition"""
+    """of a datagram of an aggregation protocol, which has no PSN: what it is, whose, and the identity that decided its
+    fate; as `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`, `data again ...` where its sender says that
+    it is a repetition"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class FaultHealed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultMissed(Event):
-    """Strikes that were told and changed nothing after all: they count as none. Told when that is known, at the end at the latest."""
+    """Strikes that were told and changed nothing after all: they count as none. Told when that is known, at the end at
+    the latest."""
 
     fault: str
     kind: str

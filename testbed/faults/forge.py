@@ -1,7 +1,7 @@
 """What a forger makes of a packet: frames that no host of a rack sends, each with a right iCRC.
 
-A forged frame comes beside the packet that it was made from, which goes on unharmed. What is `DEADLY` may end a
-queue pair; nothing else may do harm, but for `changed` and `shortened` that a switch takes before the packet they were made
+A forged frame comes beside the packet that it was made from, which goes on unharmed. What is `DEADLY` may end a queue
+pair; nothing else may do harm, but for `changed` and `shortened` that a switch takes before the packet they were made
 of: they are first contributions as good as any.
 """
 

@@ -10,7 +10,8 @@ __all__ = ["heals_at", "is_active", "kind_of", "windows_of"]
 
 
 def heals_at(fault: Fault) -> int | None:
-    """ns since the start of the traffic from when on the fault acts no more; None: it stays until the end of the run."""
+    """ns since the start of the traffic from when on the fault acts no more; None: it stays until the end of the
+    run."""
     window = _window(fault)
     if window.stop_ns is None:
         return None
@@ -20,7 +21,8 @@ def heals_at(fault: Fault) -> int | None:
 
 
 def windows_of(fault: Fault) -> tuple[tuple[int, int], ...]:
-    """(from, until) in ns since the start of the traffic, each flap by itself; empty: it stays until the end of the run."""
+    """(from, until) in ns since the start of the traffic, each flap by itself; empty: it stays until the end of the
+    run."""
     window = _window(fault)
     if window.stop_ns is None:
         return ()

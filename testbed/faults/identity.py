@@ -1,8 +1,8 @@
-"""Who a frame is: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else; and whether it is a datagram
-of an aggregation protocol, which `attempt` of a Match knows too.
+"""Who a frame is: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else; and whether it is a
+datagram of an aggregation protocol, which `attempt` of a Match knows too.
 
-`rules.h` reads frames by the same rules. The reading is lenient (the IPv4 checksum is not verified): a fault must know a
-packet again that another link has damaged.
+`rules.h` reads frames by the same rules. The reading is lenient (the IPv4 checksum is not verified): a fault must know
+a packet again that another link has damaged.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultKind:
-    """A kind of fault. Its keys are the fields of `value`, a `PacketFault`, `LinkFault` or `NodeFault`, which says where it strikes."""
+    """A kind of fault. Its keys are the fields of `value`, a `PacketFault`, `LinkFault` or `NodeFault`, which says
+    where it strikes."""
 
     word: str
     """of `faults[].kind`"""

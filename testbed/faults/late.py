@@ -1,4 +1,5 @@
-"""Frames that faults hold back: which of them changed nothing, because their time did not come or nothing overtook them."""
+"""Frames that faults hold back: which of them changed nothing, because their time did not come or nothing overtook
+them."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ _SECOND = 1_000_000_000
 
 
 class LateFrames:
-    """Of one link direction. Frames in order leave one after the other, so that the first one behind a frame that was held back says
-    whether that one is overtaken."""
+    """Of one link direction. Frames in order leave one after the other, so that the first one behind a frame that was
+    held back says whether that one is overtaken."""
 
     def __init__(self, link: str, direction: str) -> None:
         self._link, self._direction = link, direction
@@ -54,7 +55,10 @@ class LateFrames:
         late = Counter(fault for due, fault in self._copies if due > now)
         due = {fault: due for due, fault in reversed(self._copies) if due > now}
         for fault, count in late.items():
-            why = f"what it sent later was due at {due[fault] / _SECOND:.3f} s, and the run ended at {now / _SECOND:.3f} s"
+            why = (
+                f"what it sent later was due at {due[fault] / _SECOND:.3f} s, and the run ended at {now / _SECOND:.3f} "
+                "s"
+            )
             yield self._missed(fault, count, why)
         for fault, count in self._in_order.items():
             yield self._missed(fault, count, "no later packet overtook what it held back")

@@ -1,7 +1,7 @@
 """All packet faults of one direction of one link, and the link's own delay: the FrameFilter of a switch port.
 
-`admit` is the reference and the only place where a strike is decided. `screen` asks the C core which frames no fault can
-touch; it may send a frame to `admit` for nothing, never the other way round. Both count occurrences in one table.
+`admit` is the reference and the only place where a strike is decided. `screen` asks the C core which frames no fault
+can touch; it may send a frame to `admit` for nothing, never the other way round. Both count occurrences in one table.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class LinkFilter:
         self._late = LateFrames(link, str(direction))
 
     def share(self) -> int | None:
-        """Address of a `struct ina_link` by which compiled code passes frames that no fault can touch (`ina_link_pass`);
-        all others are for `admit`, in their turn. None where the C core does not run."""
+        """Address of a `struct ina_link` by which compiled code passes frames that no fault can touch
+        (`ina_link_pass`); all others are for `admit`, in their turn. None where the C core does not run."""
         if self._native is None:
             return None
         if self._shared is None:

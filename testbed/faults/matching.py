@@ -33,7 +33,8 @@ class ConnectionTable:
         return None if flow is None else self._by_flow.get(flow)
 
     def place(self, flow: Flow, offset: int) -> tuple[int, int, int] | None:
-        """(message, packet in it, packets of it) at `offset` PSNs from the connection's first; None where the plan ends."""
+        """(message, packet in it, packets of it) at `offset` PSNs from the connection's first; None where the plan
+        ends."""
         starts = self._starts[flow]
         message = bisect_right(starts, offset) - 1
         if message < 0 or message + 1 >= len(starts):
@@ -42,9 +43,9 @@ class ConnectionTable:
 
 
 def matches(match: Match, identity: Identity, occurrence: int, table: ConnectionTable) -> bool:
-    """Every condition that is set must hold. A frame that is not RoCE matches only the Match without conditions, a datagram
-    of an aggregation protocol also one that asks for the attempt alone; one of a connection that is not planned matches none
-    that asks for offset, message, packet or rank."""
+    """Every condition that is set must hold. A frame that is not RoCE matches only the Match without conditions, a
+    datagram of an aggregation protocol also one that asks for the attempt alone; one of a connection that is not
+    planned matches none that asks for offset, message, packet or rank."""
     if identity.opcode == NOT_ROCE:
         return match == (Match(attempt=occurrence) if identity.datagram and match.attempt is not None else _ANY)
     if match.opcodes is not None and identity.opcode not in match.opcodes:

@@ -1,4 +1,5 @@
-"""netem, where the kernel has it and chance is enough: it rolls dice of its own, so it replays nothing and tells no strike.
+"""netem, where the kernel has it and chance is enough: it rolls dice of its own, so it replays nothing and tells no
+strike.
 
 tc-netem(8) is the source of the arguments. pyroute2's encoder knows no Gilbert-Elliott loss, hence the command line.
 """
@@ -18,7 +19,8 @@ __all__ = ["Netem", "Runner", "netem_arguments", "probe_netem", "run_command", "
 
 MISSING = "the netem qdisc"
 REMEDY = (
-    "load the module sch_netem (Debian: apt-get install linux-image-amd64, then modprobe sch_netem), or end the link at a "
+    "load the module sch_netem (Debian: apt-get install linux-image-amd64, then modprobe sch_netem), or end the link "
+    "at a "
     "switch node of the testbed, whose ports delay, reorder and lose packets themselves"
 )
 
@@ -56,8 +58,8 @@ def why_not(fault: PacketFault) -> str | None:
 
 
 def netem_arguments(faults: Sequence[PacketFault], *, delay_ns: int = 0, jitter_ns: int = 0) -> list[str]:
-    """Arguments behind `netem` for these faults and the link's own delay. Raises InternalError for a fault that netem cannot
-    serve, and for two that need the same argument (one qdisc has each of them once)."""
+    """Arguments behind `netem` for these faults and the link's own delay. Raises InternalError for a fault that netem
+    cannot serve, and for two that need the same argument (one qdisc has each of them once)."""
     parts: dict[str, list[str]] = {}
     for fault in faults:
         if (reason := why_not(fault)) is not None:
@@ -101,7 +103,8 @@ def _percent(rate: float) -> str:
 
 
 def probe_netem(interface: str, runner: Runner = run_command) -> None:
-    """Put a netem qdisc on an interface of ours and take it away. Raises HostCapabilityError when the kernel has none."""
+    """Put a netem qdisc on an interface of ours and take it away. Raises HostCapabilityError when the kernel has
+    none."""
     Netem(interface, ["delay", "1000us"], runner).detach()
 
 
@@ -115,7 +118,8 @@ _READ_BACK = tuple(_Setting(word, rf"\b{word}\b") for word in ("delay", "loss", 
 
 
 class Netem:
-    """A netem qdisc at the root of an interface, read back after it was set: tc may succeed with less than was asked."""
+    """A netem qdisc at the root of an interface, read back after it was set: tc may succeed with less than was
+    asked."""
 
     def __init__(self, interface: str, arguments: Sequence[str], runner: Runner = run_command) -> None:
         """Raises HostCapabilityError when the kernel has no netem, InternalError when it took something else."""

@@ -1,8 +1,9 @@
-"""Figures of the jobs of a run whose switches serve jobs: when each was done, and what the memory of the switches was used for.
+"""Figures of the jobs of a run whose switches serve jobs: when each was done, and what the memory of the switches was
+used for.
 
-Definitions (docs/jobs.md). JCT: from a job's arrival until its slowest worker holds the last result. Busy: occupied values,
-summed over time, over all values of all switches and the time until the last job was done; useful: the same, of each value
-only from the first to the last contribution to a sum that the switch completed. What nobody told is None.
+Definitions (docs/jobs.md). JCT: from a job's arrival until its slowest worker holds the last result. Busy: occupied
+values, summed over time, over all values of all switches and the time until the last job was done; useful: the same, of
+each value only from the first to the last contribution to a sum that the switch completed. What nobody told is None.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 
 def bound_bps(context: CheckContext) -> float:
     """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
-    bytes; the rate of a link that several connections share is divided among them. What the protocol makes of it otherwise
-    (`Protocol.bound`)."""
+    bytes; the rate of a link that several connections share is divided among them. What the protocol makes of it
+    otherwise (`Protocol.bound`)."""
     worker = context.plan.workers[0]
     share = worker.framing.payload_bytes / worker.framing.frame_bytes
     topology = context.plan.scenario.topology
@@ -110,7 +110,8 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
 
 
 def withhold(values: dict[str, Any], fidelity: CheckResult) -> dict[str, Any]:
-    """The metrics of a run as its fidelity allows: with one that does not hold, what was measured stands under `unreliable`."""
+    """The metrics of a run as its fidelity allows: with one that does not hold, what was measured stands under
+    `unreliable`."""
     if fidelity.verdict is Verdict.PASS:
         return values
     jobs = values.get("jobs")
@@ -137,9 +138,9 @@ def figures_of(found: dict[str, Any]) -> Figures:
 
 
 def fault_table(context: CheckContext) -> list[dict[str, Any]]:
-    """The `faults` of result.json: every fault of the scenario, those that never struck too. `rate`: of packets that match, None
-    for what has none; `silent`: it is expected not to strike; `active_s`: its windows, empty where it stays until the end;
-    `struck_s`: first and last strike."""
+    """The `faults` of result.json: every fault of the scenario, those that never struck too. `rate`: of packets that
+    match, None for what has none; `silent`: it is expected not to strike; `active_s`: its windows, empty where it stays
+    until the end; `struck_s`: first and last strike."""
     faults = {fault.name: fault for fault in context.plan.scenario.faults}
     struck: dict[str, list[Record[FaultStruck]]] = {fault.name: [] for fault in context.plan.scenario.faults}
     for record in context.events(FaultStruck):
@@ -225,8 +226,8 @@ def _counts(words: Iterable[str]) -> dict[str, int]:
 
 
 def _lost(context: CheckContext) -> dict[str, int]:
-    """Packets that faults took away, by what they carried. Over RoCE a result is data of a host whose payload a switch replaced; a
-    packet that no host of the job sent is a result as well."""
+    """Packets that faults took away, by what they carried. Over RoCE a result is data of a host whose payload a switch
+    replaced; a packet that no host of the job sent is a result as well."""
     counts = {"data": 0, "results": 0, "answers": 0, "other": 0}
     hosts = {format_ip(host.ip) for host in context.plan.scenario.topology.hosts if host.ip}
     for record in _losses(context):
@@ -244,7 +245,8 @@ _DATAGRAMS = {
 
 
 def _losses(context: CheckContext) -> list[Record[FaultStruck]]:
-    """Strikes that took a packet away: not those on a link or a node as a whole. Damage with a repaired iCRC does not: it goes through."""
+    """Strikes that took a packet away: not those on a link or a node as a whole. Damage with a repaired iCRC does not:
+    it goes through."""
     repaired = {f.name for f in context.plan.scenario.faults if isinstance(f, Corrupt) and f.repair_icrc}
     struck = context.events(FaultStruck)
     return [

@@ -1,4 +1,5 @@
-"""What happened in each interval of a run, counted from its history alone: nothing is recorded for it, so it costs a run nothing."""
+"""What happened in each interval of a run, counted from its history alone: nothing is recorded for it, so it costs a
+run nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ class OverTime:
 
 
 def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | None:
-    """`hello`: message 0 of a connection carries no gradient (key `job.hello`). None where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most."""
+    """`hello`: message 0 of a connection carries no gradient (key `job.hello`). None where nothing took time. The
+    interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most."""
     end = max((record.t for record in history), default=0)
     if end <= 0:
         return None

@@ -44,7 +44,8 @@ def routing_metrics(context: CheckContext) -> dict[str, Any] | None:
 
 
 def _change(routed: RoutedFrom, sums: Sequence[int], frame_bits: int, until_ns: int) -> dict[str, Any]:
-    """`sums`: when each block was complete, ascending. Until `until_ns` the plan held, or there was something to sum."""
+    """`sums`: when each block was complete, ascending. Until `until_ns` the plan held, or there was something to
+    sum."""
     assert routed.because_ns is not None, "asked by the caller"
     rate = routed.plan.min_rate_bps / frame_bits / 1e9  # blocks per ns
     since = [time for time in sums[bisect_left(sums, routed.from_ns) :] if time < until_ns]

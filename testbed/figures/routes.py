@@ -1,6 +1,7 @@
 """What a run carried, beside what its plan of gradient routes says: per worker, link and switch, between two moments.
 
-Bytes are those of whole frames as switches counted them: what came in at a port, or, towards a host, what was sent out."""
+Bytes are those of whole frames as switches counted them: what came in at a port, or, towards a host, what was sent out.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +48,8 @@ class Span:
 
 
 def measured(plan: Plan, history: Iterable[Record], from_ns: int, until_ns: int) -> tuple[Measured, ...]:
-    """Workers, then links in the directions that the plan uses, then switches that aggregate. Raises ValueError where a switch
-    has no two samples in that time."""
+    """Workers, then links in the directions that the plan uses, then switches that aggregate. Raises ValueError where a
+    switch has no two samples in that time."""
     spans = spans_of(history, from_ns, until_ns)
     topology = plan.problem.topology
     found = []

@@ -1,5 +1,5 @@
-"""Records of a history and errors as JSON, for a file, a socket or another process. What comes from there is checked before anything
-relies on it."""
+"""Records of a history and errors as JSON, for a file, a socket or another process. What comes from there is checked
+before anything relies on it."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ _to_json = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
 
 
 def read_record(data: Any) -> Record:
-    """The inverse of `record_fields`. Raises NoRecord. What fields an event has that is none of ours (of a user's program) nobody
-    knows."""
+    """The inverse of `record_fields`. Raises NoRecord. What fields an event has that is none of ours (of a user's
+    program) nobody knows."""
     if not isinstance(data, dict) or not {"t", "node", "event"} <= data.keys():
         raise NoRecord("no t, node and event")
     t, node, name = data["t"], data["node"], data["event"]

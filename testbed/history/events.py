@@ -89,7 +89,8 @@ class ShapingMeasured(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineMeasured(Event):
-    """How busy this machine was while the traffic ran, whoever kept it so; feeds the fidelity check. Spans are of real time."""
+    """How busy this machine was while the traffic ran, whoever kept it so; feeds the fidelity check. Spans are of real
+    time."""
 
     processors: int
     """that the run may use"""

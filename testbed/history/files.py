@@ -24,11 +24,11 @@ def write_history(path: Path, records: Iterable[Record]) -> None:
 
 
 class HistoryLog:
-    """The history of a run while it goes on: in the file, in the order in which the records come, and sorted at the end. A run
-    that is killed leaves what it told until then.
+    """The history of a run while it goes on: in the file, in the order in which the records come, and sorted at the
+    end. A run that is killed leaves what it told until then.
 
-    `hold_s`: records stay in memory for that long at most while others follow; 0: each is in the file at once (for worlds in
-    real time, where nothing may follow for long). Raises OSError when the file cannot be written."""
+    `hold_s`: records stay in memory for that long at most while others follow; 0: each is in the file at once (for
+    worlds in real time, where nothing may follow for long). Raises OSError when the file cannot be written."""
 
     def __init__(self, path: Path, *, hold_s: float = 0.0) -> None:
         self.records: list[Record] = []
@@ -75,8 +75,8 @@ class HistoryLog:
 
 
 def read_history(path: Path) -> Iterator[Record]:
-    """Lines that a killed run left unfinished are not there: a last line without its end is skipped. Raises ValueError for a line that
-    is no record."""
+    """Lines that a killed run left unfinished are not there: a last line without its end is skipped. Raises ValueError
+    for a line that is no record."""
     with path.open(encoding="utf-8") as file:
         for line in file:
             if line.endswith("\n"):

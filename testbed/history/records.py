@@ -1,6 +1,7 @@
 """Records: who told which event when. Everything that people and checkers see of a run comes from them.
 
-As JSON (`testbed.history.codec`): `{"t": ns since the start, "node": name, "event": class name, ...fields of the event}`.
+As JSON (`testbed.history.codec`): `{"t": ns since the start, "node": name, "event": class name, ...fields of the
+event}`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Order rules of ATP and ESA, judged at switches and servers packet by packet: breaking them costs time and no sum.
 
-- `urgent_first`: a packet takes an occupied slot when its priority is higher than all that the slot has heard, and aged since;
-  never else.
-- `reclaim_by_window`: with `reclaim` a packet takes the slot of a block that is a window or more older, or of an older tensor;
-  never of a newer one.
-- `flush_is_whole`: what leaves with a packet that was sent again has that packet's workers inside, and all of the slot's.
+- `urgent_first`: a packet takes an occupied slot when its priority is higher than all that the slot has heard, and aged
+  since; never else.
+- `reclaim_by_window`: with `reclaim` a packet takes the slot of a block that is a window or more older, or of an older
+  tensor; never of a newer one.
+- `flush_is_whole`: what leaves with a packet that was sent again has that packet's workers inside, and all of the
+  slot's.
 - `partial_is_whole`: a partial sum leaves with all that entered it.
 - `server_keeps_apart`: a server takes each packet for the block that it names, whatever the server has in that place.
 """
@@ -155,13 +156,15 @@ class AggregatorWatch:
             if event.bitmap != whole or sum(1 for count in event.contributions if count) != whole.bit_count():
                 self._say(
                     "flush_is_whole",
-                    f"block {event.block} of job {event.job} left slot {event.slot} with {_ranks(event.bitmap)}; inside "
+                    f"block {event.block} of job {event.job} left slot {event.slot} with {_ranks(event.bitmap)}; "
+                    "inside "
                     f"were {_ranks(before)}, and {_ranks(packet.bitmap0)} asked",
                 )
         elif event.reason in ("evicted", "reminded") and event.bitmap != before:
             self._say(
                 "partial_is_whole",
-                f"block {event.block} of job {event.job} left slot {event.slot} with {_ranks(event.bitmap)} ({event.reason}); "
+                f"block {event.block} of job {event.job} left slot {event.slot} with {_ranks(event.bitmap)} "
+                f"({event.reason}); "
                 f"inside were {_ranks(before)}",
             )
 

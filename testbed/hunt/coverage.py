@@ -116,7 +116,9 @@ def _values(scenario: Scenario) -> dict[str, object]:
         "link delay (us)": link.delay_ns / 1000,
         "queue": link.queue_packets,
         "faults": len(scenario.faults),
-        "kinds": "+".join(sorted({kind_of(fault) for fault in scenario.faults})) if len(scenario.faults) == 1 else "several"
+        "kinds": "+".join(sorted({kind_of(fault) for fault in scenario.faults}))
+        if len(scenario.faults) == 1
+        else "several"
         if scenario.faults else "none",
     }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Troubles of datagram protocols that dice alone would seldom bring together: some traced schedules follow one of them."""
+"""Troubles of datagram protocols that dice alone would seldom bring together: some traced schedules follow one of
+them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Schedules out of a seed: racks, jobs, transports and links; `draw_faults` adds the trouble.
 
-Small on purpose: a hello and a few messages of a few packets. What breaks a protocol of windows breaks it in a small one,
-and a hundred thousand small runs meet more interleavings than a hundred large ones.
+Small on purpose: a hello and a few messages of a few packets. What breaks a protocol of windows breaks it in a small
+one, and a hundred thousand small runs meet more interleavings than a hundred large ones.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _MTUS = {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2}
 def draw_schedule(
     seed: int, number: int, base: Scenario | None = None, program: str = "netreduce", kind: str = RACK
 ) -> Schedule:
-    """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults left
-    out; else everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and `program` runs on
-    the switches."""
+    """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults
+    left out; else everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and
+    `program` runs on the switches."""
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
@@ -142,7 +142,8 @@ def _job(draw: Random, packets: int, mtu: int, kind: str) -> Job:
 
 
 def _with_recovery(transport: Transport) -> Transport:
-    """IRN for a part of all schedules. Drawn from what is drawn already, so that nothing else of a schedule depends on it."""
+    """IRN for a part of all schedules. Drawn from what is drawn already, so that nothing else of a schedule depends on
+    it."""
     if Random(repr(transport)).random() >= _IRN:
         return transport
     return replace(transport, recovery="irn", verb="write", receive_late_ns=0)

@@ -1,4 +1,5 @@
-"""Faults around a calm scenario of a datagram protocol: all kinds that can strike datagrams, several at once, each with an end."""
+"""Faults around a calm scenario of a datagram protocol: all kinds that can strike datagrams, several at once, each with
+an end."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def _weighted(draw: Random, weights: Mapping[T, int]) -> T:
 
 
 def draw_jobs(draw: Random, protocol: Hunted, mtu: int) -> tuple[tuple[Job, ...], int]:
-    """(jobs without stragglers, hosts h1 .. hN that they need). Roles are dealt out to hosts at random: workers of one job may be
-    in several racks, and its server in any."""
+    """(jobs without stragglers, hosts h1 .. hN that they need). Roles are dealt out to hosts at random: workers of one
+    job may be in several racks, and its server in any."""
     count = _weighted(draw, _JOBS)
     equal = draw.random() < _EQUAL
     alike, each = draw.random() < _ALIKE, _weighted(draw, _WORKERS)

@@ -1,7 +1,8 @@
-"""Schedules of datagram protocols: several jobs beside each other, little memory, links; `draw_datagram_faults` adds the trouble.
+"""Schedules of datagram protocols: several jobs beside each other, little memory, links; `draw_datagram_faults` adds
+the trouble.
 
-A block takes a contribution of each worker and a result for each, so the jobs are as small as a hundred thousand of them
-must be; windows may still be larger than the memory, and gradients shorter than the windows.
+A block takes a contribution of each worker and a result for each, so the jobs are as small as a hundred thousand of
+them must be; windows may still be larger than the memory, and gradients shorter than the windows.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ _PATIENCE = 40
 def draw_datagram_schedule(
     draw: Random, protocol: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
 ) -> Scenario:
-    """With `base`: that scenario with other faults. Else all of it is drawn for `protocol`, with `program` on the switches. The
-    time limit is when it must have ended. `seed`: of the run, which nothing here depends on."""
+    """With `base`: that scenario with other faults. Else all of it is drawn for `protocol`, with `program` on the
+    switches. The time limit is when it must have ended. `seed`: of the run, which nothing here depends on."""
     if base is not None:
         return _with_limit(draw_datagram_faults(draw, replace(base, faults=(), world="simulated", source="")))
     calm = _calm(draw, protocol, program)

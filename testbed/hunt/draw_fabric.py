@@ -1,4 +1,5 @@
-"""Racks under spines for drawn schedules: few hosts, uneven racks, one link that differs; and what is simpler than one."""
+"""Racks under spines for drawn schedules: few hosts, uneven racks, one link that differs; and what is simpler than
+one."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _MOST_HOSTS = 8
 
 
 def draw_fabric(draw: Random, shape: LinkShape) -> Topology:
-    """2 to 4 racks of 1 to 3 hosts, 2 to 8 in all, under 1 to 3 spines. Uplinks are like the hosts' links, or slower, or
-    longer."""
+    """2 to 4 racks of 1 to 3 hosts, 2 to 8 in all, under 1 to 3 spines. Uplinks are like the hosts' links, or slower,
+    or longer."""
     counts: list[int] = []
     for _ in range(draw.choices((2, 3, 4), (62, 26, 12))[0]):
         counts.append(draw.choices((1, 2, 3), (46, 38, 16))[0])

@@ -45,7 +45,8 @@ _ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
 
 
 def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
-    """`scenario` with faults (of a traced one many are forged: what tells of steps should take them all); what would not be survivable is left out again, unless a failure is all right anyway."""
+    """`scenario` with faults (of a traced one many are forged: what tells of steps should take them all); what would
+    not be survivable is left out again, unless a failure is all right anyway."""
     kinds: list[str] = []
     plain, once = kind_weights("roce"), drawn_once()
     for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
@@ -72,11 +73,12 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
             return False
     if isinstance(fault, Forge) and fault.what in _POISON:
         # The switch must have taken the packet first: so it comes, comes in order, and behind a FIRST that was not lost
-        # (else it may be dropped, and its forgery be taken an instant later, when another rank has announced the message).
+        # (else it may be dropped, and its forgery be taken an instant later, when another rank has announced the
+        # message).
         return not any(isinstance(other, (*LOSES, Reorder, Duplicate, Kill)) for other in others)
     if isinstance(fault, Forge) and fault.what in _PLAIN_STARTS and Direction.UP in fault.directions:
-        # Where the switch knows no INA message yet, or missed its FIRST, a plain one makes it pass on raw what follows: a ring
-        # connection must carry INA messages only (protocol text, rules D and I).
+        # Where the switch knows no INA message yet, or missed its FIRST, a plain one makes it pass on raw what follows:
+        # a ring connection must carry INA messages only (protocol text, rules D and I).
         return scenario.job.hello and not any(isinstance(other, (*LOSES, Reorder, Duplicate, Kill)) for other in others)
     if isinstance(fault, Pause | Kill) and any(isinstance(other, Pause | Kill) for other in others):
         return False
@@ -84,9 +86,9 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
 
 
 def _stands_alone(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> bool:
-    """False where something is forged between switches, or starts plain messages, beside another forgery over a fabric. A spine
-    takes what its leaves send for sums of racks; two such forgeries together can make a packet that no honest leaf sends: one
-    that is forged from the other's, or a host's own packet, passed on raw."""
+    """False where something is forged between switches, or starts plain messages, beside another forgery over a fabric.
+    A spine takes what its leaves send for sums of racks; two such forgeries together can make a packet that no honest
+    leaf sends: one that is forged from the other's, or a host's own packet, passed on raw."""
     if not others or len(scenario.topology.switches) == 1:
         return True
     hosts = {host.name for host in scenario.topology.hosts}

@@ -1,4 +1,5 @@
-"""Schedules of GRID: a network, planners and their limits, a job that is small, little memory; `draw_grid_faults` adds the trouble."""
+"""Schedules of GRID: a network, planners and their limits, a job that is small, little memory; `draw_grid_faults` adds
+the trouble."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ _TRIES = 50
 def draw_grid_schedule(
     draw: Random, protocol: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
 ) -> Scenario:
-    """With `base`: that scenario with other faults. Else all of it is drawn, with `program` on the switches that sum. `seed`: of the
-    run, which planners draw from, too. The time limit is when it must have ended."""
+    """With `base`: that scenario with other faults. Else all of it is drawn, with `program` on the switches that sum.
+    `seed`: of the run, which planners draw from, too. The time limit is when it must have ended."""
     if base is not None:
         calm = replace(base, faults=(), world="simulated", source="", seed=seed)
         plan_of(calm)
@@ -108,7 +109,8 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
 
 
 def _topology(draw: Random, hosts: int, shape: LinkShape) -> Topology:
-    """A rack; leaves of at least one host each under one or two spines; three switches in a triangle, as in GRID's example."""
+    """A rack; leaves of at least one host each under one or two spines; three switches in a triangle, as in GRID's
+    example."""
     kind = _weighted(draw, _NETWORKS)
     if kind == "rack":
         overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
@@ -131,7 +133,8 @@ def _triangle(hosts: int, homes: Sequence[int], shape: LinkShape, trunk: LinkSha
 
 
 def _job(draw: Random, protocol: Hunted, hosts: Sequence[str], server: str, mtu: int) -> Job:
-    """Sums that leave int32 are told, and end a job at once: gradients of few elements let some of their sums be exact."""
+    """Sums that leave int32 are told, and end a job at once: gradients of few elements let some of their sums be
+    exact."""
     iterations, dtype, window = (
         _weighted(draw, _ITERATIONS),
         _weighted(draw, dict(protocol.dtypes)),
@@ -180,7 +183,8 @@ def _routing(draw: Random, topology: Topology, job: Job, shape: LinkShape) -> Ro
 
 
 def _with_times(draw: Random, scenario: Scenario) -> Scenario:
-    """The timeout, from hasty, where every packet is sent several times, to patient; stragglers; how soon there is a new plan."""
+    """The timeout, from hasty, where every packet is sent several times, to patient; stragglers; how soon there is a
+    new plan."""
     travel = travel_ns(scenario)
     rto = max(_LEAST_RTO_NS, round(travel * draw.choice((0.1, 0.3, 0.3, 0.7, 1, 2, 4))))
     job, routing = scenario.job, scenario.routing

@@ -1,5 +1,5 @@
-"""Faults around a calm scenario of GRID: those of the other datagram protocols, and links and switches that go away, for a while or
-for good, so that there are new plans."""
+"""Faults around a calm scenario of GRID: those of the other datagram protocols, and links and switches that go away,
+for a while or for good, so that there are new plans."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ class _GridDice(DatagramDice):
         return {**super().own(), _OUTAGE: self.outage, "link_down": self.link_down, "kill": self.kill}
 
     def outage(self, name: str) -> Fault:
-        """A link between switches, or in a rack any, is away, for good as often as not where there may be another way."""
+        """A link between switches, or in a rack any, is away, for good as often as not where there may be another
+        way."""
         draw, window = self.draw, self.window()
         if not self.trunks:
             return LinkDown(name, (draw.choice(self.links),), window=window)

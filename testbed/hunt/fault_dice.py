@@ -1,4 +1,5 @@
-"""Dice for faults of any protocol: where, when, how much. What a schedule bears, and how packets are told apart, others say."""
+"""Dice for faults of any protocol: where, when, how much. What a schedule bears, and how packets are told apart, others
+say."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from topologies import DIRECTIONS, Direction
 __all__ = ["FaultDice", "drawn_once", "kind_weights"]
 
 _ORDER = (
-    "loss", "burst", "drop", "corrupt", "duplicate", "reorder", "delay", "ecn_mark", "link_down", "rate_change", "pause", "kill",
+    "loss", "burst", "drop", "corrupt", "duplicate", "reorder", "delay", "ecn_mark", "link_down", "rate_change",
+    "pause", "kill",
     "forge",
 )  # fmt: skip
 """in which old seeds choose; other kinds stand behind them"""

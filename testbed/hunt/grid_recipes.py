@@ -98,7 +98,8 @@ def late_copies_for_a_forgetful_server(draw: Random, scenario: Scenario) -> Scen
 
 
 def copies_from_before_the_new_plan(draw: Random, scenario: Scenario) -> Scenario:
-    """A link goes away for a moment, so that there are two plans more, while packets of the old ones are on their way."""
+    """A link goes away for a moment, so that there are two plans more, while packets of the old ones are on their
+    way."""
     start = _soon(draw, scenario)
     switches = {node.name for node in scenario.topology.switches}
     trunks = [link.name for link in scenario.topology.links if {link.a, link.b} <= switches]

@@ -148,8 +148,8 @@ def prepare(
 
 
 def _own_name(program: str) -> str:
-    """Of `path.py:Class`: both, and a few digits of where the file lies, so that classes of one name in different files do not
-    share a folder."""
+    """Of `path.py:Class`: both, and a few digits of where the file lies, so that classes of one name in different files
+    do not share a folder."""
     path, _, name = program.rpartition(":")
     place = hashlib.sha256(str(Path(path).resolve()).encode()).hexdigest()[:6]
     return f"{Path(path).stem}-{name}-{place}"

@@ -1,15 +1,15 @@
-"""Rules of RC endpoints with IRN, judged at the endpoint itself, frame by frame: as `endpoint_rules`, by a second, much simpler
-queue pair that works with plain sets.
+"""Rules of RC endpoints with IRN, judged at the endpoint itself, frame by frame: as `endpoint_rules`, by a second, much
+simpler queue pair that works with plain sets.
 
-- `msn_counts_messages`, `answers_are_earned`: every packet that came is answered once, in turn, with what is expected next, its
-  own PSN, whether that shows a gap, and the number of messages that came whole and in order.
+- `msn_counts_messages`, `answers_are_earned`: every packet that came is answered once, in turn, with what is expected
+  next, its own PSN, whether that shows a gap, and the number of messages that came whole and in order.
 - `answers_are_given`: before the host sends a request.
 - `acks_are_believed`: what was answered to have arrived is not sent again.
 - `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
-- `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each but once,
-  until a timer is over.
-- `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high when more
-  than N were in flight.
+- `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each
+  but once, until a timer is over.
+- `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high
+  when more than N were in flight.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ class _Receiver:
         )
 
     def untaken(self) -> None:
-        """The request came too early to be taken: it is as if it were lost. Hosts of ours have their receives posted."""
+        """The request came too early to be taken: it is as if it were lost. Hosts of ours have their receives
+        posted."""
         if self._owed and self.request is not None and self._owed[-1].selective == self.request.psn:
             self._owed.pop()
 

@@ -66,8 +66,8 @@ OURS = Machines()
 
 
 def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failure | None, list[Record]]:
-    """The first check that a run of `scenario` breaks, and the history in order (empty after an exception). A program of the user's
-    own runs in a process of its own, which it may end."""
+    """The first check that a run of `scenario` breaks, and the history in order (empty after an exception). A program
+    of the user's own runs in a process of its own, which it may end."""
     program = scenario.switch.program
     if not is_own_program(program):
         return _run_and_judge(scenario, machines)
@@ -155,8 +155,8 @@ def _taps(plan: Plan) -> dict[str, MemoryTap]:
 
 
 def _is_good(result: CheckResult, context: CheckContext) -> bool:
-    """Pass; or, where a failure is all right, anything but a wrong sum or a broken rule: who did not finish told why, and
-    what is not there cannot be compared."""
+    """Pass; or, where a failure is all right, anything but a wrong sum or a broken rule: who did not finish told why,
+    and what is not there cannot be compared."""
     if result.verdict is Verdict.PASS:
         return True
     if may_fail(context.plan.scenario) is None or result.name not in _ENDS_EARLY:

@@ -28,7 +28,8 @@ class HuntProgress:
             self._first = False
             if anew:
                 self._tell(
-                    f"{anew:,} of {self._schedules:,} schedules were hunted by other code, as {self._folder} tells; they are "
+                    f"{anew:,} of {self._schedules:,} schedules were hunted by other code, as {self._folder} tells; "
+                    "they are "
                     "hunted anew"
                 )
             if before:

@@ -1,4 +1,5 @@
-"""What is hunted in beside NetReduce: the protocols of datagrams that say how schedules are drawn for them (`Protocol.hunt`)."""
+"""What is hunted in beside NetReduce: the protocols of datagrams that say how schedules are drawn for them
+(`Protocol.hunt`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Troubles that lead to steps of the tables which dice alone would seldom take: some traced schedules follow one of them.
+"""Troubles that lead to steps of the tables which dice alone would seldom take: some traced schedules follow one of
+them.
 
 Each takes a calm scenario and gives it faults, and what else of transport and job the step needs. Amounts stay drawn.
 """
@@ -194,4 +195,5 @@ RECIPES: tuple[Callable[[Random, Scenario], Scenario], ...] = (
     changed_while_waiting, forgetful_switch, last_instead_of_only,
 )  # fmt: skip
 FABRIC_RECIPES = tuple(recipe for recipe in RECIPES if recipe not in (plain_between, strays))
-"""where a host starts plain messages on its ring, its raw packets are taken for its rack's sum (protocol text, rules D, I)"""
+"""where a host starts plain messages on its ring, its raw packets are taken for its rack's sum (protocol text, rules D,
+I)"""

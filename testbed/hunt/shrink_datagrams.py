@@ -19,8 +19,8 @@ _SEEDS = (1, 2, 3)
 
 
 def smaller_datagrams(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
-    """Fewer jobs, workers, iterations and blocks; smaller windows and less memory. Each with some other seeds as well: faults
-    know datagrams by their bytes, so that a smaller job meets other dice."""
+    """Fewer jobs, workers, iterations and blocks; smaller windows and less memory. Each with some other seeds as well:
+    faults know datagrams by their bytes, so that a smaller job meets other dice."""
     for smaller in _smaller(scenario, protocol):
         yield smaller
         yield from (replace(smaller, seed=seed) for seed in _SEEDS if seed != scenario.seed)

@@ -24,8 +24,8 @@ _LEAST_WORKERS = 1
 
 
 def smaller_grid(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
-    """Fewer workers, switches, iterations and blocks; smaller windows and less memory; a plainer plan. Each with some other seeds as
-    well: faults know datagrams by their bytes, so that a smaller job meets other dice."""
+    """Fewer workers, switches, iterations and blocks; smaller windows and less memory; a plainer plan. Each with some
+    other seeds as well: faults know datagrams by their bytes, so that a smaller job meets other dice."""
     for smaller in _smaller(scenario):
         for seed in (scenario.seed, *(seed for seed in _SEEDS if seed != scenario.seed)):
             candidate = replace(smaller, seed=seed)

@@ -11,7 +11,8 @@ __all__ = ["with_less_to_send"]
 
 
 def with_less_to_send(job: Job, room: int) -> Iterator[Job]:
-    """Fewer iterations, fewer blocks of `room` bytes, a shorter last block, a smaller window: one of these at a time."""
+    """Fewer iterations, fewer blocks of `room` bytes, a shorter last block, a smaller window: one of these at a
+    time."""
     for iterations in sorted({1, job.iterations - 1}):
         if 1 <= iterations < job.iterations:
             yield replace(job, iterations=iterations)

@@ -1,9 +1,12 @@
-"""Rules of slots that the stock checkers cannot judge, since breaking them costs time and no sum: checks of the hunt's own.
+"""Rules of slots that the stock checkers cannot judge, since breaking them costs time and no sum: checks of the hunt's
+own.
 
-- `slots_follow_table` (traced schedules): a slot is where its last step left it, and a result frees the slot of its own block.
+- `slots_follow_table` (traced schedules): a slot is where its last step left it, and a result frees the slot of its own
+  block.
 - `equals_stay`: where all packets are equally urgent, or preemption is off, nobody is evicted.
 - `right_server`: no server gets what is another server's.
-- `ghosts_go`: with `reclaim`, a packet never meets an older block of its own job, a window or more before it, in its slot.
+- `ghosts_go`: with `reclaim`, a packet never meets an older block of its own job, a window or more before it, in its
+  slot.
 
 GRID has rules of its own: `grid_rules`.
 """

@@ -1,8 +1,8 @@
 """What a hunt keeps on disk, so that a second call goes on where the first one stopped, however that ended.
 
-`hunt.json` says which hunt the directory belongs to; `chunks.jsonl` has one line for each chunk of schedules that was done;
-`failure.json` and the scenario file beside it, what was found; `summary.json`, the end. A line that a killed process left
-unfinished does not count, and neither does what other code than that of this call did or found.
+`hunt.json` says which hunt the directory belongs to; `chunks.jsonl` has one line for each chunk of schedules that was
+done; `failure.json` and the scenario file beside it, what was found; `summary.json`, the end. A line that a killed
+process left unfinished does not count, and neither does what other code than that of this call did or found.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Store:
 
 
 class HuntState(Store):
-    """`code`: the version that hunts (`testbed.runs.codeversion.program_version`). Raises ScenarioError when the directory belongs to
-    another hunt, or to something else."""
+    """`code`: the version that hunts (`testbed.runs.codeversion.program_version`). Raises ScenarioError when the
+    directory belongs to another hunt, or to something else."""
 
     def __init__(self, folder: Path, arguments: Arguments, code: str) -> None:
         super().__init__()
@@ -112,7 +112,8 @@ class HuntState(Store):
         return path
 
     def kept_failure(self, number: int | None) -> dict[str, Any] | None:
-        """What failure.json tells of this schedule; None when it tells of another, or of what other code found: it is gone then."""
+        """What failure.json tells of this schedule; None when it tells of another, or of what other code found: it is
+        gone then."""
         path = self.folder / _FAILURE
         if not path.exists():
             return None
@@ -172,7 +173,8 @@ class HuntState(Store):
 
 
 def _read_chunk(item: Any) -> tuple[str, ChunkResult]:
-    """(version that did it, what it found). Raises ValueError, TypeError, KeyError or AttributeError for what is none."""
+    """(version that did it, what it found). Raises ValueError, TypeError, KeyError or AttributeError for what is
+    none."""
     first, count, code = item["first"], item["count"], item.get("code", "")
     if not (isinstance(first, int) and isinstance(count, int) and first >= 0 < count and isinstance(code, str)):
         raise ValueError("first, count or code")

@@ -29,8 +29,8 @@ def hunt_document(
     kind: str = RACK,
     own_program: str = "",
 ) -> dict[str, Any]:
-    """`schedules`: asked for. `code`: schedules by the version that ran them. `failure`: as in failure.json, or None. `kind`: of
-    hunt. `own_program`: the user's, as `path.py:Class`; empty: one of ours."""
+    """`schedules`: asked for. `code`: schedules by the version that ran them. `failure`: as in failure.json, or None.
+    `kind`: of hunt. `own_program`: the user's, as `path.py:Class`; empty: one of ours."""
     taken = coverage.transitions
     held, impossible = steps_of_kind(kind)
     lacks = _tables_without(held, taken) if own_program and coverage.traced else ()
@@ -85,7 +85,10 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     for reason, count in coverage["told"].items():
         yield f"  {count:,} ended early and told so, as they may: {reason}"
     if broken := coverage["schedules"] - coverage["completed"] - sum(coverage["told"].values()):
-        yield f"  {broken:,} did not finish, and nothing in {'its schedule' if broken == 1 else 'their schedules'} allows that"
+        yield (
+            f"  {broken:,} did not finish, and nothing in {'its schedule' if broken == 1 else 'their schedules'} "
+            "allows that"
+        )
     if document.get("ran", NATIVE) != NATIVE:
         yield f"  code that ran: {document['ran']}"
     yield ""

@@ -1,35 +1,37 @@
 """Which schedules must end well, by construction, and why the others need not.
 
-The argument. Let R be the RTO, c the retry budget, T the longest that anything is under way: every packet of every window,
-there and back, over the slowest link, with all delays and holds. A queue pair fails when its oldest packet p made no
-progress for c timeouts: one retry may go at once (a NAK), each further one takes R. Let all disturbance be over, and look
-at the QP of rank A with p the oldest that is not acknowledged.
+The argument. Let R be the RTO, c the retry budget, T the longest that anything is under way: every packet of every
+window, there and back, over the slowest link, with all delays and holds. A queue pair fails when its oldest packet p
+made no progress for c timeouts: one retry may go at once (a NAK), each further one takes R. Let all disturbance be
+over, and look at the QP of rank A with p the oldest that is not acknowledged.
 
-1. Within R every rank that has something unacknowledged goes back and resends it all: RETRYING, SENDING and RNR_WAIT have a
-   running timer. Then either the slot of p is complete and A's copy is answered from it (replay), or a contribution lacks.
-2. A contribution lacks only of a rank that has not posted it: whoever posted p and has it acknowledged got its result from
-   a complete slot. It has not posted it for want of credit: a result or an ACK of a message before is lost. Message m - N
-   was summed, or A had not posted m, so that result is replayed to it by the retransmission of step 1, within R; then it
-   posts p, and T later the slot is complete.
+1. Within R every rank that has something unacknowledged goes back and resends it all: RETRYING, SENDING and RNR_WAIT
+  have a running timer. Then either the slot of p is complete and A's copy is answered from it (replay), or a
+  contribution lacks.
+2. A contribution lacks only of a rank that has not posted it: whoever posted p and has it acknowledged got its result
+  from a complete slot. It has not posted it for want of credit: a result or an ACK of a message before is lost. Message
+  m - N was summed, or A had not posted m, so that result is replayed to it by the retransmission of step 1, within R;
+  then it posts p, and T later the slot is complete.
 3. The result of p is released to A's receiver at once or when the head comes to it; a later one that went first makes a
-   gap, whose NAK A may ignore (it is RETRYING): one timeout more.
+  gap, whose NAK A may ignore (it is RETRYING): one timeout more.
 
-Over leaves and spines the same holds. If the slot of p is not complete at a spine, each boundary's sender has p unacknowledged
-(its receiver could have it only from there), resends it within R, and its leaf sends the sum of its rack up again. If it
-is complete there and not at the leaf of A, the sender of the boundary that leads to that leaf has it unacknowledged, and
-what it resends brings the value down. A packet makes four hops, not two.
+Over leaves and spines the same holds. If the slot of p is not complete at a spine, each boundary's sender has p
+unacknowledged (its receiver could have it only from there), resends it within R, and its leaf sends the sum of its rack
+up again. If it is complete there and not at the leaf of A, the sender of the boundary that leads to that leaf has it
+unacknowledged, and what it resends brings the value down. A packet makes four hops, not two.
 
 So A makes progress within 2 R + 3 T (3 R are reserved at least), and progress fills its budget up. It fails only if
-disturbance lasts longer than (c - 3) R, or (c - 2) R - 3 T where that is less, with no progress in between. What disturbs, and for how long:
+disturbance lasts longer than (c - 3) R, or (c - 2) R - 3 T where that is less, with no progress in between. What
+disturbs, and for how long:
 
-- faults that take packets away act in windows that end (a pause, a slow link too): from the begin of the
-  first one to the end of the last;
-- a fault that names attempts takes a packet away once for each direction it names: R for each, however many packets (over
-  two levels also once per tier of links, and its answer: `_firsts`);
+- faults that take packets away act in windows that end (a pause, a slow link too): from the begin of the first one to
+  the end of the last;
+- a fault that names attempts takes a packet away once for each direction it names: R for each, however many packets
+  (over two levels also once per tier of links, and its answer: `_firsts`);
 - a straggler, a receive that is posted late, an RNR timer: as long as they say.
 
-`disturbance` adds these up, `unsurvivable` holds a scenario to it. Faults that lose nothing (delay, reorder, duplicate, mark,
-most forgeries) count with what they hold back, into T. `may_fail` names what ends a queue pair by right.
+`disturbance` adds these up, `unsurvivable` holds a scenario to it. Faults that lose nothing (delay, reorder, duplicate,
+mark, most forgeries) count with what they hold back, into T. `may_fail` names what ends a queue pair by right.
 """
 
 from __future__ import annotations
@@ -104,9 +106,9 @@ def travel_ns(scenario: Scenario) -> int:
 
 
 def _copies(scenario: Scenario) -> float:
-    """How many frames one may become on its way there and its answer back. Every copy of a boundary packet is sent up again, and
-    answered: what is doubled at each hop is doubled again at the next, and so is what is forged beside it (in a rack the
-    reserve bears that)."""
+    """How many frames one may become on its way there and its answer back. Every copy of a boundary packet is sent up
+    again, and answered: what is doubled at each hop is doubled again at the next, and so is what is forged beside it
+    (in a rack the reserve bears that)."""
     if len(scenario.topology.switches) == 1:
         return 1.0
     copies = 1.0
@@ -124,9 +126,9 @@ def _hops(scenario: Scenario) -> int:
 
 
 def _firsts(scenario: Scenario, fault: PacketFault) -> int:
-    """How often a fault that names attempts may take one packet or its answer away, one timeout after the other: in each
-    direction; over a fabric at host links and between switches, and the answer as well as the packet (in a rack the
-    reserve bears that)."""
+    """How often a fault that names attempts may take one packet or its answer away, one timeout after the other: in
+    each direction; over a fabric at host links and between switches, and the answer as well as the packet (in a rack
+    the reserve bears that)."""
     if len(scenario.topology.switches) == 1:
         return len(fault.directions)
     return len(fault.directions) * tiers(scenario, fault) * (2 if fault.match.opcodes is None else 1)

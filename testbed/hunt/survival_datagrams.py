@@ -1,39 +1,44 @@
 """Until when a schedule of a datagram protocol must have ended well, by construction.
 
-These protocols have no retry budget: a packet whose result does not come is sent again for ever. So nothing ends a job but
-a node that is gone for good, or a sum that leaves int32 where that is told; every other schedule must complete once all trouble
-has ended. A worker that starts anew is gone: the others went on without it. So is a switch of SwitchML, where a sum that some
-workers lack may have been nowhere but in its memory. A switch or a server that starts anew beside a server, or as one, is not:
-every sum that some worker lacks can be made again, or another worker has kept it. The question is until when.
+These protocols have no retry budget: a packet whose result does not come is sent again for ever. So nothing ends a job
+but a node that is gone for good, or a sum that leaves int32 where that is told; every other schedule must complete once
+all trouble has ended. A worker that starts anew is gone: the others went on without it. So is a switch of SwitchML,
+where a sum that some workers lack may have been nowhere but in its memory. A switch or a server that starts anew beside
+a server, or as one, is not: every sum that some worker lacks can be made again, or another worker has kept it. The
+question is until when.
 
-The argument. Let w be the longest that a packet waits until it is sent again, T the longest that anything is under way: every
-packet of every window, over every link of its way, with all delays and holds. Let all trouble be over: windows of faults have
-ended, nobody straggles. Look at one job and the lowest block p whose sum some worker lacks. All have the sums before it (of
-its index, or of its window), so those that lack it have p outstanding.
+The argument. Let w be the longest that a packet waits until it is sent again, T the longest that anything is under way:
+every packet of every window, over every link of its way, with all delays and holds. Let all trouble be over: windows of
+faults have ended, nobody straggles. Look at one job and the lowest block p whose sum some worker lacks. All have the
+sums before it (of its index, or of its window), so those that lack it have p outstanding.
 
 SwitchML: within w each sends p again, T later p is summed, and each gets the sum, at once or as the answer to its
 repetition. One wait.
 
-ATP: nobody has the sum unless the server is done with p, and answers. Within w each sends p as a RESEND, which never opens
-a slot: those of p are flushed, at each level, and stay empty. What was flushed may be refused by the server, since it holds
-some of it already; w later the same workers send their parts alone. One level: two waits, two levels: three.
+ATP: nobody has the sum unless the server is done with p, and answers. Within w each sends p as a RESEND, which never
+opens a slot: those of p are flushed, at each level, and stay empty. What was flushed may be refused by the server,
+since it holds some of it already; w later the same workers send their parts alone. One level: two waits, two levels:
+three.
 
-ESA: as ATP while no worker has the sum. Where a switch gave it to some and the server has no copy, the server opens p for
-those that ask, and asks the switch 16 RTO later at most, and the workers with the next reminder; one that has the sum gives
-it. Two waits, and two of the server's, which w covers. A server of ATP that starts anew asks the workers in the same way.
+ESA: as ATP while no worker has the sum. Where a switch gave it to some and the server has no copy, the server opens p
+for those that ask, and asks the switch 16 RTO later at most, and the workers with the next reminder; one that has the
+sum gives it. Two waits, and two of the server's, which w covers. A server of ATP that starts anew asks the workers in
+the same way.
 
-So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take ceil(K / W)
-such rounds; K of them where AIMD may shrink the window to one. Then:
-- a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a round
-  more for each, in each round; where there is a server, for each kind of frame that the block goes in, whose bytes differ;
-- where T is longer than the RTO and nobody backs off, what is under way is sent again, and queues fill: then T is what full
-  queues take;
-- a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1)) rounds.
+So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take
+ceil(K / W) such rounds; K of them where AIMD may shrink the window to one. Then:
+- a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a
+  round more for each, in each round; where there is a server, for each kind of frame that the block goes in, whose
+  bytes differ;
+- where T is longer than the RTO and nobody backs off, what is under way is sent again, and queues fill: then T is what
+  full queues take;
+- a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1))
+  rounds.
 
-Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w is 16 RTO
-while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet that is outstanding
-for t waits 16 RTO + t / 100 at most (`workloads/datagrams/retransmission.py`), and never more than 64 times 16 RTO. A packet is outstanding
-for the trouble and two rounds, its own and the one before.
+Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w
+is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet
+that is outstanding for t waits 16 RTO + t / 100 at most (`workloads/datagrams/retransmission.py`), and never more than
+64 times 16 RTO. A packet is outstanding for the trouble and two rounds, its own and the one before.
 
 `must_end_ns` adds this up. A drawn schedule has it as its time limit, so that what hangs is told soon.
 """
@@ -102,8 +107,9 @@ def may_fail(scenario: Scenario) -> str | None:
 
 
 def excused(plan: Plan) -> frozenset[str]:
-    """Workers that need not finish: those of the jobs that a node which is gone has to do with, or whose sums may overflow. Jobs
-    beside them must not notice. (A switch that starts anew may take late copies for contributions, and end with those inside.)"""
+    """Workers that need not finish: those of the jobs that a node which is gone has to do with, or whose sums may
+    overflow. Jobs beside them must not notice. (A switch that starts anew may take late copies for contributions, and
+    end with those inside.)"""
     killed = _gone(plan.scenario)
     if killed & {switch.name for switch in plan.switches}:
         return frozenset(worker.name for worker in plan.workers)

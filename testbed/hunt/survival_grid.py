@@ -1,28 +1,30 @@
-"""Until when a schedule of GRID must have ended well, by construction: the argument of `survival_datagrams`, for routes that a
-plan chose, switches that turn packets away, workers that keep a pace, and plans that are replaced.
+"""Until when a schedule of GRID must have ended well, by construction: the argument of `survival_datagrams`, for routes
+that a plan chose, switches that turn packets away, workers that keep a pace, and plans that are replaced.
 
-Let all trouble be over: windows of faults have ended, nobody straggles, and the last plan holds. Look at the lowest block p whose
-sum some worker lacks. The server sends sums to all, and no worker sends p + W before p is over, so those that lack p have it
-outstanding, and the server still has it where it is done.
+Let all trouble be over: windows of faults have ended, nobody straggles, and the last plan holds. Look at the lowest
+block p whose sum some worker lacks. The server sends sums to all, and no worker sends p + W before p is over, so those
+that lack p have it outstanding, and the server still has it where it is done.
 
 The server is done with p: each that lacks it asks within w, and is answered alone. One wait.
 
-It is not: then nobody has the sum, and all have p outstanding. What leaves as at first, so that it may open a slot, comes to
-an end: the first packet of each worker has left; what a switch turns away leaves as at first three times at most, each time when its
-RATE packet comes, and as a RESEND from then on; a new plan lets each packet leave so once, and there is none any more. That is over
-within 4 T. From then on only RESENDs of p are on their way, which open no slot and are turned away nowhere. Within w each worker
-sends one: its slot, if some switch has one, is flushed, and stays empty. What was flushed may be refused by the server, since it holds
-some of it; w later the same workers' RESENDs pass alone, each at most once inside. Two waits, and two more where the server started
-anew, since it then asks the workers for what it lost (`survival_datagrams`).
+It is not: then nobody has the sum, and all have p outstanding. What leaves as at first, so that it may open a slot,
+comes to an end: the first packet of each worker has left; what a switch turns away leaves as at first three times at
+most, each time when its RATE packet comes, and as a RESEND from then on; a new plan lets each packet leave so once, and
+there is none any more. That is over within 4 T. From then on only RESENDs of p are on their way, which open no slot and
+are turned away nowhere. Within w each worker sends one: its slot, if some switch has one, is flushed, and stays empty.
+What was flushed may be refused by the server, since it holds some of it; w later the same workers' RESENDs pass alone,
+each at most once inside. Two waits, and two more where the server started anew, since it then asks the workers for what
+it lost (`survival_datagrams`).
 
-So p ends within c w + 4 T. What is beside it adds as there: blocks in one window go on together, K of them one by one where windows
-shrink; a fault that names attempts takes one packet of each kind away; short queues take more rounds. w is 256 RTO. T is the longest
-way, through every switch to the one that sums, through every switch to the server, and back; every worker's window on each
-link of it, once more for each time that a packet may be turned away; and with a pace, what a window takes at the slowest pace.
+So p ends within c w + 4 T. What is beside it adds as there: blocks in one window go on together, K of them one by one
+where windows shrink; a fault that names attempts takes one packet of each kind away; short queues take more rounds. w
+is 256 RTO. T is the longest way, through every switch to the one that sums, through every switch to the server, and
+back; every worker's window on each link of it, once more for each time that a packet may be turned away; and with a
+pace, what a window takes at the slowest pace.
 
-A plan that is replaced ends trouble when it holds, not when the fault strikes: a link or a switch may then stay away for ever. Where
-no plan goes around what stays away, nothing must end, and all are excused. A switch that starts anew knows nothing, as the others after
-a new plan. A worker that is killed is gone, and its job with it.
+A plan that is replaced ends trouble when it holds, not when the fault strikes: a link or a switch may then stay away
+for ever. Where no plan goes around what stays away, nothing must end, and all are excused. A switch that starts anew
+knows nothing, as the others after a new plan. A worker that is killed is gone, and its job with it.
 """
 
 from __future__ import annotations
@@ -166,7 +168,8 @@ def _pace_ns(scenario: Scenario) -> int:
 
 
 def _rounds(scenario: Scenario) -> int:
-    """Over all iterations. Windows without a pace may shrink to one packet; exponents of floats go ahead by a window."""
+    """Over all iterations. Windows without a pace may shrink to one packet; exponents of floats go ahead by a
+    window."""
     job, window, packets = scenario.job, window_of(scenario, scenario.job), blocks_of(scenario, scenario.job)
     if job.dtype == "float32":
         packets = max(packets, window) + window

@@ -1,7 +1,7 @@
 """The steps that the tables hold, by name, and those that cannot happen, with the reason.
 
-A name is `table state/event`, as `requester sending/ack_some`; of the frame table `frame kind`. Slots of datagram protocols
-have tables of their own (`protocols`), and so have blocks of parameter servers.
+A name is `table state/event`, as `requester sending/ack_some`; of the frame table `frame kind`. Slots of datagram
+protocols have tables of their own (`protocols`), and so have blocks of parameter servers.
 """
 
 from __future__ import annotations

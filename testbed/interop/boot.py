@@ -40,9 +40,9 @@ class BootedGuest:
 
 @contextlib.contextmanager
 def boot_guest(image: Image, devices: int, run_dir: Path, run: str) -> Iterator[BootedGuest]:
-    """A guest with `devices` rxe devices; device i is host h(i+1) of a rack. `run_dir` gets its logs and the shared folder;
-    `run` is the name of its ledger. The guest is ended when the context is left. Raises HostCapabilityError, or InternalError with the logs' ends when it
-    does not come up."""
+    """A guest with `devices` rxe devices; device i is host h(i+1) of a rack. `run_dir` gets its logs and the shared
+    folder; `run` is the name of its ledger. The guest is ended when the context is left. Raises HostCapabilityError, or
+    InternalError with the logs' ends when it does not come up."""
     out = run_dir / "guest"
     out.mkdir(parents=True)
     code = run_dir / "code"

@@ -55,15 +55,15 @@ class CaseRun:
 
 
 def true_plan(plan: Plan, names: dict[int, QpNames]) -> Plan:
-    """The plan with the numbers, keys and addresses that devices chose, by rank. Faults and checkers know connections by
-    the true QPNs."""
+    """The plan with the numbers, keys and addresses that devices chose, by rank. Faults and checkers know connections
+    by the true QPNs."""
     chosen = {rank: VerbsNames(one.send_qpn, one.recv_qpn, one.base_va, one.rkey) for rank, one in names.items()}
     return with_workers(plan, true_configs(plan.ring_workers, chosen))
 
 
 def open_case(guest: BootedGuest, number: int, case: Case, seed: int) -> tuple[Plan | None, CaseRequest]:
-    """Ask the guest for the queue pairs of case `number`. It may be asked while it serves the case before: then it makes them
-    while that one is judged."""
+    """Ask the guest for the queue pairs of case `number`. It may be asked while it serves the case before: then it
+    makes them while that one is judged."""
     scenario = case_scenario(case, seed) if case.kind == ALLREDUCE else None
     limit_s = 30.0 if scenario is None else scenario.time_limit_ns / 1e9
     planned = None if scenario is None else make_plan(scenario)

@@ -1,8 +1,9 @@
 """The cases as data: each is a scenario on a rack whose hosts are rxe devices, and what must come out.
 
-Groups: shapes without loss, loss by identity, loss by chance, the same without rule A (asap), patience of queue pairs, a plain
-switch, rings with ranks on our own endpoint (mixed), peers, negative controls. Every connection's PSN starts just below 2^24, so it wraps in every case. Timeout code 17 (RTO
-0.54 s): below 16 an emulated guest retransmits without a loss.
+Groups: shapes without loss, loss by identity, loss by chance, the same without rule A (asap), patience of queue pairs,
+a plain switch, rings with ranks on our own endpoint (mixed), peers, negative controls. Every connection's PSN starts
+just below 2^24, so it wraps in every case. Timeout code 17 (RTO 0.54 s): below 16 an emulated guest retransmits without
+a loss.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ _BY_IDENTITY = (
     Case("loss/acks", transport=_SOON, faults=(_fault("drop", "all", "both", rate=0.5, match={"opcode": "ack"}),)),
     Case("loss/first-of-last", faults=(_drop("h2-s1", "up", opcode="data", message=_MESSAGES, packet=0, attempt=1),)),
     Case("loss/tail", faults=(_drop("h2-s1", "up", opcode="data", message=_MESSAGES, attempt=1),)),
-    Case("loss/last-result", faults=(_drop("h4-s1", "down", opcode="data", message=_MESSAGES, packet="last", attempt=1),)),
+    Case("loss/last-result", faults=(_drop("h4-s1", "down", opcode="data", message=_MESSAGES, packet="last",
+        attempt=1),)),
     Case("loss/hello", faults=(_drop("h2-s1", "up", opcode="data", message=0, attempt=1),)),
     Case(
         "loss/first-without-hello",
@@ -126,7 +128,8 @@ _BY_IDENTITY = (
     ),
     Case(
         "loss/stale-duplicate",
-        faults=(_fault("duplicate", ["h2-s1"], "up", delay="300ms", match={"opcode": "data", "message": 2, "packet": 5}),
+        faults=(_fault("duplicate", ["h2-s1"], "up", delay="300ms", match={"opcode": "data", "message": 2,
+            "packet": 5}),
                 _fault("delay", ["h3-s1"], "up", delay="60ms", match={"opcode": "data"})),
     ),
 )  # fmt: skip
@@ -244,7 +247,8 @@ CASES: tuple[Case | PeerCase, ...] = (
 
 
 def choose_cases(patterns: tuple[str, ...]) -> tuple[Case | PeerCase, ...]:
-    """Cases whose id matches one of the shell patterns; all for no pattern. Raises ScenarioError for one that fits none."""
+    """Cases whose id matches one of the shell patterns; all for no pattern. Raises ScenarioError for one that fits
+    none."""
     chosen: dict[str, Case | PeerCase] = {}
     for pattern in patterns or ("*",):
         fitting = [case for case in CASES if fnmatch.fnmatchcase(case.id, pattern)]

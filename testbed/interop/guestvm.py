@@ -21,11 +21,12 @@ _END_S = 5.0
 
 
 class GuestMachine:
-    """A QEMU process that we own: it is in the ledger before it runs QEMU, dies with us, and is ended by its identity."""
+    """A QEMU process that we own: it is in the ledger before it runs QEMU, dies with us, and is ended by its
+    identity."""
 
     def __init__(self, command: Sequence[str], wires: Sequence[Wire], ledger: Ledger, folder: Path, out: Path) -> None:
-        """`folder`: for console and QEMU's own output; `out`: the folder that the guest writes to. Raises HostCapabilityError
-        when there is no QEMU."""
+        """`folder`: for console and QEMU's own output; `out`: the folder that the guest writes to. Raises
+        HostCapabilityError when there is no QEMU."""
         self._out, self._console, self._errors = out, folder / "console.log", folder / "qemu.log"
         for wire in wires:
             for path in (wire.guest_end, wire.switch_end):
@@ -67,7 +68,8 @@ class GuestMachine:
             return None
 
     def wait_for(self, arrived: Callable[[], bool], limit_s: float, what: str) -> None:
-        """Until `arrived`. Raises InternalError with the end of all logs when the guest ends or the limit passes first."""
+        """Until `arrived`. Raises InternalError with the end of all logs when the guest ends or the limit passes
+        first."""
         deadline = time.monotonic() + limit_s
         while not arrived():
             if not self.running or self.status is not None:

@@ -49,8 +49,8 @@ def serve_lane(
     say: Callable[[str], None],
     keep: bool,
 ) -> LaneFacts:
-    """Boot guest `lane` (from 1) in `run_dir`/guest-LANE and run what `take` gives until that is None; a case's history and
-    captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot` and `run_case` do."""
+    """Boot guest `lane` (from 1) in `run_dir`/guest-LANE and run what `take` gives until that is None; a case's history
+    and captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot` and `run_case` do."""
     with boot(run_dir / f"guest-{lane}", f"{run_dir.name}-{lane}") as guest:
         more = doublings(guest.booted_s)
         slow = f": a busy machine, so timeouts are {2**more} times as long" if more else ""

@@ -1,5 +1,5 @@
-"""Several lanes side by side, each a process of ours with a guest of its own. They take their tasks from one list, so that none
-waits while another has work."""
+"""Several lanes side by side, each a process of ours with a guest of its own. They take their tasks from one list, so
+that none waits while another has work."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ Serve: TypeAlias = Callable[
 
 
 def guests_for(cases: int, processors: int | None = None) -> int:
-    """How many guests share this many cases: one per processor, since a guest has one, where the cases pay for the boots."""
+    """How many guests share this many cases: one per processor, since a guest has one, where the cases pay for the
+    boots."""
     processors = len(os.sched_getaffinity(0)) if processors is None else processors
     return max(1, min(processors, _MOST, cases // _CASES_PER_GUEST))
 
@@ -48,8 +49,9 @@ def run_lanes(
     tell: Callable[[Task, CaseOutcome], None],
     say: Callable[[str], None],
 ) -> list[LaneFacts]:
-    """Facts by lane. One lane runs in this process. `tell` and `say` are called in this process, in the order in which things
-    happen. Raises what a lane raised, once all have ended in order; InternalError for one that ended without a word."""
+    """Facts by lane. One lane runs in this process. `tell` and `say` are called in this process, in the order in which
+    things happen. Raises what a lane raised, once all have ended in order; InternalError for one that ended without a
+    word."""
     if count == 1:
         waiting = iter(tasks)
         return [serve(1, lambda: next(waiting, None), tell, say)]

@@ -1,5 +1,5 @@
-"""The same cases on this host's own kernel, where it has rdma_rxe: the programme that runs in a guest runs here, as a process,
-and its devices' wires lead to our switch as a guest's do."""
+"""The same cases on this host's own kernel, where it has rdma_rxe: the programme that runs in a guest runs here, as a
+process, and its devices' wires lead to our switch as a guest's do."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def boot_native(
     rxe: Callable[[], bool] = has_rxe,
     load: Callable[[], None] = load_rxe,
 ) -> Iterator[BootedGuest]:
-    """As `boot_guest`, without a guest. `initial`: the devices live in the initial network namespace, else in one of ours.
-    Raises HostCapabilityError when this host cannot do that, InternalError when the runner does not come up."""
+    """As `boot_guest`, without a guest. `initial`: the devices live in the initial network namespace, else in one of
+    ours. Raises HostCapabilityError when this host cannot do that, InternalError when the runner does not come up."""
     if not rxe():
         raise HostCapabilityError(
             f"rdma_rxe in this host's kernel {platform.release()}", "--where qemu runs a stock kernel that has it"

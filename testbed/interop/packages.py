@@ -1,5 +1,5 @@
-"""Debian packages that the interop leg needs on the host. The guest runs what the host has in /usr, so they must be installed,
-not only unpacked."""
+"""Debian packages that the interop leg needs on the host. The guest runs what the host has in /usr, so they must be
+installed, not only unpacked."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from workloads.errors import HostCapabilityError
 __all__ = ["HOST_PACKAGES", "NATIVE_PACKAGES", "ensure_packages", "missing_packages", "package_version", "run_tool"]
 
 HOST_PACKAGES = (
-    "qemu-system-x86", "rdma-core", "ibverbs-providers", "ibverbs-utils", "python3-pyverbs", "python3-numpy", "perftest",
+    "qemu-system-x86", "rdma-core", "ibverbs-providers", "ibverbs-utils", "python3-pyverbs", "python3-numpy",
+    "perftest",
     "iproute2", "kmod",
 )  # fmt: skip
-"""qemu from 7.2 on (-netdev dgram). numpy: our worker in the guest computes gradients with it, under Debian's Python."""
+"""qemu from 7.2 on (-netdev dgram). numpy: our worker in the guest computes gradients with it, under Debian's
+Python."""
 
 NATIVE_PACKAGES = tuple(package for package in HOST_PACKAGES if package != "qemu-system-x86")
 """without a guest"""
@@ -45,8 +47,8 @@ def run_tool(
 
 
 def package_version(package: str) -> str | None:
-    """Version of an installed Debian package; None when it is not installed. Raises HostCapabilityError where there is no
-    dpkg."""
+    """Version of an installed Debian package; None when it is not installed. Raises HostCapabilityError where there is
+    no dpkg."""
     if shutil.which("dpkg-query") is None:
         raise HostCapabilityError(
             "dpkg", "`tb interop` needs a Debian system: the guest's kernel and tools come from it"
@@ -63,8 +65,8 @@ def missing_packages(packages: Sequence[str] = HOST_PACKAGES) -> tuple[str, ...]
 
 
 def ensure_packages(say: Callable[[str], None], *, packages: Sequence[str] = HOST_PACKAGES) -> None:
-    """Install what is missing by apt-get, as root and unless TB_NO_APT is set; `say` is told before anything is changed.
-    Raises HostCapabilityError with the command to give when it cannot."""
+    """Install what is missing by apt-get, as root and unless TB_NO_APT is set; `say` is told before anything is
+    changed. Raises HostCapabilityError with the command to give when it cannot."""
     missing = missing_packages(packages)
     if not missing:
         return

@@ -181,8 +181,8 @@ def run_peer_case(guest: BootedGuest, number: int, case: PeerCase, seed: int, fo
 
 
 class _End:
-    """Asked after every wake-up: opens the gate once the device is connected, and ends the case when both ends are done, or
-    a little after one has failed."""
+    """Asked after every wake-up: opens the gate once the device is connected, and ends the case when both ends are
+    done, or a little after one has failed."""
 
     def __init__(self, guest: BootedGuest, number: int, machine: PeerMachine, limit_ns: int) -> None:
         self._guest, self._number, self._machine, self._limit_ns = guest, number, machine, limit_ns

@@ -22,8 +22,8 @@ _OTHER = {RXE: SOFT, SOFT: RXE}
 
 
 def judge_peer(run: PeerRun) -> CaseOutcome:
-    """Pass: every message ended as it must, the receivers' memory holds what it must and nothing else, each fault struck, and
-    the recovery that the case is about was seen on the wire."""
+    """Pass: every message ended as it must, the receivers' memory holds what it must and nothing else, each fault
+    struck, and the recovery that the case is about was seen on the wire."""
     seen = seen_frames(run)
     checks = []
     if run.error:
@@ -48,8 +48,8 @@ def judge_peer(run: PeerRun) -> CaseOutcome:
 
 
 def seen_frames(run: PeerRun) -> Counter[tuple[str, str]]:
-    """What each end sent, from the capture: data, again (a PSN a second time), ack, nak (any but RNR), rnr, wrong_icrc. The
-    capture lies before the faults on the way to the device, and behind them on the way from it."""
+    """What each end sent, from the capture: data, again (a PSN a second time), ack, nak (any but RNR), rnr, wrong_icrc.
+    The capture lies before the faults on the way to the device, and behind them on the way from it."""
     seen: Counter[tuple[str, str]] = Counter()
     known: set[tuple[object, int]] = set()
     if run.capture is None or not run.capture.exists():

@@ -27,7 +27,8 @@ Times in records are ns since the guest read `start`. The host adds what its own
 What the guest's runner asks of `workloads.verbs` for the kind `allreduce` (one object per rank):
 
     worker = VerbsWorker(config: WorkerConfig, device: str, source: GradientSource)
-                                   # INIT, memory registered (receive ring of 2N slots at its own address), nothing posted
+                                   # INIT, memory registered (receive ring of 2N slots at its own address), nothing
+                                   # posted
     worker.names                   # QpNames: what the device chose
     worker.connect(config)         # the same WorkerConfig with true numbers: RTR, RTS, receives posted
     worker.handle_timer(now) -> None    # start when due, poll both completion queues, post what credit allows; never blocks
@@ -38,9 +39,9 @@ What the guest's runner asks of `workloads.verbs` for the kind `allreduce` (one 
 
 `to_successor.first_psn` is the worker's own PSN, `from_predecessor.peer_first_psn` its predecessor's;
 `to_successor.envelope` and `from_predecessor.envelope` hold addresses of both ends (the device's GID index follows from
-`src_ip`). The first call of `handle_timer` starts the traffic. Errors when opening are raised as `HostCapabilityError` or
-`ScenarioError`; what happens later is told by `WorkerFailed` and `QpFailed`.
-"""
+`src_ip`). The first call of `handle_timer` starts the traffic. Errors when opening are raised as `HostCapabilityError`
+or `ScenarioError`; what happens later is told by `WorkerFailed` and `QpFailed`.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -161,8 +162,8 @@ class Mailbox:
         return self.path(case, what).exists()
 
     def take(self, case: int | None, what: str, kind: type[_T]) -> _T | None:
-        """The file's value; None while there is no such file. Raises ValueError for what is no `kind`: the other side runs code of
-        another version."""
+        """The file's value; None while there is no such file. Raises ValueError for what is no `kind`: the other side
+        runs code of another version."""
         try:
             text = self.path(case, what).read_text(encoding="utf-8")
         except FileNotFoundError:

@@ -47,9 +47,9 @@ def qemu_command(
     memory_mb: int = 768,
     cpus: int = 1,
 ) -> list[str]:
-    """`script`: what the guest runs, a path inside the share `code`. One emulated processor does as
-    much as two (the worker is one process); more guests do more. Raises ValueError for a path with a comma, which QEMU's
-    options cannot hold."""
+    """`script`: what the guest runs, a path inside the share `code`. One emulated processor does as much as two (the
+    worker is one process); more guests do more. Raises ValueError for a path with a comma, which QEMU's options cannot
+    hold."""
     for path in (
         *(share.path for share in shares),
         *(wire.guest_end for wire in wires),

@@ -34,8 +34,8 @@ class Opinion:
 def choose_frames(
     captured: Iterable[CapturedFrame], first: int = FIRST_FRAMES, again: int = AGAIN_FRAMES
 ) -> Iterator[tuple[int, bytes, RoceFrame]]:
-    """(number in the capture from 1, bytes, our reading) of well-formed RoCE frames: the first `first`, then up to `again` of
-    those whose opcode and PSN went by on that connection, port and direction before."""
+    """(number in the capture from 1, bytes, our reading) of well-formed RoCE frames: the first `first`, then up to
+    `again` of those whose opcode and PSN went by on that connection, port and direction before."""
     seen: set[tuple[object, ...]] = set()
     for number, one in enumerate(captured, start=1):
         if first <= 0 and again <= 0:
@@ -59,7 +59,8 @@ def choose_frames(
 
 
 def load_scapy() -> None:
-    """Load it now, which takes a second, so that processes that are forked later need not. Nothing where there is none."""
+    """Load it now, which takes a second, so that processes that are forked later need not. Nothing where there is
+    none."""
     with contextlib.suppress(ImportError):
         scapy_opinion(bytes(64))
 

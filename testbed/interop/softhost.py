@@ -32,7 +32,8 @@ _ARP_BYTES = 42
 
 
 class ArpAnswering:
-    """A Machine on port 0 that also answers ARP requests for its own address, as a host's kernel does for it elsewhere."""
+    """A Machine on port 0 that also answers ARP requests for its own address, as a host's kernel does for it
+    elsewhere."""
 
     def __init__(self, machine: Any, mac: bytes, ip: bytes) -> None:
         self._machine, self._mac, self._ip = machine, mac, ip

@@ -14,8 +14,8 @@ _RULE_A = (("loss/middle", "asap/middle"), ("chance/loss-1", "asap/loss-1"))
 
 
 def markdown_table(outcomes: Sequence[CaseOutcome]) -> str:
-    """A row per case in the order in which they first stand; of several rounds the worst verdict, and least to most. Then the
-    line on rule A, where its cases ran. Ends with a line break."""
+    """A row per case in the order in which they first stand; of several rounds the worst verdict, and least to most.
+    Then the line on rule A, where its cases ran. Ends with a line break."""
     rows = ["| case | strikes | packets | sent again | verdict |", "|---|---|---|---|---|"]
     for case, rounds in _by_case(outcomes).items():
         traffic = [one.traffic for one in rounds if one.traffic is not None]

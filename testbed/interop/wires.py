@@ -40,7 +40,8 @@ class Wires:
         return wires
 
     def connect(self, guest_ends: Sequence[Path]) -> None:
-        """Once QEMU has bound its ends. From then on only frames of that end come in, and we are told when it has room."""
+        """Once QEMU has bound its ends. From then on only frames of that end come in, and we are told when it has
+        room."""
         for port, path in zip(self.ports, guest_ends, strict=True):
             port.socket.connect(str(path))
 
@@ -59,8 +60,8 @@ class Wires:
 
 
 class WireIo(PythonIo):
-    """PacketIo on wires. With backpressure always: a unix socket holds few datagrams (net.unix.max_dgram_qlen), so a switch
-    that drops where its receiver is busy would lose frames that no fault asked for."""
+    """PacketIo on wires. With backpressure always: a unix socket holds few datagrams (net.unix.max_dgram_qlen), so a
+    switch that drops where its receiver is busy would lose frames that no fault asked for."""
 
     def __init__(self, ports: Sequence[PortSocket], *, control: socket.socket | None = None) -> None:
         super().__init__(ports, backpressure=True, control=control)

@@ -31,8 +31,8 @@ class Ended(Exception):
 
 
 class PassedOn:
-    """Signals that the child takes itself, from the moment on when it says that it is ready for them. Until then they do to us
-    what they did before, and the child ends with us."""
+    """Signals that the child takes itself, from the moment on when it says that it is ready for them. Until then they
+    do to us what they did before, and the child ends with us."""
 
     def __init__(self, numbers: Sequence[signal.Signals]) -> None:
         self.numbers = tuple(numbers)
@@ -82,10 +82,10 @@ def run_apart(
     hear: Callable[[Any], None] = lambda told: None,
     signals: PassedOn | None = None,
 ) -> _T:
-    """`work(tell)` in a child process; what it tells is heard here, in order, and what it returns is returned. Ctrl-C is ours: the
-    child never gets it, nor any other signal that is not among `signals`. Raises what `work` raises of our errors, MemoryError and
-    BrokenPipeError; InternalError, with its traceback, for others; Ended when the child ended before `work` did. The child ends
-    with us. Values that cross must be picklable."""
+    """`work(tell)` in a child process; what it tells is heard here, in order, and what it returns is returned. Ctrl-C
+    is ours: the child never gets it, nor any other signal that is not among `signals`. Raises what `work` raises of our
+    errors, MemoryError and BrokenPipeError; InternalError, with its traceback, for others; Ended when the child ended
+    before `work` did. The child ends with us. Values that cross must be picklable."""
     if not hasattr(os, "fork"):  # other systems have no such thing
         return work(hear)
     sys.stdout.flush()

@@ -1,8 +1,9 @@
-"""Remove what dead runs left, exactly as their ledgers list it; also after kill -9 at any moment, and any number of times.
+"""Remove what dead runs left, exactly as their ledgers list it; also after kill -9 at any moment, and any number of
+times.
 
 Processes end with their run (PR_SET_PDEATHSIG), namespaces with their last process, interfaces and qdiscs with their
-namespace. So mostly only files are left; the rest is here for the cases in which the kernel could not help, for instance a
-process of somebody else that entered one of our namespaces and keeps it.
+namespace. So mostly only files are left; the rest is here for the cases in which the kernel could not help, for
+instance a process of somebody else that entered one of our namespaces and keeps it.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def _living_owner(owner: Owner | None, folder: Path) -> ProcessId | None:
 
 
 def remove_run(folder: Path, owner: Owner | None, entries: Iterable[Entry]) -> list[str]:
-    """The caller made sure that nobody uses it. The ledger goes last, so that an interrupted removal can be repeated."""
+    """The caller made sure that nobody uses it. The ledger goes last, so that an interrupted removal can be
+    repeated."""
     entries, done = list(entries), []
     # Pids and namespace numbers mean something only in this boot and in this pid namespace.
     comparable = owner is not None and owner.boot == boot_id() and owner.pid_namespace == pid_namespace()
@@ -168,8 +170,8 @@ def _remove_if_empty(folder: Path) -> bool:
 
 
 def find_leftovers(entries: Iterable[Entry], patience_s: float = 3.0) -> tuple[str, ...]:
-    """What is still there of these entries. The kernel frees namespaces some time after their last process, so look again
-    until nothing is there or the patience is over."""
+    """What is still there of these entries. The kernel frees namespaces some time after their last process, so look
+    again until nothing is there or the patience is over."""
     entries = list(entries)
     deadline = time.monotonic() + patience_s
     while True:

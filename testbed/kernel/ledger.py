@@ -1,8 +1,8 @@
 """What a run owns, written down before it is made: an append-only file of JSON lines, one thing per line.
 
 `STATE/RUN/ledger.jsonl`, STATE being /run/ina-testbed or $INA_STATE_DIR. The first line names the owner. The folder
-appears under its final name with that line in it, so that every folder of a run says whose it is. A line is one write(2):
-it is there after kill -9 of the writer, and a last line without its end is no line.
+appears under its final name with that line in it, so that every folder of a run says whose it is. A line is one
+write(2): it is there after kill -9 of the writer, and a last line without its end is no line.
 """
 
 from __future__ import annotations
@@ -178,8 +178,8 @@ def _make_folder(folder: Path) -> None:
 
 
 def read_ledger(folder: Path) -> tuple[Owner | None, list[Entry]]:
-    """Owner None: the folder was left before its first line was written. Lines that we cannot read are no entries. Raises
-    HostCapabilityError for a folder that somebody else could change."""
+    """Owner None: the folder was left before its first line was written. Lines that we cannot read are no entries.
+    Raises HostCapabilityError for a folder that somebody else could change."""
     require_trusted_state(folder)
     owner, entries = None, []
     try:
@@ -208,8 +208,8 @@ def _parse(line: str) -> Owner | Entry | None:
 
 
 def require_trusted_state(folder: Path | None = None) -> None:
-    """Raises HostCapabilityError for a state folder, or a run's folder in it, that somebody else could change: what stands in
-    its ledgers is ended and removed, by root."""
+    """Raises HostCapabilityError for a state folder, or a run's folder in it, that somebody else could change: what
+    stands in its ledgers is ended and removed, by root."""
     problem = distrust(folder or state_dir())
     if problem is not None:
         raise HostCapabilityError(
@@ -219,8 +219,8 @@ def require_trusted_state(folder: Path | None = None) -> None:
 
 
 def known_runs() -> Iterator[Path]:
-    """Folders of all runs, half-made ones included, in no special order. One that others could change is passed over. Raises
-    HostCapabilityError as `require_trusted_state` does."""
+    """Folders of all runs, half-made ones included, in no special order. One that others could change is passed over.
+    Raises HostCapabilityError as `require_trusted_state` does."""
     require_trusted_state()
     try:
         entries = list(os.scandir(state_dir()))

@@ -1,6 +1,7 @@
 """Interfaces, addresses and neighbours, through netlink.
 
-`netlink` is a pyroute2 IPRoute of the namespace that is meant. What the kernel refuses is raised as pyroute2's NetlinkError.
+`netlink` is a pyroute2 IPRoute of the namespace that is meant. What the kernel refuses is raised as pyroute2's
+NetlinkError.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class LinkReading:
 
 
 def add_veth_pair(netlink: Any, name: str, mac: bytes, peer: str, peer_mac: bytes, peer_pid: int, mtu: int) -> None:
-    """`name` comes to where the request is made, `peer` into the network namespace of process `peer_pid`; both down, since
-    the kernel refuses a peer that is up before its pair is."""
+    """`name` comes to where the request is made, `peer` into the network namespace of process `peer_pid`; both down,
+    since the kernel refuses a peer that is up before its pair is."""
     far = {"ifname": peer, "address": format_mac(peer_mac), "mtu": mtu, "net_ns_pid": peer_pid}
     netlink.link("add", kind="veth", ifname=name, address=format_mac(mac), mtu=mtu, peer=far)
 

@@ -1,4 +1,5 @@
-"""Mininet's classes, imported without what its import does beside. Import this module only where Mininet is installed."""
+"""Mininet's classes, imported without what its import does beside. Import this module only where Mininet is
+installed."""
 
 from __future__ import annotations
 

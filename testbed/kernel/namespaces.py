@@ -55,7 +55,8 @@ def inside(pid: int) -> Iterator[None]:
 
 @contextmanager
 def inside_path(path: Path) -> Iterator[None]:
-    """As `inside`, for a namespace that a file stands for: `/proc/PID/ns/net`, or what `ip netns` made. Raises OSError."""
+    """As `inside`, for a namespace that a file stands for: `/proc/PID/ns/net`, or what `ip netns` made. Raises
+    OSError."""
     there = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         home = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
@@ -72,7 +73,8 @@ def inside_path(path: Path) -> Iterator[None]:
 
 
 def unshare_network() -> None:
-    """The calling thread gets a new, empty network namespace. Raises OSError (PermissionError without CAP_SYS_ADMIN)."""
+    """The calling thread gets a new, empty network namespace. Raises OSError (PermissionError without
+    CAP_SYS_ADMIN)."""
     if _libc.unshare(_CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), "unshare")
@@ -99,8 +101,8 @@ def processes_inside(inodes: set[int]) -> dict[int, int]:
 
 
 class PrivateNetwork:
-    """A new network namespace, held by this object and by sockets that were opened in it. The calling thread is at home unless
-    it is inside."""
+    """A new network namespace, held by this object and by sockets that were opened in it. The calling thread is at home
+    unless it is inside."""
 
     def __init__(self) -> None:
         """Raises OSError (PermissionError without CAP_SYS_ADMIN)."""

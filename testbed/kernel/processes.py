@@ -139,18 +139,18 @@ HOST_NICE = -10
 
 
 def take_precedence(nice: int = SWITCH_NICE) -> None:
-    """A switch has hardware of its own: on a busy machine it must not wait for its turn among the hosts, nor hosts among other
-    processes. Where sessions
-    share the processor by groups (sched(7), autogroup), a nice value counts inside the session only, so the group gets it
-    too. For a process that leads a session of its own. Raises PermissionError without CAP_SYS_NICE."""
+    """A switch has hardware of its own: on a busy machine it must not wait for its turn among the hosts, nor hosts
+    among other processes. Where sessions share the processor by groups (sched(7), autogroup), a nice value counts
+    inside the session only, so the group gets it too. For a process that leads a session of its own. Raises
+    PermissionError without CAP_SYS_NICE."""
     os.setpriority(os.PRIO_PROCESS, 0, nice)
     with contextlib.suppress(OSError):
         Path("/proc/self/autogroup").write_text(str(nice))
 
 
 def child_setup(parent: int, record: Callable[[ProcessId], None]) -> None:
-    """First steps of every process that we start: bind its life to ours, then let it enter itself into the ledger. So no
-    moment exists at which it lives, is not in the ledger and would outlive us."""
+    """First steps of every process that we start: bind its life to ours, then let it enter itself into the ledger. So
+    no moment exists at which it lives, is not in the ledger and would outlive us."""
     die_with_parent(parent)
     process = identify(os.getpid())
     if process is not None:

@@ -17,8 +17,8 @@ _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
 
 
 def lack_of(error: BaseException, folder: Path, what: str = "this run") -> HostCapabilityError | None:
-    """What this machine lacks where that is why a write below `folder`, or `what`, failed: room on the disk (or in a quota, or
-    in a limit of sizes), or memory. None: the error says nothing of the kind."""
+    """What this machine lacks where that is why a write below `folder`, or `what`, failed: room on the disk (or in a
+    quota, or in a limit of sizes), or memory. None: the error says nothing of the kind."""
     if _is_of_memory(error):
         return _no_memory(error, what)
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
@@ -27,8 +27,8 @@ def lack_of(error: BaseException, folder: Path, what: str = "this run") -> HostC
 
 
 def require_memory(what: str) -> None:
-    """Raises HostCapabilityError where a limit leaves less than the libraries take that we load: some of them end the process
-    when they get none."""
+    """Raises HostCapabilityError where a limit leaves less than the libraries take that we load: some of them end the
+    process when they get none."""
     limit = address_space()
     if limit is not None and limit < _LEAST_BYTES:
         raise HostCapabilityError(

@@ -1,4 +1,5 @@
-"""Soft RoCE (rdma_rxe) of this kernel: whether it has it, and devices on interfaces of the calling thread's network namespace."""
+"""Soft RoCE (rdma_rxe) of this kernel: whether it has it, and devices on interfaces of the calling thread's network
+namespace."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ Run = Callable[[Sequence[str]], str]
 
 
 def has_rxe(release: str = "", root: Path = Path("/")) -> bool:
-    """Whether rdma_rxe is loaded, built in, or a module of this kernel. `release`: of the running kernel, unless given."""
+    """Whether rdma_rxe is loaded, built in, or a module of this kernel. `release`: of the running kernel, unless
+    given."""
     if (root / "sys" / "module" / "rdma_rxe").is_dir():
         return True
     folder = root / "lib" / "modules" / (release or platform.release())
@@ -64,8 +66,8 @@ _KERNEL = "boot a kernel that has them (Debian's linux-image-amd64; the cloud va
 def add_rxe(
     device: str, interface: str, run: Run = run_command, names: Callable[[], Sequence[str]] = device_names
 ) -> None:
-    """Make `device` on an interface. It goes with the interface. Raises HostCapabilityError when the kernel refuses, or when
-    the device does not appear where we are."""
+    """Make `device` on an interface. It goes with the interface. Raises HostCapabilityError when the kernel refuses, or
+    when the device does not appear where we are."""
     said = run(["rdma", "link", "add", device, "type", "rxe", "netdev", interface])
     if said:
         raise HostCapabilityError(

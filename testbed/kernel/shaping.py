@@ -2,8 +2,8 @@
 
 HTB counts the Ethernet frame with its 14-byte header, as `LinkShape.rate_bps` does. The quantum is explicit, else the
 kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates; at slow rates it would let
-much of a run pass unshaped, so it is limited to a span of the rate, and never below two frames. Rates and spans are the kernel's,
-in real time.
+much of a run pass unshaped, so it is limited to a span of the rate, and never below two frames. Rates and spans are the
+kernel's, in real time.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:
 
 
 def read_qdiscs(netlink: Any, indices: Iterable[int]) -> dict[int, QdiscReading]:
-    """By index, without those that do not carry our HTB class with its queue. The kernel tells the qdiscs of all interfaces
-    whichever is asked for, so ask once for many."""
+    """By index, without those that do not carry our HTB class with its queue. The kernel tells the qdiscs of all
+    interfaces whichever is asked for, so ask once for many."""
     queues = {
         message["index"]: message
         for message in netlink.get_qdiscs()

@@ -15,7 +15,8 @@ _OLDEST_PYTHON = (3, 11)
 
 
 def host_problems(host: Host, facts: Mapping[str, Any], *, offset_s: float, version: str | None) -> list[str]:
-    """`offset_s`: what its clock is at least ahead of ours. `version`: of the package here; a host that has none yet is in order, with None any is."""
+    """`offset_s`: what its clock is at least ahead of ours. `version`: of the package here; a host that has none yet is
+    in order, with None any is."""
     return list(_problems(host, facts, offset_s, version))
 
 

@@ -1,4 +1,5 @@
-"""A TCP connection to a host of the lab: from here, from a network namespace of this machine, or through a jump host."""
+"""A TCP connection to a host of the lab: from here, from a network namespace of this machine, or through a jump
+host."""
 
 from __future__ import annotations
 

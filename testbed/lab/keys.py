@@ -1,4 +1,5 @@
-"""Private keys by reference. What is read here goes to the SSH library only; messages name the reference, never the key."""
+"""Private keys by reference. What is read here goes to the SSH library only; messages name the reference, never the
+key."""
 
 from __future__ import annotations
 

@@ -56,7 +56,8 @@ class Host:
     jump: str | None = None
     """another host of this lab, through which this one is reached"""
     namespace: Path | None = None
-    """network namespace of this machine from which it is reached (`/proc/PID/ns/net`): labs that this machine emulates"""
+    """network namespace of this machine from which it is reached (`/proc/PID/ns/net`): labs that this machine
+    emulates"""
     base: str = "/var/lib/ina-lab"
     """folder of ours on the host"""
     python: str = "python3"
@@ -89,7 +90,8 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Tunnel:
-    """VXLAN to the data ports of a card, port k in network `vni` + k. The card's host has the far ends, which send to us."""
+    """VXLAN to the data ports of a card, port k in network `vni` + k. The card's host has the far ends, which send to
+    us."""
 
     address: str
     """IPv4 address of the card's host"""
@@ -114,8 +116,8 @@ class Card:
     tunnel: Tunnel | None = None
     """None: its data ports have cables only"""
     trace: str | None = None
-    """prefix of files on its host where it tells what it did since its START: events in TRACE.jsonl, frames in TRACE.pcapng;
-    cards of silicon have none"""
+    """prefix of files on its host where it tells what it did since its START: events in TRACE.jsonl, frames in
+    TRACE.pcapng; cards of silicon have none"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,9 @@ class Shell:
         check: bool = True,
         max_output: int = MAX_OUTPUT,
     ) -> Command:
-        """Runs a command, at most `timeout_s` (default: the host's). Raises LabError when the host does not answer, says too
-        much or, with `check`, when the exit status is not 0. The command is ended on the host when its time is over."""
+        """Runs a command, at most `timeout_s` (default: the host's). Raises LabError when the host does not answer,
+        says too much or, with `check`, when the exit status is not 0. The command is ended on the host when its time is
+        over."""
         limit = self.host.command_timeout_s if timeout_s is None else timeout_s
         shown = quote(argv)[:300]
         deadline = time.monotonic() + limit + _GRACE_S
@@ -245,7 +246,8 @@ def _open(inventory: Inventory, host: Host, policy: Any, keys: Any) -> Shell:
                 if "not found in known_hosts" in str(error):
                     raise LabError(
                         host.name,
-                        f"its host key is not in {inventory.known_hosts}; see it and record it: tb lab trust {host.name}",
+                        f"its host key is not in {inventory.known_hosts}; see it and record it: tb lab trust "
+                        f"{host.name}",
                     ) from None
                 if "No authentication methods" in str(error):
                     raise LabError(host.name, "its key is in an SSH agent, but that holds none (ssh-add -l)") from None
@@ -268,7 +270,8 @@ def _reference(host: Host) -> str:
 
 
 class _limited:
-    """Ends a handshake that takes too long as a whole: each of its waits has a limit of its own, but there are several."""
+    """Ends a handshake that takes too long as a whole: each of its waits has a limit of its own, but there are
+    several."""
 
     def __init__(self, host: Host, end: Callable[[], None]) -> None:
         self._host, self._end, self._late = host, end, False

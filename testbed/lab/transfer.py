@@ -1,4 +1,5 @@
-"""Files to and from a host, by SFTP: whole or not there, of bounded size and time, and nowhere but where we want them."""
+"""Files to and from a host, by SFTP: whole or not there, of bounded size and time, and nowhere but where we want
+them."""
 
 from __future__ import annotations
 

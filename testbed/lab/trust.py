@@ -47,8 +47,8 @@ def trusted(path: Path, name: str) -> dict[str, str]:
 
 
 def record(path: Path, name: str, key: Any, *, replace: bool = False) -> bool:
-    """Trust `key` for host `name` from now on; False when the file holds it already. Raises LabError when it holds another
-    one, unless that is to be replaced."""
+    """Trust `key` for host `name` from now on; False when the file holds it already. Raises LabError when it holds
+    another one, unless that is to be replaced."""
     held = trusted(path, name)
     if set(held.values()) == {fingerprint(key)}:
         return False

@@ -15,11 +15,11 @@ from topologies import Attachment, Node
 __all__ = ["DATA_DSCP", "accelerator_config", "commodity_config", "edge_ports"]
 
 DATA_DSCP = 26
-"""of the INA data of a job, and of nothing else: AF31, which RoCE networks often give to their data. ACKs and NAKs have 0;
-CNPs commonly 48"""
+"""of the INA data of a job, and of nothing else: AF31, which RoCE networks often give to their data. ACKs and NAKs have
+0; CNPs commonly 48"""
 _REACTION_NS = 50_000_000
-"""from the moment a link goes down, or comes up, to other rules: a port's own detection and a message to a controller. What
-is sent in between is lost on the link"""
+"""from the moment a link goes down, or comes up, to other rules: a port's own detection and a message to a controller.
+What is sent in between is lost on the link"""
 
 
 def edge_ports(size: int, ports: int) -> tuple[int, ...]:
@@ -28,7 +28,8 @@ def edge_ports(size: int, ports: int) -> tuple[int, ...]:
 
 
 def commodity_config(scenario: Scenario, found: Attachment, base: SwitchConfig) -> SwitchConfig:
-    """`base`: what the switch would be told without accelerator. The ports of the accelerator leave the flooding tree."""
+    """`base`: what the switch would be told without accelerator. The ports of the accelerator leave the flooding
+    tree."""
     topology = scenario.topology
     ports = tuple(link.a_port for link in found.links)
     where = dict(base.macs) | dict(base.groups)
@@ -52,8 +53,8 @@ def commodity_config(scenario: Scenario, found: Attachment, base: SwitchConfig) 
 
 
 def accelerator_config(scenario: Scenario, found: Attachment, base: SwitchConfig, ring: RingConfig) -> SwitchConfig:
-    """All it does towards the host of rank k leaves by the port of edge k, and it floods and learns nothing: its one neighbour is the
-    commodity switch, by several links."""
+    """All it does towards the host of rank k leaves by the port of edge k, and it floods and learns nothing: its one
+    neighbour is the commodity switch, by several links."""
     hosts: Sequence[Node] = scenario.ranks
     links = [link.b_port for link in found.links]
     through = [links[port] for port in edge_ports(len(hosts), len(links))]
@@ -74,9 +75,9 @@ def _ports(found: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _carrier(scenario: Scenario, found: Attachment) -> Iterable[CarrierChange]:
-    """What the scenario's faults do to the carrier of the commodity switch's ports. A link that is down in one direction has
-    no carrier at either end (remote fault, IEEE 802.3 clause 46); a node that is dead has none on all its links; one that
-    stands still keeps it."""
+    """What the scenario's faults do to the carrier of the commodity switch's ports. A link that is down in one
+    direction has no carrier at either end (remote fault, IEEE 802.3 clause 46); a node that is dead has none on all its
+    links; one that stands still keeps it."""
     ends = {(link.name, name): link for link in scenario.topology.links for name in (link.a, link.b)}
     dark: list[tuple[int, int | None, int]] = []
     for name, link in ((name, link) for (name, end), link in ends.items() if end == found.commodity):

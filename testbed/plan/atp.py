@@ -29,8 +29,8 @@ _ECT0 = 0x02
 
 
 def plan_atp(scenario: Scenario) -> Plan:
-    """Workers job by job, in rank order; UDP ports and the salt of slot tables are drawn from the seed. The memory of the
-    switches is everybody's."""
+    """Workers job by job, in rank order; UDP ports and the salt of slot tables are drawn from the seed. The memory of
+    the switches is everybody's."""
     jobs = plan_jobs(scenario)
     draw = random.Random(f"plan {scenario.seed}")
     salt = draw.randrange(1 << 32)
@@ -58,7 +58,8 @@ def _window(scenario: Scenario, job: PlannedJob) -> int:
 
 
 def _sums(job: PlannedJob) -> ArithmeticSpec:
-    """What switches and servers do with the integers that floats become by one scale: as ATP's release, they saturate."""
+    """What switches and servers do with the integers that floats become by one scale: as ATP's release, they
+    saturate."""
     return job.arithmetic if job.job.fixed_scale is None else replace(job.arithmetic, dtype="int32sat")
 
 

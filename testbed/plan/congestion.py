@@ -22,7 +22,8 @@ _ADDITIVE_BPS = 40_000_000
 _HYPER_STEPS = 5
 """R_HAI in steps of R_AI"""
 _LEAST_SHARE = 100
-"""the least rate is this part of the line's: a sender is slow then, and still heard of within a retransmission timeout"""
+"""the least rate is this part of the line's: a sender is slow then, and still heard of within a retransmission
+timeout"""
 _BURST_PACKETS, _MOST_BURST_NS = 16, 2_000_000
 """Real machines need two milliseconds between wake-ups; no burst is longer, nor than so many packets."""
 _HEADERS = 74

@@ -22,8 +22,8 @@ _SHOWN = 8
 
 
 def problem_of(scenario: Scenario, capacities: Mapping[str, float] | float | None = None) -> Problem:
-    """`capacities`: instead of the scenario's, for all switches or for those that are named. Raises ScenarioError where the
-    scenario has no `routing`, and where its hosts cannot be planned for."""
+    """`capacities`: instead of the scenario's, for all switches or for those that are named. Raises ScenarioError where
+    the scenario has no `routing`, and where its hosts cannot be planned for."""
     from topologies.routing.gradients import Problem
 
     routing = scenario.routing
@@ -61,11 +61,11 @@ def plan_scenario(
     *,
     kept: bool = False,
 ) -> Plan:
-    """`planner`, `capacities`: instead of the scenario's. Whatever is drawn is drawn from the scenario's seed. `kept`: a plan that
-    this process made of the same problem will do.
+    """`planner`, `capacities`: instead of the scenario's. Whatever is drawn is drawn from the scenario's seed. `kept`:
+    a plan that this process made of the same problem will do.
 
-    Raises ScenarioError: an unknown planner, no routing, no plan (what binds is named). InternalError: a planner's result
-    does not hold."""
+    Raises ScenarioError: an unknown planner, no routing, no plan (what binds is named). InternalError: a planner's
+    result does not hold."""
     from topologies.routing.gradients import Infeasible
 
     problem = problem_of(scenario, capacities)
@@ -73,7 +73,8 @@ def plan_scenario(
     name = planner or scenario.routing.planner
     if name not in PLANNERS:
         raise ScenarioError(
-            "unknown planner", file="--planner", found=f"'{name}'", allowed=", ".join(PLANNERS), hint=closest(name, PLANNERS)
+            "unknown planner", file="--planner", found=f"'{name}'", allowed=", ".join(PLANNERS),
+            hint=closest(name, PLANNERS)
         )  # fmt: skip
     try:
         return (_kept if kept else _made)(problem, name, scenario.seed)

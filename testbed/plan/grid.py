@@ -1,7 +1,8 @@
-"""From a scenario to the workers, the parameter server and the switches of a job that follows a plan of gradient routes.
+"""From a scenario to the workers, the parameter server and the switches of a job that follows a plan of gradient
+routes.
 
-Where faults take links or switches away, there is a new plan for what remains: the controller is not there in the run, its plans are
-made before, and what it would take to react (`routing.react`) passes before they hold."""
+Where faults take links or switches away, there is a new plan for what remains: the controller is not there in the run,
+its plans are made before, and what it would take to react (`routing.react`) passes before they hold."""
 
 from __future__ import annotations
 
@@ -85,8 +86,8 @@ _Routes = Mapping[str, tuple[GridRoute, ...]]
 def _plans(
     scenario: Scenario, routing: Routing, nodes: Mapping[str, int]
 ) -> tuple[tuple[RoutedFrom, ...], tuple[_Routes, ...], tuple[Unroutable, ...]]:
-    """With the routes of each. The first one must exist. Where a change cannot be planned around, or not so that tables of addresses
-    hold the plan, the one before it stays: the job waits, or fails."""
+    """With the routes of each. The first one must exist. Where a change cannot be planned around, or not so that tables
+    of addresses hold the plan, the one before it stays: the job waits, or fails."""
     first = plan_scenario(scenario, kept=True)
     found, routes, without = [RoutedFrom(0, first)], [routes_of(first, nodes)], []
     for outage in outages(scenario):

@@ -31,7 +31,8 @@ def aggregator_mac(node: int) -> bytes:
 
 
 def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[GridRoute, ...]]:
-    """By switch. `nodes`: ids by switch. Raises ScenarioError for a plan that needs several ways between two addresses."""
+    """By switch. `nodes`: ids by switch. Raises ScenarioError for a plan that needs several ways between two
+    addresses."""
     topology = plan.problem.topology
     (server,) = (topology.node(name) for name in plan.problem.servers)
     tables: dict[str, _Table] = {switch.name: {} for switch in topology.switches}
@@ -40,8 +41,10 @@ def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[GridRo
         if len(part.routes) != 1:
             sender = part.worker if isinstance(part, Stream) else part.switch
             raise ScenarioError(
-                f"planner {plan.planner} splits what {sender} sends over {len(part.routes)} ways, which no table of addresses can",
-                key="routing.planner", allowed="geryon, shortest, switchml, atp, atp-unmerged, atp-whole, grid, grid-exact, grid-rounded, grid-eq1, goat, inart",
+                f"planner {plan.planner} splits what {sender} sends over {len(part.routes)} ways, which no table of "
+                "addresses can",
+                key="routing.planner", allowed="geryon, shortest, switchml, atp, atp-unmerged, atp-whole, grid, "
+                                               "grid-exact, grid-rounded, grid-eq1, goat, inart",
             )  # fmt: skip
     for stream in sorted(plan.streams, key=lambda stream: stream.node != stream.server):
         target = server.ip if stream.node == stream.server else aggregator_ip(nodes[stream.node])
@@ -58,8 +61,8 @@ def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[GridRo
     for merge in plan.merges:
         _lay_merge(tables, topology, plan, merge, nodes, server)
     _lay_results(tables, topology, server, [topology.node(name) for name in plan.problem.workers])
-    # What no plan foresees goes by shortest ways: RATE packets and single results to a worker, and to the server the sums that
-    # workers give it when it started anew. At a switch with an entry of a worker's own that way goes on.
+    # What no plan foresees goes by shortest ways: RATE packets and single results to a worker, and to the server the
+    # sums that workers give it when it started anew. At a switch with an entry of a worker's own that way goes on.
     ways = next_hops(topology)
     for end in (*map(topology.node, plan.problem.workers), server):
         for name, table in tables.items():

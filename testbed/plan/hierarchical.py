@@ -1,5 +1,6 @@
-"""The plan of a collective of phases over machines of several workers: rings inside machines, rings between them, and what the
-rack's switch is told. Which worker holds which piece after a phase follows from `workloads.collectives.schedules`.
+"""The plan of a collective of phases over machines of several workers: rings inside machines, rings between them, and
+what the rack's switch is told. Which worker holds which piece after a phase follows from
+`workloads.collectives.schedules`.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ class _Ring:
 
 
 def plan_parallel(scenario: Scenario) -> Plan:
-    """Each worker of a machine sums a piece of the gradient with its peers in other machines, in the rack's switch. The rings of all
-    phases are drawn from the seed."""
+    """Each worker of a machine sums a piece of the gradient with its peers in other machines, in the rack's switch. The
+    rings of all phases are drawn from the seed."""
     return _plan(scenario, _pieces)
 
 
 def plan_masters(scenario: Scenario) -> Plan:
-    """The first worker of each machine sums for it, and then with the other masters. The rings of all phases are drawn from the
-    seed."""
+    """The first worker of each machine sums for it, and then with the other masters. The rings of all phases are drawn
+    from the seed."""
     return _plan(scenario, _masters)
 
 
@@ -63,7 +64,8 @@ def _plan(scenario: Scenario, rings: Callable[[Sequence[Sequence[Node]], int], _
 def _workers(
     scenario: Scenario, rings: Sequence[_Ring], workloads: Sequence[WorkloadConfig]
 ) -> tuple[WorkerConfig, ...]:
-    """Workers in rank order with the queue pairs of all their phases, drawn from the seed. `workloads`: of each rank."""
+    """Workers in rank order with the queue pairs of all their phases, drawn from the seed. `workloads`: of each
+    rank."""
     hosts, job = scenario.topology.hosts, scenario.job
     seats = sum(len(ring.hosts) for ring in rings)
     draw = random.Random(f"phases {scenario.seed}")

@@ -23,9 +23,9 @@ _LOW = 4
 
 
 def irn_config(scenario: Scenario) -> IrnConfig:
-    """The same for all connections of the job's ring: its longest round trip counts. A ring that a switch sums waits for the
-    slowest of its hosts, and for whatever that one lost: its cap covers RTO_high twice too. Between two hosts alone it is what the
-    line holds."""
+    """The same for all connections of the job's ring: its longest round trip counts. A ring that a switch sums waits
+    for the slowest of its hosts, and for whatever that one lost: its cap covers RTO_high twice too. Between two hosts
+    alone it is what the line holds."""
     hosts, topology = scenario.ranks, scenario.topology
     packet = scenario.transport.path_mtu + _HEADERS
     wake = 0 if scenario.world == "simulated" else _WAKE_NS
@@ -42,8 +42,8 @@ def irn_config(scenario: Scenario) -> IrnConfig:
 
 
 def round_trip_ns(topology: Topology, own: Node, peer: Node, packet_bytes: int, wake_ns: int = 0) -> int:
-    """A packet's way from `own` to `peer` and its answer's way back, each frame sent whole before the next node has it, over
-    empty queues. Each node on the way takes `wake_ns` to act."""
+    """A packet's way from `own` to `peer` and its answer's way back, each frame sent whole before the next node has it,
+    over empty queues. Each node on the way takes `wake_ns` to act."""
     way = _way(topology, own, peer)
     bits = 8 * (packet_bytes + _ANSWER_BYTES)
     return sum(2 * (link.shape.delay_ns + wake_ns) + bits * _SECOND // link.shape.rate_bps for link in way)

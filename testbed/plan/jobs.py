@@ -1,4 +1,5 @@
-"""The jobs of a scenario, with what every protocol needs of them: hosts, workloads, and the members that a switch knows."""
+"""The jobs of a scenario, with what every protocol needs of them: hosts, workloads, and the members that a switch
+knows."""
 
 from __future__ import annotations
 
@@ -102,7 +103,8 @@ def _compute(
 
 
 def communication_ns(scenario: Scenario, hosts: Iterable[Node], elements: int) -> int:
-    """How long a gradient takes on the slowest link of these hosts when nothing else is on it: full datagrams, or messages, once."""
+    """How long a gradient takes on the slowest link of these hosts when nothing else is on it: full datagrams, or
+    messages, once."""
     rate = min(link.shape.rate_bps for host in hosts for _, link, _ in scenario.topology.ports(host.name))
     transport, frame_bytes = scenario.transport, _ELEMENT_BYTES * elements
     packets = -(-frame_bytes // transport.path_mtu)

@@ -10,7 +10,8 @@ __all__ = ["machine_rates"]
 
 
 def machine_rates(plan: Plan) -> Machines:
-    """With the rates that framing leaves of the slowest link inside a machine, and of the slowest between them; without latencies."""
+    """With the rates that framing leaves of the slowest link inside a machine, and of the slowest between them; without
+    latencies."""
     topology, framing = plan.scenario.topology, plan.workers[0].framing
     share = framing.payload_bytes / framing.frame_bytes
     groups, hosts = machine_groups(topology), {host.name for host in topology.hosts}

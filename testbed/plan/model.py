@@ -41,8 +41,8 @@ class Plan:
     """group by group, each in rank order; a worker's name is its host's"""
     switches: tuple[SwitchConfig, ...]
     connections: tuple[Connection, ...]
-    """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank 1, ...;
-    SwitchML over UC: for each worker those of its indices"""
+    """one ring: connection k goes from rank k to rank k+1; phases: those of rank 0 in their order, then those of rank
+    1, ...; SwitchML over UC: for each worker those of its indices"""
     racks: tuple[int, ...] = ()
     """hosts of each rack, in rank order, where switches sum each rack first; empty: all ranks enter one sum"""
     background: tuple[PlannedFlow, ...] = ()

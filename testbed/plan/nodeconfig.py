@@ -1,4 +1,5 @@
-"""A node's configuration from YAML or JSON, and as JSON: any tree of frozen dataclasses, with the errors of a scenario file.
+"""A node's configuration from YAML or JSON, and as JSON: any tree of frozen dataclasses, with the errors of a scenario
+file.
 
 MACs are written `02:49:4e:41:00:01`, IPv4 addresses `10.77.0.2`. Key names are those of the dataclass.
 """

@@ -1,4 +1,5 @@
-"""Which links and switches are gone when, by the faults of a scenario: what a controller of gradient routes reacts to."""
+"""Which links and switches are gone when, by the faults of a scenario: what a controller of gradient routes reacts
+to."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ class Outage:
 
 
 def outages(scenario: Scenario) -> tuple[Outage, ...]:
-    """Every change, by time. A link that is down in one direction is down; hosts that die are no concern of routes, switches that
-    stand still keep their links."""
+    """Every change, by time. A link that is down in one direction is down; hosts that die are no concern of routes,
+    switches that stand still keep their links."""
     topology = scenario.topology
     switches = {node.name for node in topology.nodes if node.role is Role.SWITCH}
     gone = [span for fault in scenario.faults for span in _spans(fault, switches)]

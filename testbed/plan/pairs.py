@@ -34,8 +34,8 @@ def queue_pair(
     dscp: int = 0,
     irn: IrnConfig | None = None,
 ) -> QpConfig:
-    """The end at host `own` of a connection with host `peer`; the rest is what the scenario says of all. `irn`: None where the
-    connection uses go-back-N."""
+    """The end at host `own` of a connection with host `peer`; the rest is what the scenario says of all. `irn`: None
+    where the connection uses go-back-N."""
     transport = scenario.transport
     return QpConfig(
         qpn=qpn,

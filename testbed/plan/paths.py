@@ -28,9 +28,10 @@ LinkUse = tuple[str, Direction]
 def flow_path(
     plan: Plan, source: str, envelope: Envelope, dport: int = ROCE_PORT, root: int = 0
 ) -> tuple[LinkUse, ...]:
-    """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where its
-    flow is led there. Ends early at a switch that has no entry for it, and where it would go in circles. `dport`: of its UDP
-    packets (of TCP nobody knows the source port, so that among equal paths any may be the right one). `root`: the spine that a leaf takes for what it sums."""
+    """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where
+    its flow is led there. Ends early at a switch that has no entry for it, and where it would go in circles. `dport`:
+    of its UDP packets (of TCP nobody knows the source port, so that among equal paths any may be the right one).
+    `root`: the spine that a leaf takes for what it sums."""
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
@@ -44,7 +45,8 @@ def flow_path(
         here = link.b if direction is Direction.UP else link.a
         came = link.b_port if direction is Direction.UP else link.a_port
         config = configs.get(here)
-        # A switch that steers is passed twice: it leads data to its accelerator by one port and gets it back by another.
+        # A switch that steers is passed twice: it leads data to its accelerator by one port and gets it back by
+        # another.
         visit = here, came if config is not None and config.steering is not None else -1
         if config is None or visit in passed:
             break
@@ -78,14 +80,16 @@ def _exit(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> int | No
 
 def data_flows(plan: Plan) -> Mapping[LinkUse, float]:
     """How many connections send their data over each link, by direction; links without any are left out. Where a switch
-    aggregates, what it sends to a host counts as the data of that host's connection, and what it sends towards a parameter
-    server counts once. Messages that are summed by several spines, each by one, count as that share at each."""
+    aggregates, what it sends to a host counts as the data of that host's connection, and what it sends towards a
+    parameter server counts once. Messages that are summed by several spines, each by one, count as that share at each.
+    """
     return _add_up(plan, lambda worker: 1.0)
 
 
 def data_volumes(plan: Plan) -> Mapping[LinkUse, float]:
-    """Bytes of frames with data that each link must carry in the whole run, by direction, when nothing is sent twice: counted as
-    `data_flows` counts connections. Chains of phases are left out, so that it is less than all, never more."""
+    """Bytes of frames with data that each link must carry in the whole run, by direction, when nothing is sent twice:
+    counted as `data_flows` counts connections. Chains of phases are left out, so that it is less than all, never more.
+    """
     return _add_up(plan, _volume)
 
 
@@ -111,8 +115,8 @@ def _volume(worker: HostConfig) -> float:
 def _unsummed(
     plan: Plan, source: str, path: tuple[LinkUse, ...], summed: set[tuple[int, LinkUse]]
 ) -> tuple[LinkUse, ...]:
-    """The path without links that carry this worker's data in the sum of others, which are in `summed` already: those behind
-    the first switch that sums for its parameter server."""
+    """The path without links that carry this worker's data in the sum of others, which are in `summed` already: those
+    behind the first switch that sums for its parameter server."""
     job = {worker.name: worker.group for worker in plan.workers if plan.servers}.get(source)
     sums = {switch.name for switch in plan.switches if any(served.job == job for served in switch.jobs)}
     kept, inside = [], False
@@ -128,8 +132,8 @@ def _unsummed(
 
 
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
-    """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only the
-    scenario is to blame. Phases follow one another, so each is looked at for itself."""
+    """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only
+    the scenario is to blame. Phases follow one another, so each is looked at for itself."""
     topology = plan.scenario.topology
     coming: dict[str, Counter[LinkUse]] = {}
     for name, worker, envelope in _senders(plan):
@@ -156,7 +160,8 @@ def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, .
 
 
 def _senders(plan: Plan) -> Iterator[tuple[str, HostConfig, Envelope]]:
-    """(phase, worker in that phase, envelope) of everything that carries a gradient away: of every worker, on every ring."""
+    """(phase, worker in that phase, envelope) of everything that carries a gradient away: of every worker, on every
+    ring."""
     for worker in plan.workers:
         if isinstance(worker, WorkerConfig):
             for part in worker.parts:

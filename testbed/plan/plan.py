@@ -22,7 +22,8 @@ def make_plan(scenario: Scenario) -> Plan:
 
 
 def plan_as(collective: str, scenario: Scenario) -> Plan:
-    """What the collective of that name makes of a scenario of another one, for a protocol that shares its workers or switches."""
+    """What the collective of that name makes of a scenario of another one, for a protocol that shares its workers or
+    switches."""
     borrowed = replace(
         scenario,
         job=replace(scenario.job, collective=collective),

@@ -93,7 +93,8 @@ _SECOND_LIFE = 1 << 23
 
 
 def _fallen_back(worker: WorkerConfig, kind: str) -> WorkerConfig:
-    """The same job as a collective that asks nothing of switches, on queue pairs of their own, whose data no switch leads through an accelerator."""
+    """The same job as a collective that asks nothing of switches, on queue pairs of their own, whose data no switch
+    leads through an accelerator."""
 
     def qp(config: QpConfig) -> QpConfig:
         return replace(

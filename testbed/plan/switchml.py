@@ -27,8 +27,8 @@ _VERSIONS = 2
 
 
 def plan_switchml(scenario: Scenario) -> Plan:
-    """Workers job by job, in rank order; UDP ports, and over UC queue pairs, are drawn from the seed. Every job has an equal
-    part of the pool. Over UC a block is a message, of `Transport.uc_packets` packets."""
+    """Workers job by job, in rank order; UDP ports, and over UC queue pairs, are drawn from the seed. Every job has an
+    equal part of the pool. Over UC a block is a message, of `Transport.uc_packets` packets."""
     jobs, stored = plan_jobs(scenario), _blocks_stored(scenario)
     parts = partition(stored, _VERSIONS, len(jobs))
     draw = random.Random(f"plan {scenario.seed}")
@@ -91,8 +91,8 @@ def _uc_pairs(scenario: Scenario, rank: int, first_slot: int, draw: random.Rando
 
 
 def _connections(workers: Iterable[SwitchMlConfig]) -> Iterable[Connection]:
-    """One for each worker and index of its window; none over UDP. A repetition is a message of its own, so that nothing can
-    be said of messages beforehand."""
+    """One for each worker and index of its window; none over UDP. A repetition is a message of its own, so that nothing
+    can be said of messages beforehand."""
     for worker in workers:
         if worker.uc is None:
             continue

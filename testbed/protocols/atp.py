@@ -20,11 +20,13 @@ _NO_EARLY_RESULT = "no switch of ATP makes a result"
 
 PROTOCOL = Protocol(
     name="atp",
-    summary="each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or forward)",
+    summary="each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or "
+            "forward)",
     plan=plan_atp,
     programs=("atp", "forward"),
     traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, server_completes=True,
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
+        server_completes=True,
         heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),
     checks=(check_served,),

@@ -39,7 +39,8 @@ PROTOCOL = Protocol(
     plan=plan_atp,
     programs=("esa", "forward"),
     traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, server_knobs=("reminder",),
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
+        server_knobs=("reminder",),
         has_priorities=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),
     checks=(check_served,),

@@ -1,4 +1,5 @@
-"""GRID: each host streams its gradient to the switches that a plan of gradient routes chose for it (docs/routing.md)."""
+"""GRID: each host streams its gradient to the switches that a plan of gradient routes chose for it
+(docs/routing.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""NetReduce: each host sends its gradient once, under RoCE v2, and the switch puts the sum into the packets (docs/netreduce.md)."""
+"""NetReduce: each host sends its gradient once, under RoCE v2, and the switch puts the sum into the packets
+(docs/netreduce.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Parallel NetReduce: reduce-scatter inside each machine, NetReduce between them, all-gather inside (docs/hierarchical.md)."""
+"""Parallel NetReduce: reduce-scatter inside each machine, NetReduce between them, all-gather inside
+(docs/hierarchical.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def _bound(plan: Plan, link_bps: float) -> float:
 
 PROTOCOL = Protocol(
     name="parallel_netreduce",
-    summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program netreduce)",
+    summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program "
+    "netreduce)",
     plan=plan_parallel,
     programs=("netreduce", "fpga"),
     traits=Traits(

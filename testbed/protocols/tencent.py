@@ -1,4 +1,5 @@
-"""Tencent's all-reduce: to a master inside each machine, a ring of the masters, from the masters back (docs/hierarchical.md)."""
+"""Tencent's all-reduce: to a master inside each machine, a ring of the masters, from the masters back
+(docs/hierarchical.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def _bound(plan: Plan, link_bps: float) -> float:
 
 PROTOCOL = Protocol(
     name="tencent",
-    summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program forward)",
+    summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
+    "forward)",
     plan=plan_masters,
     traits=Traits(
         reliable=True,

@@ -50,8 +50,8 @@ Refer = Callable[..., dict[str, Any]]
 
 
 class KeyType(ABC):
-    """`suffix`: how names of attributes with such a value end, which a file leaves out (`rto_ns` is key `rto`). `none`: the word
-    of a file that stands for None; without one, a key whose value is None is not written."""
+    """`suffix`: how names of attributes with such a value end, which a file leaves out (`rto_ns` is key `rto`). `none`:
+    the word of a file that stands for None; without one, a key whose value is None is not written."""
 
     suffix: str = ""
     none: str | None = None

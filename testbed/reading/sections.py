@@ -1,17 +1,19 @@
-"""A section of a file is one frozen dataclass: its fields are the keys, with type, unit, default, limits and a line for people.
+"""A section of a file is one frozen dataclass: its fields are the keys, with type, unit, default, limits and a line for
+people.
 
-From that one declaration come the reading of a file (`read_section`), the writing of one (`write_section`), the JSON Schema
-(`testbed.reading.jsonschema`) and the tables of the documentation (`testbed.reading.keytables`). To declare a section:
+From that one declaration come the reading of a file (`read_section`), the writing of one (`write_section`), the JSON
+Schema (`testbed.reading.jsonschema`) and the tables of the documentation (`testbed.reading.keytables`). To declare a
+section:
 
     @dataclass(frozen=True, slots=True)
     class Clocks(Section):
         offset_ns: Duration = 0
         \"\"\"each node's offset lies in -offset .. +offset\"\"\"
 
-A field is a key when its type holds a `KeyType` (`Duration`, `Annotated[int, whole(1, 9)]`), is a section, or a tuple of
-sections; other fields are for the program. The name of the key is that of the field, without the unit (`offset_ns` is `offset`).
-`Key(...)` beside the type says what differs: another name, a default that only the program has, the keys of a section that
-stand among the others.
+A field is a key when its type holds a `KeyType` (`Duration`, `Annotated[int, whole(1, 9)]`), is a section, or a tuple
+of sections; other fields are for the program. The name of the key is that of the field, without the unit (`offset_ns`
+is `offset`). `Key(...)` beside the type says what differs: another name, a default that only the program has, the keys
+of a section that stand among the others.
 
 A section whose file had problems is not whole: it holds the keys that were good. Whoever reads one of the others gets
 `NotKnown`, so that a check tells what it can and ends there (`as_far_as_known`).
@@ -57,11 +59,12 @@ _S = TypeVar("_S")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Beside the type of a field: what differs from the rule. `name`: of the key. `required`: a file must hold it, whatever the
-    default of the program is. `flat`: the keys of this section stand among those around it, `needs` are those of them that a file
-    must hold. `allowed`: what is told where it is missing. `filled`: the loader fills it in where a file does not
-    say it. `first`: it stands before the others in lists. `shown`: the default in the words of the tables. `doc`: the line of
-    documentation, of a type that several sections have. `what`: how messages call the section."""
+    """Beside the type of a field: what differs from the rule. `name`: of the key. `required`: a file must hold it,
+    whatever the default of the program is. `flat`: the keys of this section stand among those around it, `needs` are
+    those of them that a file must hold. `allowed`: what is told where it is missing. `filled`: the loader fills it in
+    where a file does not say it. `first`: it stands before the others in lists. `shown`: the default in the words of
+    the tables. `doc`: the line of documentation, of a type that several sections have. `what`: how messages call the
+    section."""
 
     name: str = ""
     required: bool = False
@@ -77,8 +80,8 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """Beside the type of a field: another key that gives the same value in another way. Each type writes the values that are its own,
-    and None for the others."""
+    """Beside the type of a field: another key that gives the same value in another way. Each type writes the values
+    that are its own, and None for the others."""
 
     name: str
     type: KeyType
@@ -123,8 +126,8 @@ _DECLARED: dict[type, tuple[KeyOf, ...]] = {}
 
 
 def declare_keys(value: type, **keys: tuple[Any, str]) -> None:
-    """`value`, a frozen dataclass of a lower floor, is a section whose fields have these types and lines of documentation. Other
-    fields are for the program."""
+    """`value`, a frozen dataclass of a lower floor, is a section whose fields have these types and lines of
+    documentation. Other fields are for the program."""
     defaults = {item.name: item.default for item in fields(value)}
     found = [replace(key, doc=doc) for name, (hint, doc) in keys.items() for key in _keys(name, hint, defaults[name])]
     declared(value, tuple(found))
@@ -230,9 +233,9 @@ def read_mapping(at: At, value: object, what: str) -> dict[str, Any] | None:
 def read_section(
     at: At, value: object, section: type[_S], what: str, defaults: Mapping[str, Any] | None = None, tag: str = ""
 ) -> _S | None:
-    """The section that a file holds at this place, or None where that is no mapping. Where keys have problems, they are told, and
-    the section is not whole. `defaults`: values of keys, by their names, in place of the declared ones; `tag`: a key that stands
-    beside them and is read elsewhere."""
+    """The section that a file holds at this place, or None where that is no mapping. Where keys have problems, they are
+    told, and the section is not whole. `defaults`: values of keys, by their names, in place of the declared ones;
+    `tag`: a key that stands beside them and is read elsewhere."""
     found = read_keys(at, value, section, what, defaults, tag)
     if found is None:
         return None
@@ -314,7 +317,8 @@ def _read_inner(at: At, data: dict[str, Any], section: type, found: dict[str, An
 
 
 def make(section: type[_S], found: Mapping[str, Any]) -> _S | None:
-    """The section of these fields: whole, or with the fields that are known; a value of a lower floor is whole or None."""
+    """The section of these fields: whole, or with the fields that are known; a value of a lower floor is whole or
+    None."""
     if all(item.name in found for item in fields(section) if item.init):  # type: ignore[arg-type]
         return section(**found)
     if not issubclass(section, Section):
@@ -338,8 +342,8 @@ def changed(section: _S, *, forget: Collection[str] = (), **values: Any) -> _S:
 
 
 def write_section(value: Any, section: Any = None, left_out: Collection[str] | None = None) -> dict[str, Any]:
-    """What a file holds for it. `section`: with the keys of this one, as far as the value has them; `left_out`: as the method of
-    sections."""
+    """What a file holds for it. `section`: with the keys of this one, as far as the value has them; `left_out`: as the
+    method of sections."""
     result: dict[str, Any] = {}
     if left_out is None:
         left_out = value.left_out() if isinstance(value, Section) else ()

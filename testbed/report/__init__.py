@@ -1,1 +1,2 @@
-"""What people and programs read of a run: `document` (result.json), `junit`, `terminal`, `html`, `timeline`, `progress`."""
+"""What people and programs read of a run: `document` (result.json), `junit`, `terminal`, `html`, `timeline`,
+`progress`."""

@@ -31,10 +31,10 @@ def judge(
     tried: Sequence[int] = (),
     more: Sequence[Checker] = (),
 ) -> dict[str, Any]:
-    """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats the
-    run; `facts.skipped` holds `check: reason` for what the world could not supply, `facts.partial` likewise what of a check
-    that was made it could not see. `twin`: of a run in the emulated world; `tried`: dilations at which an earlier attempt did not
-    keep up; `more`: checkers of the user's own."""
+    """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats
+    the run; `facts.skipped` holds `check: reason` for what the world could not supply, `facts.partial` likewise what of
+    a check that was made it could not see. `twin`: of a run in the emulated world; `tried`: dilations at which an
+    earlier attempt did not keep up; `more`: checkers of the user's own."""
     values = metrics(context)
     own = figures_of(values)
     fidelity = judge_fidelity(context, own, twin)
@@ -100,8 +100,8 @@ def document(
     dilation: dict[str, Any] | None = None,
     twin: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """`not_seen`: what the world could not show to the checkers; the verdict is that of what they saw. JSON values only; numbers that
-    JSON has no word for (NaN, infinities) become null."""
+    """`not_seen`: what the world could not show to the checkers; the verdict is that of what they saw. JSON values
+    only; numbers that JSON has no word for (NaN, infinities) become null."""
     scenario = plan.scenario
     result = {
         "schema": SCHEMA_VERSION,

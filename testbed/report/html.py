@@ -26,7 +26,7 @@ svg{width:100%;height:auto;border:1px solid #d5dae0;border-radius:6px}code{backg
 .wide{overflow-x:auto}table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top}
 @media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}svg{border-color:#3a4046;background:#e6e9ec}code{background:#272c31}
 .pass .label,.verdict.pass{color:#6bd685}.fail .label,.verdict.fail{color:#ff8a8a}.unknown .label,.unknown,.verdict.unknown{color:#e6b455}.skipped,.dim{color:#9aa4ad}}
-"""
+"""  # noqa: E501
 _MOST_BYTES = 2_000_000
 """of the timeline: a larger one is not opened in good time"""
 
@@ -66,7 +66,8 @@ def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str
         title,
         f"<h1>{escape(title)}</h1>\n"
         '<div class="verdict unknown">This run did not end: it was killed, or still goes on</div>\n'
-        f"<p>{escape(told)}</p>\n{plots_html(history, windows, hello=scenario.job.hello)}{network_html(scenario, history)}"
+        f"<p>{escape(told)}</p>\n{plots_html(history, windows, hello=scenario.job.hello)}"
+        f"{network_html(scenario, history)}"
         f"<h2>Timeline</h2>\n{_timeline(history)}\n<h2>Replay</h2>\n<p><code>{escape(replay)}</code></p>\n",
     )
 

@@ -18,7 +18,8 @@ def job_lines(metrics: dict[str, Any]) -> list[Line]:
     lines = [Line(""), Line("Jobs", "head")]
     if measured["average_jct_s"] is not None and len(measured["each"]) > 1:
         text = (
-            f"average completion time {measured['average_jct_s']:.3f} s, 95th percentile {measured['p95_jct_s']:.3f} s, last "
+            f"average completion time {measured['average_jct_s']:.3f} s, 95th percentile {measured['p95_jct_s']:.3f} "
+            "s, last "
             f"job done after {measured['makespan_s']:.3f} s"
         )
         lines.append(Line(text, "", 2))

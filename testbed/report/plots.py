@@ -1,4 +1,5 @@
-"""Figures over time as pictures of a page: lines by node or link, with the windows of faults behind them. Colours hold on light and on dark."""
+"""Figures over time as pictures of a page: lines by node or link, with the windows of faults behind them. Colours hold
+on light and on dark."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ __all__ = ["PLOT_STYLE", "plots_html"]
 PLOT_STYLE = """
 .plot{border:0;margin:.2rem 0 .8rem;background:none}.plot text{font:11px system-ui,sans-serif;fill:currentColor}.plot .axis{stroke:currentColor;stroke-opacity:.25;fill:none}
 .plot .window{fill:#d97706;fill-opacity:.14}.plot polyline{fill:none;stroke-width:1.4}
-"""
+"""  # noqa: E501
 _COLOURS = ("#2f7fd0", "#d9622b", "#1f9d72", "#b04fb0", "#8a8f1d", "#d43d6a", "#4c6ef0", "#7c7f86")
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 900, 190, 78, 12, 24, 30
 _MOST_LINES = len(_COLOURS)
@@ -81,7 +82,8 @@ def _windows(windows: Sequence[tuple[str, float, float]], end_s: float) -> Itera
     for name, since, until in windows:
         x, right = (_LEFT + min(1.0, at / end_s) * wide for at in (since, until))
         yield (
-            f'<rect class="window" x="{x:.1f}" y="{_TOP}" width="{max(1.0, right - x):.1f}" height="{_HEIGHT - _TOP - _BOTTOM}">'
+            f'<rect class="window" x="{x:.1f}" y="{_TOP}" width="{max(1.0, right - x):.1f}" '
+            f'height="{_HEIGHT - _TOP - _BOTTOM}">'
             f"<title>{escape(name)}: {since:g} to {until:g} s</title></rect>"
         )
 
@@ -90,4 +92,7 @@ def _legend(lines: Sequence[tuple[str, tuple[float, ...]]]) -> Iterator[str]:
     x = float(_WIDTH - _RIGHT)
     for number, (name, _) in reversed(list(enumerate(lines))):
         x -= 7.0 * len(name) + 22
-        yield f'<path d="M{x:.0f} 10h12" stroke="{_COLOURS[number]}" stroke-width="3"/><text x="{x + 15:.0f}" y="14">{escape(name)}</text>'
+        yield (
+            f'<path d="M{x:.0f} 10h12" stroke="{_COLOURS[number]}" stroke-width="3"/><text x="{x + 15:.0f}" '
+            f'y="14">{escape(name)}</text>'
+        )

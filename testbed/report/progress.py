@@ -38,8 +38,8 @@ _DRAW_EVERY_NS = 100_000_000
 
 
 class Progress:
-    """A bar on a terminal, lines elsewhere: what changes, and a sign of life every five seconds of the run. Whoever made it
-    closes it, also when the run fails: `close` takes the bar away.
+    """A bar on a terminal, lines elsewhere: what changes, and a sign of life every five seconds of the run. Whoever
+    made it closes it, also when the run fails: `close` takes the bar away.
 
     It draws only when a record comes, from the caller's thread, and takes time from the records: no clock, no thread.
     """

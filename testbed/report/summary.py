@@ -35,7 +35,8 @@ def _what(result: dict[str, Any]) -> list[Line]:
     metrics = result["metrics"]
     lines = [
         Line(
-            f"{result['scenario']}: {amount(result['hosts'], 'host')}, {result['collective']}, {result['world']} world, "
+            f"{result['scenario']}: {amount(result['hosts'], 'host')}, {result['collective']}, {result['world']} "
+            "world, "
             f"seed {result['seed']}",
             "title",
         )
@@ -106,7 +107,8 @@ def _share(rate: float) -> str:
 
 
 def _times(fault: dict[str, Any]) -> str:
-    """When it acted, and when it struck, where it has an end: a link that is down strikes what comes by in that time."""
+    """When it acted, and when it struck, where it has an end: a link that is down strikes what comes by in that
+    time."""
     windows, struck = fault.get("active_s"), fault.get("struck_s")
     if not windows or struck is None:
         return ""
@@ -202,7 +204,8 @@ def _go_back_n(again: dict[str, Any], lost: dict[str, int]) -> list[Line]:
         return []
     return [
         Line(
-            f"that is go-back-N: who misses one packet gets it and all that was sent behind it once more, so {amount(gone, 'lost packet')} "
+            "that is go-back-N: who misses one packet gets it and all that was sent behind it once more, so "
+            f"{amount(gone, 'lost packet')} "
             f"had {share:.0%} of all packets sent again, {each:.1f} for each lost one",
             "",
             2,
@@ -244,7 +247,10 @@ def _time(result: dict[str, Any]) -> list[Line]:
     dilation = result.get("dilation")
     if dilation is None or (dilation["factor"] == 1 and not dilation["tried"]):
         return []
-    text = f"in emulated time: a second of it took {amount(dilation['factor'], 'real second')} (dilation {dilation['factor']})"
+    text = (
+        f"in emulated time: a second of it took {amount(dilation['factor'], 'real second')} (dilation "
+        f"{dilation['factor']})"
+    )
     if dilation["tried"]:
         text += f"; the machine did not keep up at {', '.join(map(str, dilation['tried']))}"
     return [

@@ -34,8 +34,8 @@ def with_dilation(scenario: Scenario, factor: int | None) -> Scenario:
 
 
 def choose_for_machine(plan: Plan, say: Say) -> int:
-    """The factor at which this machine keeps up with a plan. Calibrates the machine where that was not done yet. Raises as
-    `EmulatedWorld.run`."""
+    """The factor at which this machine keeps up with a plan. Calibrates the machine where that was not done yet. Raises
+    as `EmulatedWorld.run`."""
     kept = kept_calibration()
     if kept is None:
         say("dilation auto: this machine is not calibrated yet; measuring what a packet costs it")

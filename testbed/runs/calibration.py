@@ -1,4 +1,5 @@
-"""What a packet costs this machine: measured with short emulated runs, kept in the state folder until the machine changes."""
+"""What a packet costs this machine: measured with short emulated runs, kept in the state folder until the machine
+changes."""
 
 from __future__ import annotations
 

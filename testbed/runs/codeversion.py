@@ -25,15 +25,15 @@ _DIGITS = 12
 
 @cache
 def code_version(root: Path = _TOP) -> str:
-    """Twelve hex digits of the SHA-256 over the names and contents of our source files below `root`, as they were when this
-    was first asked."""
+    """Twelve hex digits of the SHA-256 over the names and contents of our source files below `root`, as they were when
+    this was first asked."""
     return _digest(root, _sources(root, _SOURCES))
 
 
 def program_version(program: str) -> str:
-    """As `code_version`; where `program` is one of the user's own, `path.py:Class`, over its file as well and over those that it imports
-    from outside of our packages and of what is installed. Where a part of the C core does not run, another one than where it does.
-    Raises ScenarioError when there is no such file."""
+    """As `code_version`; where `program` is one of the user's own, `path.py:Class`, over its file as well and over
+    those that it imports from outside of our packages and of what is installed. Where a part of the C core does not
+    run, another one than where it does. Raises ScenarioError when there is no such file."""
     status = native_status()
     more = [f"{name} runs as Python" for name in LIBRARIES if name in status and not status[name].available]
     if ":" in program:
@@ -45,8 +45,8 @@ def program_version(program: str) -> str:
 
 @cache
 def model_version(*modules: str, also: tuple[Path, ...] = ()) -> str:
-    """As `code_version`, of these modules of ours and of all of ours that they import, in functions too; of all C files where they
-    run C; of the files `also` without what they import."""
+    """As `code_version`, of these modules of ours and of all of ours that they import, in functions too; of all C files
+    where they run C; of the files `also` without what they import."""
     found = module_files(modules, lambda name, file: name.partition(".")[0] in _PACKAGES)
     native = _sources(_TOP, _SOURCES - {".py"}) if _NATIVE in found else ()
     return _digest(_TOP, (*found.values(), *native, *also))

@@ -1,5 +1,5 @@
-"""The source files that a Python file or module imports, and those that they import: found by reading, nothing of them is run.
-A name that is put together while the code runs is not seen."""
+"""The source files that a Python file or module imports, and those that they import: found by reading, nothing of them
+is run. A name that is put together while the code runs is not seen."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def imported_files(start: Path, wanted: Wanted) -> list[Path]:
 
 
 def module_files(names: Iterable[str], wanted: Wanted) -> dict[str, Path]:
-    """Modules by name -> file: these, the packages that hold them, and all that they import. Names that are no modules (attributes,
-    modules that are not there) are left out."""
+    """Modules by name -> file: these, the packages that hold them, and all that they import. Names that are no modules
+    (attributes, modules that are not there) are left out."""
     found: dict[str, Path] = {}
     todo, asked = list(names), set[str]()
     while todo:

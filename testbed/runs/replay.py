@@ -1,4 +1,5 @@
-"""`tb replay RUN_DIR`: the same scenario and seed again, here or in another world, and what differs from the first time."""
+"""`tb replay RUN_DIR`: the same scenario and seed again, here or in another world, and what differs from the first
+time."""
 
 from __future__ import annotations
 
@@ -31,9 +32,9 @@ __all__ = ["Comparison", "Recorded", "compare", "read_run", "replay", "why_bytes
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What must be equal in every world: results, verdict, and the fate of every first transmission of data whose bytes do not
-    depend on time. What comes after a loss (which retransmissions exist, which ACKs were coalesced) depends on time, which only the simulated
-    world repeats: there the whole history is compared."""
+    """What must be equal in every world: results, verdict, and the fate of every first transmission of data whose bytes
+    do not depend on time. What comes after a loss (which retransmissions exist, which ACKs were coalesced) depends on
+    time, which only the simulated world repeats: there the whole history is compared."""
 
     result: RunResult
     differences: tuple[str, ...]
@@ -59,14 +60,16 @@ class Recorded:
 
 
 def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] = ()) -> Recorded:
-    """`world`: another one than that of the run; `overrides`: `switch.program=...`, `job.collective=...` or nothing; a run with code of the
-    user's own needs them, since a file cannot name code. Raises ScenarioError when `run_dir` is no finished run, or a file in it is
-    damaged; a history that is cut is not: what is missing in it shows in the comparison."""
+    """`world`: another one than that of the run; `overrides`: `switch.program=...`, `job.collective=...` or nothing; a
+    run with code of the user's own needs them, since a file cannot name code. Raises ScenarioError when `run_dir` is no
+    finished run, or a file in it is damaged; a history that is cut is not: what is missing in it shows in the
+    comparison."""
     for override in overrides:
         if not _is_of_code(override, overrides):
             raise ScenarioError(
                 "a replay changes nothing but the switch program and the protocol", file="--set", found=repr(override),
-                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or `tb run {run_dir}/scenario.yaml` with what "
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or `tb run "
+                        f"{run_dir}/scenario.yaml` with what "
                 "is to change",
             )  # fmt: skip
     document, given = read_result(run_dir), [override.partition("=")[0].strip() for override in overrides]
@@ -103,8 +106,8 @@ def replay(
 
 
 def compare(verdict: str, history: list[Record], result: RunResult, world: str, cut: str = "") -> Comparison:
-    """`verdict`, `history`: of the run before; `cut`: where that history ends too early. `world`: of both runs; empty when they
-    are of two."""
+    """`verdict`, `history`: of the run before; `cut`: where that history ends too early. `world`: of both runs; empty
+    when they are of two."""
     differences = [f"{cut} (of the run before)"] if cut else []
     # Both from their files: JSON knows no tuples.
     fresh = list(read_history(result.run_dir / "history.jsonl"))
@@ -140,7 +143,8 @@ def _digests(history: Iterable[Record]) -> dict[tuple[str, int], str]:
 
 
 def why_bytes_depend_on_time(scenario: Scenario) -> str:
-    """Why the fate of a first transmission may differ between two runs in real time, since its bytes do; empty: it may not."""
+    """Why the fate of a first transmission may differ between two runs in real time, since its bytes do; empty: it may
+    not."""
     jobs, routing = scenario.all_jobs, scenario.routing
     traits = traits_of(scenario.job.collective)
     if traits.slots_move and len(jobs) > 1:

@@ -17,8 +17,8 @@ __all__ = ["write_report"]
 
 
 def write_report(run_dir: Path, file: Path | None = None) -> tuple[Path, bool]:
-    """-> (the page, whether the run had ended). `file`: instead of report.html in the run directory. Raises ScenarioError when the directory is none of
-    a run, or something in it is damaged."""
+    """-> (the page, whether the run had ended). `file`: instead of report.html in the run directory. Raises
+    ScenarioError when the directory is none of a run, or something in it is damaged."""
     path, scenario_file = file or run_dir / "report.html", run_dir / "scenario.yaml"
     if not scenario_file.is_file():
         raise ScenarioError(

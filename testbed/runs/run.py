@@ -111,17 +111,17 @@ def run_scenario(
     say: Say = lambda text: None,
     checks: Sequence[str] = (),
 ) -> RunResult:
-    """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one that
-    is there already, instead of the one that the scenario names. `plan`: of this scenario, where the caller has it already.
-    `twin`: an emulated run is held beside the same plan in virtual time. `say` hears what goes on beside the run: calibration,
-    attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`.
+    """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one
+    that is there already, instead of the one that the scenario names. `plan`: of this scenario, where the caller has it
+    already. `twin`: an emulated run is held beside the same plan in virtual time. `say` hears what goes on beside the
+    run: calibration, attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`.
 
-    With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the factor, at
-    most three times, and what the attempts before left is in `attempts/` of the run directory.
+    With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the
+    factor, at most three times, and what the attempts before left is in `attempts/` of the run directory.
 
-    Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for what is
-    written; ScenarioError when `out` holds files already or others could change it; and whatever the world raises. What was
-    recorded until then is in the run directory, also when this process is killed.
+    Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for
+    what is written; ScenarioError when `out` holds files already or others could change it; and whatever the world
+    raises. What was recorded until then is in the run directory, also when this process is killed.
     """
     world, plan = world or create_world(scenario.world), plan or make_plan(scenario)
     own = {name: load_checker(name) for name in checks}
@@ -141,7 +141,8 @@ def run_scenario(
             return result
         assert scenario.dilation is not None
         say(
-            f"at dilation {scenario.dilation} this machine did not keep up ({result.document['fidelity']['reasons'][0]}); once more at {factor}"
+            f"at dilation {scenario.dilation} this machine did not keep up "
+            f"({result.document['fidelity']['reasons'][0]}); once more at {factor}"
         )
         put_away(run_dir, scenario.dilation)
         tried.append(scenario.dilation)
@@ -150,8 +151,8 @@ def run_scenario(
 
 
 def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
-    """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command that repeats it.
-    Raises as `run_scenario`."""
+    """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command
+    that repeats it. Raises as `run_scenario`."""
     with tempfile.TemporaryDirectory(prefix="ina-point-") as folder:
         if scenario.world != "simulated":
             return run_scenario(scenario, Path(folder) / "run").document | {"replay": replay}
@@ -224,8 +225,8 @@ def _keep_captures(
 
 
 def read_result(run_dir: Path) -> dict[str, Any]:
-    """result.json of a finished run; it has a verdict and a world. Raises ScenarioError when the folder is no finished run, or
-    when the file is damaged."""
+    """result.json of a finished run; it has a verdict and a world. Raises ScenarioError when the folder is no finished
+    run, or when the file is damaged."""
     path = run_dir / "result.json"
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -299,8 +300,8 @@ def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
 
 
 def _point_latest(runs: Path, run_dir: Path) -> None:
-    """Replace `runs/latest` in one step, so that a reader never finds it missing. Where links cannot be made (a file system or
-    a system without them) there is none: it is a convenience, and every command tells its run directory."""
+    """Replace `runs/latest` in one step, so that a reader never finds it missing. Where links cannot be made (a file
+    system or a system without them) there is none: it is a convenience, and every command tells its run directory."""
     fresh = runs / f".latest-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         fresh.symlink_to(run_dir.name)

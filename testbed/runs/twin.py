@@ -1,5 +1,5 @@
-"""The twin of an emulated run: the same plan and seed in virtual time, run in a process of its own that may not take longer than
-the run itself took."""
+"""The twin of an emulated run: the same plan and seed in virtual time, run in a process of its own that may not take
+longer than the run itself took."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _WAKE_UP_NS = 1_000_000
 
 
 def why_no_judge(plan: Plan, backends: str = "") -> str:
-    """Why virtual time cannot say what this plan takes; empty: it can. `backends`: as the environment of the run names those of
-    its faults."""
+    """Why virtual time cannot say what this plan takes; empty: it can. `backends`: as the environment of the run names
+    those of its faults."""
     tcp = [flow.config.name for flow in plan.background if flow.kind == "tcp"]
     if tcp:
         return f"no twin: the kernel's TCP ({', '.join(tcp)}) runs in real time only"

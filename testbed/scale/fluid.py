@@ -1,5 +1,5 @@
-"""The flow level: a collective is a list of phases, a phase a set of transfers that start together and share links max-min
-fairly until the last is done. A phase begins when the one before it has ended on every rank."""
+"""The flow level: a collective is a list of phases, a phase a set of transfers that start together and share links
+max-min fairly until the last is done. A phase begins when the one before it has ended on every rank."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@
 - Parallel NetReduce runs message by message through a shared NIC, with a window of N messages for each of the n rings.
 
 `representatives` machines stand for all: all machines start together, do the same and have the same links, so what the
-machine in front sends is what the own one sends. None simulates all of them; a test holds both to the same times. A link
-between machines is one link from NIC to NIC of latency alpha, as the cost models count; payload bytes only.
+machine in front sends is what the own one sends. None simulates all of them; a test holds both to the same times. A
+link between machines is one link from NIC to NIC of latency alpha, as the cost models count; payload bytes only.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def machine_message_level(
 def ring_steps(
     ready: Seconds, size_bytes: float, steps: int, seconds_per_byte: Seconds, latency: Seconds, segment: int
 ) -> Seconds:
-    """Every rank sends `steps` messages of `size_bytes` round rings of `segment` ranks that lie side by side; from the second
-    on each waits for the one that the rank before it sent. `ready` holds when ranks may begin -> when the last message
-    came, per rank. All arrays: shape (ranks,), float64, seconds."""
+    """Every rank sends `steps` messages of `size_bytes` round rings of `segment` ranks that lie side by side; from the
+    second on each waits for the one that the rank before it sent. `ready` holds when ranks may begin -> when the last
+    message came, per rank. All arrays: shape (ranks,), float64, seconds."""
     rings = ready.reshape(-1, segment)
     work = (size_bytes * seconds_per_byte).reshape(-1, segment)
     late = latency.reshape(-1, segment)

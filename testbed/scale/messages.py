@@ -43,8 +43,8 @@ def run_messages(
     window_messages: int | None = None,
     starts_ns: Sequence[float] = (),
 ) -> Outcome:
-    """Send all of them. Each sender sends its own in the order of the list, at most `window_messages` unacknowledged (None:
-    any number). Raises ValueError when some can never be sent."""
+    """Send all of them. Each sender sends its own in the order of the list, at most `window_messages` unacknowledged
+    (None: any number). Raises ValueError when some can never be sent."""
     ranks = 1 + max((max(item.sender, item.receiver) for item in messages), default=0)
     queues: list[list[int]] = [[] for _ in range(ranks)]
     for index, item in enumerate(messages):

@@ -1,7 +1,7 @@
 """NetReduce on a rack at the level of messages: credit, links and ACKs as events, packets in closed form.
 
-Every rank may have a link and a start of its own, so that stragglers and slow links show. What is not there: loss and its
-recovery, and more than one iteration (the packet level has both).
+Every rank may have a link and a start of its own, so that stragglers and slow links show. What is not there: loss and
+its recovery, and more than one iteration (the packet level has both).
 """
 
 from __future__ import annotations

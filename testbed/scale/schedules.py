@@ -37,8 +37,8 @@ def ring_window(ranks: int, size_bytes: int, message_packets: int, path_mtu: int
 
 
 def halving_doubling(ranks: int, size_bytes: int) -> list[Message]:
-    """Recursive halving (reduce-scatter), then doubling (all-gather): each step with another partner. Raises ScenarioError
-    when `ranks` is no power of two."""
+    """Recursive halving (reduce-scatter), then doubling (all-gather): each step with another partner. Raises
+    ScenarioError when `ranks` is no power of two."""
     check_ranks(ranks)
     steps = log2_exact(ranks, "halving_doubling")
     messages: list[Message] = []

@@ -1,9 +1,10 @@
-"""A message as a train of packets, and one direction of a link that carries trains: times of whole trains in closed form.
+"""A message as a train of packets, and one direction of a link that carries trains: times of whole trains in closed
+form.
 
-A train enters a link over a span of time: its first packet is there at `first`, its last at `last`. It leaves as fast as
-the link and its own arrival allow. That is exact while packets come at an even pace, or at the later of several even paces
-(which is convex, so that the ends decide). Where trains of several senders meet on one link they are served in the order
-of their first packets: the sum of the work is exact, the share that each gets meanwhile is not.
+A train enters a link over a span of time: its first packet is there at `first`, its last at `last`. It leaves as fast
+as the link and its own arrival allow. That is exact while packets come at an even pace, or at the later of several even
+paces (which is convex, so that the ends decide). Where trains of several senders meet on one link they are served in
+the order of their first packets: the sum of the work is exact, the share that each gets meanwhile is not.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ class Pipe:
         self._frame_ns = self._gap = 1.0
 
     def carry(self, first: float, last: float, train: Train) -> tuple[float, float]:
-        """A train whose first packet may leave at `first` and its last at `last` -> when they arrive at the other end."""
+        """A train whose first packet may leave at `first` and its last at `last` -> when they arrive at the other
+        end."""
         ns = self.ns_per_byte
         self._before = self.free
         start = first if first > self.free else self.free
@@ -115,8 +117,8 @@ class Pipe:
         return start + train.first_bytes * ns + self.delay_ns, end + self.delay_ns
 
     def carry_urgent(self, at: float, size_bytes: int) -> float:
-        """One small frame that goes in front of what waits, but not in front of the frame that is on the wire: -> when it
-        arrives. (A NIC: answers before requests.)"""
+        """One small frame that goes in front of what waits, but not in front of the frame that is on the wire: -> when
+        it arrives. (A NIC: answers before requests.)"""
         work = size_bytes * self.ns_per_byte
         if at >= self.free:
             self.free = leaves = at + work

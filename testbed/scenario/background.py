@@ -127,5 +127,6 @@ def check_payloads(at: At, flows: Sequence[BackgroundFlow], topology: Topology) 
             if flow.kind == "udp" and flow.payload_bytes + _UDP_HEADERS > least:
                 (at / index / "payload").add(
                     "the datagram does not fit the smallest MTU", found=str(flow.payload_bytes),
-                    allowed=f"at most {least - _UDP_HEADERS} (MTU {least}, {_UDP_HEADERS} bytes of IPv4 and UDP headers)",
+                    allowed=f"at most {least - _UDP_HEADERS} (MTU {least}, {_UDP_HEADERS} bytes of IPv4 and UDP "
+                            "headers)",
                 )  # fmt: skip

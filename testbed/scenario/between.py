@@ -1,4 +1,5 @@
-"""What must hold between the sections of a scenario, as far as they are known: a check ends where it would need a key that is wrong."""
+"""What must hold between the sections of a scenario, as far as they are known: a check ends where it would need a key
+that is wrong."""
 
 from __future__ import annotations
 
@@ -172,7 +173,8 @@ class _Between:
             with as_far_as_known():
                 check_rack(self.problems, of.topology, job, of.world)
         sections: dict[str, object] = {
-            "problems": self.problems, "topology": of.topology, "link": of.shapes and of.shapes.link, "switch": of.switch,
+            "problems": self.problems, "topology": of.topology, "link": of.shapes and of.shapes.link,
+            "switch": of.switch,
             "transport": of.transport, "job": job, "entries": entries, "routing": of.routing, "nics": of.nics,
         }  # fmt: skip
         with as_far_as_known():

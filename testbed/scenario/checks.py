@@ -74,7 +74,8 @@ def check_path_mtu(problems: Problems, job: Job, transport: Transport) -> None:
             ("transport", "path_mtu"),
             "RoCE has no such MTU",
             found=str(transport.path_mtu),
-            allowed=f"{', '.join(map(str, ROCE_PATH_MTUS))} (job.collective: {', '.join(larger)} also takes {transport.path_mtu})",
+            allowed=f"{', '.join(map(str, ROCE_PATH_MTUS))} (job.collective: {', '.join(larger)} also takes "
+            f"{transport.path_mtu})",
         )
 
 
@@ -129,8 +130,8 @@ def check_program(problems: Problems, switch: SwitchOptions, job: Job) -> None:
 
 
 def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
-    """What is turned must be there; a knob as it comes is nothing that anybody asked for. Programs of the user's own may heed
-    any."""
+    """What is turned must be there; a knob as it comes is nothing that anybody asked for. Programs of the user's own
+    may heed any."""
     if ":" in switch.program:
         return
     kind = program_kinds().get(switch.program)
@@ -164,7 +165,8 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
             ("job", "collective"),
             f"{job.collective} sums in one switch, or in leaves that are all linked to all spines; {problem}",
             found=f"{len(topology.switches)} switches in the {topology.kind} topology",
-            allowed="kind rack, rack_accelerator, spine_leaf, machines, or custom of such a shape; or collective ring or shift with "
+            allowed="kind rack, rack_accelerator, spine_leaf, machines, or custom of such a shape; or collective ring "
+            "or shift with "
             "switch.program: forward",
         )
     if job.dtype == "int32sat":
@@ -232,7 +234,8 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
         for key, (value, default) in ring_keys.items():
             if value != default:
                 problems.add(
-                    (*path, key), f"collective {job.collective} has no ring whose messages this could hold back", found=show(value),
+                    (*path, key), f"collective {job.collective} has no ring whose messages this could hold back",
+                    found=show(value),
                     allowed="leave the key out",
                 )  # fmt: skip
     if job.workload == "digits":
@@ -302,6 +305,7 @@ def check_switch_memory(
             problems.add(
                 ("job", "window_messages"),
                 "the window is too large for the switch's memory",
-                found=f"{product}; 2 x {window} slots x {hosts + 1} payloads x {transport.path_mtu} bytes = {size} bytes",
+                found=f"{product}; 2 x {window} slots x {hosts + 1} payloads x {transport.path_mtu} bytes = {size} "
+                "bytes",
                 allowed=f"at most {format_size(_SWITCH_MEMORY)}",
             )

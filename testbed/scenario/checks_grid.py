@@ -52,6 +52,7 @@ def check_grid(
         )
     if routing.mode == "paced" and job.dtype == "float32":
         problems.add(
-            ("job", "dtype"), "float32 waits for results, one window behind, and so keeps no planned rate", found="float32",
+            ("job", "dtype"), "float32 waits for results, one window behind, and so keeps no planned rate",
+            found="float32",
             allowed="int32, int32sat; or routing.mode: aimd",
         )  # fmt: skip

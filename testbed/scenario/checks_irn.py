@@ -1,4 +1,5 @@
-"""What IRN asks of the rest of a scenario: both ends of every connection speak it, and each packet says where it goes."""
+"""What IRN asks of the rest of a scenario: both ends of every connection speak it, and each packet says where it
+goes."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def check_irn(
             path,
             f"collective {job.collective} does not run over IRN",
             found="'irn'",
-            allowed=f"gbn; or irn with job.collective: {', '.join(names_where(lambda traits: transport.recovery in traits.recoveries))}",
+            allowed="gbn; or irn with job.collective: "
+            f"{', '.join(names_where(lambda traits: transport.recovery in traits.recoveries))}",
         )
     if transport.verb != "write":
         problems.add(

@@ -30,7 +30,8 @@ def check_rack(problems: Problems, topology: Topology, job: Job, world: str | No
             ("topology", "hosts"),
             f"too many hosts for collective {job.collective}",
             found=str(hosts),
-            allowed=f"at most {MAX_HOSTS}; more with {', '.join(names_where(lambda traits: traits.several_jobs))} and several jobs",
+            allowed=f"at most {MAX_HOSTS}; more with {', '.join(names_where(lambda traits: traits.several_jobs))} and "
+            "several jobs",
         )
 
 

@@ -1,4 +1,5 @@
-"""What must hold between the keys of a scenario whose collective has a parameter server, and for keys that only such have."""
+"""What must hold between the keys of a scenario whose collective has a parameter server, and for keys that only such
+have."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _OF_PRIORITIES = ("priority", "priority_x0")
 
 
 def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
-    """The last host is the parameter server unless the file names another one. A server must be there, and be no worker."""
+    """The last host is the parameter server unless the file names another one. A server must be there, and be no
+    worker."""
     if topology is None or not traits_of(job.collective).has_server:
         return job
     known = [host.name for host in topology.hosts]
@@ -43,7 +45,8 @@ def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
 def check_server_keys(
     problems: Problems, job: Job, given: Mapping[KeyPath, Collection[str]], entries: Sequence[tuple[KeyPath, Job]]
 ) -> None:
-    """`given`: keys that the file holds at `job` and at each of the `entries` of `jobs`: servers, scales, priorities."""
+    """`given`: keys that the file holds at `job` and at each of the `entries` of `jobs`: servers, scales,
+    priorities."""
     name, traits = job.collective, traits_of(job.collective)
     for path, each in ((("job",), job), *entries):
         keys = given.get(path, ())
@@ -56,7 +59,8 @@ def check_server_keys(
         if each.fixed_scale is not None and not traits.fixed_scale:
             problems.add(
                 (*path, "quantisation"), f"collective {name} has no way to tell that a sum left its range",
-                allowed=f"exponents; fixed: with job.collective: {', '.join(names_where(lambda each: each.fixed_scale))}",
+                allowed="exponents; fixed: with job.collective: "
+                        f"{', '.join(names_where(lambda each: each.fixed_scale))}",
             )  # fmt: skip
         elif each.fixed_scale is not None and each.dtype != "float32":
             problems.add(
@@ -88,15 +92,16 @@ def check_aimd(problems: Problems, transport: Transport, job: Job) -> None:
     if not transport.aimd and not traits_of(job.collective).heeds_marks:
         problems.add(
             ("transport", "aimd"), f"collective {job.collective} has no such window", found="false",
-            allowed=f"leave the key out, or job.collective: {', '.join(names_where(lambda traits: traits.heeds_marks))}",
+            allowed="leave the key out, or job.collective: "
+                    f"{', '.join(names_where(lambda traits: traits.heeds_marks))}",
         )  # fmt: skip
 
 
 def check_served(
     problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
 ) -> None:
-    """The bitmap has 32 bits, a packet so many elements at most, and integers are summed. `entries`: of `jobs`, each with its
-    place."""
+    """The bitmap has 32 bits, a packet so many elements at most, and integers are summed. `entries`: of `jobs`, each
+    with its place."""
     name, traits = job.collective, traits_of(job.collective)
     if attachment(topology) is not None:
         problems.add(

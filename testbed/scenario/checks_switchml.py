@@ -32,8 +32,8 @@ def check_switchml(
     job: Job,
     entries: Sequence[tuple[KeyPath, Job]] = (),
 ) -> None:
-    """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed. `entries`: of
-    `jobs`, each with its place."""
+    """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed. `entries`:
+    of `jobs`, each with its place."""
     check_framing(problems, transport, job, entries)
     switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
     if transport.congestion_control != "none":

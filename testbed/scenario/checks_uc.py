@@ -29,7 +29,8 @@ def check_no_framing(problems: Problems, transport: Transport, job: Job) -> None
                 ("transport", key),
                 f"collective {job.collective} has one framing",
                 found=found,
-                allowed=f"leave the key out, or job.collective: {', '.join(names_where(lambda traits: len(traits.framings) > 1))}",
+                allowed="leave the key out, or job.collective: "
+                f"{', '.join(names_where(lambda traits: len(traits.framings) > 1))}",
             )
 
 
@@ -64,7 +65,8 @@ def check_uc_fault(
             (*path, "kind"),
             f"{_NEVER}forgeries are made of packets of reliable connections",
             found=kind,
-            allowed="loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, link_down, rate_change, kill, pause",
+            allowed="loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, link_down, rate_change, kill, "
+            "pause",
         )
     sent = _uc_opcodes(transport.uc_packets)
     if match.opcodes is not None and not match.opcodes & sent:

@@ -30,8 +30,8 @@ __all__ = ["custom_keys", "load_custom"]
 
 
 def load_custom(at: At, keys: Custom, shape: LinkShape) -> tuple[Topology, bool] | None:
-    """(graph, whether the shapes of all its links are known), or None where a node or link is not known; all problems are told,
-    each at its node or link. `shape`: of links that say nothing else."""
+    """(graph, whether the shapes of all its links are known), or None where a node or link is not known; all problems
+    are told, each at its node or link. `shape`: of links that say nothing else."""
     nodes = _load_nodes(at / "nodes", keys.nodes)
     cables = None if nodes is None else _load_cables(at / "links", keys.links, nodes, shape)
     if nodes is None or cables is None or not _check_ends(at, nodes, cables[0]):

@@ -1,10 +1,10 @@
-"""Faults that can never strike, and faults that contradict each other: refused, because a run would prove nothing. A rate of 0 is
-no such thing: that fault is expected not to strike, and a run shows whether it does.
+"""Faults that can never strike, and faults that contradict each other: refused, because a run would prove nothing. A
+rate of 0 is no such thing: that fault is expected not to strike, and a run shows whether it does.
 
 Rules for two faults (windows that touch in no instant never conflict):
 
-* loss, burst, drop, delay, rate_change, link_down: two of one kind on the same link and direction, with the same match, in
-  overlapping windows contradict (which rate? which delay?). Different kinds, or different matches, compose.
+* loss, burst, drop, delay, rate_change, link_down: two of one kind on the same link and direction, with the same match,
+  in overlapping windows contradict (which rate? which delay?). Different kinds, or different matches, compose.
 * kill and pause: two of them on one node in overlapping windows contradict.
 * A fault on a link that lies wholly in the time while a node at that link's end is killed can never strike.
 """
@@ -144,7 +144,7 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
         prefix = transport.verb.upper()
         problems.add((*path, "opcode"), f"the fault can never strike: verb {transport.verb} sends no such packet",
                      found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
-                     allowed=f"data, {prefix}_FIRST, {prefix}_MIDDLE, {prefix}_LAST_IMM, {prefix}_ONLY_IMM")  # fmt: skip
+                     allowed=f"data, {prefix}_FIRST, {prefix}_MIDDLE, {prefix}_LAST_IMM, {prefix}_ONLY_IMM")  # fmt: skip  # noqa: E501
     elif match.packet is not None and requests and not any(_position_fits(code, match.packet) for code in requests):
         where = "last" if match.packet < 0 else str(match.packet)
         problems.add((*path, "packet"), "the fault can never strike: the opcode stands elsewhere in a message",

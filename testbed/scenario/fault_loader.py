@@ -69,8 +69,8 @@ def _load_one(at: At, entry: object, index: int) -> Fault | None:
 def place_faults(
     at: At, faults: Sequence[Fault | None], topology: Topology | None, more_nodes: Sequence[str] = ()
 ) -> list[Placed]:
-    """With their places in the file, their kinds, and the names of their links. Without a topology links stay unchecked.
-    `more_nodes`: what can die or stand still besides the nodes of the topology."""
+    """With their places in the file, their kinds, and the names of their links. Without a topology links stay
+    unchecked. `more_nodes`: what can die or stand still besides the nodes of the topology."""
     return [
         ((*at.path, index), FAULT.word(fault), _resolved(at / index, fault, topology, more_nodes))
         for index, fault in enumerate(faults)

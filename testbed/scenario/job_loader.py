@@ -95,8 +95,8 @@ class JobsType(KeyType):
 
 
 def load_jobs(at: At, entries: Sequence[Any], base: Job, topology: Topology | None) -> tuple[Job | None, ...]:
-    """`jobs`, each in its place, with `base` for what an entry does not say, and with hosts as far as they are known. None: no
-    mapping."""
+    """`jobs`, each in its place, with `base` for what an entry does not say, and with hosts as far as they are known.
+    None: no mapping."""
     jobs = [_load_entry(at / index, entry, base, index) for index, entry in enumerate(entries)]
     if any(job is None for job in jobs):
         return _unplaced(jobs)

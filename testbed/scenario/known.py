@@ -1,5 +1,5 @@
-"""Protocols by name, or by `path.py:NAME`. Those of ours are listed in `testbed/protocols/__init__.py`, and each is in the module of its name, which is imported
-when somebody asks for it: it binds parts of higher floors."""
+"""Protocols by name, or by `path.py:NAME`. Those of ours are listed in `testbed/protocols/__init__.py`, and each is in
+the module of its name, which is imported when somebody asks for it: it binds parts of higher floors."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _PACKAGE = "testbed.protocols"
 
 
 def protocol_of(collective: str) -> Protocol:
-    """Of a value of `job.collective`: a name, or `path.py:NAME`. Raises InternalError when there is none, ScenarioError for a file
-    that does not have it."""
+    """Of a value of `job.collective`: a name, or `path.py:NAME`. Raises InternalError when there is none, ScenarioError
+    for a file that does not have it."""
     if is_own_code(collective):
         return load_protocol(collective)
     if collective not in protocol_names():

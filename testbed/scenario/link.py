@@ -30,7 +30,8 @@ declare_keys(
         Annotated[int | None, whole_or("none", None, 1, 999_999, " (packets)"), Key("ecn_threshold")],
         (
             "packets, less than `queue`: a frame that is put into the queue while at least that many wait gets CE "
-            "([simulation](simulation.md#ecn-threshold)). What that means in each world: [congestion](congestion.md#marking)"
+            "([simulation](simulation.md#ecn-threshold)). What that means in each world: "
+            "[congestion](congestion.md#marking)"
         ),
     ),
 )

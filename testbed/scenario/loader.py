@@ -43,8 +43,8 @@ def parse_scenario(
     world: str | None = None,
     folder: Path | None = None,
 ) -> Scenario:
-    """As `load_scenario`, from text; `source` is the file name that messages show, `folder` where other files are named from
-    (None: where `source` is)."""
+    """As `load_scenario`, from text; `source` is the file name that messages show, `folder` where other files are named
+    from (None: where `source` is)."""
     data, places = parse_yaml(text, source)
     if not isinstance(data, dict):
         problem = "the file is empty" if data is None else "the file is not a mapping"

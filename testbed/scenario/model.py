@@ -1,4 +1,5 @@
-"""A scenario as one frozen value: what `testbed.scenario.load_scenario` makes of a YAML file. Units stand in the names."""
+"""A scenario as one frozen value: what `testbed.scenario.load_scenario` makes of a YAML file. Units stand in the
+names."""
 
 from __future__ import annotations
 
@@ -119,8 +120,8 @@ class Scenario(Section):
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """Where it can run: clocks of their own exist in virtual time only, as switches with more than `MAX_PORTS` ports do, TCP
-        in the kernel only, and a controller only where Open vSwitch is."""
+        """Where it can run: clocks of their own exist in virtual time only, as switches with more than `MAX_PORTS`
+        ports do, TCP in the kernel only, and a controller only where Open vSwitch is."""
         controller = any(getattr(fault, "node", "") == CONTROLLER for fault in self.faults)
         if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)

@@ -65,8 +65,8 @@ def on_hosts(
 
 
 def check_nics(problems: Problems, world: str, nics: Sequence[tuple[str, str]], faults: Sequence[Fault]) -> None:
-    """A device lives in real time, and chooses other queue pairs when its worker starts anew, of which the peers would not
-    know."""
+    """A device lives in real time, and chooses other queue pairs when its worker starts anew, of which the peers would
+    not know."""
     for host, device in nics:
         if world == "simulated":
             problems.add(

@@ -1,4 +1,5 @@
-"""Code of the user's own, `path.py:NAME`, as a command line names it: loaded, watched, and blamed for what it does wrong."""
+"""Code of the user's own, `path.py:NAME`, as a command line names it: loaded, watched, and blamed for what it does
+wrong."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ def is_own_code(name: str) -> bool:
 
 
 def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: str, key: str | None = None) -> Any:
-    """The object that `path.py:NAME` names. `what`: in words, as `protocol`; `wanted`: whether an object of the file is one; `file`, `key`: where it is named. Raises
-    ScenarioError for a file that is not there or cannot be loaded, and for one that has no such object."""
+    """The object that `path.py:NAME` names. `what`: in words, as `protocol`; `wanted`: whether an object of the file is
+    one; `file`, `key`: where it is named. Raises ScenarioError for a file that is not there or cannot be loaded, and
+    for one that has no such object."""
     path_text, _, wanted_name = name.rpartition(":")
     path = Path(path_text)
     if path.suffix != ".py" or not path.is_file():
@@ -70,8 +72,9 @@ def _module_of(path: Path, what: str) -> Any:
 
 @contextmanager
 def blame(name: str, what: str) -> Iterator[None]:
-    """What code of the file of `path.py:NAME` raises becomes a ScenarioError with file, line and function. What code of ours raises
-    when nothing of that file called it stays what it is, and so does everything where `name` is one of ours."""
+    """What code of the file of `path.py:NAME` raises becomes a ScenarioError with file, line and function. What code of
+    ours raises when nothing of that file called it stays what it is, and so does everything where `name` is one of
+    ours."""
     if not is_own_code(name):
         yield
         return

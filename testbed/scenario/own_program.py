@@ -1,5 +1,5 @@
-"""A switch program, or a protocol, of the user's own, `path.py:NAME`. No scenario file may name code: only a person does, with
-`--set`."""
+"""A switch program, or a protocol, of the user's own, `path.py:NAME`. No scenario file may name code: only a person
+does, with `--set`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def is_own_program(program: str) -> bool:
 
 
 def with_stock_code(scenario: Scenario) -> Scenario:
-    """With the collective and the program of ours that serve it in place of code from files, so that a file can hold it."""
+    """With the collective and the program of ours that serve it in place of code from files, so that a file can hold
+    it."""
     collective = scenario.job.collective
     if is_own_code(collective):
         like = protocol_of(collective).like
@@ -44,7 +45,8 @@ def with_stock_code(scenario: Scenario) -> Scenario:
 
 
 def code_words(scenario: Scenario) -> list[str]:
-    """What a command line needs beside the scenario file to run code from files: `--set` and its value for each, or nothing."""
+    """What a command line needs beside the scenario file to run code from files: `--set` and its value for each, or
+    nothing."""
     stock = with_stock_code(scenario)
     program = scenario.switch.program
     changed = [] if program == stock.switch.program else [(PROGRAM_KEY, program)]

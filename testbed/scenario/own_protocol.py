@@ -1,5 +1,5 @@
-"""A protocol of the user's own: a value `Protocol` in a file of his, as `--set job.collective=path.py:NAME`. No scenario file may name
-code: only a person does, on a command line."""
+"""A protocol of the user's own: a value `Protocol` in a file of his, as `--set job.collective=path.py:NAME`. No
+scenario file may name code: only a person does, on a command line."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _WHAT = "protocol"
 
 
 def load_protocol(name: str) -> Protocol:
-    """Raises ScenarioError when the file is not there, cannot be loaded, or has no such protocol, and for a protocol that nobody could
-    judge or keep."""
+    """Raises ScenarioError when the file is not there, cannot be loaded, or has no such protocol, and for a protocol
+    that nobody could judge or keep."""
     path = Path(name.rpartition(":")[0])
     stamp = path.stat().st_mtime_ns if path.is_file() else 0
     return _loaded(name, str(path.resolve()), stamp)
@@ -46,7 +46,8 @@ def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
     if found.order is None and not found.traits.approximate:
         raise ScenarioError(
             f"protocol {title} does not say in which order it adds (order), and its sums are not approximate",
-            file=SET_FILE, key=COLLECTIVE_KEY, found="order=None", allowed="a function as in testbed/checkers/orders.py",
+            file=SET_FILE, key=COLLECTIVE_KEY, found="order=None", allowed="a function as in "
+                                                                           "testbed/checkers/orders.py",
         )  # fmt: skip
     changes = {
         field.name: guarded(value, name, _WHAT)

@@ -1,7 +1,8 @@
-"""A collective as one value, which every other part asks: nobody else compares the name of a collective, of a program or of a class.
+"""A collective as one value, which every other part asks: nobody else compares the name of a collective, of a program
+or of a class.
 
-The values are in `testbed/protocols/`, one module each; `testbed.scenario.known` finds them by name. What a higher floor gives or takes
-(plans, gradients, schedules of hunts) has no type here: the accessor of that floor says it.
+The values are in `testbed/protocols/`, one module each; `testbed.scenario.known` finds them by name. What a higher
+floor gives or takes (plans, gradients, schedules of hunts) has no type here: the accessor of that floor says it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from testbed.reading.known import Section
 __all__ = ["Hunt", "Protocol", "SectionCheck", "Subject", "Traits", "protocol_names"]
 
 SectionCheck: TypeAlias = Callable[..., None]
-"""Checks what must hold between sections of a scenario file. Its parameters name what it needs (`testbed.scenario.sections`); it is
-called when all of that is there and good."""
+"""Checks what must hold between sections of a scenario file. Its parameters name what it needs
+(`testbed.scenario.sections`); it is called when all of that is there and good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,9 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """How schedules are drawn for a protocol of datagrams, and why it must survive them. Functions of `testbed.hunt` stand here as
-    `module:function`, since that is far above; the defaults fit protocols whose workers send again for ever."""
+    """How schedules are drawn for a protocol of datagrams, and why it must survive them. Functions of `testbed.hunt`
+    stand here as `module:function`, since that is far above; the defaults fit protocols whose workers send again for
+    ever."""
 
     dtypes: Mapping[str, int]
     """that it sums, with weights"""
@@ -125,15 +127,17 @@ class Protocol:
     checks: tuple[SectionCheck, ...] = ()
     """what must hold between sections of the scenario file, for this collective alone"""
     check_fault: Callable[..., None] | None = None
-    """(Problems, (place, kind, fault), Job, Transport, ranks of a job or None): tells whether a fault can strike. None: as every RoCE
-    connection, or every datagram, can be struck"""
+    """(Problems, (place, kind, fault), Job, Transport, ranks of a job or None): tells whether a fault can strike. None:
+    as every RoCE connection, or every datagram, can be struck"""
     order: Callable[..., Any] | None = None
-    """(Plan, workers of one group by rank, their gradients) -> what each must hold, by rank: the reference of `bit_exact`. None: the
-    fold in rank order"""
+    """(Plan, workers of one group by rank, their gradients) -> what each must hold, by rank: the reference of
+    `bit_exact`. None: the fold in rank order"""
     blocks: Callable[..., int] | None = None
-    """(configuration of a worker, elements of its gradient) -> blocks of an iteration, of protocols that tell of blocks"""
+    """(configuration of a worker, elements of its gradient) -> blocks of an iteration, of protocols that tell of
+    blocks"""
     bound: Callable[..., float] | None = None
-    """(Plan, bits per second of gradient that the slowest link leaves) -> the bound of the goodput. None: that figure"""
+    """(Plan, bits per second of gradient that the slowest link leaves) -> the bound of the goodput. None: that
+    figure"""
     worker: type[Any] | None = None
     """class of the configurations of its workers, for `tb worker --config`; None: `workloads.config.WorkerConfig`"""
     mistakes: Callable[..., Any] | None = None
@@ -145,7 +149,8 @@ class Protocol:
     bench: tuple[Subject, ...] = ()
     """what `tb bench ina` compares"""
     like: str = ""
-    """of a protocol of the user's own: the one of ours whose scenario files it can run, and which the kept ones name in its place"""
+    """of a protocol of the user's own: the one of ours whose scenario files it can run, and which the kept ones name in
+    its place"""
 
 
 def protocol_names() -> tuple[str, ...]:

@@ -14,8 +14,8 @@ _MAY_MISS = ("routing",)
 
 
 def call_check(check: SectionCheck, sections: Mapping[str, object]) -> None:
-    """With what its parameters name of `sections`; not at all where one of those is None. A parameter with a default may be
-    missing in `sections`."""
+    """With what its parameters name of `sections`; not at all where one of those is None. A parameter with a default
+    may be missing in `sections`."""
     given = {}
     for name, parameter in inspect.signature(check).parameters.items():
         if name in sections:

@@ -25,7 +25,11 @@ declare_keys(
     ),
     free=(
         Annotated[str, choice(names.FREES)],
-        "`early`: a complete sum goes to the workers at once, and the slot is free; `ack`: the server's result frees it, as in ATP",
+        (
+            "`early`: a complete sum goes to the workers at once, and the slot is free; `ack`: the server's result "
+            "frees "
+            "it, as in ATP"
+        ),
     ),
     ps_copy=(BoolKey, "with `early`: the server gets the result, too, for workers that lose theirs"),
     reminder=(BoolKey, "the server may ask for what is in a slot"),

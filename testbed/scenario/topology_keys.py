@@ -68,7 +68,8 @@ Uplink: TypeAlias = Annotated[
     LinkChangesKey,
     Key(
         shown="as `link`",
-        doc="what is different on links from leaf to spine, from edge to aggregation, or on the one link (the NIC) that leaves a "
+        doc="what is different on links from leaf to spine, from edge to aggregation, or on the one link (the NIC) "
+        "that leaves a "
         "machine: `uplink: {rate: 40Mbps, delay: 1ms}`",
     ),
 ]
@@ -87,8 +88,8 @@ class Rack(Section):
 
 @dataclass(frozen=True, slots=True)
 class RackAccelerator(Section):
-    """a rack whose switch `s1` is a commodity switch, with accelerator `a1` beside it; links `h1-s1`, `s1-a1-1` .. `s1-a1-K`
-    ([accelerator](accelerator.md))"""
+    """a rack whose switch `s1` is a commodity switch, with accelerator `a1` beside it; links `h1-s1`, `s1-a1-1` ..
+    `s1-a1-K` ([accelerator](accelerator.md))"""
 
     hosts: Annotated[int, whole(2, MAX_HOSTS)]
     """2 to 32"""
@@ -103,7 +104,8 @@ class RackAccelerator(Section):
 
 @dataclass(frozen=True, slots=True)
 class SpineLeaf(Section):
-    """hosts `h1` .. `hN` under `leaf1` .. `leafL`, each leaf linked to `spine1` .. `spineS`; links `h1-leaf1`, `leaf1-spine1`"""
+    """hosts `h1` .. `hN` under `leaf1` .. `leafL`, each leaf linked to `spine1` .. `spineS`; links `h1-leaf1`,
+    `leaf1-spine1`"""
 
     leaves: Annotated[int, whole(2, 32)]
     """switches that hosts hang on, 2 to 32"""
@@ -156,8 +158,8 @@ class FatTree(Section):
 
 @dataclass(frozen=True, slots=True)
 class Machines(Section):
-    """machines of several workers `h1` .. `hP`, each on a switch `mK` of its machine with one uplink to `s1`; links `h1-m1`,
-    `m1-s1`"""
+    """machines of several workers `h1` .. `hP`, each on a switch `mK` of its machine with one uplink to `s1`; links
+    `h1-m1`, `m1-s1`"""
 
     machines: Annotated[int, whole(2, 32)]
     """2 to 32"""
@@ -176,8 +178,8 @@ class Machines(Section):
 
 @dataclass(frozen=True, slots=True)
 class GridTriangle(Section):
-    """GRID's worked example: workers `w1` .. `w8` and server `ps` on a triangle of switches `s1` .. `s3`; links `w1-s1`,
-    `ps-s3`, `s1-s3` ([routing](routing.md))"""
+    """GRID's worked example: workers `w1` .. `w8` and server `ps` on a triangle of switches `s1` .. `s3`; links
+    `w1-s1`, `ps-s3`, `s1-s3` ([routing](routing.md))"""
 
     link: AllLinks = LinkShape()
     server_link: Annotated[LinkChangesKey, Key(shown="as `link`")] = _NOTHING
@@ -192,8 +194,8 @@ class CustomNode(Section):
     name: NodeNameKey
     """a letter, then `a-z`, `0-9`, at most 10 characters, not `world`"""
     role: Annotated[str, choice(names.NODE_ROLES)]
-    """`host`, or for switches `switch`, `leaf`, `spine`, `edge`, `aggregation`, `core`, `machine`, `rack`, which differ in drawings
-    only. Ranks follow the order of the hosts"""
+    """`host`, or for switches `switch`, `leaf`, `spine`, `edge`, `aggregation`, `core`, `machine`, `rack`, which differ
+    in drawings only. Ranks follow the order of the hosts"""
 
 
 _TWO_ENDS = "the names of two nodes, as [h1, s1]"

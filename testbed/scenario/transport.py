@@ -28,7 +28,8 @@ __all__ = ["DcqcnOptions", "Transport"]
 
 @dataclass(frozen=True, slots=True)
 class DcqcnOptions(Section):
-    """Parameters of DCQCN. `scaled`: from the published ones and the rate of the sender's link (`testbed.plan.congestion`)."""
+    """Parameters of DCQCN. `scaled`: from the published ones and the rate of the sender's link
+    (`testbed.plan.congestion`)."""
 
     time_scale: Annotated[float | None, number_or_auto(1e-6, 1e6)] = None
     """by how much slower than published everything happens; `auto`: as the sender's link is slower than 40 Gbit/s. A

@@ -1,5 +1,5 @@
-"""The application: carries what switches say to the `Controller`, and its commands back. The same file runs under os-ken
-and under ryu (`testbed.steering.compat`); nothing is decided here."""
+"""The application: carries what switches say to the `Controller`, and its commands back. The same file runs under
+os-ken and under ryu (`testbed.steering.compat`); nothing is decided here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Socket buffers of an Open vSwitch: it never sets them, and the default of the kernel holds some ninety frames for all its
-ports together, far less than the queues of its links. What waits in a queue counts against the socket that sent it."""
+"""Socket buffers of an Open vSwitch: it never sets them, and the default of the kernel holds some ninety frames for all
+its ports together, far less than the queues of its links. What waits in a queue counts against the socket that sent it.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def widen_packet_sockets(process: ProcessId, size: int) -> int:
-    """Gives every AF_PACKET socket of the process send and receive buffers of `size` bytes (the kernel doubles it); returns
-    how many there are. Raises OSError when that is not allowed."""
+    """Gives every AF_PACKET socket of the process send and receive buffers of `size` bytes (the kernel doubles it);
+    returns how many there are. Raises OSError when that is not allowed."""
     pidfd = os.pidfd_open(process.pid)
     try:
         found = 0

@@ -39,8 +39,8 @@ class Parts:
         if package == "ryu":
             _restore_already_handled()
         self.hub: Any = import_module(f"{package}.lib.hub")
-        # ryu lives on green threads, which must replace the blocking calls before anything else is imported; does nothing
-        # on native ones.
+        # ryu lives on green threads, which must replace the blocking calls before anything else is imported; does
+        # nothing on native ones.
         self.hub.patch()
         self.cfg: Any = import_module(f"{package}.cfg")
         # before the controller, as the two import each other

@@ -1,10 +1,10 @@
 """The controller without its wires: what switches say goes in, commands and facts come out. No clock, no library.
 
 Rule 1: a switch that (re)connects says what it holds; only the difference is sent. What is right is never touched, so a
-        controller that dies and comes back changes nothing.
-Rule 2: make before break: groups, then flows that use them, then what is not wanted any more.
-Rule 3: every change ends with a barrier; a fact is told when the switch has answered it.
-Rule 4: a port that changed at one switch may change the rules of all: everything is computed anew, and the difference sent.
+        controller that dies and comes back changes nothing. Rule 2: make before break: groups, then flows that use
+        them, then what is not wanted any more. Rule 3: every change ends with a barrier; a fact is told when the switch
+        has answered it. Rule 4: a port that changed at one switch may change the rules of all: everything is computed
+        anew, and the difference sent.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class Controller:
     def switch_joined(
         self, datapath: int, ports: Mapping[int, bool], cookies: Collection[int], groups: Collection[int]
     ) -> bool:
-        """`ports`: from 0, whether each has a carrier; one that is absent has none. `cookies`, `groups`: what it holds now.
-        False for a switch that is none of ours: it is left alone."""
+        """`ports`: from 0, whether each has a carrier; one that is absent has none. `cookies`, `groups`: what it holds
+        now. False for a switch that is none of ours: it is left alone."""
         switch = self.fabric.by_datapath(datapath)
         if switch is None:
             return False

@@ -9,8 +9,8 @@ __all__ = ["run_controller"]
 
 
 def run_controller(session: Session, host: str = "127.0.0.1", port: int = 6653) -> None:
-    """Never returns but when the library's threads end. The library itself listens on this address of the namespace that
-    the calling thread is in; `session.listeners` come on top. Raises HostCapabilityError without a library."""
+    """Never returns but when the library's threads end. The library itself listens on this address of the namespace
+    that the calling thread is in; `session.listeners` come on top. Raises HostCapabilityError without a library."""
     parts = library_parts()
     from testbed.steering.app import SteeringApp
 

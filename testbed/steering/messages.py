@@ -1,4 +1,5 @@
-"""Commands of the controller as OpenFlow 1.5 messages, and what switches say as plain values. `parts` is the library."""
+"""Commands of the controller as OpenFlow 1.5 messages, and what switches say as plain values. `parts` is the
+library."""
 
 from __future__ import annotations
 

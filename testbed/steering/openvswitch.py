@@ -1,9 +1,9 @@
 """One Open vSwitch of a run's own: database, sockets and logs in the run's folder, in the namespace of its switch.
 
-It forwards in user space (datapath type netdev), so that it needs no kernel module, and it owns nothing of the machine: no
-service, nothing under /var/lib or /run/openvswitch. Each thing stands in the ledger before it is made. The daemons are
-children that die with us; interfaces that they make (two taps) go with the namespace. Until a controller has spoken it
-forwards nothing (fail_mode secure), and without one it goes on by the rules that it has.
+It forwards in user space (datapath type netdev), so that it needs no kernel module, and it owns nothing of the machine:
+no service, nothing under /var/lib or /run/openvswitch. Each thing stands in the ledger before it is made. The daemons
+are children that die with us; interfaces that they make (two taps) go with the namespace. Until a controller has spoken
+it forwards nothing (fail_mode secure), and without one it goes on by the rules that it has.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def _footprint(mtu: int) -> int:
 
 
 class OpenVSwitch:
-    """Switch `name` with datapath id `number`, on `interfaces` (in port order, each with MTU and queue length), in the namespace of
-    process `pid`. Raises HostCapabilityError when it does not come up."""
+    """Switch `name` with datapath id `number`, on `interfaces` (in port order, each with MTU and queue length), in the
+    namespace of process `pid`. Raises HostCapabilityError when it does not come up."""
 
     def __init__(
         self, name: str, number: int, interfaces: Sequence[tuple[str, int, int]], pid: int, ledger: Ledger, log: Path
@@ -104,12 +104,14 @@ class OpenVSwitch:
             if found != str(openflow_port(port)):
                 error = self._vsctl("get", "Interface", interface, "error").strip()
                 raise InternalError(
-                    f"Open vSwitch of {self.name}: {interface} shall be its port {openflow_port(port)}, it says {found} "
+                    f"Open vSwitch of {self.name}: {interface} shall be its port {openflow_port(port)}, it says "
+                    f"{found} "
                     f"(error: {error})"
                 )
 
     def _widen_buffers(self) -> None:
-        """For all that the queues of its ports may hold. It makes the one socket that it sends by when it first sends."""
+        """For all that the queues of its ports may hold. It makes the one socket that it sends by when it first
+        sends."""
         words = f"in_port=local packet={_FIRST_FRAME} actions=output:{openflow_port(0)}"
         bridge = f"unix:{self._ledger.folder / self._bridge}.mgmt"
         self._command("ovs-ofctl", "-OOpenFlow15", "packet-out", bridge, words)

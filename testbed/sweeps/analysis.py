@@ -1,4 +1,5 @@
-"""What a sweep shows: which algorithm is best where, how much faster, and where parallel NetReduce meets the flat ring."""
+"""What a sweep shows: which algorithm is best where, how much faster, and where parallel NetReduce meets the flat
+ring."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def _along(points: Sequence[Point], name: str) -> list[Crossover]:
 
 
 def _one(name: str, rest: dict[str, int], group: list[Point]) -> Crossover:
-    # T is linear in alpha and in 1/B_intra as far as the models are, so that a straight line between neighbours is exact.
+    # T is linear in alpha and in 1/B_intra as far as the models are, so that a straight line between neighbours is
+    # exact.
     inter = rest["inter_rate"]
     place = [p.values[name] / 1e9 if name == "alpha" else inter / p.values[name] for p in group]
     less = [point.seconds["PN"] - point.seconds["FR"] for point in group]

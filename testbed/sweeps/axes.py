@@ -1,4 +1,5 @@
-"""One parameter of a sweep file -> its values: a single one, a list, or a range. Ranges are counted before they are made."""
+"""One parameter of a sweep file -> its values: a single one, a list, or a range. Ranges are counted before they are
+made."""
 
 from __future__ import annotations
 

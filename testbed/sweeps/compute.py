@@ -1,4 +1,5 @@
-"""One point of a sweep -> what came out there. It never raises for what happens at a point: a failed one is an outcome, too."""
+"""One point of a sweep -> what came out there. It never raises for what happens at a point: a failed one is an outcome,
+too."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ _SHOWN_CHECKS = 3
 
 
 def compute_point(text: str, program: str) -> dict[str, Any]:
-    """`text`: a resolved scenario; `program`: a switch program of the user's own, or nothing. -> JSON values: `status`, `verdict`, `figures`,
-    `reason`, `wall_s`, and `document`, the result.json of the run."""
+    """`text`: a resolved scenario; `program`: a switch program of the user's own, or nothing. -> JSON values: `status`,
+    `verdict`, `figures`, `reason`, `wall_s`, and `document`, the result.json of the run."""
     began = time.perf_counter()
     try:
         scenario = parse_scenario(text, "the point", set_words(PROGRAM_KEY, program)[1:] if program else [])
@@ -72,7 +73,8 @@ def _reason(document: dict[str, Any]) -> str:
 
 @contextmanager
 def _alone(world: str) -> Iterator[None]:
-    """Two networks in real time on one machine would slow each other down: their runs follow one another, also those of other processes."""
+    """Two networks in real time on one machine would slow each other down: their runs follow one another, also those of
+    other processes."""
     if world not in _REAL:
         yield
         return

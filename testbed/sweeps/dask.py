@@ -1,5 +1,5 @@
-"""Points of a sweep on the workers of a Dask scheduler (`distributed`, an optional extra). Virtual time goes anywhere; real time only where the
-worker has root."""
+"""Points of a sweep on the workers of a Dask scheduler (`distributed`, an optional extra). Virtual time goes anywhere;
+real time only where the worker has root."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _KEY = "--scheduler"
 
 
 def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(place in `points`, outcome), as they are done. Raises HostCapabilityError without `distributed`, ScenarioError when the scheduler cannot be
-    reached, has no workers, or has workers with other code than ours: their results would be kept as ours."""
+    """(place in `points`, outcome), as they are done. Raises HostCapabilityError without `distributed`, ScenarioError
+    when the scheduler cannot be reached, has no workers, or has workers with other code than ours: their results would
+    be kept as ours."""
     client = _connect(address)
     try:
         from distributed import as_completed

@@ -49,8 +49,8 @@ def run_sweep(
     on_progress: Callable[[int, int, int], None],
     elsewhere: ComputeBatches | None = None,
 ) -> Finished:
-    """`on_progress(done, total, reused)` after every batch. Results live in `folder`; a killed run goes on there. `elsewhere`: what
-    computes instead of `jobs` processes of this machine."""
+    """`on_progress(done, total, reused)` after every batch. Results live in `folder`; a killed run goes on there.
+    `elsewhere`: what computes instead of `jobs` processes of this machine."""
     tasks, skipped = make_tasks(sweep)
     code = code_version(sweep.model)
     keys = [task.key(code) for task in tasks]

@@ -29,8 +29,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
 
 
 def code_version(model: str) -> str:
-    """Of the sources that the model's results come from, all that they import and C included: a change of them makes stored
-    results stale."""
+    """Of the sources that the model's results come from, all that they import and C included: a change of them makes
+    stored results stale."""
     return model_version(*_MODULES[model], also=(_HERE, _HERE.with_name("parameters.py")))
 
 

@@ -1,4 +1,5 @@
-"""Plots of a sweep over scenarios: medians with error bars, as SVG and PDF. matplotlib is used without its global state, so that any thread may draw."""
+"""Plots of a sweep over scenarios: medians with error bars, as SVG and PDF. matplotlib is used without its global
+state, so that any thread may draw."""
 
 from __future__ import annotations
 

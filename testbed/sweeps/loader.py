@@ -1,4 +1,5 @@
-"""Sweep files: YAML -> Sweep. Every problem is told at once, with file, line, key, what was found and what is allowed."""
+"""Sweep files: YAML -> Sweep. Every problem is told at once, with file, line, key, what was found and what is
+allowed."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ def builtin_sweeps() -> tuple[str, ...]:
 def load_sweep(
     targets: str | Sequence[str], words: SweepWords = _NO_WORDS, model: str | None = None
 ) -> Sweep | ScenarioSweep:
-    """What `tb sweep TARGET ...` means: one sweep (a built-in's name or a file), or scenarios. `model` overrides that of a sweep of models. Raises
-    ScenarioError: all problems, in file order."""
+    """What `tb sweep TARGET ...` means: one sweep (a built-in's name or a file), or scenarios. `model` overrides that
+    of a sweep of models. Raises ScenarioError: all problems, in file order."""
     targets = [targets] if isinstance(targets, str) else targets
     if len(targets) == 1:
         path, shown = _sweep_file(targets[0])

@@ -28,8 +28,8 @@ _MOST_OUTPUT = 400
 
 
 def compute_locally(points: Sequence[Point], jobs: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(place in `points`, outcome as of `compute_point`), in the order in which they are done. A process that dies takes its point along and is
-    replaced. When the caller stops early, the processes are ended."""
+    """(place in `points`, outcome as of `compute_point`), in the order in which they are done. A process that dies
+    takes its point along and is replaced. When the caller stops early, the processes are ended."""
     todo, done = deque(range(len(points))), queue.SimpleQueue[tuple[int, dict[str, Any]]]()
     workers = [_Worker() for _ in range(min(jobs, len(points)))]
 
@@ -101,9 +101,13 @@ class _Worker:
     def _running(self) -> subprocess.Popen[str] | None:
         with self._lock:
             if self._process is None and not self._closed:
-                code = f"import sys; sys.path.insert(0, {str(_TOP)!r}); from testbed.sweeps.worker import main; sys.exit(main())"
+                code = (
+                    f"import sys; sys.path.insert(0, {str(_TOP)!r}); from testbed.sweeps.worker import main; "
+                    "sys.exit(main())"
+                )
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._output,
+                    [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=self._output,
                     text=True, encoding="utf-8", start_new_session=True,
                 )  # fmt: skip
             return self._process

@@ -1,4 +1,5 @@
-"""A sweep as a page: protocols across, scenarios down, as interoperability matrices are read. One file, nothing from outside."""
+"""A sweep as a page: protocols across, scenarios down, as interoperability matrices are read. One file, nothing from
+outside."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ th{font-weight:600}td small{display:block;color:#5c6670}.pass{background:#e3f5e6
 .expected{outline:2px solid #176f2c;outline-offset:-3px}
 @media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}th,td{border-color:#3a4046}td small{color:#9aa4ad}
 .pass{background:#16351d}.fail{background:#451a1c}.unknown{background:#3d3113}.invalid,.failed{background:#23282d}.expected{outline-color:#6bd685}}
-"""
+"""  # noqa: E501
 _MARKS = {"pass": "\u2713", "fail": "\u2715", "unknown": "?", "invalid": "\u2013", "failed": "!"}
 _WORST = ("fail", "failed", "unknown", "pass", "invalid")
 _MEANING = (
@@ -28,8 +29,8 @@ _MEANING = (
 
 
 def matrix_page(finished: FinishedScenarios) -> str:
-    """Variants are the columns (without any: scenarios); each other setting is a row. The cell says the worst verdict, how many of the seeds had it,
-    the first figure of the sweep, and why."""
+    """Variants are the columns (without any: scenarios); each other setting is a row. The cell says the worst verdict,
+    how many of the seeds had it, the first figure of the sweep, and why."""
     sweep, groups = finished.sweep, groups_of(finished)
     across = sweep.variant_name if sweep.variants else "scenario"
     columns = list(dict.fromkeys(shown_value(group.values[across]) for group in groups))
@@ -48,10 +49,12 @@ def matrix_page(finished: FinishedScenarios) -> str:
     figure = title_of(sweep.figures[0])
     caption = f"{_MEANING}. In each cell: {figure}" + (f", median of {seeds} seeds" if seeds > 1 else "")
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width,initial-scale=1">'
         f"<title>{escape(sweep.name)}</title><style>{_CSS}</style></head><body>\n<h1>{escape(sweep.name)}</h1>\n"
         f"<p>{escape(sweep.description)}</p>\n<p>{escape(caption)}.</p>\n"
-        f'<div class="wide"><table>\n<tr>{head}</tr>\n{body}</table></div>\n<p><small>code {escape(finished.code)}</small></p>\n</body></html>\n'
+        f'<div class="wide"><table>\n<tr>{head}</tr>\n{body}</table></div>\n<p><small>code '
+        f"{escape(finished.code)}</small></p>\n</body></html>\n"
     )
 
 

@@ -1,4 +1,5 @@
-"""The parameters that a sweep may vary: their units, bounds and defaults; and the algorithms of each family and model."""
+"""The parameters that a sweep may vary: their units, bounds and defaults; and the algorithms of each family and
+model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The same scenario under another protocol: network, faults, seed and gradients stay; the keys that only the old protocol knows go away."""
+"""The same scenario under another protocol: network, faults, seed and gradients stay; the keys that only the old
+protocol knows go away."""
 
 from __future__ import annotations
 
@@ -54,8 +55,9 @@ def require_protocol(name: Any, *, file: str, key: str | None = None) -> str:
 
 
 def under_protocol(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """`data`: a scenario file as data; a changed copy comes back. The number of workers stays on a rack: a parameter server gets a host of its
-    own there. On other topologies the last host becomes the server. Raises ScenarioError for a file with several jobs."""
+    """`data`: a scenario file as data; a changed copy comes back. The number of workers stays on a rack: a parameter
+    server gets a host of its own there. On other topologies the last host becomes the server. Raises ScenarioError for
+    a file with several jobs."""
     if data.get("jobs"):
         raise ScenarioError(
             "has several jobs, whose collectives a sweep does not change", key="jobs", allowed="a scenario with one job"

@@ -42,7 +42,8 @@ def document(finished: Finished) -> dict[str, Any]:
         ],
         "best": dict(best_counts(points)),
         "crossovers": [
-            {"along": item.along, "parameters": item.values, "found": item.found, "closed_form": item.closed, "wins": item.wins}
+            {"along": item.along, "parameters": item.values, "found": item.found, "closed_form": item.closed,
+                "wins": item.wins}
             for item in crossovers(points)
         ],
     }  # fmt: skip
@@ -71,7 +72,10 @@ def summary(finished: Finished, width: int = PROSE) -> Iterator[str]:
     """Lines for a person; tables are at most `width` columns wide."""
     sweep, points = finished.sweep, by_point(finished.rows)
     computed = len(finished.rows) - finished.reused
-    yield f"{sweep.name}: {amount(len(points), 'point')}, {amount(len(finished.rows), 'result')} of the {sweep.model} model"
+    yield (
+        f"{sweep.name}: {amount(len(points), 'point')}, {amount(len(finished.rows), 'result')} of the {sweep.model} "
+        "model"
+    )
     anew = f" (of it anew, since other code had computed it, {finished.anew:,})" if finished.anew else ""
     yield f"  computed now {computed:,}{anew}, already there {finished.reused:,}"
     for reason, count in sorted(finished.skipped.items()):

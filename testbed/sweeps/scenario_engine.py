@@ -43,7 +43,8 @@ class FinishedScenarios:
 
     @property
     def exit_code(self) -> int:
-        """0: every point ended as its scenario expects; 1: one did not, and failed; 2: otherwise, points that were not computed among them."""
+        """0: every point ended as its scenario expects; 1: one did not, and failed; 2: otherwise, points that were not
+        computed among them."""
         worst = 0
         for point, outcome in zip(self.points, self.outcomes, strict=True):
             if not outcome.is_done or outcome.verdict != point.expect:
@@ -54,9 +55,9 @@ class FinishedScenarios:
 def run_scenario_sweep(
     sweep: ScenarioSweep, folder: Path, compute: Compute, on_progress: Progress
 ) -> FinishedScenarios:
-    """Outcomes live in `folder`: figures in `results.jsonl`, the scenario and the result of each point in `points/NAME/`. A sweep that was stopped
-    goes on there. Points that are invalid or failed for want of something are tried again. Raises ScenarioError when no point is valid or the
-    folder cannot be used."""
+    """Outcomes live in `folder`: figures in `results.jsonl`, the scenario and the result of each point in
+    `points/NAME/`. A sweep that was stopped goes on there. Points that are invalid or failed for want of something are
+    tried again. Raises ScenarioError when no point is valid or the folder cannot be used."""
     points = make_points(sweep)
     code = model_version(_COMPUTED_BY)
     versions = {point.program: code + (program_version(point.program) if point.program else "") for point in points}

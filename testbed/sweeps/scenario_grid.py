@@ -27,8 +27,8 @@ _AS_IT_IS = Variant("")
 
 
 def make_points(sweep: ScenarioSweep) -> list[Point]:
-    """In the order of the sweep: scenarios, variants, axes, worlds, seeds. A point whose scenario is invalid says why. Raises ScenarioError when
-    no point is valid, and when a scenario cannot be read."""
+    """In the order of the sweep: scenarios, variants, axes, worlds, seeds. A point whose scenario is invalid says why.
+    Raises ScenarioError when no point is valid, and when a scenario cannot be read."""
     points, errors = list[Point](), list[ScenarioError]()
     for name in sweep.scenarios:
         points += _of_scenario(sweep, name, errors)

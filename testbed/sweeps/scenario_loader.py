@@ -60,7 +60,8 @@ class SweepWords:
 
 
 def with_words(data: dict[str, Any], places: dict[KeyPath, Place], words: SweepWords, section: str = "axes") -> None:
-    """Change the data of a sweep file in place; an axis of the command line takes the place of the file's. Raises ScenarioError."""
+    """Change the data of a sweep file in place; an axis of the command line takes the place of the file's. Raises
+    ScenarioError."""
     for axis in words.axes:
         key, values = split_axis(axis) if isinstance(axis, str) else axis
         if not isinstance(data.get(section), dict):
@@ -173,7 +174,8 @@ class _Build:
                 if name not in builtin_names():
                     self.problems.add(
                         ("scenarios", index), "no such scenario", found=show(name),
-                        allowed="a file (*.yaml), or a name from `tb list scenarios`", hint=closest(name, builtin_names()),
+                        allowed="a file (*.yaml), or a name from `tb list scenarios`",
+                        hint=closest(name, builtin_names()),
                     )  # fmt: skip
                 found.append(name)
             else:

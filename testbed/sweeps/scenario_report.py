@@ -50,7 +50,8 @@ def scenario_rows(finished: FinishedScenarios) -> list[dict[str, Any]]:
         labels = {label: shown_value(value) for label, value in point.labels}
         told: dict[str, Figure] = {figure: outcome.figures.get(figure) for figure in figures}
         rows.append(
-            labels | {"seed": point.seed, "status": outcome.status, "verdict": outcome.verdict, "reason": outcome.reason}
+            labels | {"seed": point.seed, "status": outcome.status, "verdict": outcome.verdict,
+                "reason": outcome.reason}
             | {"point": "" if point.problem else name, "wall_s": outcome.wall_s} | told
         )  # fmt: skip
     return rows

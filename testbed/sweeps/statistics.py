@@ -1,4 +1,5 @@
-"""Runs that differ by their seed alone, as one figure: median, spread, and a confidence interval of the median by bootstrap."""
+"""Runs that differ by their seed alone, as one figure: median, spread, and a confidence interval of the median by
+bootstrap."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Summary:
     count: int
     median: float
     low: float
-    """of the confidence interval of the median; equal to the median where there are fewer than three values, which say nothing of it"""
+    """of the confidence interval of the median; equal to the median where there are fewer than three values, which say
+    nothing of it"""
     high: float
     least: float
     most: float
@@ -35,7 +37,8 @@ class Summary:
 
 
 def summarise(values: Sequence[float]) -> Summary | None:
-    """None where there are no values. The interval is of percentiles (Efron): that of bias correction is undefined for many equal values."""
+    """None where there are no values. The interval is of percentiles (Efron): that of bias correction is undefined for
+    many equal values."""
     if not values:
         return None
     data = np.asarray(values, dtype=float)

@@ -1,5 +1,5 @@
-"""Values of one key of a scenario, as a sweep writes them: a single one, a list, or a range with a unit. The values of the models' parameters
-are written in the same way (axes.py), but have types of their own."""
+"""Values of one key of a scenario, as a sweep writes them: a single one, a list, or a range with a unit. The values of
+the models' parameters are written in the same way (axes.py), but have types of their own."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def shown_value(value: Any) -> str:
 
 
 def number_of(value: Any) -> float | None:
-    """Where a value stands on an axis of numbers: in bits per second, bytes, nanoseconds, as a share, or as it is. None: a word."""
+    """Where a value stands on an axis of numbers: in bits per second, bytes, nanoseconds, as a share, or as it is.
+    None: a word."""
     if isinstance(value, bool) or value is None or isinstance(value, list | dict):
         return None
     if isinstance(value, int | float):

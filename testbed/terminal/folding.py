@@ -16,7 +16,8 @@ _MOST_HANGING = 0.6
 
 
 def fold(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """At least one line; the first begins with `first`, the others with `rest`. A command to be copied stays one line."""
+    """At least one line; the first begins with `first`, the others with `rest`. A command to be copied stays one
+    line."""
     if f"{first}{text}".lstrip().startswith(_COMMANDS):
         return [f"{first}{text}"]
     return textwrap.wrap(
@@ -25,8 +26,8 @@ def fold(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
 
 
 def joined(text: str) -> list[str]:
-    """The paragraphs of a text that its author broke into lines, each in one line: empty lines separate them, and lines that are
-    indented stay as they are."""
+    """The paragraphs of a text that its author broke into lines, each in one line: empty lines separate them, and lines
+    that are indented stay as they are."""
     found: list[str] = []
     open_ = False
     for line in text.rstrip().splitlines():
@@ -40,8 +41,8 @@ def joined(text: str) -> list[str]:
 
 
 def fold_laid_out(line: str, width: int) -> list[str]:
-    """A line that has columns of its own (two or more blanks between them) goes on under its last column, else under its first
-    word, two to the right."""
+    """A line that has columns of its own (two or more blanks between them) goes on under its last column, else under
+    its first word, two to the right."""
     if len(line) <= width:
         return [line]
     indent = len(line) - len(line.lstrip())

@@ -1,4 +1,5 @@
-"""Tables that fold words into more lines where they are too wide, and that are told in parts where even that does not do."""
+"""Tables that fold words into more lines where they are too wide, and that are told in parts where even that does not
+do."""
 
 from __future__ import annotations
 
@@ -23,9 +24,10 @@ def table_lines(
     indent: int = 2,
     group: bool = False,
 ) -> Iterator[str]:
-    """Lines of at most `width` columns. Columns of numbers stand to the right, those of `text` to the left. Cells are folded between
-    words, but for those of numbers, which never are. Where the longest words alone are too wide, the columns come in several tables, each with the first `keys` columns.
-    `group`: an empty line wherever the first column changes."""
+    """Lines of at most `width` columns. Columns of numbers stand to the right, those of `text` to the left. Cells are
+    folded between words, but for those of numbers, which never are. Where the longest words alone are too wide, the
+    columns come in several tables, each with the first `keys` columns. `group`: an empty line wherever the first column
+    changes."""
     whole = [[cell if index in text else cell.replace(" ", _HARD) for index, cell in enumerate(row)] for row in rows]
     for number, part in enumerate(_parts(head, whole, width - indent, keys)):
         if number:

@@ -1,4 +1,5 @@
-"""Numbers and amounts as people read them: one spelling of thousands, plurals, rates and sizes, wherever something is told."""
+"""Numbers and amounts as people read them: one spelling of thousands, plurals, rates and sizes, wherever something is
+told."""
 
 from __future__ import annotations
 

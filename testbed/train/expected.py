@@ -1,4 +1,5 @@
-"""What the workers must hold after each piece, worked out from the ranks' own gradients by the reference of the checkers."""
+"""What the workers must hold after each piece, worked out from the ranks' own gradients by the reference of the
+checkers."""
 
 from __future__ import annotations
 
@@ -46,8 +47,8 @@ class RunningReference:
         )
 
     def expect(self, gradients: Sequence[Array]) -> tuple[str, ...]:
-        """The digests of the result that each worker must have: SHA-256 of its bytes. `gradients`: of all ranks, equally long, at
-        most a piece. Raises ValueError for what the collective cannot sum."""
+        """The digests of the result that each worker must have: SHA-256 of its bytes. `gradients`: of all ranks,
+        equally long, at most a piece. Raises ValueError for what the collective cannot sum."""
         for rank, gradient in enumerate(gradients):
             if len(gradient) < self._fill_up:
                 filled = np.zeros(self._fill_up, np.float32)

@@ -44,7 +44,8 @@ class Network(Protocol):
         ...
 
     def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
-        """Sum these, by rank, and leave the sums in `totals`. The gradients stay as they are until the sums have arrived."""
+        """Sum these, by rank, and leave the sums in `totals`. The gradients stay as they are until the sums have
+        arrived."""
         ...
 
     def work(self) -> Iterable[Arrived]:

@@ -26,7 +26,8 @@ def default_place() -> Path:
 
 
 def make_place(wanted: Path | None) -> Path:
-    """A folder that nobody else can enter. Raises ScenarioError where a network is up already, or somebody else's folder lies."""
+    """A folder that nobody else can enter. Raises ScenarioError where a network is up already, or somebody else's
+    folder lies."""
     if wanted is None:
         return Path(tempfile.mkdtemp(prefix="ina-", dir="/tmp"))  # TMPDIR may be too long for a socket
     if len(os.fsencode(wanted / SOCKET_NAME)) > _LONGEST_PATH:
@@ -87,7 +88,8 @@ def _is_served(path: Path) -> bool:
 
 
 def _clear(folder: Path) -> None:
-    """What a killed `tb up` left: the socket, and the folder of the ranks' Python. Raises ScenarioError for anything else."""
+    """What a killed `tb up` left: the socket, and the folder of the ranks' Python. Raises ScenarioError for anything
+    else."""
     from testbed.train.site import remove_site
 
     remove_site(folder / "site")

@@ -1,5 +1,5 @@
-"""From a scenario to the plan of a training: the workers' gradients come from outside, piece by piece, for as long as there are
-any."""
+"""From a scenario to the plan of a training: the workers' gradients come from outside, piece by piece, for as long as
+there are any."""
 
 from __future__ import annotations
 

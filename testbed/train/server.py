@@ -67,7 +67,8 @@ class _Connection:
 
 
 class RankServer:
-    """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` hears events."""
+    """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` hears
+    events."""
 
     def __init__(
         self,
@@ -160,7 +161,8 @@ class RankServer:
         self._act()
 
     def rank_ended(self, rank: int, error: str) -> None:
-        """The process of a rank ended. `error`: why, of one that did not end in order. One that never joined took no part."""
+        """The process of a rank ended. `error`: why, of one that did not end in order. One that never joined took no
+        part."""
         connection = self._ranks.get(rank)
         if connection is not None:
             self._read(connection)  # what it said last

@@ -1,11 +1,13 @@
-"""The order of a training's collectives: a pure state machine that matches what the ranks post, and says why it cannot go on.
+"""The order of a training's collectives: a pure state machine that matches what the ranks post, and says why it cannot
+go on.
 
 Rules of this file
-- All ranks post the same collectives in the same order. Collective k is matched when every rank has posted its k-th one; a
-  matched one for the network is carried, one over the store is only counted.
+- All ranks post the same collectives in the same order. Collective k is matched when every rank has posted its k-th
+  one; a matched one for the network is carried, one over the store is only counted.
 - A rank may be ahead of others by as much as it likes. It is behind when others have posted what it has not.
-- Whatever makes further sums impossible ends the session once and for all: collectives that differ, a rank that is gone or
-  silent while others wait for it, a network that failed. Every rank hears the same reason, and so does whoever posts later.
+- Whatever makes further sums impossible ends the session once and for all: collectives that differ, a rank that is gone
+  or silent while others wait for it, a network that failed. Every rank hears the same reason, and so does whoever posts
+  later.
 - Somebody waits only while a timer is set.
 """
 

@@ -1,5 +1,5 @@
-"""All-reduces over a simulated network. Its virtual time stands still while the ranks compute: it holds the time that sums take on
-the scenario's links, and nothing else."""
+"""All-reduces over a simulated network. Its virtual time stands still while the ranks compute: it holds the time that
+sums take on the scenario's links, and nothing else."""
 
 from __future__ import annotations
 

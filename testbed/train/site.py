@@ -1,5 +1,5 @@
-"""What a rank's Python must find on its path so that `import torch` knows the backend `ina`, also where this project is not
-installed."""
+"""What a rank's Python must find on its path so that `import torch` knows the backend `ina`, also where this project is
+not installed."""
 
 from __future__ import annotations
 

@@ -73,7 +73,8 @@ class _Training(ABC):
         self.replay_options = f" -- {shlex.join(options.command)}" if options.command else ""
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """As World.run. Raises ScenarioError for a plan that no training can use; KeyboardInterrupt, with everything removed."""
+        """As World.run. Raises ScenarioError for a plan that no training can use; KeyboardInterrupt, with everything
+        removed."""
         options, self._on_record, self._run_dir = self._options, on_record, run_dir
         training_plan(plan.scenario)  # all mistakes before anything is made
         folder = make_place(options.place)

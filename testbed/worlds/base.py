@@ -46,6 +46,6 @@ class World(Protocol):
     name: str
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """Realise the plan until every worker finished or failed, or the time limit; tell each record as it comes; leave
-        nothing behind. Raises HostCapabilityError before it makes anything when this machine cannot do it."""
+        """Realise the plan until every worker finished or failed, or the time limit; tell each record as it comes;
+        leave nothing behind. Raises HostCapabilityError before it makes anything when this machine cannot do it."""
         ...

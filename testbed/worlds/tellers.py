@@ -1,4 +1,5 @@
-"""Who tells what: the kinds of events that a node's process may send to be recorded. A record names the process's own node."""
+"""Who tells what: the kinds of events that a node's process may send to be recorded. A record names the process's own
+node."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ _TOLD: Mapping[str, frozenset[type]] = {
 
 
 def misplaced(role: str, node: str, record: Record) -> str | None:
-    """Why a record that came from the process of `node` is not that process's to tell; None: it is. `role`: host, switch or controller, who
-    tells of the switches that it steers."""
+    """Why a record that came from the process of `node` is not that process's to tell; None: it is. `role`: host,
+    switch or controller, who tells of the switches that it steers."""
     if type(record.event) not in _TOLD[role] and not isinstance(record.event, OwnEvent):
         return f"the {role} {node} told {record.name}, which is not a {role}'s to tell"
     if record.node != node and role != "controller":

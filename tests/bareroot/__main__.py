@@ -1,8 +1,8 @@
 """The README's commands on a bare Debian 12: python3 -m tests.bareroot [--whole] [--keep]
 
-Makes a root by debootstrap, clones the committed HEAD of this checkout into it, and runs there, in namespaces of its own,
-`./tb demo`, then the tests that start other programs (marker `programs`), without a network. So a program, a package or a
-file that nobody declared is missing there, whatever else lies on this machine.
+Makes a root by debootstrap, clones the committed HEAD of this checkout into it, and runs there, in namespaces of its
+own, `./tb demo`, then the tests that start other programs (marker `programs`), without a network. So a program, a
+package or a file that nobody declared is missing there, whatever else lies on this machine.
 
 Needs root, `unshare`, git and the network. The root and all that is downloaded are kept in the user's cache folder.
 """

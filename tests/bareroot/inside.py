@@ -1,4 +1,5 @@
-"""Runs one command in a root. Process 1 of namespaces that `unshare` made: python3 -m tests.bareroot.inside ROOT STEP.json
+"""Runs one command in a root. Process 1 of namespaces that `unshare` made: python3 -m tests.bareroot.inside ROOT
+STEP.json
 
 The step: `command`, `environment`, `folder`, `binds` (folder of this machine -> folder of the root), `offline`.
 """

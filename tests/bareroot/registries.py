@@ -1,4 +1,5 @@
-"""How this machine reaches its package registries, brought into a root: source lists, proxies, certificates, pip's settings.
+"""How this machine reaches its package registries, brought into a root: source lists, proxies, certificates, pip's
+settings.
 
 Read when the stage runs and kept nowhere but in the copy that the run throws away.
 """
@@ -16,7 +17,8 @@ __all__ = ["bring", "folders_named", "passed_on", "source_texts"]
 
 _SOURCES = ("/etc/apt/sources.list", "/etc/apt/sources.list.d")
 _COPIED = (
-    *_SOURCES, "/etc/apt/auth.conf.d", "/etc/apt/keyrings", "/etc/apt/trusted.gpg.d", "/usr/share/keyrings", "/etc/pip.conf",
+    *_SOURCES, "/etc/apt/auth.conf.d", "/etc/apt/keyrings", "/etc/apt/trusted.gpg.d", "/usr/share/keyrings",
+    "/etc/pip.conf",
     "/usr/local/share/ca-certificates", "/etc/ssl/certs/ca-certificates.crt", "/etc/resolv.conf", "/etc/hosts",
 )  # fmt: skip
 _APT_SETTINGS = (
@@ -41,7 +43,8 @@ def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def bring(root: Path) -> tuple[Path, ...]:
-    """Copies into `root`; returns the folders of this machine that pip's settings name, which are to be seen there as well."""
+    """Copies into `root`; returns the folders of this machine that pip's settings name, which are to be seen there as
+    well."""
     for name in _COPIED:
         source, target = Path(name), root / name.lstrip("/")
         if source.is_dir():
@@ -61,8 +64,8 @@ def bring(root: Path) -> tuple[Path, ...]:
 
 
 def folders_named(settings: Iterable[str]) -> Iterator[Path]:
-    """Folders that these settings of pip name, as paths or as file:// addresses, and that are there. Of an index on disk
-    (`.../simple`) it is the folder above, as its pages link to files beside it."""
+    """Folders that these settings of pip name, as paths or as file:// addresses, and that are there. Of an index on
+    disk (`.../simple`) it is the folder above, as its pages link to files beside it."""
     seen = {Path("/etc")}
     for found in re.findall(r"(?:file://|(?<![\w:/]))(/[^\s,;=:]+)", "\n".join(settings)):
         path = Path(found)

@@ -43,7 +43,8 @@ def locked(cache: Path) -> Iterator[None]:
 
 
 def mirror_of(sources: list[str], suite: str = SUITE) -> str | None:
-    """Where this machine has the release from: texts of apt's source lists, in both formats. None: as debootstrap decides."""
+    """Where this machine has the release from: texts of apt's source lists, in both formats. None: as debootstrap
+    decides."""
     for text in sources:
         for paragraph in re.split(r"\n\s*\n", text):
             fields = dict(re.findall(r"^(URIs|Suites):\s*(\S.*)$", paragraph, re.MULTILINE))

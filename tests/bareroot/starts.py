@@ -14,8 +14,8 @@ _SYSTEM = ("/bin/", "/sbin/", "/usr/")
 
 
 def program_of(command: Any, environment: Any = None) -> str | None:
-    """Name of the program that `command` (argument list, or a path) starts; None for what is no program of the system: Python, our
-    own scripts, stand-ins of tests, what is not there."""
+    """Name of the program that `command` (argument list, or a path) starts; None for what is no program of the system:
+    Python, our own scripts, stand-ins of tests, what is not there."""
     first = command[0] if isinstance(command, list | tuple) and command else command
     name = os.fsdecode(first) if isinstance(first, str | bytes | os.PathLike) else ""
     path = (environment or {}).get("PATH", os.environ.get("PATH"))

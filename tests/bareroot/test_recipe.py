@@ -39,7 +39,10 @@ def test_folders_that_settings_of_pip_name(tmp_path: Path) -> None:
     for name in ("wheels", "index/simple", "index/files", "other"):
         (tmp_path / name).mkdir(parents=True)
     settings = [
-        f"find-links = {tmp_path}/wheels\nextra-index-url = file://{tmp_path}/index/simple https://x.example{tmp_path}/other"
+        (
+            f"find-links = {tmp_path}/wheels\nextra-index-url = file://{tmp_path}/index/simple "
+            f"https://x.example{tmp_path}/other"
+        )
     ]
     settings += [f"{tmp_path}/wheels", f"{tmp_path}/absent", "/etc/ssl"]
     assert list(folders_named(settings)) == [tmp_path / "wheels", tmp_path / "index"]
@@ -72,7 +75,8 @@ def test_a_broken_debootstrap_leaves_no_root_and_shows_its_end(tmp_path: Path, m
     program = tmp_path / "bin" / "debootstrap"
     program.parent.mkdir()
     program.write_text(
-        '#!/bin/sh\nfor place; do [ "$place" = "${place#/}" ] || mkdir -p "$place"; done\necho "E: no network"\nexit 1\n'
+        '#!/bin/sh\nfor place; do [ "$place" = "${place#/}" ] || mkdir -p "$place"; done\necho "E: no network"\nexit '
+        "1\n"
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")

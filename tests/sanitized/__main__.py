@@ -1,7 +1,7 @@
 """The C core under AddressSanitizer and UBSan: python -m tests.sanitized [--frames N]
 
-First what is wrong on purpose must be found; then all tests of the C core, and mutated frames on every compiled path, must
-find nothing. Any finding ends the stage with 1.
+First what is wrong on purpose must be found; then all tests of the C core, and mutated frames on every compiled path,
+must find nothing. Any finding ends the stage with 1.
 """
 
 from __future__ import annotations

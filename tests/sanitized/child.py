@@ -1,6 +1,8 @@
-"""What runs with the sanitized C core: python -m tests.sanitized.child overrun | overflow | slots | fuzz SEED FRAMES [PATH [CHUNK]]
+"""What runs with the sanitized C core: python -m tests.sanitized.child overrun | overflow | slots | fuzz SEED FRAMES
+[PATH [CHUNK]]
 
-Each chunk says when it begins and what became of it, in a line of JSON: a process that a sanitizer ends says nothing else.
+Each chunk says when it begins and what became of it, in a line of JSON: a process that a sanitizer ends says nothing
+else.
 """
 
 from __future__ import annotations

@@ -57,7 +57,8 @@ def sanitized_environment() -> dict[str, str]:
 
 
 def check_sanitized() -> None:
-    """In a process of that environment: every library of the C core is there, and watched. Raises NotSanitized otherwise."""
+    """In a process of that environment: every library of the C core is there, and watched. Raises NotSanitized
+    otherwise."""
     for name in LIBRARIES:
         library = load_library(name)
         if library is None:
@@ -74,7 +75,8 @@ def check_sanitized() -> None:
 
 
 def guard_rows() -> None:
-    """In such a process: an access behind a row of a switch's slots is told on, though the next slot lies in the same allocation."""
+    """In such a process: an access behind a row of a switch's slots is told on, though the next slot lies in the same
+    allocation."""
 
     def guard(rows: NDArray[np.uint8], size: int) -> None:
         stride, address = rows.shape[-1], rows.ctypes.data

@@ -1,7 +1,8 @@
-"""Mutated frames through every compiled path under sanitizers: python -m tests.sanitized.fuzz [--frames N] [--seed S] [--path P]
+"""Mutated frames through every compiled path under sanitizers: python -m tests.sanitized.fuzz [--frames N] [--seed S]
+[--path P]
 
-Frames are those of simulated runs, changed. What they are follows from seed, path and chunk alone: a finding names the command
-that plays its chunk again. Exit codes: 0 nothing found, 1 a finding, 3 this machine has no sanitizers.
+Frames are those of simulated runs, changed. What they are follows from seed, path and chunk alone: a finding names the
+command that plays its chunk again. Exit codes: 0 nothing found, 1 a finding, 3 this machine has no sanitizers.
 """
 
 from __future__ import annotations

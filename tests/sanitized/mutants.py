@@ -1,5 +1,5 @@
-"""Frames that are nearly right: real ones of simulated runs, changed in bytes, fields and lengths, many of them with checksums made anew
-so that they get past the first checks."""
+"""Frames that are nearly right: real ones of simulated runs, changed in bytes, fields and lengths, many of them with
+checksums made anew so that they get past the first checks."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Stream:
 
 
 class Mutator:
-    """`valid`: the share of changed packets whose iCRC is made anew. Many of those bring a queue pair into its error state soon,
-    and few leave it long enough alone to get far."""
+    """`valid`: the share of changed packets whose iCRC is made anew. Many of those bring a queue pair into its error
+    state soon, and few leave it long enough alone to get far."""
 
     def __init__(self, stream: Stream, rng: np.random.Generator, valid: float = 0.8) -> None:
         self._rng, self._valid = rng, valid
@@ -56,8 +56,8 @@ class Mutator:
         self._next = -1
 
     def fill(self, batch: FrameBatch) -> NDArray[np.bool_]:
-        """All rows: the next frames of the stream as they are, one in four, and between them changed ones of the last 64.
-        Which rows are changed."""
+        """All rows: the next frames of the stream as they are, one in four, and between them changed ones of the last
+        64. Which rows are changed."""
         rng, count, width = self._rng, batch.capacity, batch.stride
         changed = rng.random(count) < 0.75
         order = self._next + np.cumsum(~changed)

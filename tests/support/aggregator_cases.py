@@ -1,7 +1,7 @@
 """What ATP and ESA switches must do, case by case; each takes the two programs that it tries.
 
-The first ten have the names of the packet tests of `microsoft/SwitchML` (`docs/switchml.md`, "Regression list"): what they
-mean for slots that a server's result frees, and for slots that a complete sum frees by itself.
+The first ten have the names of the packet tests of `microsoft/SwitchML` (`docs/switchml.md`, "Regression list"): what
+they mean for slots that a server's result frees, and for slots that a complete sum frees by itself.
 """
 
 from __future__ import annotations
@@ -296,7 +296,8 @@ def results_keep_their_header(programs: Programs) -> None:
 
 
 def congestion_is_carried(programs: Programs) -> None:
-    """A mark on one contribution is on what leaves, also when it came before the last one, on a copy, or on a result."""
+    """A mark on one contribution is on what leaves, also when it came before the last one, on a copy, or on a
+    result."""
     for bench in (atp(programs), esa(programs, knobs=ACK)):
         bench.send(0, 0, ce=True)
         assert only(bench.fill(0, (1, 2))).flags == ECN

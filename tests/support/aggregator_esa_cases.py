@@ -32,8 +32,8 @@ __all__ = ["MORE_CASES"]
 
 
 def ghosts_are_reclaimed(programs: Programs) -> None:
-    """A late copy opens a slot for a block that is complete; the next use of the index throws it out, and nothing of it is
-    sent or in the next sum."""
+    """A late copy opens a slot for a block that is complete; the next use of the index throws it out, and nothing of it
+    is sent or in the next sum."""
     for bench in both(programs):
         finish_block(bench, 0)
         assert bench.send(1, 0) == []
@@ -103,7 +103,8 @@ def copies_of_all_are_the_same_sum_again(programs: Programs) -> None:
 
 
 def who_departs_leaves_its_slots(programs: Programs) -> None:
-    """In the middle of a run: what the job had is empty for the others, and what it still sends passes on to its server."""
+    """In the middle of a run: what the job had is empty for the others, and what it still sends passes on to its
+    server."""
     one, two = job_config(3), job_config(4, first=4)
     for make, knobs in ((programs.atp, ACK), (programs.esa, EARLY), (programs.esa, ACK)):
         bench = Bench(make, one, two, knobs=knobs)

@@ -98,7 +98,8 @@ def results_free_on_their_way_down(programs: Programs) -> None:
 
 
 def whole_jobs_end(programs: Programs) -> None:
-    """Also with a rack of one worker, one without the job, and servers in any rack; nothing collides or is sent again."""
+    """Also with a rack of one worker, one without the job, and servers in any rack; nothing collides or is sent
+    again."""
     for make in programs:
         for layout in (Layout((2, 2)), Layout((2, 2), 2), Layout((3,), 1), Layout((0, 1, 3), 1), Layout((1, 1, 1), 0)):
             for knobs in (ACK, EARLY, replace(EARLY, ps_copy=False)):

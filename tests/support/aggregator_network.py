@@ -1,7 +1,8 @@
-"""Model workers and servers around real ATP and ESA switches, at one level or two, on links that lose, copy and reorder.
+"""Model workers and servers around real ATP and ESA switches, at one level or two, on links that lose, copy and
+reorder.
 
-The models are as simple as the protocol text allows (sections 3.3, 3.4, 4.3): they time out when they are told to. Everything
-that leaves a switch is looked at: what it says is inside must be inside, and go to its own job.
+The models are as simple as the protocol text allows (sections 3.3, 3.4, 4.3): they time out when they are told to.
+Everything that leaves a switch is looked at: what it says is inside must be inside, and go to its own job.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ class Network:
         self.policy = int(next(p for p in self.switches.values() if isinstance(p, AggregatorProgram)).policy)
 
     def _place(self, layouts: Sequence[Layout]) -> None:
-        """Hosts get numbers, job by job: workers, then the server. Each leaf has its hosts' ports, then the uplink's."""
+        """Hosts get numbers, job by job: workers, then the server. Each leaf has its hosts' ports, then the
+        uplink's."""
         racks = max(max(len(layout.racks), layout.server_rack + 1) for layout in layouts)
         self._hosts_at: dict[str, list[int]] = {f"leaf{rack}": [] for rack in range(racks)}
         self._towards: dict[bytes, int] = {}
@@ -138,7 +140,8 @@ class Network:
             levels = RackLevels(racks, used.index(here) if here in used else None, layout.server_rack == here)
         return JobConfig(
             job, tuple(hosts[:-1]), SERVICE_MAC, SERVICE_IP, 0, self.memory, elements=8,
-            arithmetic=ArithmeticSpec("sum", "int32"), server=replace(hosts[-1], rank=-1), window=self.window, levels=levels,
+            arithmetic=ArithmeticSpec("sum", "int32"), server=replace(hosts[-1], rank=-1), window=self.window,
+            levels=levels,
         )  # fmt: skip
 
     def _switch(self, make: MakeProgram, leaf: str, knobs: AggregatorKnobs) -> ForwardProgram:

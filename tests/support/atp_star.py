@@ -1,4 +1,5 @@
-"""Workers of ATP or ESA, their parameter server and one switch in memory. What becomes of a frame is one line of a test."""
+"""Workers of ATP or ESA, their parameter server and one switch in memory. What becomes of a frame is one line of a
+test."""
 
 from __future__ import annotations
 

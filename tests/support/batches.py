@@ -14,7 +14,8 @@ __all__ = ["BatchDriven", "fast_netreduce"]
 
 
 class BatchDriven:
-    """A Machine whose per-frame verbs use the batch verbs of another, a row at a time; everything else is the other's."""
+    """A Machine whose per-frame verbs use the batch verbs of another, a row at a time; everything else is the
+    other's."""
 
     def __init__(self, program: BatchMachine, stride: int = 4600) -> None:
         self.inner = program

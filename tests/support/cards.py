@@ -23,8 +23,8 @@ BITS = reference_bitstream()
 
 
 class Bus:
-    """A card's bus under observation: `spoil(number, "read" or "write", address, data)` may alter data, or return None to lose
-    the access (writes)."""
+    """A card's bus under observation: `spoil(number, "read" or "write", address, data)` may alter data, or return None
+    to lose the access (writes)."""
 
     max_bytes = 256
 

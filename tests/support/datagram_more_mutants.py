@@ -198,12 +198,14 @@ class RemindedAndCleared(AggregatorProgram):
 
 MORE_AGGREGATORS: dict[str, tuple[Mutant, ...]] = {
     "atp": (
-        EarlierOverflowForgotten, ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker, FlushesTheAskerAlone,
+        EarlierOverflowForgotten, ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly,
+        FlushesWithoutItsAsker, FlushesTheAskerAlone,
         CompletesOneShort, RepeatsAreSummed, SaturatesSymmetrically, TensorsAreAlike, FirstExponents,
     ),
     "esa": (
         EarlierOverflowForgotten, PriorityInverted, PriorityOfTheFirst, AgesTheNewcomer,
-        ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker, FlushesTheAskerAlone, EvictsTheNewcomersPart, RemindedAndCleared,
+        ReclaimsOneTooSoon, ReclaimsOneTooLate, ReclaimsInTheTensorOnly, FlushesWithoutItsAsker, FlushesTheAskerAlone,
+        EvictsTheNewcomersPart, RemindedAndCleared,
         CompletesOneShort, RepeatsAreSummed, TensorsAreAlike, FirstExponents,
     ),
 }  # fmt: skip
@@ -416,7 +418,8 @@ class SaturatingPool(SwitchMlProgram):
 
 
 MORE_SWITCHML: tuple[type[SwitchMlProgram], ...] = (
-    NewestForgotten, OlderOrEqual, MovesAllOn, ReplaysTheOtherVersion, LengthOfTheFirst, ExponentsGrow, CompletesByCount,
+    NewestForgotten, OlderOrEqual, MovesAllOn, ReplaysTheOtherVersion, LengthOfTheFirst, ExponentsGrow,
+    CompletesByCount,
     SaturatingPool,
 )  # fmt: skip
 
@@ -446,5 +449,6 @@ MORE_SWITCHML_WORKERS: tuple[Callable[[SwitchMlWorker], None], ...] = (
 )  # fmt: skip
 
 MORE_NOT_HUNTED: dict[Mutant, str] = {
-    CopiesLeaveThePriority: "equivalent: a worker gives all copies of a packet one priority (`Pressure` keeps it by iteration)",
+    CopiesLeaveThePriority: "equivalent: a worker gives all copies of a packet one priority (`Pressure` keeps it by "
+    "iteration)",
 }

@@ -1,4 +1,5 @@
-"""Planted bugs of datagram protocols for the hunter, by protocol: broken switch programs, and workers wrong in one way each."""
+"""Planted bugs of datagram protocols for the hunter, by protocol: broken switch programs, and workers wrong in one way
+each."""
 
 from __future__ import annotations
 
@@ -134,7 +135,8 @@ def _aggregator(mutant: aggregators.Mutant, program: str) -> Machines:
 _AGGREGATORS = {mutant.__name__: mutant for mutant in (*aggregators.MUTANTS, *LEVEL_MUTANTS, *MORE_MUTANTS)}
 _BOTH = (
     "ResendAllocates", "ResendAddsTwice", "ResendKeepsTheSlot", "FreesOnEveryResult", "FreesForAnyJob", "NeverFrees",
-    "CountsPackets", "FreesBeforeTheResult", "ReclaimsNothing", "OneSlotForAll", "LastExponents", "partial merged twice",
+    "CountsPackets", "FreesBeforeTheResult", "ReclaimsNothing", "OneSlotForAll", "LastExponents",
+    "partial merged twice",
     "overlapping partial added", "whole sum added", "results not kept", "blocks mixed", "ReclaimsTheNewer",
     "ReclaimsWithinTheWindow", "ReclaimsFromOthers",
 )  # fmt: skip
@@ -287,5 +289,5 @@ DATAGRAM_FURTHER: Mapping[str, Mapping[str, Machines]] = {
 DATAGRAM_UNTIMED: Mapping[str, Mapping[str, Machines]] = {
     program: _with_server(program, names) for program, names in _UNTIMED.items()
 }
-"""those that break a rule, of which nobody has measured how many schedules it takes, or which take more than 2,000: for the benchmark,
-not for the tests"""
+"""those that break a rule, of which nobody has measured how many schedules it takes, or which take more than 2,000: for
+the benchmark, not for the tests"""

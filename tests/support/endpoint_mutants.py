@@ -1,5 +1,5 @@
-"""RC endpoints with go-back-N that are wrong in one way each, for the hunter: most cost time and no sum, so that only rules of endpoints
-(`testbed.hunt.endpoint_rules`) see them."""
+"""RC endpoints with go-back-N that are wrong in one way each, for the hunter: most cost time and no sum, so that only
+rules of endpoints (`testbed.hunt.endpoint_rules`) see them."""
 
 from __future__ import annotations
 
@@ -374,9 +374,11 @@ ENDPOINT_MUTANTS: tuple[Callable[[Any], None], ...] = (
     duplicates_unanswered, asks_for_acks_are_ignored, nak_for_each_packet, nak_names_what_came, no_nak_between_messages,
     newest_answer_first, refused_packet_is_placed, responder_without_wrap, rnr_wait_ignored, rnr_wait_halved,
     sends_while_it_waits, believes_what_was_never_sent, believes_any_nak, takes_one_more, takes_one_less,
-    old_answers_count, naks_acknowledge_nothing, goes_back_one_short, retries_never_refilled, rnr_spends_retries, rnr_is_a_gap,
+    old_answers_count, naks_acknowledge_nothing, goes_back_one_short, retries_never_refilled, rnr_spends_retries,
+    rnr_is_a_gap,
 )  # fmt: skip
 ENDPOINT_NOT_HUNTED: dict[Callable[[Any], None], str] = {
-    asks_for_acks_are_ignored: "never reached: a drawn message is shorter than the 64 packets behind which one asks inside it",
+    asks_for_acks_are_ignored: "never reached: a drawn message is shorter than the 64 packets behind which one asks "
+    "inside it",
 }
 """those that break no rule, and why"""

@@ -278,14 +278,17 @@ class NothingEarly(NetReduceProgram):
 FABRIC_MUTANTS: tuple[type[NetReduceProgram], ...] = (
     NeverSentUpAgain, SentUpAgainOnlyWithoutValue, GlobalValueSentUp, AnyDuplicateSentUp, ClearedOnPartial,
     SpineReplaysToAll, SpineDoesNotReplay, SpineReplaysToSender, RootsOfItsOwn, StaleByAnyWay, ValueTakenBeforeTheRack,
-    ValuePassedOnOnly, RackSumTakenForTheValue, NothingPassedDownAgain, BoundaryNotSummed, BoundaryFirst, RacksBackwards,
+    ValuePassedOnOnly, RackSumTakenForTheValue, NothingPassedDownAgain, BoundaryNotSummed, BoundaryFirst,
+    RacksBackwards,
     NSlotsAtTheLeaf, NSlotsAtTheSpine, InferredWithoutTranslation, InferredAsTheNewest, NothingInferred,
     SpineCountsAllMessages, LeafEarlyOnAll, NothingEarly,
 )  # fmt: skip
 
 FABRIC_NOT_HUNTED: dict[type[NetReduceProgram], str] = {
-    StaleByAnyWay: "costs time: another spine drops it, and the receiver's next ACK covers what it would have said again",
-    InferredWithoutTranslation: "first PSNs of a run are all the same, and nothing needs translating, or far apart, and nothing "
+    StaleByAnyWay: "costs time: another spine drops it, and the receiver's next ACK covers what it would have said "
+    "again",
+    InferredWithoutTranslation: "first PSNs of a run are all the same, and nothing needs translating, or far apart, "
+    "and nothing "
     "is found, which costs time alone",
     LeafEarlyOnAll: "is what `release: asap` does at a leaf: sums stay right, only more is sent again",
     NothingEarly: "costs time, not sums: the timeout of the loser ends what a NAK would have ended sooner",

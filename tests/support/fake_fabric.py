@@ -1,7 +1,7 @@
 """RC connections of a ring without packets: messages are delivered and acknowledged when a test says so.
 
-Checks what a real endpoint relies on: bytes of a posted message stay as they are until its acknowledgement, receives are
-there or the message waits, and an RDMA WRITE lands in registered memory only.
+Checks what a real endpoint relies on: bytes of a posted message stay as they are until its acknowledgement, receives
+are there or the message waits, and an RDMA WRITE lands in registered memory only.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class FakeFabric:
         self._acks: list[deque[int]] = [deque() for _ in range(size)]
 
     def deliverable(self) -> list[tuple[str, int]]:
-        """What may happen next: ("data", connection), ("ack", connection), or ("early", connection): a WRITE has reached
-        the memory, but its last packet finds no receive (an RNR NAK), so that nobody is told yet."""
+        """What may happen next: ("data", connection), ("ack", connection), or ("early", connection): a WRITE has
+        reached the memory, but its last packet finds no receive (an RNR NAK), so that nobody is told yet."""
         moves = []
         for k, verbs in enumerate(self.verbs):
             message = self._delivered[k]

@@ -29,8 +29,8 @@ class _Part:
 
 
 def fake_pyverbs(*, active_mtu: int = 3, fail: tuple[str, int] | None = None, qps: list[Any] | None = None) -> Any:
-    """`fail`: (class or method, errno) that is refused. `qps`: gets every queue pair. `cq.entries` of a queue are what it
-    will be asked for."""
+    """`fail`: (class or method, errno) that is refused. `qps`: gets every queue pair. `cq.entries` of a queue are what
+    it will be asked for."""
 
     def check(name: str) -> None:
         if fail is not None and fail[0] == name:

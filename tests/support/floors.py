@@ -1,4 +1,5 @@
-"""The floors of `testbed/`, and the picture of them in docs/architecture.md: `python -m tests.support.floors` writes it anew."""
+"""The floors of `testbed/`, and the picture of them in docs/architecture.md: `python -m tests.support.floors` writes it
+anew."""
 
 from __future__ import annotations
 

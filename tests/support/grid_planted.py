@@ -157,7 +157,8 @@ class ReclaimsWithinTheWindow(GridProgram):
 
 
 class TokensForEachPacket(GridProgram):
-    """A block that found no tokens is summed from the packet on that finds some: it waits for those that went around."""
+    """A block that found no tokens is summed from the packet on that finds some: it waits for those that went
+    around."""
 
     def _judge(self, a):  # type: ignore[no-untyped-def]
         self._refused.forget(a.key)
@@ -330,7 +331,8 @@ GRID_NOT_HUNTED: Mapping[str, str] = {
     "RATE does not halve the window": "costs time: more is turned away, and asks the server in the end",
     "what was turned away leaves as RESEND": "costs time: more goes around than must",
     "nothing is sent again under a new plan": "costs time: its timer sends it again, as a RESEND along the new routes",
-    "the server forgets nothing under a new plan": "costs time: sum and bitmap stay together, so that overlaps are refused and asked for",
+    "the server forgets nothing under a new plan": "costs time: sum and bitmap stay together, so that overlaps are "
+    "refused and asked for",
     "marks do not travel with sums": "no window of GRID's heeds marks",
 }
 """broken ones that break no rule of a run, and why. A packet case catches each of them."""

@@ -1,4 +1,5 @@
-"""Workers of GRID, their server and one switch in memory, on the `Star` of ATP; and a bench that feeds the switch by hand."""
+"""Workers of GRID, their server and one switch in memory, on the `Star` of ATP; and a bench that feeds the switch by
+hand."""
 
 from __future__ import annotations
 
@@ -69,8 +70,10 @@ def grid_workers(
 
 
 def switch_of(
-    forward: SwitchConfig, workers: int, *, lanes: Lanes | None = None, slots: int = 64, elements: int = 8, window: int = 4,
-    dtype: str = "int32", capacity_bps: float = 1e12, orders: tuple[GridOrders, ...] = (), trace: bool = False, **more: Any,
+    forward: SwitchConfig, workers: int, *, lanes: Lanes | None = None, slots: int = 64, elements: int = 8,
+    window: int = 4,
+    dtype: str = "int32", capacity_bps: float = 1e12, orders: tuple[GridOrders, ...] = (), trace: bool = False,
+    **more: Any,
 ) -> SwitchConfig:  # fmt: skip
     """Workers behind ports 0 .. workers-1, the server behind the next, another switch behind the last."""
     members = tuple(JobMember(rank, mac(rank), ip(rank), rank) for rank in range(workers))

@@ -1,5 +1,6 @@
-"""Hostile peers: Machines of a simulated run that are fed, beside what the run sends them, frames that no honest node sends. They are
-well-formed more often than not: fields are changed and the checksums mended, so that a Machine believes them."""
+"""Hostile peers: Machines of a simulated run that are fed, beside what the run sends them, frames that no honest node
+sends. They are well-formed more often than not: fields are changed and the checksums mended, so that a Machine believes
+them."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def _read(frame: Buffer) -> Datagram | None:
 
 
 _WIDTHS = {
-    "policy": 4, "kind": 8, "job": 16, "sequence": 32, "slot": 16, "bitmap0": 32, "fan_in0": 8, "flags": 16, "tensor": 32, "op": 8,
+    "policy": 4, "kind": 8, "job": 16, "sequence": 32, "slot": 16, "bitmap0": 32, "fan_in0": 8, "flags": 16,
+    "tensor": 32, "op": 8,
     "node": 16, "new_slot": 16, "bitmap1": 32, "fan_in1": 8, "priority": 8, "server": 32,
 }  # fmt: skip
 
@@ -98,7 +100,8 @@ def _with_other_fields(frame: Buffer, found: Datagram, draw: Random) -> bytes:
 
 
 class Attacked:
-    """A Machine whose peers lie: after an honest frame it sometimes gets others, changed from those that it got before."""
+    """A Machine whose peers lie: after an honest frame it sometimes gets others, changed from those that it got
+    before."""
 
     def __init__(self, machine, seed: int, ports: int, likely: float = 0.3) -> None:
         self._machine, self._draw, self._ports, self._likely = machine, Random(seed), ports, likely

@@ -33,12 +33,15 @@ NOT_HUNTED = {
     programs.HeldResultReplayed: "sends results out of turn, as `release: asap` does",
     programs.NoInference: "costs time: what has no FIRST is sent again from its FIRST on",
     programs.StaleForwardedUnproven: "a host of ours keeps its QPNs, so what is stale is always proven",
-    programs.NothingReleasedEarly: "costs time, not sums: the timeout of the loser ends what a NAK would have ended sooner",
+    programs.NothingReleasedEarly: "costs time, not sums: the timeout of the loser ends what a NAK would have ended "
+    "sooner",
     programs.NewHoleForgotten: "as the one before",
     programs.NothingBehindAHole: "costs time, not sums: a sender comes back to what was not taken",
-    programs.ShortConnectionTable: "equivalent for endpoints: a sender has the ACK of message m - 2N before it posts m, so that "
+    programs.ShortConnectionTable: "equivalent for endpoints: a sender has the ACK of message m - 2N before it posts "
+    "m, so that "
     "nothing but a late copy names it; that one is dropped then instead of passed on",
-    programs.StaleDropped: "costs time: the receiver's next ACK covers what a raw duplicate would have made it say again",
+    programs.StaleDropped: "costs time: the receiver's next ACK covers what a raw duplicate would have made it say "
+    "again",
 }
 """broken programs that break no rule of a run, and why"""
 

@@ -46,8 +46,8 @@ def _window(kind: type[SenderWindow]) -> Callable[[Any], None]:
 
 @_window
 class BitmapShiftedByOne(SenderWindow):
-    """What an answer says to have arrived is noted one place too low: the hole in front of it seems to be here, and the packet
-    itself to be lacking."""
+    """What an answer says to have arrived is noted one place too low: the hole in front of it seems to be here, and the
+    packet itself to be lacking."""
 
     def heard(self, is_gap: bool, cumulative: int, selective: int) -> bool:
         return super().heard(is_gap, cumulative, selective - 1 if is_gap and selective > cumulative + 1 else selective)
@@ -235,7 +235,8 @@ def kept_packets_forgotten(receiver: Any) -> None:
 
 
 class MessageByItsSlot(NetReduceProgram):
-    """Which message a packet is of follows from its slot: a late copy is taken for the message that has the slot now."""
+    """Which message a packet is of follows from its slot: a late copy is taken for the message that has the slot
+    now."""
 
     def slot_event(self, c: Any, slot: int) -> Any:
         if c.ring.is_irn:
@@ -268,6 +269,7 @@ IRN_ENDPOINT_MUTANTS: tuple[Callable[[Any], None], ...] = (
 )  # fmt: skip
 IRN_SWITCH_MUTANTS: tuple[type[NetReduceProgram], ...] = (MessageByItsSlot, OffsetOneLess, AnswersOfIrnSwallowed)
 IRN_NOT_HUNTED: dict[Callable[[Any], None], str] = {
-    CapOfOneMore: "never reached: a drawn window of messages is smaller than the cap of its line; `test_irn_window` has it",
+    CapOfOneMore: "never reached: a drawn window of messages is smaller than the cap of its line; `test_irn_window` "
+    "has it",
 }
 """those that break no rule, and why"""

@@ -151,7 +151,8 @@ def good_history(plan: Plan) -> list[Record]:
     for name in (*names, "s1"):
         tell(
             name, "PlaneStatistics", frames_in=20, frames_out=20, bytes_in=5000, bytes_out=5000, socket_drops=0,
-            queue_drops=0, cpu_ns=10_000_000, wall_ns=1_000_000_000, wakeups=9, lag_p99_ns=200_000, lag_max_ns=300_000, deadlines=100, peak_rss_bytes=60_000_000,
+            queue_drops=0, cpu_ns=10_000_000, wall_ns=1_000_000_000, wakeups=9, lag_p99_ns=200_000, lag_max_ns=300_000,
+            deadlines=100, peak_rss_bytes=60_000_000,
             batches=9, largest_batch=4, waited_ns=3_000_000, turns=30,
         )  # fmt: skip
     for name in (*names, "s1"):
@@ -184,7 +185,8 @@ def changed(context: CheckContext, history: Iterable[Record]) -> CheckContext:
 
 
 def restarted(history: list[Record], node: str, at: int) -> list[Record]:
-    """The history, with `node` starting anew before the record `at`, and all that it told before told again behind it."""
+    """The history, with `node` starting anew before the record `at`, and all that it told before told again behind
+    it."""
     before = [record for record in history[:at] if record.node == node]
     life = a_record(history[at].t, node, "NodeExited", status=-9, expected=True, output="")
     return [*history[:at], life, *before, *history[at:]]
@@ -212,8 +214,8 @@ class Frames:
     def data(
         self, rank: int, offset: int, fill: int | None = None, *, elements: bytes | None = None, **bth: int
     ) -> bytes:
-        """Packet `offset` of connection `rank`; it carries its part of `elements`, those of its message, or else nothing but bytes
-        `fill`: the rank's own unless given."""
+        """Packet `offset` of connection `rank`; it carries its part of `elements`, those of its message, or else
+        nothing but bytes `fill`: the rank's own unless given."""
         message, packet = place(offset)
         packets, worker = MESSAGES[message], self.plan.workers[rank]
         span = SPANS[message]

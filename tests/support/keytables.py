@@ -1,4 +1,5 @@
-"""The tables of keys in the documentation are made from the sections: `python -m tests.support.keytables` writes them anew."""
+"""The tables of keys in the documentation are made from the sections: `python -m tests.support.keytables` writes them
+anew."""
 
 from __future__ import annotations
 
@@ -95,7 +96,10 @@ def _custom() -> str:
             ("`nodes`", f"a list. {inside(CustomNode)}"),
             (
                 "`links`",
-                "a list. `ends`: two nodes; and every key of `link` that is different on it. The link's name is `END-END`, the host first",
+                (
+                    "a list. `ends`: two nodes; and every key of `link` that is different on it. The link's name is "
+                    "`END-END`, the host first"
+                ),
             ),
         ],
     )

@@ -71,7 +71,8 @@ def inventory_file(inventory: Path, folder: Path, *changes: tuple[str, str]) -> 
     known, here = folder / "known_hosts", inventory.parent
     known.write_text((here / "known_hosts").read_text(encoding="utf-8"), encoding="utf-8")
     for old, new in (
-        *changes, ("known_hosts: known_hosts", f"known_hosts: {known}"), ("{file: id_ed25519}", f"{{file: {here}/id_ed25519}}"),
+        *changes, ("known_hosts: known_hosts", f"known_hosts: {known}"),
+        ("{file: id_ed25519}", f"{{file: {here}/id_ed25519}}"),
     ):  # fmt: skip
         assert old in text, old
         text = text.replace(old, new)

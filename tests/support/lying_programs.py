@@ -1,4 +1,5 @@
-"""Programs of a user's own that sum nothing and tell that all went well. Each passed when anybody could tell anything."""
+"""Programs of a user's own that sum nothing and tell that all went well. Each passed when anybody could tell
+anything."""
 
 from __future__ import annotations
 

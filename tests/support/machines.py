@@ -20,7 +20,8 @@ class Rang(Event):
 
 
 class Forwarder:
-    """Frame by frame: what comes in on a port goes out on others, unchanged. `routes[port]` are the ports it leaves by."""
+    """Frame by frame: what comes in on a port goes out on others, unchanged. `routes[port]` are the ports it leaves
+    by."""
 
     def __init__(self, routes: Mapping[int, tuple[int, ...]]) -> None:
         self.routes = routes

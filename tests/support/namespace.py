@@ -66,8 +66,8 @@ class Namespace:
 
 @contextlib.contextmanager
 def own_namespace() -> Iterator[Namespace]:
-    """A new namespace without IPv6 chatter and without a name: it goes with the last socket in it, whatever happens. The
-    thread returns home afterwards."""
+    """A new namespace without IPv6 chatter and without a name: it goes with the last socket in it, whatever happens.
+    The thread returns home afterwards."""
     with contextlib.ExitStack() as undo:
         home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         undo.callback(os.close, home)

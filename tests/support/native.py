@@ -21,8 +21,8 @@ def needs_native(name: str) -> pytest.MarkDecorator:
 
 
 def require_native(name: str, sources: Sequence[Path] | None = None) -> CDLL:
-    """The library. The test is skipped where the C core is switched off or this machine has no compiler. It fails where a
-    compiler is there and fails: otherwise a C file that does not compile would pass the suite."""
+    """The library. The test is skipped where the C core is switched off or this machine has no compiler. It fails where
+    a compiler is there and fails: otherwise a C file that does not compile would pass the suite."""
     library = load_library(name, sources)
     if library is not None:
         return library

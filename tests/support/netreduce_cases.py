@@ -1,4 +1,5 @@
-"""Directed cases for a NetReduce program: the loss-case table and reclamation; all cases, those of `netreduce_rule_cases` too.
+"""Directed cases for a NetReduce program: the loss-case table and reclamation; all cases, those of
+`netreduce_rule_cases` too.
 
 Each is a function of a program factory and fails with AssertionError, so that the same cases judge the real program
 and the broken ones of `netreduce_mutants`.
@@ -64,8 +65,8 @@ def row_1_only_the_loser_goes_back(make: MakeProgram) -> None:
 
 
 def tail_finished_before_going_back(make: MakeProgram) -> None:
-    """rdma_rxe may finish a WRITE, and begin the next message, before it heeds a NAK: what comes behind the hole is taken, once,
-    and what then comes again is answered, not added."""
+    """rdma_rxe may finish a WRITE, and begin the next message, before it heeds a NAK: what comes behind the hole is
+    taken, once, and what then comes again is answered, not added."""
     bench = Bench(Job(), make)
     bench.run_through(1)
     assert bench.everyone(1, 0) == bench.all_of(1, 0)
@@ -191,8 +192,8 @@ def row_8_reclaimed_message(make: MakeProgram) -> None:
 
 
 def row_8_message_two_windows_back(make: MakeProgram) -> None:
-    """The table knows 2N + 1 messages: a late copy of the message 2N before the newest is still known, and goes on raw. No
-    sender waits for that: it had the ACK of message m - 2N before it posted m (rule G)."""
+    """The table knows 2N + 1 messages: a late copy of the message 2N before the newest is still known, and goes on raw.
+    No sender waits for that: it had the ACK of message m - 2N before it posted m (rule G)."""
     job = Job(lengths=(1, 4, 4, 4, 4, 4))
     bench = Bench(job, make)
     bench.run_through(4)

@@ -1,4 +1,5 @@
-"""Leaves and spines wired in memory, frame by frame: hosts are only names, a test says what each sends and what is lost."""
+"""Leaves and spines wired in memory, frame by frame: hosts are only names, a test says what each sends and what is
+lost."""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ class Hop(NamedTuple):
 
 @dataclass
 class FabricJob(Job):
-    """Hosts `h0` .., leaves `leaf0` .. and spines `spine0` ... Ports of a leaf: its hosts, then the spines; of a spine: the
-    leaves."""
+    """Hosts `h0` .., leaves `leaf0` .. and spines `spine0` ... Ports of a leaf: its hosts, then the spines; of a spine:
+    the leaves."""
 
     racks: tuple[int, ...] = (2, 1, 3)
     spines: int = 2
@@ -111,8 +112,8 @@ class Fabric:
         self._lost[source, target] = self._lost.get((source, target), 0) + 1
 
     def data(self, rank: int, message: int, offset: int, **changes: object) -> list[tuple[int, int, int, int]]:
-        """A host sends one packet. Returns (host, rank of the connection, message, offset) of each result that reached a
-        host because of it; whatever else reaches one is an AssertionError."""
+        """A host sends one packet. Returns (host, rank of the connection, message, offset) of each result that reached
+        a host because of it; whatever else reaches one is an AssertionError."""
         return self.send(rank, self.job.frame(rank, message, offset, **changes))
 
     def send(self, rank: int, frame: bytes) -> list[tuple[int, int, int, int]]:

@@ -147,7 +147,8 @@ class Job:
             ident=0 if self.ipv6 else (37 * message + offset) & 0xFFFF,
         )  # fmt: skip
         fields = {
-            "opcode": int(opcode), "dest_qpn": self.qpn(rank), "psn": self.psn(rank, message, offset), "ack_req": int(ends),
+            "opcode": int(opcode), "dest_qpn": self.qpn(rank), "psn": self.psn(rank, message, offset),
+            "ack_req": int(ends),
         } | bth  # fmt: skip
         reth = Reth(0x1000 * message, 0x5000 + rank, 999) if starts and self.verb == "write" else None
         if self.irn:

@@ -243,5 +243,6 @@ MORE_MUTANTS: tuple[type[NetReduceProgram], ...] = (
     OfMembersInOtherOrder, ShortMessagesFull, OlderMessagesNoted, WrapsInsteadOfClamping,
 )  # fmt: skip
 MORE_NOT_HUNTED: dict[type[NetReduceProgram], str] = {
-    OlderMessagesNoted: "equivalent: only a message that its slot serves is noted, and none older than 2N before the newest is",
+    OlderMessagesNoted: "equivalent: only a message that its slot serves is noted, and none older than 2N before the "
+    "newest is",
 }

@@ -1,5 +1,5 @@
-"""Directed cases for a NetReduce program beside the loss-case table: the rules learnt from unmodified endpoints, and what else may
-happen. As in `netreduce_cases`, which has all of them.
+"""Directed cases for a NetReduce program beside the loss-case table: the rules learnt from unmodified endpoints, and
+what else may happen. As in `netreduce_cases`, which has all of them.
 """
 
 from __future__ import annotations

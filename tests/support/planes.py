@@ -17,8 +17,8 @@ __all__ = ["FakeIo", "ListTap", "RuleFilter"]
 
 
 class FakeIo:
-    """Frames arrive by a script of (at, port, frame), in time order; time passes only while the loop sleeps. When nothing
-    can wake the loop any more, the control socket becomes ready."""
+    """Frames arrive by a script of (at, port, frame), in time order; time passes only while the loop sleeps. When
+    nothing can wake the loop any more, the control socket becomes ready."""
 
     def __init__(self, arrivals: Sequence[tuple[int, int, bytes]] = (), *, ports: int = 4, stride: int = 2048) -> None:
         self.ports, self.stride = ports, stride

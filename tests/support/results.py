@@ -34,7 +34,8 @@ REPLAY = "tb run small --seed 3"
 def strike(plan: Any, fault: str, kind: str, rank: int, psn: int, at: int) -> Record:
     queue_pair = plan.workers[rank].to_successor
     there, back = format_ip(queue_pair.envelope.src_ip), format_ip(queue_pair.envelope.dst_ip)
-    return a_record(at, "s1", "FaultStruck", fault=fault, kind=kind, backend="user", target=f"h{rank + 1}-s1", direction="up", flow=f"{there}>{back}:{queue_pair.peer_qpn}", opcode=7, psn=psn, occurrence=1)  # fmt: skip
+    return a_record(at, "s1", "FaultStruck", fault=fault, kind=kind, backend="user", target=f"h{rank + 1}-s1",
+        direction="up", flow=f"{there}>{back}:{queue_pair.peer_qpn}", opcode=7, psn=psn, occurrence=1)  # fmt: skip
 
 
 def lossy_context(folder: Path) -> CheckContext:
@@ -76,6 +77,7 @@ def failing_context() -> CheckContext:
     history = altered(history, "PlaneStatistics", {"socket_drops": 7}, node="s1")
     history.append(strike(plan, "dead", "link_down", 2, 7, 4_000_000))
     history.append(
-        a_record(1_100_000_000, "h3", "QpFailed", qpn=plan.workers[2].to_successor.qpn, status="RETRY_EXC", psn=7, detail="8 timeouts of 134 ms <towards> 10.77.0.2")
+        a_record(1_100_000_000, "h3", "QpFailed", qpn=plan.workers[2].to_successor.qpn, status="RETRY_EXC", psn=7,
+            detail="8 timeouts of 134 ms <towards> 10.77.0.2")
     )  # fmt: skip
     return CheckContext(plan, history)

@@ -1,4 +1,5 @@
-"""RoCE frames, others, and plans for tests of faults: two connections of a ring of two, and the plan of a small rack."""
+"""RoCE frames, others, and plans for tests of faults: two connections of a ring of two, and the plan of a small
+rack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a command leaves on a terminal: run under a pseudo-terminal of a given width, its bytes read by a terminal emulator."""
+"""What a command leaves on a terminal: run under a pseudo-terminal of a given width, its bytes read by a terminal
+emulator."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ _PROMPT = "prompt> "
 class Screen:
     columns: int
     lines: tuple[str, ...]
-    """what can be read when the command has ended and the shell has printed its prompt: without the prompt, nor empty lines at
-    the end"""
+    """what can be read when the command has ended and the shell has printed its prompt: without the prompt, nor empty
+    lines at the end"""
     last: str
     """the line that the prompt stands on"""
     cursor_hidden: bool
@@ -65,8 +66,9 @@ def on_terminal(
     press_after: Callable[[str], bool] | None = None,
     keys: bytes = b"\x03",
 ) -> Screen:
-    """`python -m testbed WORDS` in a session of its own on a terminal of `columns`, in the folder `cwd`. `press_after`: given what
-    was printed so far; when it says yes, `keys` are typed, once. Raises TimeoutError when the command does not end."""
+    """`python -m testbed WORDS` in a session of its own on a terminal of `columns`, in the folder `cwd`. `press_after`:
+    given what was printed so far; when it says yes, `keys` are typed, once. Raises TimeoutError when the command does
+    not end."""
     known = {name: os.environ[name] for name in _KEPT if name in os.environ}
     known |= {"TERM": "xterm-256color", "PYTHONPATH": str(_ROOT), **(environment or {})}
     pid, master = pty.fork()

@@ -1,5 +1,5 @@
-"""What a parameter server must do, case by case, each given a bench with a server of its own: right ones pass all, and every
-broken one fails one (`server_mutants`)."""
+"""What a parameter server must do, case by case, each given a bench with a server of its own: right ones pass all, and
+every broken one fails one (`server_mutants`)."""
 
 from __future__ import annotations
 
@@ -258,7 +258,8 @@ CASES: dict[str, Callable[[Make], None]] = {
         an_overlapping_sum_is_thrown_away_as_a_whole, blocks_do_not_mix, who_asks_again_gets_the_result_alone,
         a_whole_sum_again_frees_the_slot_again, results_stay_for_two_windows, what_is_gone_is_said_to_be_gone,
         a_collision_moves_the_entry, exponents_are_the_largest, sums_wrap, saturated_sums_say_so,
-        parts_that_saturated_do_not_spoil_the_whole, marks_go_back_to_the_workers, who_goes_ahead_of_results_is_named, an_open_block_is_asked_for,
+        parts_that_saturated_do_not_spoil_the_whole, marks_go_back_to_the_workers, who_goes_ahead_of_results_is_named,
+        an_open_block_is_asked_for,
         a_reminder_without_an_answer_is_no_end, what_a_switch_held_is_added_and_the_rest_asked_for,
         a_block_that_three_others_overtake_is_asked_for_at_once, copies_of_results_are_kept_and_not_sent,
         a_result_that_a_worker_gives_goes_to_all, what_nobody_has_is_lost, a_packet_of_another_size_is_thrown_away,

@@ -1,5 +1,5 @@
-"""The controller as a program of its own, for tests that talk to it through a real socket, under os-ken or ryu. Facts and
-readings go to stdout as JSON lines. Two hosts and an accelerator with two ports around s1."""
+"""The controller as a program of its own, for tests that talk to it through a real socket, under os-ken or ryu. Facts
+and readings go to stdout as JSON lines. Two hosts and an accelerator with two ports around s1."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Senders that always have something to send, to one receiver over one switch, in virtual time: who gets how much of the
-link, and how long its queue grows. No job, no collective: streams do not wait for each other."""
+"""Senders that always have something to send, to one receiver over one switch, in virtual time: who gets how much of
+the link, and how long its queue grows. No job, no collective: streams do not wait for each other."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a SwitchML switch must do, case by case; each takes the bench with the program that it tries, in either framing.
 
-The first ten have the names of the packet tests of `microsoft/SwitchML` (`docs/switchml.md`, "Regression list"); what they
-ask for is our reading of these names.
+The first ten have the names of the packet tests of `microsoft/SwitchML` (`docs/switchml.md`, "Regression list"); what
+they ask for is our reading of these names.
 """
 
 from __future__ import annotations
@@ -239,7 +239,8 @@ CASES: dict[str, Callable[[MakeBench], None]] = {
     for case in (
         basic_reduction, retransmit_after_reduction, other_set_reduction, both_sets_reduction, slot_reuse,
         ignore_retransmissions, retransmit_from_previous_set, slot_reuse_and_retransmit, non_switchml,
-        different_ports_reduction, results_are_addressed, sums_wrap, largest_exponents, late_copy, sequence_wraps, overrun,
+        different_ports_reduction, results_are_addressed, sums_wrap, largest_exponents, late_copy, sequence_wraps,
+        overrun,
         contradictions, bad_packets, two_jobs, who_departs_is_not_summed,
         memory_is_told,
     )

@@ -60,7 +60,8 @@ class Hand:
         self._envelope = Envelope(member.mac, config.service_mac, member.ip, config.service_ip, sport)
         self._receiver: HostFraming = create_framing(
             SwitchMlConfig(
-                "h", JobShare("switchml", config.job, member.rank, len(config.members)), WorkloadConfig("synthetic", 1, 1, 1),
+                "h", JobShare("switchml", config.job, member.rank, len(config.members)),
+                WorkloadConfig("synthetic", 1, 1, 1),
                 self._envelope, config.elements, config.first_slot, config.slots, uc=member.uc,
             )
         )  # fmt: skip

@@ -1,4 +1,5 @@
-"""What a cheat can work out ahead of a run, for `lying_programs`: they are loaded as a user's file is, so they cannot be told."""
+"""What a cheat can work out ahead of a run, for `lying_programs`: they are loaded as a user's file is, so they cannot
+be told."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from tests.support.simulation import digests
 __all__ = ["Ran", "assert_same_sums", "run_in"]
 
 _SURE = 10
-"""strikes in virtual time of a fault that strikes by chance: an emulated run sends other packets again, so the fault strikes
-about as often there, and never with a chance of exp(-10)"""
+"""strikes in virtual time of a fault that strikes by chance: an emulated run sends other packets again, so the fault
+strikes about as often there, and never with a chance of exp(-10)"""
 
 
 @dataclass(frozen=True)

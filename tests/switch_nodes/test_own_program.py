@@ -42,26 +42,49 @@ def drive(program: SwitchProgram) -> None:
 @pytest.mark.parametrize(
     ("body", "line", "text"),
     [
-        ("def receive_frame(self, port, frame, now):\n    1 / 0", 10, "on switch s1 in receive_frame: ZeroDivisionError: division by zero"),
-        ("def receive_frame(self, port, frame, now):\n    self.help()\ndef help(self):\n    raise OSError", 12, "on switch s1 in help: OSError"),
-        ("def receive_frame(self, port, frame, now):\n    sys.exit(0)", 10, "on switch s1 in receive_frame: SystemExit: 0"),
+        ("def receive_frame(self, port, frame, now):\n    1 / 0", 10, ("on switch s1 in receive_frame: "
+                                                                      "ZeroDivisionError: division by zero")),
+        ("def receive_frame(self, port, frame, now):\n    self.help()\ndef help(self):\n    raise OSError", 12,
+            "on switch s1 in help: OSError"),
+        ("def receive_frame(self, port, frame, now):\n    sys.exit(0)", 10,
+            "on switch s1 in receive_frame: SystemExit: 0"),
         ("def handle_timer(self, now):\n    raise KeyError(4)", 10, "on switch s1 in handle_timer: KeyError: 4"),
-        ("def get_timer(self):\n    return 'soon'", 9, "on switch s1 in get_timer: TypeError: get_timer gave 'soon', which is no int (nanoseconds) or None"),
-        ("def get_timer(self):\n    return self.soon", 10, "on switch s1 in get_timer: AttributeError: 'Own' object has no attribute 'soon'"),
-        ("def finish(self, now):\n    raise RuntimeError('in two\\nlines')", 10, "on switch s1 in finish: RuntimeError: in two lines"),
-        ("def receive_frame(self):\n    pass", 9, "on switch s1 in receive_frame: TypeError: Own.receive_frame() takes 1 positional argument but 4 were given"),
+        ("def get_timer(self):\n    return 'soon'", 9, ("on switch s1 in get_timer: TypeError: get_timer gave 'soon', "
+                                                       "which is no int (nanoseconds) or None")),
+        ("def get_timer(self):\n    return self.soon", 10, ("on switch s1 in get_timer: AttributeError: 'Own' object "
+                                                           "has no attribute 'soon'")),
+        ("def finish(self, now):\n    raise RuntimeError('in two\\nlines')", 10,
+            "on switch s1 in finish: RuntimeError: in two lines"),
+        ("def receive_frame(self):\n    pass", 9, ("on switch s1 in receive_frame: TypeError: Own.receive_frame() "
+                                                   "takes "
+                                                  "1 positional argument but 4 were given")),
         ("def next_event(self):\n    raise ValueError", 10, "on switch s1 in next_event: ValueError"),
-        ("def frames_to_send(self, now):\n    yield 0, b'x'\n    sys.exit()", 11, "on switch s1 in frames_to_send: SystemExit"),
-        ("def frames_to_send(self, now):\n    yield 3, b'x'", 9, "on switch s1 in frames_to_send: ValueError: a frame was sent to port 3; the switch has 0 to 2"),
-        ("def frames_to_send(self, now):\n    return [7]", 9, "on switch s1 in frames_to_send: TypeError: cannot unpack non-iterable int object"),
-        ("def frames_to_send(self, now):\n    return None", 9, "on switch s1 in frames_to_send: TypeError: 'NoneType' object is not iterable"),
-        ("def receive_frame(self, port, frame, now):\n    self.emit(999, frame)", 10, "on switch s1 in receive_frame: ValueError: a frame was sent to port 999; the switch has 0 to 2"),
-        ("def receive_frame(self, port, frame, now):\n    self.emit(-1, frame)", 10, "on switch s1 in receive_frame: ValueError: a frame was sent to port -1; the switch has 0 to 2"),
-        ("def receive_frame(self, port, frame, now):\n    self.emit(None, frame)", 10, "on switch s1 in receive_frame: TypeError: a frame was sent to port None, which is no whole number"),
-        ("def receive_frame(self, port, frame, now):\n    self.emit(1, None)", 10, "on switch s1 in receive_frame: TypeError: what was sent to port 1 is no frame: found None, allowed are bytes"),
-        ("def receive_frame(self, port, frame, now):\n    self.emit(1, 'x' * 99)", 10, f"on switch s1 in receive_frame: TypeError: what was sent to port 1 is no frame: found '{'x' * 56}..., allowed are bytes"),
-        ("def receive_frame(self, port, frame, now):\n    self.tell('rubbish')", 10, "on switch s1 in receive_frame: TypeError: what was told is no event: found 'rubbish', allowed are dataclasses"),
-        ("def finish(self, now):\n    @dataclass\n    class Odd:\n        what: object\n    self.tell(Odd(b'x'))", 13, "on switch s1 in finish: TypeError: the fields of event Odd are no JSON values: Object of type bytes is not JSON serializable"),
+        ("def frames_to_send(self, now):\n    yield 0, b'x'\n    sys.exit()", 11,
+            "on switch s1 in frames_to_send: SystemExit"),
+        ("def frames_to_send(self, now):\n    yield 3, b'x'", 9, ("on switch s1 in frames_to_send: ValueError: a frame "
+                                                                 "was sent to port 3; the switch has 0 to 2")),
+        ("def frames_to_send(self, now):\n    return [7]", 9, ("on switch s1 in frames_to_send: TypeError: cannot "
+                                                              "unpack non-iterable int object")),
+        ("def frames_to_send(self, now):\n    return None", 9, ("on switch s1 in frames_to_send: TypeError: 'NoneType' "
+                                                               "object is not iterable")),
+        ("def receive_frame(self, port, frame, now):\n    self.emit(999, frame)", 10,
+            "on switch s1 in receive_frame: ValueError: a frame was sent to port 999; the switch has 0 to 2"),
+        ("def receive_frame(self, port, frame, now):\n    self.emit(-1, frame)", 10,
+            "on switch s1 in receive_frame: ValueError: a frame was sent to port -1; the switch has 0 to 2"),
+        ("def receive_frame(self, port, frame, now):\n    self.emit(None, frame)", 10,
+            "on switch s1 in receive_frame: TypeError: a frame was sent to port None, which is no whole number"),
+        ("def receive_frame(self, port, frame, now):\n    self.emit(1, None)", 10,
+            ("on switch s1 in receive_frame: TypeError: what was sent to port 1 is no frame: found None, allowed are "
+            "bytes")),
+        ("def receive_frame(self, port, frame, now):\n    self.emit(1, 'x' * 99)", 10,
+            (f"on switch s1 in receive_frame: TypeError: what was sent to port 1 is no frame: found '{'x' * 56}..., "
+            "allowed are bytes")),
+        ("def receive_frame(self, port, frame, now):\n    self.tell('rubbish')", 10,
+            ("on switch s1 in receive_frame: TypeError: what was told is no event: found 'rubbish', allowed are "
+            "dataclasses")),
+        ("def finish(self, now):\n    @dataclass\n    class Odd:\n        what: object\n    self.tell(Odd(b'x'))", 13,
+            ("on switch s1 in finish: TypeError: the fields of event Odd are no JSON values: Object of type bytes is "
+            "not JSON serializable")),
     ],
 )  # fmt: skip
 def test_what_the_code_raises_or_gives_out_is_told_as_the_programs(

@@ -1,4 +1,5 @@
-"""An accelerator beside a commodity switch: ports, extra hops, capacity, other traffic, and what happens when it dies."""
+"""An accelerator beside a commodity switch: ports, extra hops, capacity, other traffic, and what happens when it
+dies."""
 
 from __future__ import annotations
 
@@ -247,8 +248,8 @@ def test_a_link_that_comes_back_in_time_needs_no_fallback() -> None:
 
 
 def test_who_had_finished_takes_part_in_the_ring() -> None:
-    """One rank never gets the very last result; others had finished before a connection died of that. One of these is the
-    last to finish again, and the run waits for it."""
+    """One rank never gets the very last result; others had finished before a connection died of that. One of these is
+    the last to finish again, and the run waits for it."""
     late = Delay("late", ("h3-s1",), (DOWN,), delay_ns=3 * MS)
     last = Drop("last", ("h2-s1",), (DOWN,), match=Match(message=8, source_rank=0))
     context = watched(plan_of(4, 2, last, late, timeout_code=12, fallback="ring"))

@@ -41,10 +41,14 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, world: s
     ("fault", "why"),
     [
         ("kind: duplicate, rate: 100%, delay: 60min", "what it sent later was due at 3600."),
-        ("kind: duplicate, links: [h1-s1], direction: down, rate: 100%, delay: 60min", "what it sent later was due at 3600."),
-        ("kind: reorder, rate: 100%, delay: 3ms, links: [h1-s1], direction: up", "no later packet overtook what it held back"),
-        ("kind: rate_change, links: [h2-s1], rate: 1Mbps, from: 100ms, until: 150ms", "the link carried nothing while its rate was another"),
-        ("kind: rate_change, links: [h1-s1], rate: 1Mbps, from: 3s, until: 4s", "it starts at 3 s and the run ended at"),
+        ("kind: duplicate, links: [h1-s1], direction: down, rate: 100%, delay: 60min",
+            "what it sent later was due at 3600."),
+        ("kind: reorder, rate: 100%, delay: 3ms, links: [h1-s1], direction: up",
+            "no later packet overtook what it held back"),
+        ("kind: rate_change, links: [h2-s1], rate: 1Mbps, from: 100ms, until: 150ms",
+            "the link carried nothing while its rate was another"),
+        ("kind: rate_change, links: [h1-s1], rate: 1Mbps, from: 3s, until: 4s",
+            "it starts at 3 s and the run ended at"),
         ("kind: pause, node: h1, from: 100ms, until: 101ms", "no frame and no timer was held up by it"),
         ("kind: pause, node: s1, from: 100ms, until: 100001us", "no frame and no timer was held up by it"),
     ],
@@ -59,8 +63,10 @@ def test_such_a_fault_did_not_strike(tmp_path, capsys, fault, why, world):
 @pytest.mark.parametrize(
     ("fault", "strikes"),
     [
-        ("kind: duplicate, links: [h1-s1], direction: up, rate: 100%, delay: 1ms, match: {opcode: data, message: 1, attempt: 1}", 2),
-        ("kind: reorder, links: [h1-s1], direction: up, delay: 20ms, match: {opcode: data, message: 1, packet: 0, attempt: 1}", 1),
+        (("kind: duplicate, links: [h1-s1], direction: up, rate: 100%, delay: 1ms, match: {opcode: data, message: 1, "
+         "attempt: 1}"), 2),
+        (("kind: reorder, links: [h1-s1], direction: up, delay: 20ms, match: {opcode: data, message: 1, packet: 0, "
+         "attempt: 1}"), 1),
         ("kind: rate_change, links: [h2-s1], rate: 1Mbps, from: 100ms, until: 2s", 2),
         ("kind: pause, node: s1, from: 250ms, until: 400ms", 1),
     ],

@@ -86,12 +86,20 @@ FAILS = "the program's own code failed on switch s1 in"
         ("receive_frame(self, port, frame, now)", "os._exit(0)", f"class Mine: {ENDS}"),
         ("__init__(self, config)", "os._exit(0)", f"class Mine: {ENDS}"),
         ("finish(self, now)", "os._exit(3)", f"class Mine: {ENDS}"),
-        ("receive_frame(self, port, frame, now)", "raise KeyboardInterrupt", f":6: class Mine: {FAILS} receive_frame: KeyboardInterrupt"),
-        ("receive_frame(self, port, frame, now)", "raise BaseException('x')", f":6: class Mine: {FAILS} receive_frame: BaseException: x"),
-        ("receive_frame(self, port, frame, now)", "self.emit(0, bytes(100_000))", "receive_frame: ValueError: a frame of 100,000 bytes was sent to port 0; an Ethernet frame has 65,549 at most"),
-        ("get_timer(self)", "return float('nan')", f"{FAILS} get_timer: TypeError: get_timer gave nan, which is no int (nanoseconds) or None"),
-        ("get_timer(self)", "return 1 << 70", f"{FAILS} get_timer: ValueError: get_timer gave 1180591620717411303424, which is no time within 2^63 ns"),
-        ("finish(self, now)", "self.tell(Odd(float('nan')))", "the fields of event Odd are no JSON values: Out of range float values are not JSON compliant"),
+        ("receive_frame(self, port, frame, now)", "raise KeyboardInterrupt",
+            f":6: class Mine: {FAILS} receive_frame: KeyboardInterrupt"),
+        ("receive_frame(self, port, frame, now)", "raise BaseException('x')",
+            f":6: class Mine: {FAILS} receive_frame: BaseException: x"),
+        ("receive_frame(self, port, frame, now)", "self.emit(0, bytes(100_000))",
+            ("receive_frame: ValueError: a frame of 100,000 bytes was sent to port 0; an Ethernet frame has 65,549 at "
+            "most")),
+        ("get_timer(self)", "return float('nan')", (f"{FAILS} get_timer: TypeError: get_timer gave nan, which is no "
+                                                    "int "
+                                                   "(nanoseconds) or None")),
+        ("get_timer(self)", "return 1 << 70", (f"{FAILS} get_timer: ValueError: get_timer gave 1180591620717411303424, "
+                                              "which is no time within 2^63 ns")),
+        ("finish(self, now)", "self.tell(Odd(float('nan')))", ("the fields of event Odd are no JSON values: Out of "
+                                                              "range float values are not JSON compliant")),
     ],
 )  # fmt: skip
 def test_both_worlds_end_the_same_and_say_that_it_is_the_programs(

@@ -83,7 +83,7 @@ def told_plan(scenario):
 
 
 KEYED = replace(BF16, plan=told_plan, job_keys=Keys)
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -174,11 +174,15 @@ def test_sums_that_are_approximate_are_judged_by_its_own_checker(
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("NOPE", "the protocol file bf16.py has no such protocol; found 'NOPE'; allowed: BF16, NEAR, UNJUDGED, UNLIKE, UNORDERED, BROKEN, FAILING, KEYED"),
+        ("NOPE", ("the protocol file bf16.py has no such protocol; found 'NOPE'; allowed: BF16, NEAR, UNJUDGED, "
+                  "UNLIKE, "
+                 "UNORDERED, BROKEN, FAILING, KEYED")),
         ("Cutting", "the protocol file bf16.py has no such protocol; found 'Cutting', which is type; allowed: BF16,"),
-        ("UNLIKE", "protocol UNLIKE does not say which collective of ours a kept scenario file names in its place (like); found ''; allowed: netreduce, switchml,"),
+        ("UNLIKE", ("protocol UNLIKE does not say which collective of ours a kept scenario file names in its place "
+                   "(like); found ''; allowed: netreduce, switchml,")),
         ("UNJUDGED", "the sums of protocol UNJUDGED are approximate, and no checker of its own judges them (checkers)"),
-        ("UNORDERED", "protocol UNORDERED does not say in which order it adds (order), and its sums are not approximate"),
+        ("UNORDERED", ("protocol UNORDERED does not say in which order it adds (order), and its sums are not "
+                      "approximate")),
     ],
 )  # fmt: skip
 def test_what_cannot_be_run_is_refused(here: Path, name: str, text: str) -> None:
@@ -208,7 +212,8 @@ def test_a_scenario_file_cannot_name_it(here: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario("s.yaml")
     assert str(caught.value).endswith(
-        "job.collective: a scenario file cannot name code to run; found 'bf16.py:BF16'; allowed: netreduce, switchml, atp, esa, "
+        "job.collective: a scenario file cannot name code to run; found 'bf16.py:BF16'; allowed: netreduce, switchml, "
+        "atp, esa, "
         "grid, ring, shift, parallel_netreduce, tencent; give it on the command line: --set job.collective=bf16.py:BF16"
     )
 

@@ -56,7 +56,8 @@ def test_ports_are_those_of_the_links_whatever_their_order() -> None:
         (of(*HOMES[:3], ("h4", "h5"), ("a", "top"), ("b", "top"), hosts=5), "host h4 stands in for a switch"),
         (rack(3, SHAPE), "all hosts are on one leaf"),
         (of(*HOMES, ("a", "b")), "no switch is free of hosts, to be a spine"),
-        (of(*HOMES, ("a", "top"), ("b", "x"), ("top", "x")), "top has no hosts and is linked to x, which has none either"),
+        (of(*HOMES, ("a", "top"), ("b", "x"), ("top", "x")), ("top has no hosts and is linked to x, which has none "
+                                                             "either")),
         (fat_tree(4, SHAPE), "agg1 has no hosts and is linked to core1, which has none either"),
         (of(*HOMES, ("a", "top"), ("b", "top"), ("a", "x")), "b is not linked to x"),
     ],

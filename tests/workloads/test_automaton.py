@@ -72,7 +72,8 @@ def test_all_that_is_said_of_an_automaton_comes_from_its_table() -> None:
     assert LAMP.reasons == {Deed.DROP_PUSH: "pushed", Deed.UNFORESEEN: UNFORESEEN}, "it never drops what is pulled"
     assert words(Light.ON, Deed.DROP_PUSH) == ("on", "drop_push")
     assert LAMP.diagram() == (
-        "stateDiagram-v2\n    [*] --> OFF\n    OFF --> ON: ON / SHINE\n    ON --> ON: ON / DROP_PUSH\n    ON --> OFF: OFF / REST\n"
+        "stateDiagram-v2\n    [*] --> OFF\n    OFF --> ON: ON / SHINE\n    ON --> ON: ON / DROP_PUSH\n    ON --> OFF: "
+        "OFF / REST\n"
     )
 
 

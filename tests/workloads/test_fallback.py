@@ -1,4 +1,5 @@
-"""A worker that starts its job anew as ring: two of them back to back, with a network that takes all data of the first life."""
+"""A worker that starts its job anew as ring: two of them back to back, with a network that takes all data of the first
+life."""
 
 from __future__ import annotations
 

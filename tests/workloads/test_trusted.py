@@ -1,4 +1,5 @@
-"""Folders that others could change are refused by name, with their owner; nothing planted there is followed or obeyed."""
+"""Folders that others could change are refused by name, with their owner; nothing planted there is followed or
+obeyed."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ def next_hops(topology: Topology) -> NextHops:
 
 
 def tiers(topology: Topology) -> dict[str, int]:
-    """Links from each node to its nearest host: hosts 0, leaves 1, spines 2, cores 3. Nodes without any are left out."""
+    """Links from each node to its nearest host: hosts 0, leaves 1, spines 2, cores 3. Nodes without any are left
+    out."""
     return _distances(topology, _neighbours(topology), [host.name for host in topology.hosts])
 
 

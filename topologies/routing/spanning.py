@@ -10,8 +10,9 @@ __all__ = ["spanning_ports"]
 
 
 def spanning_ports(topology: Topology) -> dict[str, tuple[int, ...]]:
-    """By switch, its ports on the tree, ascending; ports to hosts always are. Breadth-first from the switch that stands last
-    among the nodes (a spine or core where there is one). Each part of a graph that is not connected has its own tree."""
+    """By switch, its ports on the tree, ascending; ports to hosts always are. Breadth-first from the switch that stands
+    last among the nodes (a spine or core where there is one). Each part of a graph that is not connected has its own
+    tree."""
     switches = [node.name for node in topology.nodes if node.role is Role.SWITCH]
     ports: dict[str, set[int]] = {name: set() for name in switches}
     beside: dict[str, list[tuple[int, str, int]]] = {name: [] for name in switches}

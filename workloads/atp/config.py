@@ -52,7 +52,8 @@ class AtpConfig:
     salt: int = 0
     """of the slot table; the same for all workers of the job and its server"""
     rto_ns: int = 10_000_000
-    """a packet without a result is sent again after that, or after four times the measured round trip if that is more"""
+    """a packet without a result is sent again after that, or after four times the measured round trip if that is
+    more"""
     aimd: bool = True
     """the window follows the marks of congestion"""
     fan_in: tuple[int, int] = (0, 0)
@@ -78,6 +79,6 @@ class AtpConfig:
         return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
 
     def reborn(self, lives: int) -> AtpConfig:
-        """The same: a worker that starts anew asks for the sums from the beginning; while the server has them all it catches
-        up, else it learns that they are gone, and fails."""
+        """The same: a worker that starts anew asks for the sums from the beginning; while the server has them all it
+        catches up, else it learns that they are gone, and fails."""
         return self

@@ -42,7 +42,8 @@ class Pressure:
         self._done += 1
 
     def priority(self, packet: int, ahead: int = 0) -> int:
-        """Of a packet of the tensor, counted from 0; its elements are of block packet - ahead (`Tensor.ahead`). The bytes of a job change by whole iterations: all workers agree."""
+        """Of a packet of the tensor, counted from 0; its elements are of block packet - ahead (`Tensor.ahead`). The
+        bytes of a job change by whole iterations: all workers agree."""
         if not self._used:
             return 0
         first = min(max(0, packet - ahead) * self._block, self._elements - 1)

@@ -1,8 +1,8 @@
 """Whose packets deserve the switch's memory: the priority of ESA packets, 0 .. 255, larger wins.
 
-The paper's formula is not known to us; these rules are ours (protocol text, section 4.2). A rule is a function from what a
-worker knows to a number, of which a larger one is more urgent; `quantise` puts it on a scale of 8 bits, 16 per doubling:
-min(255, floor(16 log2(1 + x / x0))). x0 is a knob, and the same for jobs that are to be compared.
+The paper's formula is not known to us; these rules are ours (protocol text, section 4.2). A rule is a function from
+what a worker knows to a number, of which a larger one is more urgent; `quantise` puts it on a scale of 8 bits, 16 per
+doubling: min(255, floor(16 log2(1 + x / x0))). x0 is a knob, and the same for jobs that are to be compared.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def register_priority(name: str, rule: PriorityRule) -> None:
 
 
 def priority_of(name: str, x0: float | None = None) -> Callable[[Outlook], int]:
-    """The rule of that name as a function to 0 .. 255; `x0` replaces the one of its (major) scale. Raises ScenarioError for a
-    name that does not exist."""
+    """The rule of that name as a function to 0 .. 255; `x0` replaces the one of its (major) scale. Raises ScenarioError
+    for a name that does not exist."""
     rule = PRIORITIES.get(name)
     if rule is None:
         raise ScenarioError(

@@ -18,8 +18,8 @@ class KeptResult(NamedTuple):
 
 
 class KeptResults:
-    """Two windows of them. A worker that still waits for packet p lets nobody get past the result of packet p + W - 1, so
-    that everybody else waits for p - W at the least and p + W at the most."""
+    """Two windows of them. A worker that still waits for packet p lets nobody get past the result of packet p + W - 1,
+    so that everybody else waits for p - W at the least and p + W at the most."""
 
     def __init__(self, window: int) -> None:
         self._kept: list[KeptResult | None] = [None] * (2 * window)

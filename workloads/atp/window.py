@@ -1,10 +1,10 @@
 """Which packets of an ATP worker are outstanding, when they are sent again, and how many may be.
 
-Source: the worker of ATP's public implementation (`in-ATP/ATP`), reconstructed in the protocol text, section 3.3: a sliding
-window behind the oldest packet without a result; a result that leaves a gap lets what is missing leave again, once per gap;
-and per packet a timer that never gives up. Once per window of results its size is halved when one of them was marked, else
-one packet is added (AIMD; compiled off in the release). Decided here: it begins at its largest, and never exceeds the W
-entries of the slot table, so that no two outstanding packets share an entry.
+Source: the worker of ATP's public implementation (`in-ATP/ATP`), reconstructed in the protocol text, section 3.3: a
+sliding window behind the oldest packet without a result; a result that leaves a gap lets what is missing leave again,
+once per gap; and per packet a timer that never gives up. Once per window of results its size is halved when one of them
+was marked, else one packet is added (AIMD; compiled off in the release). Decided here: it begins at its largest, and
+never exceeds the W entries of the slot table, so that no two outstanding packets share an entry.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _NEVER = -1
 
 
 class SendWindow:
-    """Packets are numbered from 0 over the whole life of the job. Times in ns. `aimd=False`: W packets, always. `seed`: of the
-    worker's waits, other than its peers'."""
+    """Packets are numbered from 0 over the whole life of the job. Times in ns. `aimd=False`: W packets, always. `seed`:
+    of the worker's waits, other than its peers'."""
 
     def __init__(self, window: int, rto_ns: int, *, aimd: bool = True, seed: int = 0) -> None:
         self.window, self._aimd = window, aimd
@@ -57,8 +57,8 @@ class SendWindow:
         self.first, self.end = self.end, self.end + packets
 
     def take(self, may_leave: Callable[[int], bool]) -> tuple[int, str] | None:
-        """The next packet that leaves, and why it does so again (empty: for the first time); `left` follows. None: none.
-        `may_leave`: whether the data of a packet is there."""
+        """The next packet that leaves, and why it does so again (empty: for the first time); `left` follows. None:
+        none. `may_leave`: whether the data of a packet is there."""
         while self._again:
             packet, cause = self._again.popleft()
             self._asked.discard(packet)

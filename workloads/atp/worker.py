@@ -1,9 +1,10 @@
-"""A worker of ATP or ESA as a Machine (Lao et al., NSDI 2021; ESA as reconstructed here: see `docs/atp.md`, `docs/esa.md`).
+"""A worker of ATP or ESA as a Machine (Lao et al., NSDI 2021; ESA as reconstructed here: see `docs/atp.md`,
+`docs/esa.md`).
 
-It sends each block of its gradient towards the parameter server, through whatever aggregates on the way, and takes the sum out
-of the result. What has no result in time is asked for by a RESEND, which flushes what a switch holds of that block and never
-opens a slot. An ESA worker is the same with a priority in every packet; both answer the NACK of a server that misses a block:
-with a RESEND, or with the result itself.
+It sends each block of its gradient towards the parameter server, through whatever aggregates on the way, and takes the
+sum out of the result. What has no result in time is asked for by a RESEND, which flushes what a switch holds of that
+block and never opens a slot. An ESA worker is the same with a priority in every packet; both answer the NACK of a
+server that misses a block: with a RESEND, or with the result itself.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ __all__ = ["AtpWorker", "create_worker"]
 
 
 class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
-    """Raises ScenarioError for a configuration that cannot be served. `workloads.grid` has a worker that is made of this one: what
-    differs there is in the methods from `_make_window` to `_encode`."""
+    """Raises ScenarioError for a configuration that cannot be served. `workloads.grid` has a worker that is made of
+    this one: what differs there is in the methods from `_make_window` to `_encode`."""
 
     kinds = frozenset((DatagramKind.RESULT, DatagramKind.NACK, DatagramKind.REMINDER_EMPTY))
     """that it understands"""
@@ -140,8 +141,8 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
             self._complete(now)
 
     def _answer_nack(self, packet: int) -> None:
-        """The server misses a block: it gets our part once more, or the sum where we have it, or learns that we lost it. What
-        has not left yet is none of its business."""
+        """The server misses a block: it gets our part once more, or the sum where we have it, or learns that we lost
+        it. What has not left yet is none of its business."""
         if self._window.is_outstanding(packet):
             self._window.ask_again(packet, "nack")
             return
@@ -217,6 +218,6 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
 
 
 def create_worker(config: AtpConfig, start_ns: int) -> AtpWorker:
-    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is not
-    installed."""
+    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is
+    not installed."""
     return AtpWorker(config, source_of(config), start_ns=start_ns)

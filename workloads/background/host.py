@@ -24,8 +24,8 @@ def with_flows(worker: _Worker | None, sources: Sequence[UdpSource], sinks: Sequ
 
 
 class TenantHost:
-    """Datagrams that are due leave before the worker's frames, which takes what they leave of the link: a flow of a constant
-    rate beside a NIC that is asked for as much as it can give."""
+    """Datagrams that are due leave before the worker's frames, which takes what they leave of the link: a flow of a
+    constant rate beside a NIC that is asked for as much as it can give."""
 
     def __init__(self, worker: _Worker | None, sources: Sequence[UdpSource], sinks: Sequence[UdpSink]) -> None:
         self._worker, self._sources, self._sinks = worker, tuple(sources), tuple(sinks)

@@ -1,5 +1,5 @@
-"""A UDP flow of a constant rate: one datagram after the other at times that only the flow's own values decide, and at the
-other end a count of what came. Nothing is answered, nothing heeded."""
+"""A UDP flow of a constant rate: one datagram after the other at times that only the flow's own values decide, and at
+the other end a count of what came. Nothing is answered, nothing heeded."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class UdpSource:
     """Sends one flow. IPv4 only."""
 
     def __init__(self, config: FlowConfig, start_ns: int = 0, patience_ns: int = 0) -> None:
-        """`start_ns`: when the traffic starts, by this host's clock. `patience_ns`: a datagram waits that long for company,
-        so that a real machine need not wake up for each. Raises ValueError without a rate."""
+        """`start_ns`: when the traffic starts, by this host's clock. `patience_ns`: a datagram waits that long for
+        company, so that a real machine need not wake up for each. Raises ValueError without a rate."""
         if config.rate_bps is None:
             raise ValueError(f"UDP flow {config.name} has no rate")
         self._config, self._rate_bps = config, config.rate_bps

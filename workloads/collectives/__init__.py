@@ -1,1 +1,2 @@
-"""Collectives: what all-reduces a gradient over RC connections, and the INA header and arithmetic that switches share."""
+"""Collectives: what all-reduces a gradient over RC connections, and the INA header and arithmetic that switches
+share."""

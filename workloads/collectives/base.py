@@ -28,8 +28,8 @@ class Collective(Protocol):
 
     @property
     def idle(self) -> bool:
-        """The last iteration is complete and told: its result is whole, and every message of ours is acknowledged, so that
-        nothing will be read from the gradient or the result any more. True before the first one."""
+        """The last iteration is complete and told: its result is whole, and every message of ours is acknowledged, so
+        that nothing will be read from the gradient or the result any more. True before the first one."""
         ...
 
     def open(self, now: int) -> None:
@@ -37,8 +37,8 @@ class Collective(Protocol):
         ...
 
     def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
-        """Begin an iteration; only when idle. `gradient` is read in place, `result` (same shape) is filled in place. They may be
-        shorter than the gradients that the collective was made for, on all ranks alike."""
+        """Begin an iteration; only when idle. `gradient` is read in place, `result` (same shape) is filled in place.
+        They may be shorter than the gradients that the collective was made for, on all ranks alike."""
         ...
 
     def on_sent(self, completion: SendCompleted, now: int) -> None: ...

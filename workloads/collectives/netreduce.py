@@ -8,14 +8,16 @@ Rules of this file
 - Message 0 is the hello: one packet, header only. Nothing else is posted until its result is back (rule D).
 - Message m may be posted if m < N + credit, where credit is the number of results received, of own messages
   acknowledged, or the smaller of both, and if the send queue has room: fewer than 2N unacknowledged (rule G).
-- Result m is copied out of its slot and the receive for m + slots is posted before anything else is sent, so the receive
-  of every message that can come is posted (rule H). With the switch of a job 2N slots do: no result overtakes our own
-  contribution. Through a plain switch the predecessor may run ahead, over iterations even, up to the length of the ring:
-  the shift has a slot for every message of as many iterations.
-- All messages but the hello and the last of an iteration have L packets; nothing else is sent on the connection (rule I).
+- Result m is copied out of its slot and the receive for m + slots is posted before anything else is sent, so the
+  receive of every message that can come is posted (rule H). With the switch of a job 2N slots do: no result overtakes
+  our own contribution. Through a plain switch the predecessor may run ahead, over iterations even, up to the length of
+  the ring: the shift has a slot for every message of as many iterations.
+- All messages but the hello and the last of an iteration have L packets; nothing else is sent on the connection (rule
+  I).
 - Message numbers go on across iterations.
-- Under IRN message m has addresses of its own in the successor's memory, m times the bytes of L packets from its begin on, so
-  that the switch reads message and place out of every packet. The memory is 2N slots all the same (`ReceiveSlots`).
+- Under IRN message m has addresses of its own in the successor's memory, m times the bytes of L packets from its begin
+  on, so that the switch reads message and place out of every packet. The memory is 2N slots all the same
+  (`ReceiveSlots`).
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ class Piece:
 
 
 def cut_gradient(elements: int, message_packets: int, path_mtu: int) -> tuple[Piece, ...]:
-    """Messages of `message_packets` packets of `path_mtu` bytes, the INA header included; the last as short as it is."""
+    """Messages of `message_packets` packets of `path_mtu` bytes, the INA header included; the last as short as it
+    is."""
     room, size = message_packets * path_mtu - INA_HEADER_BYTES, elements * ELEMENT_BYTES
     return tuple(
         Piece(start, min(start + room, size), -(-(min(room, size - start) + INA_HEADER_BYTES) // path_mtu))
@@ -191,7 +194,8 @@ class NetReduceCollective(RankOfRing):
                 self._complete(now)
 
     def _judge(self, message: int, piece: Piece, arrival: ReceiveCompleted, slot: memoryview) -> str:
-        """What is wrong with a result, if anything: immediate data, length, or the header that its predecessor wrote."""
+        """What is wrong with a result, if anything: immediate data, length, or the header that its predecessor
+        wrote."""
         config = self._config
         size = INA_HEADER_BYTES + piece.stop - piece.start
         if arrival.imm != message & 0xFFFF_FFFF:

@@ -1,20 +1,21 @@
-"""Collectives of several phases over machines of several workers: parallel NetReduce (PN) and Tencent's all-reduce (TA).
+"""Collectives of several phases over machines of several workers: parallel NetReduce (PN) and Tencent's all-reduce
+(TA).
 
 | | first, inside the machine | then, between machines | last, inside the machine |
 |---|---|---|---|
 | parallel_netreduce | reduce_scatter: worker i has the sum of piece i + 1 | netreduce of that piece among the workers i | all_gather |
 | tencent | chain_reduce to the master | ring of the masters | chain_broadcast |
 
-The scheme and its names are the NetReduce paper's (ASPLOS'23, p. 7-8); cut and order of the pieces, and that the reduce and the
-broadcast of TA are chains, are decided here (`docs/hierarchical.md`).
+The scheme and its names are the NetReduce paper's (ASPLOS'23, p. 7-8); cut and order of the pieces, and that the reduce
+and the broadcast of TA are chains, are decided here (`docs/hierarchical.md`).
 
 Rules of this file
-- A phase begins when the worker has all that the one before gives it. Peers may be further or less far: a phase takes what comes
-  before its time, as a collective does between iterations.
-- What a phase inside sums goes to a buffer of its own, which nobody writes to until the iteration is over: what is on its way to
-  other machines must stay as it is until it is acknowledged, also when results come back.
+- A phase begins when the worker has all that the one before gives it. Peers may be further or less far: a phase takes
+  what comes before its time, as a collective does between iterations.
+- What a phase inside sums goes to a buffer of its own, which nobody writes to until the iteration is over: what is on
+  its way to other machines must stay as it is until it is acknowledged, also when results come back.
 - An iteration is over when all phases are, with all their messages acknowledged.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ _KINDS: Mapping[str, Callable[[WorkerConfig, Verbs, int, int], Phase]] = {
 
 
 class PhasedCollective(Teller):
-    """Raises ScenarioError for a worker without phases, for a phase that is none, and for an arithmetic whose partial results
-    lose what the sum needs."""
+    """Raises ScenarioError for a worker without phases, for a phase that is none, and for an arithmetic whose partial
+    results lose what the sum needs."""
 
     def __init__(self, worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> None:
         super().__init__(iterations)

@@ -35,15 +35,15 @@ _KINDS: dict[str, _Kind] = {
 
 
 def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> Collective:
-    """The collective that the worker's configuration names, for gradients of `elements`. Raises ScenarioError when there is
-    none of that name, or when it cannot do the arithmetic."""
+    """The collective that the worker's configuration names, for gradients of `elements`. Raises ScenarioError when
+    there is none of that name, or when it cannot do the arithmetic."""
     return _kind(worker.collective.kind).create(worker, endpoint, elements, iterations)
 
 
 def message_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
     """Packets of each message that the connection from rank `config.rank` to its successor carries in a whole job, in
-    order, without retransmissions. Raises ScenarioError when there is no such collective, or when it has phases: each of them
-    has connections of its own."""
+    order, without retransmissions. Raises ScenarioError when there is no such collective, or when it has phases: each
+    of them has connections of its own."""
     packets = ring_packets if config.kind in PHASE_KINDS else _kind(config.kind).packets
     if packets is None:
         raise ScenarioError(f"collective {config.kind} has no connection of its own: ask for its phases'")

@@ -87,8 +87,8 @@ def _steps(config: CollectiveConfig, rank: int) -> list[tuple[int, int]]:
 
 
 def _message_packets(config: CollectiveConfig, packets: int) -> int:
-    """Most packets of a message of a chunk of so many. A chain passes everything on, so that its last rank waits for a message
-    of each rank before it: short ones."""
+    """Most packets of a message of a chunk of so many. A chain passes everything on, so that its last rank waits for a
+    message of each rank before it: short ones."""
     if config.kind in _CHAINS:
         return min(config.message_packets, _LEAST_PACKETS)
     if not config.pipelined:

@@ -1,4 +1,5 @@
-"""What every cost model asks of its arguments. The errors are ScenarioErrors: a parameter of a sweep or a flag was wrong."""
+"""What every cost model asks of its arguments. The errors are ScenarioErrors: a parameter of a sweep or a flag was
+wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ def check_ranks(ranks: int, least: int = 2) -> None:
 
 
 def check_link(size_bytes: float, bandwidth_bps: float, alpha_s: float) -> None:
-    """Raises ScenarioError for a size or latency below zero, a bandwidth that is not above zero, or no number at all."""
+    """Raises ScenarioError for a size or latency below zero, a bandwidth that is not above zero, or no number at
+    all."""
     for key, value, least, word in (
         ("size_bytes", size_bytes, 0, "0 or more"),
         ("bandwidth_bps", bandwidth_bps, math.nextafter(0, 1), "more than 0"),

@@ -83,8 +83,8 @@ def state_condition(machines: Machines, size_bytes: float) -> Statement:
 
 
 def crossover_alpha_s(machines: Machines, size_bytes: float) -> float | None:
-    """alpha* > 0 where T_PN = T_FR, all else as it is; with `switch_alpha_s` None, alpha_NR moves along as 2 alpha. None
-    when there is no such alpha."""
+    """alpha* > 0 where T_PN = T_FR, all else as it is; with `switch_alpha_s` None, alpha_NR moves along as 2 alpha.
+    None when there is no such alpha."""
     p, n = machines.gpus, machines.per_machine
     own = machines.switch_alpha_s
     hops = 2 * (p - 1) - (2 if own is None else 0)

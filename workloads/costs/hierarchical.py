@@ -2,8 +2,8 @@
 
 Two families, with different hardware; never mix them.
 
-- `flat_ring` (FR), `tencent` (TA), `parallel_netreduce` (PN): the NetReduce paper's comparison, ONE NIC per machine. The
-  names are the paper's; the formulas are reconstructed (protocol text, section 9).
+- `flat_ring` (FR), `tencent` (TA), `parallel_netreduce` (PN): the NetReduce paper's comparison, ONE NIC per machine.
+  The names are the paper's; the formulas are reconstructed (protocol text, section 9).
 - `hier_ring`, `hier_ina`: one NIC per GPU.
 
 Rates are bits per second, sizes bytes, times seconds.
@@ -77,8 +77,8 @@ def flat_ring(machines: Machines, size_bytes: float) -> float:
 
 
 def tencent(machines: Machines, size_bytes: float) -> float:
-    """T_TA = 2 M/B_intra + 2(P/n-1) alpha + 2(P-n)/P M/B_inter + 2(n-1) alpha_i: reduce to a master GPU per machine, a ring
-    of the masters, broadcast. The first term stands for n = 1 as well, as the formula is written."""
+    """T_TA = 2 M/B_intra + 2(P/n-1) alpha + 2(P-n)/P M/B_inter + 2(n-1) alpha_i: reduce to a master GPU per machine, a
+    ring of the masters, broadcast. The first term stands for n = 1 as well, as the formula is written."""
     p, n = machines.gpus, machines.per_machine
     inside = 2 * _on(machines.intra_bps, size_bytes)
     between = 2 * (p / n - 1) * machines.alpha_s + 2 * (p - n) / p * _on(machines.inter_bps, size_bytes)
@@ -86,8 +86,8 @@ def tencent(machines: Machines, size_bytes: float) -> float:
 
 
 def parallel_netreduce(machines: Machines, size_bytes: float) -> float:
-    """T_PN = 2(n-1)/n M/B_intra + M/B_inter + alpha_NR + 2(n-1) alpha_i: reduce-scatter inside, n aggregations that share
-    the NIC, all-gather inside."""
+    """T_PN = 2(n-1)/n M/B_intra + M/B_inter + alpha_NR + 2(n-1) alpha_i: reduce-scatter inside, n aggregations that
+    share the NIC, all-gather inside."""
     n = machines.per_machine
     inside = 2 * (n - 1) / n * _on(machines.intra_bps, size_bytes)
     return inside + netreduce_rack(machines, size_bytes) + _inner_latency(machines)

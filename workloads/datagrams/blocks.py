@@ -1,8 +1,8 @@
 """What switches and parameter servers tell of the blocks they sum.
 
-Half of the contract between aggregation programs and everything around them (`docs/programs.md`): who tells these events is
-judged by the checkers without a word about its protocol. A *block* is the unit of aggregation: what one packet of a
-worker carries, numbered from 0 over the life of the job.
+Half of the contract between aggregation programs and everything around them (`docs/programs.md`): who tells these
+events is judged by the checkers without a word about its protocol. A *block* is the unit of aggregation: what one
+packet of a worker carries, numbered from 0 over the life of the job.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class PartialSent(Event):
     bitmap: int
     """what the packet says is inside: bit r for rank r"""
     reason: str
-    """complete; repeated (a complete sum once more); flushed (a worker asked again), evicted (another packet took the slot),
-    reminded (the server asked)"""
+    """complete; repeated (a complete sum once more); flushed (a worker asked again), evicted (another packet took the
+    slot), reminded (the server asked)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ class MemoryAtEnd(Event):
     busy_ns: int
     """occupied values, summed over time, until the job's last packet came"""
     useful_ns: int = unless_default(-1)
-    """the same, but of each value only from the first to the last contribution to a sum that became complete here; -1: not
-    known"""
+    """the same, but of each value only from the first to the last contribution to a sum that became complete here; -1:
+    not known"""
 
 
 @dataclass(frozen=True, slots=True)

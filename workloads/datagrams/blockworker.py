@@ -1,5 +1,6 @@
-"""What workers that send blocks as datagrams have in common: an iteration's gradient becomes a tensor of packets, the window says
-which may be under way, results put the sum together. What a packet says, and what else comes back, is each protocol's own."""
+"""What workers that send blocks as datagrams have in common: an iteration's gradient becomes a tensor of packets, the
+window says which may be under way, results put the sum together. What a packet says, and what else comes back, is each
+protocol's own."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ W = TypeVar("W", bound=_Window)
 
 
 class BlockWorker(Generic[C, W]):
-    """The greater part of a Machine. `start_ns`: when it starts; `fixed_scale`: by which floats are multiplied, None: by exponents."""
+    """The greater part of a Machine. `start_ns`: when it starts; `fixed_scale`: by which floats are multiplied, None:
+    by exponents."""
 
     def __init__(
         self, config: C, source: GradientSource, window: W, *, start_ns: int, fixed_scale: float | None = None

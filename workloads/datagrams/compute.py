@@ -1,5 +1,5 @@
-"""How long a worker computes: a forward pass in which each layer waits for its result of the iteration before, then a backward
-pass, last layer first, which emits each layer's gradient as soon as that layer is through.
+"""How long a worker computes: a forward pass in which each layer waits for its result of the iteration before, then a
+backward pass, last layer first, which emits each layer's gradient as soon as that layer is through.
 
 Nothing is done before the forward pass of all layers is over, so that all times of an iteration are known when the last
 result is there: no timer but those of gradients that become ready.
@@ -65,7 +65,8 @@ class LayerCompute:
                 self._missing[place], self._result_at[place] = 0, now
 
     def passes(self, iteration: int, late_ns: int) -> Passes:
-        """The iteration that follows what was delivered, `late_ns` late; the next results are waited for from now on."""
+        """The iteration that follows what was delivered, `late_ns` late; the next results are waited for from now
+        on."""
         config = self._config
         forward, backward = self._times(iteration)
         at = forward_at = self._result_at[-1] + late_ns

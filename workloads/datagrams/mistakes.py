@@ -1,5 +1,5 @@
-"""What cannot be in the configuration of a host that talks in datagrams: asked once, and told with the place that whoever
-asks knows, the name of a Machine or a file."""
+"""What cannot be in the configuration of a host that talks in datagrams: asked once, and told with the place that
+whoever asks knows, the name of a Machine or a file."""
 
 from __future__ import annotations
 

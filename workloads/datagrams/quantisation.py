@@ -1,16 +1,16 @@
 """How datagram protocols carry a tensor: blocks of elements, and for floats the exponents that turn them into integers.
 
-Source: the exponent quantisation of SwitchML's public implementation (protocol text, section 2.3); ATP and ESA use it too.
-A block is what one packet carries; each half of it has an exponent of its own. Packet k carries the exponents of block k and
-the integers of block k - W: when it leaves, the result of packet k - W is there, and with it the largest exponent that any
-worker has for that block.
+Source: the exponent quantisation of SwitchML's public implementation (protocol text, section 2.3); ATP and ESA use it
+too. A block is what one packet carries; each half of it has an exponent of its own. Packet k carries the exponents of
+block k and the integers of block k - W: when it leaves, the result of packet k - W is there, and with it the largest
+exponent that any worker has for that block.
 
-For a half block with |x| < 2^E in all of n workers:  scale = (2^31 - 1) / n * 2^-E,  q = round(x * scale) in binary64, to
-nearest, ties to even; the sum of n such q fits 32 bits.  result = sum / scale in binary64, rounded to binary32. Every step
-is one IEEE 754 operation, so that the bits are the same everywhere.
+For a half block with |x| < 2^E in all of n workers:  scale = (2^31 - 1) / n * 2^-E,  q = round(x * scale) in binary64,
+to nearest, ties to even; the sum of n such q fits 32 bits.  result = sum / scale in binary64, rounded to binary32.
+Every step is one IEEE 754 operation, so that the bits are the same everywhere.
 
-ATP's release has one scale for all instead (10^6), and nothing to agree on: q = round(x * scale), result = sum / scale. Sums may
-then leave 32 bits.
+ATP's release has one scale for all instead (10^6), and nothing to agree on: q = round(x * scale), result = sum / scale.
+Sums may then leave 32 bits.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Int32Tensor:
 
 
 class FixedTensor(Int32Tensor):
-    """float32 times one scale, rounded to nearest, ties to even. Raises Unquantisable for values whose integers do not fit 32
-    bits, or that are not finite."""
+    """float32 times one scale, rounded to nearest, ties to even. Raises Unquantisable for values whose integers do not
+    fit 32 bits, or that are not finite."""
 
     def __init__(self, gradient: Vector, result: Vector, block: int, scale: float) -> None:
         super().__init__(gradient, result, block)
@@ -129,7 +129,8 @@ class FloatTensor:
         self._share = _LARGEST / workers
         self._blocks = -(-len(gradient) // block)
         self.packets = max(self._blocks, window) + window
-        """with fewer blocks than W some packets are empty, so that the packet W later never waits for less than it needs"""
+        """with fewer blocks than W some packets are empty, so that the packet W later never waits for less than it
+        needs"""
         self._own = _exponents(gradient, self._half, self._blocks)
         self._scales: list[NDArray[np.float64] | None] = [None] * self._blocks
 
@@ -186,7 +187,8 @@ def _exponents(gradient: Vector, half: int, blocks: int) -> list[Exponents]:
 def create_tensor(
     gradient: Vector, result: Vector, *, block: int, workers: int, window: int, fixed_scale: float | None = None
 ) -> Tensor:
-    """For float32 or int32 arrays of shape (elements,). `fixed_scale`: of floats; None: by exponents. Raises Unquantisable."""
+    """For float32 or int32 arrays of shape (elements,). `fixed_scale`: of floats; None: by exponents. Raises
+    Unquantisable."""
     dtype: Any = gradient.dtype
     if dtype.kind == "f" and fixed_scale is not None:
         return FixedTensor(gradient, result, block, fixed_scale)

@@ -1,13 +1,14 @@
 """How long a sender of datagrams waits for a result before it asks again.
 
 `RetransmissionTimer`, where a repetition goes the way of the first attempt. Source: the worker of SwitchML's public
-implementation (protocol text, section 2.2): a fixed wait that doubles after 100 attempts in vain, and every further 100. Decided
-here: never less than four round trips, as they were measured.
+implementation (protocol text, section 2.2): a fixed wait that doubles after 100 attempts in vain, and every further
+100. Decided here: never less than four round trips, as they were measured.
 
-`BackoffTimer`, where it goes another one: all of ATP's go to one server, whose queue too many of them make longer. Source: RFC
-6298 for the doubling, Karn's rule and the mean; the factor of four and the least wait as above. The longest wait is drawn anew each
-time, from its upper half: senders that wait equally long, as all do at the longest, meet the same full queue for ever, and it turns
-the same one away (Floyd and Jacobson, On traffic phase effects in packet-switched gateways, 1992).
+`BackoffTimer`, where it goes another one: all of ATP's go to one server, whose queue too many of them make longer.
+Source: RFC 6298 for the doubling, Karn's rule and the mean; the factor of four and the least wait as above. The longest
+wait is drawn anew each time, from its upper half: senders that wait equally long, as all do at the longest, meet the
+same full queue for ever, and it turns the same one away (Floyd and Jacobson, On traffic phase effects in
+packet-switched gateways, 1992).
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ class RetransmissionTimer:
         return wait << min(attempts // _TIMEOUTS_PER_DOUBLING, _MOST_DOUBLINGS)
 
     def measure(self, took_ns: int) -> None:
-        """Follow the median by small steps. Not the mean: a packet that any worker lost comes back late for all of them, and
-        a timer that grew with every loss would make the losses longer. All packets count, from when they first left: without
-        the repeated ones a timer that is too short would stay so."""
+        """Follow the median by small steps. Not the mean: a packet that any worker lost comes back late for all of
+        them, and a timer that grew with every loss would make the losses longer. All packets count, from when they
+        first left: without the repeated ones a timer that is too short would stay so."""
         typical = self._round_trip_ns
         if not typical:
             self._round_trip_ns = took_ns
@@ -50,7 +51,8 @@ class RetransmissionTimer:
 _SMOOTHING = 8
 _MOST_BACKOFF = 4
 _MULTIPLIER, _INCREMENT, _DRAW_BITS = 6364136223846793005, 1442695040888963407, 64
-"""Knuth's linear congruential generator MMIX (The Art of Computer Programming 2, 3.3.4), of which the upper bits are used"""
+"""Knuth's linear congruential generator MMIX (The Art of Computer Programming 2, 3.3.4), of which the upper bits are
+used"""
 
 
 class BackoffTimer:
@@ -79,7 +81,8 @@ class BackoffTimer:
             self._hold_until = now + self._longest()
 
     def measure(self, took_ns: int) -> None:
-        """Of a packet that left once only: of others nobody knows which copy was answered (Karn and Partridge, 1987)."""
+        """Of a packet that left once only: of others nobody knows which copy was answered (Karn and Partridge,
+        1987)."""
         self._backoff = 0
         typical = self._round_trip_ns
         self._round_trip_ns = typical + (took_ns - typical) // _SMOOTHING if typical else took_ns

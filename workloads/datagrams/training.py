@@ -21,8 +21,8 @@ __all__ = ["Training", "longest_digest_delay_ns"]
 _LAST_DIGEST_DELAY_NS = 100_000_000
 """hashing is the testbed's own work: the last digest must not take the processor from peers that still receive"""
 _TURN_NS = 5_000_000
-"""between the digests of two ranks, where nobody waits for them: all workers of a job get its last result at once, and may share
-few processors"""
+"""between the digests of two ranks, where nobody waits for them: all workers of a job get its last result at once, and
+may share few processors"""
 
 
 def longest_digest_delay_ns(workers: int) -> int:
@@ -31,16 +31,17 @@ def longest_digest_delay_ns(workers: int) -> int:
 
 
 class Training:
-    """The first iteration is due at `start_ns`, each `straggle_ns` late. The digest of a result is taken in a wake-up of its
-    own, so that what the last packet leads to leaves first; the next gradient is made there too. Workers of one job take turns
-    with that while they compute, so that it delays nothing.
+    """The first iteration is due at `start_ns`, each `straggle_ns` late. The digest of a result is taken in a wake-up
+    of its own, so that what the last packet leads to leaves first; the next gradient is made there too. Workers of one
+    job take turns with that while they compute, so that it delays nothing.
 
-    Without `compute` a gradient is ready as a whole. With it, the gradient becomes ready layer by layer, from its beginning:
-    `ready` elements of it may be sent. A worker looks at `ready` again after each `handle_timer`, and tells results as they come
-    (`deliver`), since the next forward pass waits for them layer by layer; what it does not tell counts as there when it calls
-    `complete`.
+    Without `compute` a gradient is ready as a whole. With it, the gradient becomes ready layer by layer, from its
+    beginning: `ready` elements of it may be sent. A worker looks at `ready` again after each `handle_timer`, and tells
+    results as they come (`deliver`), since the next forward pass waits for them layer by layer; what it does not tell
+    counts as there when it calls `complete`.
 
-    `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in place."""
+    `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in
+    place."""
 
     def __init__(
         self, source: GradientSource, *, rank: int, start_ns: int, straggle_ns: int, compute: LayerCompute | None = None
@@ -72,8 +73,8 @@ class Training:
 
     @classmethod
     def of(cls, workload: WorkloadConfig, source: GradientSource, rank: int, start_ns: int) -> Training:
-        """As a worker of that rank is told; `start_ns`: when the traffic starts. Raises ValueError when layers and gradient have
-        different sizes."""
+        """As a worker of that rank is told; `start_ns`: when the traffic starts. Raises ValueError when layers and
+        gradient have different sizes."""
         compute = None
         if workload.compute is not None:
             compute = LayerCompute(workload.compute, workload.seed, rank)

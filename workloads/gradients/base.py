@@ -25,8 +25,9 @@ class GradientSource(Protocol):
     def iterations(self) -> int: ...
 
     def gradient(self, iteration: int) -> Vector:
-        """This rank's contribution, shape (elements,); of an `AwaitedSource` perhaps shorter. The array stays the source's own: it is valid, and must not be
-        written to, until the next call of `gradient`, `apply` or `reset`. The same iteration twice gives the same bits."""
+        """This rank's contribution, shape (elements,); of an `AwaitedSource` perhaps shorter. The array stays the
+        source's own: it is valid, and must not be written to, until the next call of `gradient`, `apply` or `reset`.
+        The same iteration twice gives the same bits."""
         ...
 
     def apply(self, iteration: int, total: Vector) -> TrainingProgress | None:
@@ -40,8 +41,8 @@ class GradientSource(Protocol):
 
 @runtime_checkable
 class AwaitedSource(GradientSource, Protocol):
-    """A source whose gradients come from outside, when they come. `iterations` is beyond reach until nobody will post any more;
-    then it is the number of those that were posted."""
+    """A source whose gradients come from outside, when they come. `iterations` is beyond reach until nobody will post
+    any more; then it is the number of those that were posted."""
 
     poll_ns: int
     """how often a Machine that awaits a gradient asks; 0: the world calls the Machine when one is there"""

@@ -1,7 +1,7 @@
 """Real data-parallel training: a small multi-layer perceptron learns the handwritten digits that scikit-learn ships.
 
-Data: 1797 images of 8 x 8 pixels, values 0..16, class 0..9 (UCI "Optical Recognition of Handwritten Digits"); the file is
-read from the installed package, which is not imported.
+Data: 1797 images of 8 x 8 pixels, values 0..16, class 0..9 (UCI "Optical Recognition of Handwritten Digits"); the file
+is read from the installed package, which is not imported.
 
 Bits. All arithmetic is float32 NumPy. Two processes on one machine get the same bits when they run the same NumPy with
 the same BLAS; the products are cut so small that OpenBLAS never splits one over threads (it does from 4 * 65536
@@ -46,7 +46,8 @@ def digits_elements() -> int:
 
 @lru_cache(maxsize=1)
 def _load() -> tuple[Floats, NDArray[np.int64]]:
-    """Images, shape (1797, 64), values 0..1, and classes, shape (1797,). Raises HostCapabilityError when they are absent."""
+    """Images, shape (1797, 64), values 0..1, and classes, shape (1797,). Raises HostCapabilityError when they are
+    absent."""
     found = importlib.util.find_spec("sklearn")
     places = found.submodule_search_locations if found else None
     path = Path(places[0], "datasets", "data", "digits.csv.gz") if places else None
@@ -72,8 +73,8 @@ def _product(a: Floats, b: Floats) -> Floats:
 
 
 class DigitsSource:
-    """SGD with momentum on softmax cross-entropy. Every rank holds the same weights and sees its own share of the training
-    images; the step uses the total divided by the number of ranks."""
+    """SGD with momentum on softmax cross-entropy. Every rank holds the same weights and sees its own share of the
+    training images; the step uses the total divided by the number of ranks."""
 
     def __init__(self, config: WorkloadConfig, rank: int, size: int) -> None:
         self.elements, self.iterations, self.dtype = digits_elements(), config.iterations, np.dtype("<f4")

@@ -1,7 +1,7 @@
 """Gradients that come from outside, one after the other: those of a training process beside the worker.
 
-Whoever runs the Machines attaches a source for each rank before it makes them; a configuration of kind `external` then finds
-it.
+Whoever runs the Machines attaches a source for each rank before it makes them; a configuration of kind `external` then
+finds it.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Mailbox(Protocol):
 
 
 class ExternalSource:
-    """An AwaitedSource of pieces of at most `elements`. `fill_up`: for a collective whose gradients have one size: shorter ones end
-    in zeros, and what is behind their end in the result is thrown away."""
+    """An AwaitedSource of pieces of at most `elements`. `fill_up`: for a collective whose gradients have one size:
+    shorter ones end in zeros, and what is behind their end in the result is thrown away."""
 
     def __init__(self, mailbox: Mailbox, elements: int, *, poll_ns: int = 0, fill_up: bool = False) -> None:
         self._mailbox, self.elements, self.poll_ns = mailbox, elements, poll_ns
@@ -108,7 +108,8 @@ _attached: dict[int, ExternalSource] = {}
 
 
 def attach_sources(sources: Mapping[int, ExternalSource]) -> None:
-    """Workers of this process, and of processes that it forks, get these by rank; those attached before are forgotten."""
+    """Workers of this process, and of processes that it forks, get these by rank; those attached before are
+    forgotten."""
     _attached.clear()
     _attached.update(sources)
 

@@ -1,4 +1,5 @@
-"""Gradients of values at the ends of their type, among ordinary ones: what a sum does there, random words hardly show."""
+"""Gradients of values at the ends of their type, among ordinary ones: what a sum does there, random words hardly
+show."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _INTEGERS = np.array([0x7FFFFFFF, 0x80000000, 0x7FFFFFFF, 0x80000000, 0x7FFF0000
 _FINITE = np.array(
     [0x7EFFFFFF, 0xFEFFFFFF, 0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000, 0x80800000], np.uint32
 )
-"""largest below 2^127 (more does not travel as an integer), both zeros, smallest and largest subnormal, smallest normal"""
+"""largest below 2^127 (more does not travel as an integer), both zeros, smallest and largest subnormal, smallest
+normal"""
 _SPECIAL = np.array(
     [0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF, 0x7F7FFFFF, 0xFF7FFFFF], np.uint32
 )
@@ -33,9 +35,9 @@ _SPECIAL = np.array(
 
 
 class ExtremeSource:
-    """As `SyntheticSource`, but some values are at the ends of the type, in the same places on all ranks so that they meet in a
-    sum; how many, is drawn from the seed. int32: the others are below 2^20 in size. float32: finite and below 2^127, unless
-    `special`: then also infinities, NaNs of all kinds and the largest values."""
+    """As `SyntheticSource`, but some values are at the ends of the type, in the same places on all ranks so that they
+    meet in a sum; how many, is drawn from the seed. int32: the others are below 2^20 in size. float32: finite and below
+    2^127, unless `special`: then also infinities, NaNs of all kinds and the largest values."""
 
     def __init__(self, config: WorkloadConfig, rank: int, dtype: np.dtype[Any], *, special: bool = False) -> None:
         self.elements, self.iterations, self.dtype = config.elements, config.iterations, dtype

@@ -1,4 +1,5 @@
-"""A mailbox in memory that processes share: the training's side posts, a worker forked after it was made takes and leaves."""
+"""A mailbox in memory that processes share: the training's side posts, a worker forked after it was made takes and
+leaves."""
 
 from __future__ import annotations
 
@@ -17,10 +18,11 @@ _POSTED, _DELIVERED, _CLOSED, _HEAD = 0, 1, 2, 3
 
 
 class SharedPieces:
-    """A Mailbox. `gradients`: float32 in shared memory, from which pieces are posted by place; a sum is left at the same place of
-    `totals`.
+    """A Mailbox. `gradients`: float32 in shared memory, from which pieces are posted by place; a sum is left at the
+    same place of `totals`.
 
-    Each counter has one writer and grows by whole words, a piece is described before it is counted: readers need no lock."""
+    Each counter has one writer and grows by whole words, a piece is described before it is counted: readers need no
+    lock."""
 
     def __init__(self, gradients: Vector, totals: Vector) -> None:
         self._gradients, self._totals = gradients, totals

@@ -1,4 +1,5 @@
-"""Synthetic gradients: drawn from (seed, rank, iteration) alone, so that order and rounding of a sum show in its bits."""
+"""Synthetic gradients: drawn from (seed, rank, iteration) alone, so that order and rounding of a sum show in its
+bits."""
 
 from __future__ import annotations
 

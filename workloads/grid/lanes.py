@@ -1,9 +1,9 @@
 """Which node a fragment of a worker is for, where a plan splits its gradient over several.
 
-Every packet has a point between 0 and 1, and every worker's nodes share that interval between them in the order of its lanes; the
-points of a golden-section sequence are spread evenly, so that each node gets its share of every stretch of packets. All nodes
-compute the same from the plan: nobody has to be told which packet went where. Workers with equal lanes send the same packets to
-the same node; where their lanes differ, some sums have more workers inside than others.
+Every packet has a point between 0 and 1, and every worker's nodes share that interval between them in the order of its
+lanes; the points of a golden-section sequence are spread evenly, so that each node gets its share of every stretch of
+packets. All nodes compute the same from the plan: nobody has to be told which packet went where. Workers with equal
+lanes send the same packets to the same node; where their lanes differ, some sums have more workers inside than others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Lane:
 
 
 class LaneTable:
-    """`lanes`: by rank, each rank's nodes in one order that is the same for all. Raises ValueError for a rank without any, and for
-    shares that are not above zero."""
+    """`lanes`: by rank, each rank's nodes in one order that is the same for all. Raises ValueError for a rank without
+    any, and for shares that are not above zero."""
 
     def __init__(self, lanes: Sequence[Sequence[Lane]]) -> None:
         self._bounds = [_bounds(each) for each in lanes]

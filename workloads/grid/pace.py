@@ -8,8 +8,9 @@ _SECOND_BITS = 8 * 10**9
 
 
 class Pace:
-    """Times in ns, kept as fractions so that the rate is exact in the long run. 0 bits per second: no limit. `catch_up_ns`: what a
-    sender that woke up late may make good at once; more would be a burst that no plan has room for."""
+    """Times in ns, kept as fractions so that the rate is exact in the long run. 0 bits per second: no limit.
+    `catch_up_ns`: what a sender that woke up late may make good at once; more would be a burst that no plan has room
+    for."""
 
     def __init__(self, rate_bps: float, catch_up_ns: int) -> None:
         self.rate_bps, self._catch_up_ns = rate_bps, catch_up_ns

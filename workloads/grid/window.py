@@ -1,9 +1,10 @@
-"""GRID's window control (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5): a packet whose sum came back opens the window by one
-packet up to a threshold; a RATE packet, from a switch whose slot was taken, halves it and makes that the threshold.
+"""GRID's window control (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5): a packet whose sum came back opens the
+window by one packet up to a threshold; a RATE packet, from a switch whose slot was taken, halves it and makes that the
+threshold.
 
-Decided here: above the threshold the window grows by one packet per window, as TCP's does (RFC 5681), since a window that could
-never grow again would not find the rate of a new plan. One round of RATE packets halves once, and so does one of timeouts. A fragment that was turned away
-several times in a row goes around the switch.
+Decided here: above the threshold the window grows by one packet per window, as TCP's does (RFC 5681), since a window
+that could never grow again would not find the rate of a new plan. One round of RATE packets halves once, and so does
+one of timeouts. A fragment that was turned away several times in a row goes around the switch.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ _MOST_REFUSALS = 4
 
 
 class GridWindow(SendWindow):
-    """`window` is the largest. `first`: packets that may be outstanding at first; with None always the largest (paced senders)."""
+    """`window` is the largest. `first`: packets that may be outstanding at first; with None always the largest (paced
+    senders)."""
 
     def __init__(self, window: int, rto_ns: int, *, first: int | None, seed: int = 0) -> None:
         super().__init__(window, rto_ns, aimd=False, seed=seed)

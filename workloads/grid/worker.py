@@ -1,9 +1,10 @@
-"""A worker of GRID as a Machine: ATP's, but each packet goes to the node that the plan chose for it, at the planned rate or at
-the one that its window finds (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; `docs/routing.md`).
+"""A worker of GRID as a Machine: ATP's, but each packet goes to the node that the plan chose for it, at the planned
+rate or at the one that its window finds (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; `docs/routing.md`).
 
-What a switch had no slot for is sent the same way again; what had no result in time goes as RESEND, which makes the switch send
-all that it holds of the block to the server and never opens a slot, as with ATP. When a plan is replaced, switches and server forget
-what is not complete, and all that is outstanding is sent again along the new one, to be aggregated there.
+What a switch had no slot for is sent the same way again; what had no result in time goes as RESEND, which makes the
+switch send all that it holds of the block to the server and never opens a slot, as with ATP. When a plan is replaced,
+switches and server forget what is not complete, and all that is outstanding is sent again along the new one, to be
+aggregated there.
 """
 
 from __future__ import annotations
@@ -102,6 +103,6 @@ class GridWorker(AtpWorker):
 
 
 def create_worker(config: GridConfig, start_ns: int) -> GridWorker:
-    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is not
-    installed."""
+    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is
+    not installed."""
     return GridWorker(config, source_of(config), start_ns=start_ns)

@@ -1,4 +1,5 @@
-"""A DNN as what its training sends and computes: layers in forward order, each with its tensors and its share of the work."""
+"""A DNN as what its training sends and computes: layers in forward order, each with its tensors and its share of the
+work."""
 
 from __future__ import annotations
 
@@ -66,8 +67,8 @@ def _scaled(elements: int, scale: int, packet_elements: int) -> int:
 
 
 def layer_times(model: Model, forward_ns: int, backward_ns: int) -> tuple[tuple[int, int], ...]:
-    """Per layer (forward, backward) in ns, of passes that take so long in all: shared by measured times, else by work, else by
-    elements."""
+    """Per layer (forward, backward) in ns, of passes that take so long in all: shared by measured times, else by work,
+    else by elements."""
     layers = model.layers
     forward = _first_known(
         [layer.forward_ns for layer in layers],

@@ -1,7 +1,8 @@
-"""Convolutional networks for images of 224 x 224 and 1000 classes, layer by layer from the parameters of their architectures.
+"""Convolutional networks for images of 224 x 224 and 1000 classes, layer by layer from the parameters of their
+architectures.
 
-AlexNet as in Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014); VGG16 as configuration D of
-Simonyan and Zisserman (2015); ResNet-50 as in He et al. (2016).
+AlexNet as in Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014); VGG16 as
+configuration D of Simonyan and Zisserman (2015); ResNet-50 as in He et al. (2016).
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ def resnet50() -> Model:
     layers, inputs = [_normalised("stem", 7, 3, 64, 112)], 64
     for stage, (blocks, width, side) in enumerate(_RESNET50_STAGES, 1):
         for block in range(1, blocks + 1):
-            # The stride of a stage is in the 3 x 3 convolution of its first block, so that the one before sees the larger image.
+            # The stride of a stage is in the 3 x 3 convolution of its first block, so that the one before sees the
+            # larger image.
             entry = side * 2 if stage > 1 and block == 1 else side
             layers += _bottleneck(f"stage{stage}.block{block}", inputs, width, entry, side)
             inputs = width * _EXPANSION

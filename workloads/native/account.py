@@ -1,4 +1,5 @@
-"""Which code a run takes: the C core, or the Python reference and why. A result that does not say so could be had by either."""
+"""Which code a run takes: the C core, or the Python reference and why. A result that does not say so could be had by
+either."""
 
 from __future__ import annotations
 

@@ -3,12 +3,14 @@
 To add a fast path in C:
 
 1. Write `yours.c` beside the Python reference it speeds up; `#include "roce.h"` gives offsets, loads, iCRC, parsing.
-   Functions with C linkage, pointers and integers only; a struct that crosses the border is mirrored as a
-   `ctypes.Structure`, and a table of its fields (`layout.h`) is compared with that as soon as the library is loaded (`layout.py`).
+  Functions with C linkage, pointers and integers only; a struct that crosses the border is mirrored as a
+  `ctypes.Structure`, and a table of its fields (`layout.h`) is compared with that as soon as the library is loaded
+  (`layout.py`).
 2. Add one line to `LIBRARIES` (so that set-up builds it ahead of time).
-3. Beside it: `lib = load_library("yours")`; when that is None take the Python path (`native_status()` says why, and a run
-   tells it: `workloads.native.account`), else set `lib.function.argtypes` and `restype` once. Pass NumPy arrays as `array.ctypes.data` (an int) for `c_void_p`; look
-   such addresses up once, not per call, since the lookup costs more than the call. The GIL is released during a call.
+3. Beside it: `lib = load_library("yours")`; when that is None take the Python path (`native_status()` says why, and a
+  run tells it: `workloads.native.account`), else set `lib.function.argtypes` and `restype` once. Pass NumPy arrays as
+  `array.ctypes.data` (an int) for `c_void_p`; look such addresses up once, not per call, since the lookup costs more
+  than the call. The GIL is released during a call.
 4. A differential test runs both paths on the same input.
 
 `INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler; the words of
@@ -61,7 +63,8 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         "testbed/faults/filter.c",
     ),
 }
-"""Library name -> C files, relative to the folder that holds the packages. Data only: nothing is imported from above."""
+"""Library name -> C files, relative to the folder that holds the packages. Data only: nothing is imported from
+above."""
 
 _FLAGS = (
     "-std=gnu11",
@@ -105,10 +108,11 @@ _status: dict[str, NativeStatus] = {}
 
 
 def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Sequence[str] = ()) -> ctypes.CDLL | None:
-    """The library `name`, compiled from `sources` (default: its entry in `LIBRARIES`) unless an up-to-date build exists.
+    """The library `name`, compiled from `sources` (default: its entry in `LIBRARIES`) unless an up-to-date build
+    exists.
 
-    None when the C core is switched off, or there is no compiler or zlib header, or the compilation fails; the reason is
-    then in `native_status()`. Two processes may build the same library at once.
+    None when the C core is switched off, or there is no compiler or zlib header, or the compilation fails; the reason
+    is then in `native_status()`. Two processes may build the same library at once.
     """
     if os.environ.get("INA_NATIVE") == "0":
         _status[name] = NativeStatus(False, "switched off by INA_NATIVE=0")
@@ -263,7 +267,8 @@ def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str,
 
 
 def _heed_end_of(parent: int, libc: ctypes.CDLL) -> None:
-    """In the child: its guard is told when the thread that forked it ends, however that ends (prctl(2); Linux alone)."""
+    """In the child: its guard is told when the thread that forked it ends, however that ends (prctl(2); Linux
+    alone)."""
     prctl = getattr(libc, "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
@@ -272,8 +277,8 @@ def _heed_end_of(parent: int, libc: ctypes.CDLL) -> None:
 
 
 def main() -> int:
-    """Builds all. 0 also where there is no compiler, or the C core is switched off: the Python reference is a complete system.
-    Where a compiler is there and fails: 3 when something that it needs is missing, else 70."""
+    """Builds all. 0 also where there is no compiler, or the C core is switched off: the Python reference is a complete
+    system. Where a compiler is there and fails: 3 when something that it needs is missing, else 70."""
     code = 0
     for name, status in native_status().items():
         if status.failed:

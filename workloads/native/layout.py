@@ -1,4 +1,5 @@
-"""Structs that cross the border: C and Python must mean the same bytes by every field. Checked whenever a library is loaded."""
+"""Structs that cross the border: C and Python must mean the same bytes by every field. Checked whenever a library is
+loaded."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ def check_structure(library: ctypes.CDLL, name: str, mirror: type[ctypes.Structu
 
 
 def check_layout(library: ctypes.CDLL, name: str, fields: Mapping[str, int], size: int) -> None:
-    """Fields (name -> bytes from the start) and size of `struct name`, against the library's table `name_layout` (layout.h).
-    Raises InternalError, also when the library has no such table."""
+    """Fields (name -> bytes from the start) and size of `struct name`, against the library's table `name_layout`
+    (layout.h). Raises InternalError, also when the library has no such table."""
     expected = {**fields, "": size}
     found = _layout_of(library, name)
     for field in (*expected, *found):

@@ -67,7 +67,8 @@ class RankClient:
         except (OSError, WireProblem) as error:
             self._socket.close()
             raise NetworkFailed(
-                f"no network at {path}: {error}; `tb up SCENARIO` makes one, `tb train SCENARIO -- COMMAND` both it and the ranks"
+                f"no network at {path}: {error}; `tb up SCENARIO` makes one, `tb train SCENARIO -- COMMAND` both it "
+                "and the ranks"
             ) from error
         except NetworkFailed:
             self._socket.close()
@@ -94,8 +95,8 @@ class RankClient:
         take: Callable[[memoryview, int], None],
         refuse: Callable[[str], None],
     ) -> None:
-        """A float32 all-reduce in the network. `fill` writes the gradient's bytes; then either `take` or `refuse` is called, once.
-        Blocks only while the memory is full of gradients on their way. Raises NetworkFailed."""
+        """A float32 all-reduce in the network. `fill` writes the gradient's bytes; then either `take` or `refuse` is
+        called, once. Blocks only while the memory is full of gradients on their way. Raises NetworkFailed."""
         size = 4 * elements
         with self._changed:
             offset = self._await_room(size)

@@ -22,8 +22,8 @@ class Room:
         return not self._taken
 
     def take(self, size: int) -> int | None:
-        """Where `size` bytes are free; None: nowhere until something is given back. Raises ValueError for more than there is at
-        all."""
+        """Where `size` bytes are free; None: nowhere until something is given back. Raises ValueError for more than
+        there is at all."""
         rounded = max(1, -(-size // _ALIGNMENT)) * _ALIGNMENT
         if rounded > self.size:
             raise ValueError(f"{size} bytes do not fit {self.size}")

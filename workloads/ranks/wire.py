@@ -11,8 +11,9 @@
 | network | `done` | the sum is where the gradient is, in the second half of the memory |
 | network | `failed` | nothing will be summed any more, and why |
 
-Every collective has a number, counted from 0 over the life of the rank; all ranks must post the same ones in the same order.
-"""
+Every collective has a number, counted from 0 over the life of the rank; all ranks must post the same ones in the same
+order.
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A queue pair as compiled code sees it: go-back-N, told of whole runs of packets and answers instead of single ones."""
+"""A queue pair as compiled code sees it: go-back-N, told of whole runs of packets and answers instead of single
+ones."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ class CompiledPair:
         return self.sender.message_at_next
 
     def next_run(self, limit: int) -> tuple[OutMessage, int, int, bool]:
-        """Packets of one message that may leave now, at most `limit`: (message, index of the first, how many, whether the
-        window closes behind them). Only when the requester can send."""
+        """Packets of one message that may leave now, at most `limit`: (message, index of the first, how many, whether
+        the window closes behind them). Only when the requester can send."""
         sender, message = self.sender, self.sender.message_at_next
         assert message is not None
         sequence = sender.nxt
@@ -62,7 +63,8 @@ class CompiledPair:
         )  # fmt: skip
 
     def went_on(self, sent: int, since_ack_request: int, acks: int, una: int, deadline: int | None) -> None:
-        """Compiled code sent `sent` packets of `next_message` and heard so many ACKs, up to `una` and no message's end."""
+        """Compiled code sent `sent` packets of `next_message` and heard so many ACKs, up to `una` and no message's
+        end."""
         if sent:
             message = self.sender.message_at_next
             assert message is not None

@@ -1,5 +1,5 @@
-"""DCQCN at the ends of a connection: the notification point (a receiver that answers CE with CNPs) and the reaction point
-(a sender that answers CNPs with its rate). No bytes, no clock: marks, CNPs, sent bytes and time in, a rate out.
+"""DCQCN at the ends of a connection: the notification point (a receiver that answers CE with CNPs) and the reaction
+point (a sender that answers CNPs with its rate). No bytes, no clock: marks, CNPs, sent bytes and time in, a rate out.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ __all__ = ["DIAGRAMS", "mermaid"]
 
 
 def mermaid(table: Mapping[tuple[Any, Any], tuple[Any, tuple[Any, ...]]]) -> str:
-    """A Mermaid state diagram of a table (state, event) -> (state, actions). Entries that change nothing and do nothing are
-    left out; events that go the same way with the same actions share a line."""
+    """A Mermaid state diagram of a table (state, event) -> (state, actions). Entries that change nothing and do nothing
+    are left out; events that go the same way with the same actions share a line."""
     lines: dict[tuple[str, str, str], list[str]] = {}
     for (state, event), (after, actions) in table.items():
         if after is not state or actions:

@@ -59,16 +59,16 @@ class RcEndpoint:
             self._fast.set_qps(self._order)
 
     def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
-        """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`; `endless`: and behind its end again
-        from its begin on, so that every message may have addresses of its own. Raises ValueError for a key
+        """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`; `endless`: and behind its
+        end again from its begin on, so that every message may have addresses of its own. Raises ValueError for a key
         that is taken or memory that is read-only, TypeError when it is not contiguous."""
         self._regions.register(rkey, base_va, memory, endless=endless)
         if self._fast is not None:
             self._fast.set_regions(self._regions)
 
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
-        """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP, ValueError
-        or TypeError for a request that no packet can carry."""
+        """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP,
+        ValueError or TypeError for a request that no packet can carry."""
         self._qps[qpn].requester.post(request)
 
     def post_receive(self, qpn: int, request: ReceiveRequest) -> None:
@@ -95,8 +95,8 @@ class RcEndpoint:
         self._turn, self._turn_packets = turn, packets
 
     def hold(self) -> HeldEndpoint | None:
-        """The means to hand this endpoint, with the queue pairs that it has now, to compiled code; None where there is none
-        or a queue pair is not over IPv4."""
+        """The means to hand this endpoint, with the queue pairs that it has now, to compiled code; None where there is
+        none or a queue pair is not over IPv4."""
         if self._fast is None or any(len(qp.config.envelope.src_ip) != 4 for qp in self._order):
             return None
         return HeldEndpoint(self, self._fast)

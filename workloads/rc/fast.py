@@ -1,8 +1,8 @@
 """The batch verbs of an endpoint on top of `fast.c`: requests and ACKs without a step of Python per packet.
 
-The C part only writes, checks and places bytes, of go-back-N connections; what that means for both halves is theirs, asked
-through `compiled.CompiledPair` and `responder.Responder`. A differential test proves that frames, completions, events
-and state are those of the per-frame verbs.
+The C part only writes, checks and places bytes, of go-back-N connections; what that means for both halves is theirs,
+asked through `compiled.CompiledPair` and `responder.Responder`. A differential test proves that frames, completions,
+events and state are those of the per-frame verbs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def load_fast_path() -> FastPath | None:
 def _functions(library: ctypes.CDLL) -> tuple[Any, Any, Any]:
     """rc_accept, rc_emit, rc_answer."""
     lane = {
-        "destination": 0, "psn": _EXPECTED_AT, "unacknowledged": _EXPECTED_AT + 4, "src_ip": _CONNECTION_AT, "una": _SENT_AT,
+        "destination": 0, "psn": _EXPECTED_AT, "unacknowledged": _EXPECTED_AT + 4, "src_ip": _CONNECTION_AT,
+        "una": _SENT_AT,
         "acks": _CAME_AT, "placed": _PLACED_AT, "answers": _ANSWERS_AT,
     }  # fmt: skip
     check_layout(library, "rc_lane", lane, LANE_BYTES)
@@ -98,8 +99,8 @@ class FastPath:
         """`struct rc_region[region_count]`"""
 
     def set_qps(self, qps: Sequence[QueuePair]) -> None:
-        """All queue pairs of the endpoint, each of which `can_be_compiled`. Those over IPv6 keep to the reference when they
-        receive."""
+        """All queue pairs of the endpoint, each of which `can_be_compiled`. Those over IPv6 keep to the reference when
+        they receive."""
         self._compiled = {qp: CompiledPair(qp) for qp in qps}
         plain = [qp for qp in qps if len(qp.config.envelope.src_ip) == 4]
         self._lanes = bytearray(max(1, len(plain)) * LANE_BYTES)
@@ -157,8 +158,8 @@ class FastPath:
             row = after
 
     def refresh(self) -> int:
-        """Make all lanes say what requesters and responders say; returns the address of `struct rc_lane[]`, one for each
-        queue pair over IPv4 in the order of `set_qps`."""
+        """Make all lanes say what requesters and responders say; returns the address of `struct rc_lane[]`, one for
+        each queue pair over IPv4 in the order of `set_qps`."""
         for pair, at in self._pairs:
             una = pair.sender.una
             _SENT.pack_into(self._lanes, at + _SENT_AT, una & PSN_MASK, pair.sender.max_nxt - una)
@@ -167,8 +168,9 @@ class FastPath:
         return self._lanes_at
 
     def carry_on(self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int) -> None:
-        """The lane of that index took so many requests, `size` bytes, since `refresh`, the last one, at most, the end of its
-        message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that end."""
+        """The lane of that index took so many requests, `size` bytes, since `refresh`, the last one, at most, the end
+        of its message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that
+        end."""
         pair, at = self._pairs[index]
         lanes, responder = self._lanes, pair.responder
         _, va, rkey, length, imm, _ = _PLACED.unpack_from(lanes, at + _PLACED_AT)

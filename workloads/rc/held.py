@@ -1,7 +1,7 @@
 """An endpoint that compiled code keeps for a while (`held.c`): handed over, driven frame by frame, taken back.
 
-While it is held its queue pairs in Python lag behind; nobody but the compiled code may touch them. `take_back` brings them
-to where the per-frame verbs would have brought them: a differential test of the simulator's two loops proves it.
+While it is held its queue pairs in Python lag behind; nobody but the compiled code may touch them. `take_back` brings
+them to where the per-frame verbs would have brought them: a differential test of the simulator's two loops proves it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class TurnTaker(Protocol):
 
 
 class HeldEndpoint:
-    """`address` is that of the `struct rc_held`. Only for an endpoint whose queue pairs are all there, and over IPv4."""
+    """`address` is that of the `struct rc_held`. Only for an endpoint whose queue pairs are all there, and over
+    IPv4."""
 
     def __init__(self, endpoint: TurnTaker, fast: FastPath) -> None:
         self.held = False
@@ -97,8 +98,8 @@ class HeldEndpoint:
         self._sender = -1
 
     def offer(self, others: int | None) -> bool:
-        """Hand the endpoint over; `others` is the first of its user's own timers. False, and nothing is changed, when it is
-        in no state for that."""
+        """Hand the endpoint over; `others` is the first of its user's own timers. False, and nothing is changed, when
+        it is in no state for that."""
         memory, order, fast = self._memory, self._order, self._fast
         sender = -1
         for index, pair in enumerate(order):
@@ -126,7 +127,8 @@ class HeldEndpoint:
         una, nxt, max_nxt, posted_end, oldest_end, window, rto, deadline_or_none = standing
         _SENDER.pack_into(
             memory, _SENDER_AT, plan[0], una, nxt, max_nxt, posted_end, oldest_end, plan[1], plan[2], window, rto,
-            deadline_or_none, 0, -1 if others is None else others, since, ack_every, sends, sender, *self._endpoint.turn,
+            deadline_or_none, 0, -1 if others is None else others, since, ack_every, sends, sender,
+            *self._endpoint.turn,
         )  # fmt: skip
         _NEWS.pack_into(memory, _NEWS_AT, 0, 0, 0)
         self.held = True

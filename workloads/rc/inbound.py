@@ -50,8 +50,8 @@ class FrameReader:
     """Decodes frames of any connection."""
 
     def read(self, frame: Buffer) -> Inbound | None:
-        """None when the frame is not RoCE v2; raises WireError when it is and is malformed or has an unknown opcode: both
-        as `decode_packet` does. The iCRC is not checked."""
+        """None when the frame is not RoCE v2; raises WireError when it is and is malformed or has an unknown opcode:
+        both as `decode_packet` does. The iCRC is not checked."""
         found = decode_envelope(frame)
         if found is None:
             return None

@@ -1,11 +1,11 @@
 """The receiver of IRN as arithmetic on sequence numbers: what came, and what each packet is answered.
 
-Rule 1: every packet is answered, with the next PSN that is expected behind it and its own PSN.
-Rule 2: the expected packet, and one in front of it, are answered positively; one behind a gap negatively, and it is kept.
-Rule 3: what fills a gap takes with it everything that was kept right behind.
+Rule 1: every packet is answered, with the next PSN that is expected behind it and its own PSN. Rule 2: the expected
+packet, and one in front of it, are answered positively; one behind a gap negatively, and it is kept. Rule 3: what fills
+a gap takes with it everything that was kept right behind.
 
-Source: the authors' hardware model (NetSys/irn-vivado-hls), checked against its trace; docs/irn.md. Only distances matter, so
-that PSNs may wrap.
+Source: the authors' hardware model (NetSys/irn-vivado-hls), checked against its trace; docs/irn.md. Only distances
+matter, so that PSNs may wrap.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""IRN, the receiving half of a queue pair: packets go to their places in whatever order they come, messages complete in order.
+"""IRN, the receiving half of a queue pair: packets go to their places in whatever order they come, messages complete in
+order.
 
 A packet that needs a receive and finds none posted is dropped like a lost one: IRN has no RNR NAK.
 """

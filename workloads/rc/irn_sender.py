@@ -17,8 +17,8 @@ __all__ = ["IrnSender", "irn_packet"]
 
 
 def irn_packet(message: OutMessage, sequence: int) -> RequestPacket:
-    """One packet of a message. Its RETH says where its own bytes go and how long the whole message is; the last packet has the
-    immediate data."""
+    """One packet of a message. Its RETH says where its own bytes go and how long the whole message is; the last packet
+    has the immediate data."""
     index, ends = sequence - message.first, sequence == message.end - 1
     whole = Reth.decode(message.reth)
     reth = Reth(whole.va + index * message.mtu, whole.rkey, whole.length).encode()
@@ -29,8 +29,8 @@ def irn_packet(message: OutMessage, sequence: int) -> RequestPacket:
 
 
 class IrnSender:
-    """A LossRecovery. It gives up when nothing new was acknowledged for as long as go-back-N would wait: (retry_count + 1)
-    timeouts of `timeout_code`."""
+    """A LossRecovery. It gives up when nothing new was acknowledged for as long as go-back-N would wait: (retry_count +
+    1) timeouts of `timeout_code`."""
 
     def __init__(self, config: QpConfig, queue: SendQueue, counters: Counters, outbox: Outbox) -> None:
         self._config, self._irn, self._queue = config, config.irn, queue

@@ -1,17 +1,17 @@
 """The sender of IRN as arithmetic on sequence numbers: what leaves next, and what an answer says about what is missing.
 
-Rule 1: what is lost is sent again alone. A packet that an answer names selectively has arrived; a hole is a packet without
-        such an answer below one that has it.
-Rule 2: the first answer that shows a gap and brings nothing new schedules the oldest unacknowledged packet. Sending that one
-        opens a recovery, which lasts until everything that had left by then is acknowledged.
-Rule 3: in a recovery each hole is sent again once, in order. What is lost again waits for the timer.
-Rule 4: an answer in a recovery that acknowledges something new, but not all, schedules the oldest unacknowledged packet, unless
-        it was sent again already. Where packets may wait in the network, it does so only below one that arrived: what was
-        sent again may overtake what waits.
-Rule 5: an answer that was overtaken, so that the receiver is known to have more, shows no gap.
-Rule 6: no more than `cap` packets are unacknowledged.
+Rule 1: what is lost is sent again alone. A packet that an answer names selectively has arrived; a hole is a packet
+        without such an answer below one that has it. Rule 2: the first answer that shows a gap and brings nothing new
+        schedules the oldest unacknowledged packet. Sending that one opens a recovery, which lasts until everything that
+        had left by then is acknowledged. Rule 3: in a recovery each hole is sent again once, in order. What is lost
+        again waits for the timer. Rule 4: an answer in a recovery that acknowledges something new, but not all,
+        schedules the oldest unacknowledged packet, unless it was sent again already. Where packets may wait in the
+        network, it does so only below one that arrived: what was sent again may overtake what waits. Rule 5: an answer
+        that was overtaken, so that the receiver is known to have more, shows no gap. Rule 6: no more than `cap` packets
+        are unacknowledged.
 
-Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rule 5 is ours. Sequence numbers do not wrap here.
+Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rule 5 is ours. Sequence numbers do
+not wrap here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class SenderWindow:
         self._schedule_hole()
 
     def heard(self, is_gap: bool, cumulative: int, selective: int) -> bool:
-        """An answer about a packet that left. `cumulative`: the receiver has everything in front of it. Whether that is new."""
+        """An answer about a packet that left. `cumulative`: the receiver has everything in front of it. Whether that is
+        new."""
         new = cumulative - self.una
         if new > 0:
             self._arrived >>= new

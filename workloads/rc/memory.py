@@ -14,7 +14,8 @@ class MemoryRegions:
         self._regions: dict[int, tuple[int, memoryview, bool]] = {}
 
     def register(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
-        """`endless`: the memory is known under all addresses from `base_va` on, again and again. Raises ValueError for a key that is taken or memory that is read-only, TypeError when it is not contiguous."""
+        """`endless`: the memory is known under all addresses from `base_va` on, again and again. Raises ValueError for
+        a key that is taken or memory that is read-only, TypeError when it is not contiguous."""
         view = memory.cast("B")
         if view.readonly:
             raise ValueError(f"the memory of rkey {rkey:#x} is read-only")

@@ -27,7 +27,8 @@ class PacingGate:
         return paid_at is None or paid_at <= now or paid_at < self._open_until
 
     def spend(self, size: int, rate_bps: int, now: int) -> int | None:
-        """A packet of `size` bytes left through the open gate, at that rate. When the gate opens again; None: it is open."""
+        """A packet of `size` bytes left through the open gate, at that rate. When the gate opens again; None: it is
+        open."""
         if self._paid_at is None:
             self._paid_at = now
         if self._paid_at <= now:

@@ -31,7 +31,8 @@ def rto_ns(timeout_code: int) -> int | None:
 
 
 class LossRecovery(Protocol):
-    """The sending half of a recovery, for one queue pair. Made with a `SendQueue`, which it tells what was acknowledged."""
+    """The sending half of a recovery, for one queue pair. Made with a `SendQueue`, which it tells what was
+    acknowledged."""
 
     deadline: int | None
     """when it wants `on_timer`, ns; None: never"""

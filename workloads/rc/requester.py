@@ -40,7 +40,8 @@ class Requester:
         return self.recovery.failed
 
     def post(self, request: SendRequest) -> None:
-        """Raises ValueError or TypeError for a request that no packet can carry. A failed queue pair flushes it at once."""
+        """Raises ValueError or TypeError for a request that no packet can carry. A failed queue pair flushes it at
+        once."""
         self.recovery.check(request)
         self.queue.post(request)
         self.recovery.posted()

@@ -8,9 +8,9 @@ Rule 3: in RNR_WAIT nothing is sent until the responder's timer has run out, wha
         refused one bring a sequence NAK for the same PSN.
 Rule 4: every answer that acknowledges something new fills the retry budgets up again.
 
-Source: kernel drivers/infiniband/sw/rxe/rxe_comp.c (check_ack, COMPST_ERROR_RETRY, COMPST_RNR_RETRY), IBTA vol. 1, 9.7.5
-to 9.9.2; marks and deviations in docs/roce.md. A NAK is taken apart before the table sees it: what it acknowledges
-(ACK_SOME, ACK_ALL), then what it asks for.
+Source: kernel drivers/infiniband/sw/rxe/rxe_comp.c (check_ack, COMPST_ERROR_RETRY, COMPST_RNR_RETRY), IBTA vol. 1,
+9.7.5 to 9.9.2; marks and deviations in docs/roce.md. A NAK is taken apart before the table sees it: what it
+acknowledges (ACK_SOME, ACK_ALL), then what it asks for.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ _WORD = 4
 """AckReq and PSN"""
 PLAN_BYTES = _PLAN.size
 PLAN_PARTS = {
-    "length": 0, "packets": 8, "payload_bytes": 12, "reth_bytes": 16, "imm_bytes": 20, "reth": 32, "imm": 48, "heads": 56,
+    "length": 0, "packets": 8, "payload_bytes": 12, "reth_bytes": 16, "imm_bytes": 20, "reth": 32, "imm": 48,
+    "heads": 56,
     "segments": PLAN_BYTES,
 }  # fmt: skip
 """where they lie in it"""

@@ -1,4 +1,5 @@
-"""The messages of a queue pair that were posted and are not acknowledged: how they get their PSNs, and how they complete."""
+"""The messages of a queue pair that were posted and are not acknowledged: how they get their PSNs, and how they
+complete."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ class SendQueue:
         return count
 
     def fail(self, status: str, oldest: int, why: str) -> None:
-        """The oldest message will never be acknowledged, for that reason; the others are flushed. `oldest`: the first sequence
-        number that is not acknowledged."""
+        """The oldest message will never be acknowledged, for that reason; the others are flushed. `oldest`: the first
+        sequence number that is not acknowledged."""
         psn, message = oldest & PSN_MASK, self.messages.popleft()
         detail = f"{self.route}: PSN {psn} (message {message.wr_id}) {why}"
         self._outbox.events.append(QpFailed(self._config.qpn, status, psn, detail))

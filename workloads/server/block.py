@@ -48,15 +48,16 @@ class Block:
         return len(self._sum)
 
     def replace(self, header: AggregationHeader, payload: memoryview) -> None:
-        """The packet's elements are the sum. Whether parts of it left int32 when they were added here no longer matters."""
+        """The packet's elements are the sum. Whether parts of it left int32 when they were added here no longer
+        matters."""
         self.entered, self.overflow = [0] * len(self.entered), False
         self.bitmap, self.exponents = header.bitmap0, (header.exponent0, header.exponent1)
         self._sum = np.frombuffer(payload, ">i4").astype(np.int32)
         self._note(header)
 
     def add(self, header: AggregationHeader, payload: memoryview) -> None:
-        """The packet's elements are added. Where workers name different slots, some missed that the entry moved: it has to move
-        once more, or no switch would ever have all parts in one slot."""
+        """The packet's elements are added. Where workers name different slots, some missed that the entry moved: it has
+        to move once more, or no switch would ever have all parts in one slot."""
         self.collided |= header.slot != self.slot
         self.bitmap |= header.bitmap0
         self.exponents = max(self.exponents[0], header.exponent0), max(self.exponents[1], header.exponent1)

@@ -22,7 +22,8 @@ class ServedMember:
 
 @dataclass(frozen=True, slots=True)
 class ServedJob:
-    """One job of a server; `window`, `memory`, `salt` and `elements` are those of its workers (`workloads.atp.config`)."""
+    """One job of a server; `window`, `memory`, `salt` and `elements` are those of its workers
+    (`workloads.atp.config`)."""
 
     job: int
     kind: str
@@ -40,15 +41,16 @@ class ServedJob:
     remind: bool = False
     """ask the switch for what it holds of such a sum, and the workers for what is missing then (ESA)"""
     multicast: bool = True
-    """results go to the switch, which frees the slot and copies them to the workers; false: to each worker by itself, since
-    nothing on the way knows the job"""
+    """results go to the switch, which frees the slot and copies them to the workers; false: to each worker by itself,
+    since nothing on the way knows the job"""
     cached_windows: int = 2
     """results that are kept, in windows; with fewer than 2 a worker may ask for one that is gone"""
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """What is not complete is forgotten, since workers send it again another way. Times since the start of the traffic."""
+    """What is not complete is forgotten, since workers send it again another way. Times since the start of the
+    traffic."""
 
     at_ns: int
     because_ns: int
@@ -74,5 +76,6 @@ class ServerConfig:
     """how often the process was started anew, with nothing of what it knew"""
 
     def reborn(self, lives: int) -> ServerConfig:
-        """A server that starts anew asks workers for what it lost, whatever the protocol: those that have a result give it."""
+        """A server that starts anew asks workers for what it lost, whatever the protocol: those that have a result give
+        it."""
         return replace(self, lives=lives)

@@ -102,9 +102,9 @@ class JobServer:
             self._step(block, BlockEvent.DUE, self._header, memoryview(b""), now)
 
     def reset(self, because: int) -> None:
-        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once. An empty block
-        keeps its place: late copies of the one that had it before are still two windows old. `because`: when that happened
-        which makes it necessary, in ns."""
+        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once.
+        An empty block keeps its place: late copies of the one that had it before are still two windows old. `because`:
+        when that happened which makes it necessary, in ns."""
         self._broken_at = because
         for block in self._open.values():
             self._blocks[block.number % len(self._blocks)] = self._empty(block.number)
@@ -275,8 +275,9 @@ class JobServer:
         self.events.append(ContributionIgnored(*told))
 
     def _hold(self, block: Block, slot: int) -> None:
-        """The block takes the place of the one two windows before, which nobody waits for: who sends this one has the sum of
-        the block one window before, and that one holds parts of workers that all had the sum of the block before it."""
+        """The block takes the place of the one two windows before, which nobody waits for: who sends this one has the
+        sum of the block one window before, and that one holds parts of workers that all had the sum of the block before
+        it."""
         at = block.number % len(self._blocks)
         former = self._blocks[at]
         if former is not None and former is not block:

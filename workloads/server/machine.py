@@ -1,4 +1,5 @@
-"""A parameter server as a Machine: it merges what switches could not, sends results, and keeps them for those that ask."""
+"""A parameter server as a Machine: it merges what switches could not, sends results, and keeps them for those that
+ask."""
 
 from __future__ import annotations
 

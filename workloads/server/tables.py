@@ -1,8 +1,9 @@
 """What a parameter server does with one block of a job, as a table.
 
-Source: the merging rules of ATP's parameter server (`in-ATP/ATP`; protocol text, section 3.4): whole packets overwrite, disjoint
-ones are added, overlapping ones are discarded because a sum cannot be taken apart: every worker that is missing asks by a
-RESEND of its own, which never allocates and so arrives alone in the end. Reminders and NACKs are of our ESA (section 4.3).
+Source: the merging rules of ATP's parameter server (`in-ATP/ATP`; protocol text, section 3.4): whole packets overwrite,
+disjoint ones are added, overlapping ones are discarded because a sum cannot be taken apart: every worker that is
+missing asks by a RESEND of its own, which never allocates and so arrives alone in the end. Reminders and NACKs are of
+our ESA (section 4.3).
 
 Rule 1: what becomes of a packet is decided by this table alone; the server computes the event and does the action.
 Rule 2: a pair that is not in the table needs a peer that breaks the protocol: what it sent is dropped (`Automaton`).

@@ -32,7 +32,8 @@ class SwitchMlConfig:
     window: int = 32
     """W, packets outstanding, each in an index of its own; at most the job's part of the pool"""
     rto_ns: int = 10_000_000
-    """a packet without a result is sent again after that, or after four times the measured round trip if that is more"""
+    """a packet without a result is sent again after that, or after four times the measured round trip if that is
+    more"""
     uc: UcPairs | None = None
     """over unreliable connections, each packet a message of one or more; None: UDP"""
 
@@ -58,6 +59,6 @@ class SwitchMlConfig:
         return Framing(payload, -(-payload // self.uc.path_mtu) * UC_FRAME_BYTES + UC_MESSAGE_BYTES + payload)
 
     def reborn(self, lives: int) -> SwitchMlConfig:
-        """The same: a worker that starts anew numbers its packets from the beginning, which the switch takes for what it
-        knows already, so that the job ends by its time limit."""
+        """The same: a worker that starts anew numbers its packets from the beginning, which the switch takes for what
+        it knows already, so that the job ends by its time limit."""
         return self

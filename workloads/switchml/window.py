@@ -1,9 +1,9 @@
 """Which packets of a SwitchML worker are outstanding, in which slot and version, and when they are sent again.
 
-Source: the worker of the public implementation (`p4lang/p4app-switchML`), reconstructed in the protocol text, section 2.2:
-W packets outstanding; packet i of a job uses i mod 2W as (version, index): index i mod W, version the higher half. The count
-goes on across tensors, so that the first packets of a tensor use the versions that follow the last ones of the tensor
-before. A result lets the packet W later go, in the same index and the other version.
+Source: the worker of the public implementation (`p4lang/p4app-switchML`), reconstructed in the protocol text, section
+2.2: W packets outstanding; packet i of a job uses i mod 2W as (version, index): index i mod W, version the higher half.
+The count goes on across tensors, so that the first packets of a tensor use the versions that follow the last ones of
+the tensor before. A result lets the packet W later go, in the same index and the other version.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class SlotWindow:
             self._let_go(packet)
 
     def take_ready(self, may_leave: Callable[[int], bool] | None = None) -> int | None:
-        """The next packet that leaves; `left` follows. None: none. A packet that may not leave is asked about again after
-        `release`."""
+        """The next packet that leaves; `left` follows. None: none. A packet that may not leave is asked about again
+        after `release`."""
         while self._ready:
             packet = self._ready.popleft()
             if not self.is_outstanding(packet):  # its result may have come while a repetition waited

@@ -1,5 +1,6 @@
-"""The backend `ina` of torch.distributed: float32 sums go through the network of a scenario, everything else through the store of
-the rendezvous (docs/training.md). `import torch` loads it, by an entry point of the group `torch.backends`."""
+"""The backend `ina` of torch.distributed: float32 sums go through the network of a scenario, everything else through
+the store of the rendezvous (docs/training.md). `import torch` loads it, by an entry point of the group
+`torch.backends`."""
 
 from __future__ import annotations
 

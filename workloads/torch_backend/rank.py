@@ -16,7 +16,8 @@ __all__ = ["Rank", "this_rank"]
 
 
 class Rank:
-    """Joins at once. Leaves when the program ends, with the exception that ended it, if one did. Raises NetworkFailed."""
+    """Joins at once. Leaves when the program ends, with the exception that ended it, if one did. Raises
+    NetworkFailed."""
 
     def __init__(self, rank: int, size: int) -> None:
         self.number, self.size = rank, size

@@ -21,8 +21,8 @@ class NetworkWork(dist.Work):
         self._tensors, self._missing = tensors, parts
         self._problem: str | None = None
         self._over: torch.futures.Future[Any] = torch.futures.Future()
-        # DistributedDataParallel reads its future from C++, where an error that Python raised in a callback is a C++ exception,
-        # and one of `set_exception` a value of the wrong type, which ends the process.
+        # DistributedDataParallel reads its future from C++, where an error that Python raised in a callback is a C++
+        # exception, and one of `set_exception` a value of the wrong type, which ends the process.
         self._future: torch.futures.Future[Any] = self._over.then(self._value)
         if not parts:
             self._over.set_result(None)
@@ -44,7 +44,8 @@ class NetworkWork(dist.Work):
         return self.is_completed() and self._problem is None
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
-        """Raises NetworkFailed with the network's reason. Needs no time limit of its own: the network gives up in bounded time."""
+        """Raises NetworkFailed with the network's reason. Needs no time limit of its own: the network gives up in
+        bounded time."""
         self._over.wait()
         if self._problem is not None:
             raise NetworkFailed(self._problem)

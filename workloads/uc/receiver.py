@@ -1,4 +1,5 @@
-"""The UC responder: what `receiver_table` says, done. Decoded packets in, messages out; no bytes of headers, no clock."""
+"""The UC responder: what `receiver_table` says, done. Decoded packets in, messages out; no bytes of headers, no
+clock."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class UcReceiver:
         self._parts: list[bytes | memoryview] = []
 
     def take(self, packet: Inbound) -> UcWrite | None:
-        """One packet whose iCRC is right; its message when this was the last of it. Raises UcError when it is dropped."""
+        """One packet whose iCRC is right; its message when this was the last of it. Raises UcError when it is
+        dropped."""
         info = OPCODES[packet.opcode]
         event, why = self._judge(packet, info)
         self.state, actions = RECEIVER_TABLE[self.state, event]
@@ -83,7 +85,8 @@ class UcReceiver:
             length, got = packet.reth.length, 0
             if length > self._longest:
                 return UcEvent.INVALID, f"a message of {length} bytes, at most {self._longest} are taken"
-        # FIRST and MIDDLE carry a full MTU and leave something for the rest; LAST and ONLY carry exactly what is missing
+        # FIRST and MIDDLE carry a full MTU and leave something for the rest; LAST and ONLY carry exactly what is
+        # missing
         if (
             size != (length - got if info.ends else self._mtu)
             or size > self._mtu

@@ -1,5 +1,5 @@
-"""The UC requester: messages cut into packets with the PSNs of their queue pair. It keeps nothing: what is lost stays lost,
-and who wants it again sends a message of its own, with new PSNs."""
+"""The UC requester: messages cut into packets with the PSNs of their queue pair. It keeps nothing: what is lost stays
+lost, and who wants it again sends a message of its own, with new PSNs."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ _NO_COUNTER = "lifespan"
 
 
 def read_counters(folder: Path) -> dict[str, int]:
-    """Name -> value; empty when there is no such folder. Every worker reads them twice, so this makes few system calls."""
+    """Name -> value; empty when there is no such folder. Every worker reads them twice, so this makes few system
+    calls."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:

@@ -1,5 +1,5 @@
-"""An RC endpoint whose queue pairs are those of an RDMA device: the verbs of `RcEndpoint`, so the same `WorkerMachine` and
-the same collectives run on it.
+"""An RC endpoint whose queue pairs are those of an RDMA device: the verbs of `RcEndpoint`, so the same `WorkerMachine`
+and the same collectives run on it.
 
 Rules of this file
 - QPNs, rkeys and addresses of the user are planned ones, drawn before any device existed. Requests and completions use
@@ -7,8 +7,8 @@ Rules of this file
 - A message is copied into registered memory when it goes to the device, so the user's segments need no registration and
   may be of any number; the copy is reused after the message's completion.
 - Neither queue of the device overflows: what has no room waits here, in order (rule G of `docs/netreduce.md`).
-- The device handles frames; `handle_timer` takes its completions, and is due all the time: at once while they come, a little
-  later while they do not.
+- The device handles frames; `handle_timer` takes its completions, and is due all the time: at once while they come, a
+  little later while they do not.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class _QueuePair:
 
 
 class VerbsEndpoint:
-    """One step more than `RcEndpoint`: `connect` with the peer's names brings a queue pair to RTS; what is posted before then
-    waits."""
+    """One step more than `RcEndpoint`: `connect` with the peer's names brings a queue pair to RTS; what is posted
+    before then waits."""
 
     def __init__(self, nic: Nic) -> None:
         self._nic = nic
@@ -207,7 +207,10 @@ class VerbsEndpoint:
 
     def _reason(self, qp: _QueuePair, entry: WorkCompletion) -> str:
         config, what = qp.config, "receive" if entry.receive else "message"
-        told = f"{self._nic.name}: {what} {entry.wr_id} ended with {entry.status}, peer {ip_address(config.envelope.dst_ip)}"
+        told = (
+            f"{self._nic.name}: {what} {entry.wr_id} ended with {entry.status}, peer "
+            f"{ip_address(config.envelope.dst_ip)}"
+        )
         if entry.status == "RETRY_EXC":
             each = (rto_ns(config.timeout_code) or 0) / 1e6
             return f"{told}: no ACK after {config.retry_count} retries, {each:.3g} ms each or more"

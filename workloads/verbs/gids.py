@@ -31,14 +31,15 @@ def device_names(sysfs: Path = SYSFS) -> tuple[str, ...]:
 
 
 def read_gids(device: str, port: int = 1, sysfs: Path = SYSFS) -> Iterator[Gid]:
-    """The filled entries, by index, read as they are asked for: a table may have 1024 places. Raises HostCapabilityError when
-    there is no such device or port."""
+    """The filled entries, by index, read as they are asked for: a table may have 1024 places. Raises
+    HostCapabilityError when there is no such device or port."""
     folder = sysfs / device / "ports" / str(port)
     if not folder.is_dir():
         here = ", ".join(device_names(sysfs)) or "none"
         raise HostCapabilityError(
             f"port {port} of an RDMA device {device}",
-            f"devices here: {here}; a software one: `modprobe rdma_rxe; rdma link add {device} type rxe netdev INTERFACE`",
+            f"devices here: {here}; a software one: `modprobe rdma_rxe; rdma link add {device} type rxe netdev "
+            "INTERFACE`",
         )
     for index in itertools.count():
         text = _read(folder / "gids" / str(index))

@@ -1,4 +1,5 @@
-"""An RDMA device by pyverbs (Debian: python3-pyverbs), as a `Nic`. Nothing but calls and the words for their failures."""
+"""An RDMA device by pyverbs (Debian: python3-pyverbs), as a `Nic`. Nothing but calls and the words for their
+failures."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ STATUS: dict[str, str] = {
 
 
 def load_pyverbs() -> Any:
-    """The modules of pyverbs that are used here, in one namespace. Raises HostCapabilityError when it is not installed."""
+    """The modules of pyverbs that are used here, in one namespace. Raises HostCapabilityError when it is not
+    installed."""
     try:
         from pyverbs import addr, cq, device, enums, mr, pd, pyverbs_error, qp, wr
     except ImportError as error:
@@ -56,8 +58,8 @@ def load_pyverbs() -> Any:
 
 
 class VerbsNic:
-    """One port of one device, used from one IPv4 address. Raises HostCapabilityError: no such device, no permission, no GID
-    for the address."""
+    """One port of one device, used from one IPv4 address. Raises HostCapabilityError: no such device, no permission, no
+    GID for the address."""
 
     def __init__(self, device: str, ip: bytes, *, port: int = 1, sysfs: Path = SYSFS) -> None:
         self.name, self.depth, self._port, self._sysfs = device, _DEPTH, port, sysfs
@@ -107,7 +109,8 @@ class VerbsNic:
         attributes.retry_cnt, attributes.rnr_retry = config.retry_count, config.rnr_retry
         attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 1
         attributes.ah_attr = v.addr.AHAttr(gr=route, is_global=1, port_num=self._port)
-        # The kernel resolves the peer's MAC here, and waits a second for it: one lost ARP frame makes it fail, so ask again.
+        # The kernel resolves the peer's MAC here, and waits a second for it: one lost ARP frame makes it fail, so ask
+        # again.
         for left in reversed(range(_ATTEMPTS)):
             try:
                 self._qps[qpn].to_rts(attributes)

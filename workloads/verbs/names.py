@@ -50,8 +50,8 @@ def true_config(worker: WorkerConfig, own: VerbsNames, successor: VerbsNames, pr
 
 
 def true_configs(workers: Sequence[WorkerConfig], names: Mapping[int, VerbsNames]) -> tuple[WorkerConfig, ...]:
-    """The configurations of a ring, in rank order, with the names that devices chose. A rank that is not in `names` keeps
-    its planned ones."""
+    """The configurations of a ring, in rank order, with the names that devices chose. A rank that is not in `names`
+    keeps its planned ones."""
     known = [names.get(rank) or planned_names(worker) for rank, worker in enumerate(workers)]
     size = len(workers)
     return tuple(

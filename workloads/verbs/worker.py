@@ -18,11 +18,12 @@ __all__ = ["VerbsWorker"]
 
 
 class VerbsWorker:
-    """Opens `device` (its IPv4 GID is that of the configuration's source address), makes both queue pairs, registers the
-    receive ring and posts its receives. Then `connect`, once all ranks know each other's `names`; the first `handle_timer`
-    starts the traffic, and each polls the completion queues. Nothing blocks.
+    """Opens `device` (its IPv4 GID is that of the configuration's source address), makes both queue pairs, registers
+    the receive ring and posts its receives. Then `connect`, once all ranks know each other's `names`; the first
+    `handle_timer` starts the traffic, and each polls the completion queues. Nothing blocks.
 
-    Raises HostCapabilityError (no device, no permission, no IPv4 GID, MTU too large) and ScenarioError as `WorkerMachine`.
+    Raises HostCapabilityError (no device, no permission, no IPv4 GID, MTU too large) and ScenarioError as
+    `WorkerMachine`.
     """
 
     def __init__(

@@ -12,6 +12,7 @@ from workloads.wire.syndrome import ACK_UNLIMITED, RNR_TIMER_NS, Nak, is_ack, is
 __all__ = [
     "ACK_UNLIMITED", "ICRC_BYTES", "OPCODES", "PSN_MASK", "PSN_MODULUS", "RNR_TIMER_NS", "ROCE_PORT", "Aeth",
     "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Envelope", "Field", "Ieth", "ImmDt", "Layout", "Nak", "Opcode",
-    "OpcodeInfo", "Packet", "Reth", "Sack", "WireError", "continues", "decode_packet", "encode_packet", "icrc_is_valid", "icrc_of", "icrc_state", "is_ack",
+    "OpcodeInfo", "Packet", "Reth", "Sack", "WireError", "continues", "decode_packet", "encode_packet",
+    "icrc_is_valid", "icrc_of", "icrc_state", "is_ack",
     "is_nak", "is_rnr", "opcode_name", "psn_add", "psn_diff", "replace_payload", "rnr_syndrome", "rnr_timer_ns",
 ]  # fmt: skip

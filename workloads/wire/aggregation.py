@@ -1,8 +1,8 @@
 """Aggregation datagrams: one 40-byte header over UDP that SwitchML, ATP, ESA and GRID share, and its codec.
 
-This is the wire format of no released system (`docs/switchml.md`, "On the wire"): Ethernet, IPv4, UDP to port 0xACE0, the
-header, then `nelem` elements of 32 bits, all in network byte order. The UDP checksum (RFC 768) is always there, so that a
-damaged datagram is known; IPv6 is not spoken.
+This is the wire format of no released system (`docs/switchml.md`, "On the wire"): Ethernet, IPv4, UDP to port 0xACE0,
+the header, then `nelem` elements of 32 bits, all in network byte order. The UDP checksum (RFC 768) is always there, so
+that a damaged datagram is known; IPv6 is not spoken.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ def _most(policy: int) -> int:
 
 def payload_sum(payload: Buffer) -> int:
     """The ones' complement sum of a payload of whole 16-bit words: for many datagrams with one payload. Since 2^16 is 1
-    modulo 2^16 - 1, the payload as one number has the same rest as the sum of its words; and so has, but for the order of bytes
-    (RFC 1071, section 2), the sum of larger words, which is faster for long ones."""
+    modulo 2^16 - 1, the payload as one number has the same rest as the sum of its words; and so has, but for the order
+    of bytes (RFC 1071, section 2), the sum of larger words, which is faster for long ones."""
     if len(payload) < _LONG or len(payload) % 4:
         return int.from_bytes(payload, "big") % 0xFFFF
     return int(np.frombuffer(payload, "<u4").sum(dtype=np.uint64)) * 256 % 0xFFFF
@@ -176,8 +176,8 @@ def payload_sum(payload: Buffer) -> int:
 def encode_datagram(
     envelope: Envelope, dport: int, header: AggregationHeader, payload: Buffer, summed: int | None = None
 ) -> bytes:
-    """The Ethernet frame. `summed`: `payload_sum(payload)` where it is known. Raises DatagramError when a value does not
-    fit or `nelem` is not the payload's."""
+    """The Ethernet frame. `summed`: `payload_sum(payload)` where it is known. Raises DatagramError when a value does
+    not fit or `nelem` is not the payload's."""
     h, e = header, envelope
     if len(payload) != 4 * h.nelem or h.nelem > _most(h.policy):
         raise DatagramError("malformed", f"{h.nelem} elements and {len(payload)} bytes of payload")
@@ -185,7 +185,8 @@ def encode_datagram(
     try:
         head = bytearray(
             _FRAME.pack(
-                e.dst_mac, e.src_mac, _ETHERTYPE, 0x45, e.tos, udp_bytes + _IP, e.ident, e.flags_fragment, e.ttl, _PROTOCOL,
+                e.dst_mac, e.src_mac, _ETHERTYPE, 0x45, e.tos, udp_bytes + _IP, e.ident, e.flags_fragment, e.ttl,
+                _PROTOCOL,
                 0, e.src_ip, e.dst_ip, e.sport, dport, udp_bytes, 0, _VERSION << 4 | h.policy, h.kind, h.flags, h.job,
                 h.node, h.sequence, h.slot, h.new_slot, h.bitmap0, h.bitmap1, h.fan_in0, h.fan_in1, h.priority, h.op,
                 h.exponent0, h.exponent1, h.nelem, h.server, h.tensor,
@@ -223,7 +224,8 @@ def decode_datagram(frame: Buffer) -> Datagram | None:
     if len(view) < _FRAME.size:
         raise DatagramError("malformed", f"{len(view)} bytes, the headers alone have {_FRAME.size}")
     (
-        _, src_mac, _, _, _, length, _, _, _, _, checksum, src_ip, dst_ip, sport, _, udp_bytes, _, version, kind, flags, job,
+        _, src_mac, _, _, _, length, _, _, _, _, checksum, src_ip, dst_ip, sport, _, udp_bytes, _, version, kind,
+        flags, job,
         node, sequence, slot, new_slot, bitmap0, bitmap1, fan_in0, fan_in1, priority, op, exponent0, exponent1, nelem,
         server, tensor,
     ) = _FRAME.unpack_from(view)  # fmt: skip
@@ -245,7 +247,7 @@ def decode_datagram(frame: Buffer) -> Datagram | None:
 
 
 def nearest_packet(sequence: int, base: int) -> int:
-    """The packet (from 0 over the life of a job) of that sequence number that is nearest to packet `base`; below 0 where there
-    is none."""
+    """The packet (from 0 over the life of a job) of that sequence number that is nearest to packet `base`; below 0
+    where there is none."""
     distance = (sequence - 1 - base) % SEQUENCES
     return base + (distance if distance < SEQUENCES // 2 else distance - SEQUENCES)

@@ -86,8 +86,8 @@ _IP, _CHECKSUM = ETHERNET.size, ETHERNET.size + 10
 _CHECKED = struct.Struct("!5H2x4H")
 _REMEMBERED = 4096
 _heads: dict[bytes, tuple[Envelope, int, int]] = {}
-"""What frames begin with -> what `decode_envelope` says about them. Packets of one size on one connection have equal bytes
-there, and nothing but these and the frame's length decides."""
+"""What frames begin with -> what `decode_envelope` says about them. Packets of one size on one connection have equal
+bytes there, and nothing but these and the frame's length decides."""
 
 
 def encode_envelope(envelope: Envelope, transport_bytes: int) -> bytes:

@@ -10,8 +10,8 @@ __all__ = ["ICRC_BYTES", "icrc_of", "icrc_state"]
 
 ICRC_BYTES = 4
 _PREFIX_STATE = zlib.crc32(b"\xff" * 8)
-# What counts as ones: IPv4 ToS, TTL, header checksum; IPv6 traffic class, flow label, hop limit (and the low half of byte
-# 0); UDP checksum; BTH byte 4, which holds FECN, BECN and reserved bits.
+# What counts as ones: IPv4 ToS, TTL, header checksum; IPv6 traffic class, flow label, hop limit (and the low half of
+# byte 0); UDP checksum; BTH byte 4, which holds FECN, BECN and reserved bits.
 _UDP_CHECKSUM = 6
 _BTH_RESERVED = 8 + 4
 
@@ -23,8 +23,8 @@ def icrc_of(ip_to_pad: Buffer) -> bytes:
 
 
 def icrc_state(ip_to_somewhere: Buffer) -> int:
-    """The CRC-32 of a packet's beginning, from the IP header to anywhere behind BTH byte 4. Continued over the rest with
-    `zlib.crc32(rest, state)` it gives the iCRC: what packets have in common is computed once."""
+    """The CRC-32 of a packet's beginning, from the IP header to anywhere behind BTH byte 4. Continued over the rest
+    with `zlib.crc32(rest, state)` it gives the iCRC: what packets have in common is computed once."""
     masked = bytearray(ip_to_somewhere)
     if masked[0] >> 4 == 4:
         udp = (masked[0] & 0x0F) * 4

@@ -32,8 +32,8 @@ _WRITES_ALONE = (Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
 
 
 def continues(opcode: int, reth_length: int, payload_bytes: int) -> bool:
-    """Whether it is a packet of IRN behind the first of its message: a WRITE_ONLY whose RETH tells of more bytes than it has
-    (`docs/irn.md`). Under go-back-N there is none such."""
+    """Whether it is a packet of IRN behind the first of its message: a WRITE_ONLY whose RETH tells of more bytes than
+    it has (`docs/irn.md`). Under go-back-N there is none such."""
     return opcode in _WRITES_ALONE and reth_length > payload_bytes
 
 
@@ -91,8 +91,8 @@ def encode_packet(packet: Packet) -> bytes:
 
 
 def decode_packet(frame: Buffer) -> Packet | None:
-    """None when the frame is not RoCE v2 (see `decode_envelope`). Raises WireError when it is and is malformed or has an
-    opcode that we do not know. The iCRC is not checked here. The payload is a view into `frame`."""
+    """None when the frame is not RoCE v2 (see `decode_envelope`). Raises WireError when it is and is malformed or has
+    an opcode that we do not know. The iCRC is not checked here. The payload is a view into `frame`."""
     found = decode_envelope(frame)
     if found is None:
         return None

@@ -1,4 +1,5 @@
-"""Ways to a card's registers as people write them: `udp:127.0.0.1:7077`, `unix:/run/card.sock`, `bar:/sys/.../resource0`."""
+"""Ways to a card's registers as people write them: `udp:127.0.0.1:7077`, `unix:/run/card.sock`,
+`bar:/sys/.../resource0`."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ _DATAGRAM = 2048
 
 
 class DatagramTransport:
-    """A `Transport` on a connected datagram socket, which it owns. What gets no answer is asked again, at most five times in
-    all; the other side does nothing twice."""
+    """A `Transport` on a connected datagram socket, which it owns. What gets no answer is asked again, at most five
+    times in all; the other side does nothing twice."""
 
     max_bytes = MAX_BYTES
 

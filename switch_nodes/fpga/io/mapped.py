@@ -1,5 +1,5 @@
-"""Registers that lie in a file: a PCIe BAR as sysfs shows it (`/sys/bus/pci/devices/.../resource0`), a UIO device, or plain
-memory in tests."""
+"""Registers that lie in a file: a PCIe BAR as sysfs shows it (`/sys/bus/pci/devices/.../resource0`), a UIO device, or
+plain memory in tests."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["MappedTransport"]
 
 
 class MappedTransport:
-    """A `Transport`. Every word is one access of 32 bits, in ascending order, as bus and card expect; the machine must be
-    little-endian. Raises OSError when the file cannot be mapped."""
+    """A `Transport`. Every word is one access of 32 bits, in ascending order, as bus and card expect; the machine must
+    be little-endian. Raises OSError when the file cannot be mapped."""
 
     max_bytes = 1 << 16
 

@@ -1,4 +1,5 @@
-"""What a grid shows: medians over seeds, gains, where orders change with memory, and which mechanism of ESA gives what."""
+"""What a grid shows: medians over seeds, gains, where orders change with memory, and which mechanism of ESA gives
+what."""
 
 from __future__ import annotations
 
@@ -72,8 +73,8 @@ def gain(slow: Cell, fast: Cell) -> float:
 
 
 def order_margin(cells: Cells, memory: int) -> float:
-    """Of ESA < ATP < SwitchML: the smaller of the two gaps, as a ratio, in the seed where it is smallest. Above 1: the order
-    holds in every seed."""
+    """Of ESA < ATP < SwitchML: the smaller of the two gaps, as a ratio, in the seed where it is smallest. Above 1: the
+    order holds in every seed."""
     esa, atp, switchml = (cells[memory, subject].runs for subject in (ESA, ATP, SWITCHML))
     return min(
         min(two.average_jct_s / one.average_jct_s, three.average_jct_s / two.average_jct_s)
@@ -92,8 +93,8 @@ class Crossing:
     """Of two subjects, along memory, upwards."""
 
     memory: float | None
-    """where a straight line over the logarithms, between the two sizes of the grid, puts it; None: they are too far apart for
-    a line to tell"""
+    """where a straight line over the logarithms, between the two sizes of the grid, puts it; None: they are too far
+    apart for a line to tell"""
     low: int
     """the sizes of the grid on both sides: more than that it is between them is not known"""
     high: int
@@ -143,8 +144,8 @@ class Split:
 
     @property
     def early_share(self) -> float | None:
-        """Of the gain's logarithm, that of early release: the mean of what it gives alone and on top of the priorities. The
-        rest is the priorities'. None: there is no gain to share."""
+        """Of the gain's logarithm, that of early release: the mean of what it gives alone and on top of the priorities.
+        The rest is the priorities'. None: there is no gain to share."""
         whole = math.log(self.gain)
         if abs(whole) <= math.log1p(LEVEL):
             return None

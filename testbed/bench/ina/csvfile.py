@@ -19,7 +19,8 @@ from workloads.trusted import require_trusted
 __all__ = ["COLUMNS", "KeptRuns"]
 
 COLUMNS = (
-    "mix", "protocol", "memory", "memory_per_sw", "slots", "seed", "repeat", "average_jct_s", "p95_jct_s", "busy", "useful",
+    "mix", "protocol", "memory", "memory_per_sw", "slots", "seed", "repeat", "average_jct_s", "p95_jct_s", "busy",
+    "useful",
     "collisions", "evictions", "resends", "server_bytes", "gain_over_atp", "gain_over_switchml", "world", "fidelity",
     "reasons", "setting", "code",
 )  # fmt: skip
@@ -31,9 +32,9 @@ _BETWEEN = "; "
 
 
 class KeptRuns:
-    """A file that is not there is made; the runs of one that is there are known. Raises ScenarioError when the file cannot be
-    read or written, is of something else, or has runs of none of `places` or of other code. A last line without its end is of a run that was
-    cut short with its writer, and is forgotten."""
+    """A file that is not there is made; the runs of one that is there are known. Raises ScenarioError when the file
+    cannot be read or written, is of something else, or has runs of none of `places` or of other code. A last line
+    without its end is of a run that was cut short with its writer, and is forgotten."""
 
     def __init__(self, path: Path, places: Collection[Place]) -> None:
         self._named, self._path = path, path.resolve()
@@ -68,7 +69,8 @@ class KeptRuns:
             raise self._refused(error) from error
 
     def finish(self, order: Iterable[Point]) -> None:
-        """Once more all lines: in this order, others behind them, with gains. The file is there at any time, old or new."""
+        """Once more all lines: in this order, others behind them, with gains. The file is there at any time, old or
+        new."""
         first = {point: self.known[point] for point in order}
         try:
             self._file.close()
@@ -127,9 +129,11 @@ def _peer_key(point: Point, subject: str) -> tuple[object, ...]:
 
 def _row(p: Point, figures: Figures, gains: Sequence[str]) -> list[object]:
     return [
-        p.mix, p.subject.name, p.memory, f"{p.memory / p.place.windows(MIXES[p.mix]):.4f}", p.indices(), p.seed, p.repeat,
+        p.mix, p.subject.name, p.memory, f"{p.memory / p.place.windows(MIXES[p.mix]):.4f}", p.indices(), p.seed,
+        p.repeat,
         figures.average_jct_s, figures.p95_jct_s, figures.busy, figures.useful, figures.collisions, figures.evictions,
-        figures.resends, figures.server_bytes, *gains, p.place.world, figures.fidelity, " ".join(_BETWEEN.join(figures.reasons).split()),
+        figures.resends, figures.server_bytes, *gains, p.place.world, figures.fidelity,
+        " ".join(_BETWEEN.join(figures.reasons).split()),
         p.place.setting(), code_version(),
     ]  # fmt: skip
 

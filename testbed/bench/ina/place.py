@@ -15,8 +15,8 @@ __all__ = ["EMULATED", "SIMULATED", "Place", "Point"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A star: the workers of all jobs, one parameter server for each job (idle where the protocol has none), links that are all
-    equal. No loss, and no ECN: windows are never cut."""
+    """A star: the workers of all jobs, one parameter server for each job (idle where the protocol has none), links that
+    are all equal. No loss, and no ECN: windows are never cut."""
 
     rate_bps: int
     delay_ns: int
@@ -41,15 +41,15 @@ class Place:
         )
 
     def windows(self, mix: Mix) -> int:
-        """SW: the sum of the windows of all jobs, in packets. A block's packets share one slot, so that a job can use as many
-        slots as a worker has packets outstanding."""
+        """SW: the sum of the windows of all jobs, in packets. A block's packets share one slot, so that a job can use
+        as many slots as a worker has packets outstanding."""
         return self.window * len(mix.jobs)
 
 
 SIMULATED = Place(100_000_000, 440_000, 20_000_000)
 EMULATED = Place(1_000_000, 88_000_000, 4_000_000_000, world="emulated", window=48)
-"""Slow enough for two cores that run 21 nodes. Hops take ten packets' time, and windows are twice as large: after idle times the
-kernel's token buckets let two frames through at once (docs/emulation.md), which must not be much of a hop."""
+"""Slow enough for two cores that run 21 nodes. Hops take ten packets' time, and windows are twice as large: after idle
+times the kernel's token buckets let two frames through at once (docs/emulation.md), which must not be much of a hop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ def measure_point(point: Point) -> Figures:
 
 
 def figures_of(document: dict[str, Any], place: str) -> Figures:
-    """Of a result.json. Figures that the run itself does not trust stand apart there; here they are shown, with the verdict on
-    their fidelity. Raises InternalError as `measure_point`; `place` is what it names."""
+    """Of a result.json. Figures that the run itself does not trust stand apart there; here they are shown, with the
+    verdict on their fidelity. Raises InternalError as `measure_point`; `place` is what it names."""
     wrong = [check for check in document["checks"] if check["verdict"] == "fail"]
     if wrong:
         raise InternalError(f"{place}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
@@ -76,8 +76,8 @@ def run_points(
     known: Mapping[Point, Figures] | None = None,
     keep: Callable[[Point, Figures], None] = lambda point, figures: None,
 ) -> dict[Point, Figures]:
-    """In the order of `points`, whatever was ready first. `known`: figures of points that need no run; `keep` gets each other
-    one as soon as it is there."""
+    """In the order of `points`, whatever was ready first. `known`: figures of points that need no run; `keep` gets each
+    other one as soon as it is there."""
     began = last = time.monotonic()
     found = dict(known or {})
     missing = [point for point in points if point not in found]

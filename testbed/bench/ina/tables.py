@@ -80,7 +80,9 @@ def split_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
     """ESA's best gain over ATP, and what it is made of."""
     split = best_split(cells, sorted({memory for memory, _ in cells}))
     at = f"M = {split.memory} ({split.memory / place.windows(MIXES[mix]):.2f} SW)"
-    yield f"best gain of ESA over ATP: {split.gain:.2f}x at {at}; the paper says up to {PAPER_GAIN}x, for its own setting"
+    yield (
+        f"best gain of ESA over ATP: {split.gain:.2f}x at {at}; the paper says up to {PAPER_GAIN}x, for its own setting"
+    )
     yield f"  early release alone {split.early:.2f}x, priorities alone {split.priority:.2f}x; {shares(split)}"
 
 

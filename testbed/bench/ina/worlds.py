@@ -88,7 +88,8 @@ def world_lines(pairs: Sequence[Pair], width: int) -> Iterator[str]:
         (
             f"{pair.point.memory:,}", pair.point.subject.name, str(pair.point.seed), f"{pair.virtual_s:.3f} s",
             f"{pair.real_s:.3f} s", f"{pair.spread:.1%}", f"{pair.ratio:.3f}",
-            f"{pair.fidelity}, kept up in {pair.kept_up} of {pair.repeats}" + (f": {pair.reason}" if pair.reason else ""),
+            f"{pair.fidelity}, kept up in {pair.kept_up} of {pair.repeats}"
+            + (f": {pair.reason}" if pair.reason else ""),
         )
         for pair in pairs
     ]  # fmt: skip
@@ -99,7 +100,8 @@ def world_rows(pairs: Sequence[Pair]) -> list[Row]:
     """A machine that did not keep up has measured itself: such a row is not met."""
     return [
         Row(
-            f"average JCT, emulated, {_MIX}, M = {pair.point.memory}, {pair.point.subject.name}, seed {pair.point.seed}",
+            f"average JCT, emulated, {_MIX}, M = {pair.point.memory}, {pair.point.subject.name}, seed "
+            f"{pair.point.seed}",
             f"simulated {pair.virtual_s:.4f} s", pair.repeats, pair.real_s, pair.spread, "s", pair.ratio, 1 - _WITHIN,
             pair.fidelity, True, pair.reason, 1 + _WITHIN,
         )

@@ -1,4 +1,5 @@
-"""The eBPF program of the faults on one interface: attach, read strikes, detach. Works in the caller's network namespace."""
+"""The eBPF program of the faults on one interface: attach, read strikes, detach. Works in the caller's network
+namespace."""
 
 from __future__ import annotations
 
@@ -60,8 +61,8 @@ class EbpfFaults:
         table: ConnectionTable,
         dilation: int = 1,
     ) -> None:
-        """Raises HostCapabilityError as `build_object` and `BpfObject` do, InternalError for faults that eBPF cannot serve
-        (`choose_backends` never asks for them)."""
+        """Raises HostCapabilityError as `build_object` and `BpfObject` do, InternalError for faults that eBPF cannot
+        serve (`choose_backends` never asks for them)."""
         for fault in faults:
             if (reason := why_not(fault)) is not None:
                 raise InternalError(f"fault {fault.name}: {reason}")
@@ -96,9 +97,10 @@ class EbpfFaults:
         onward: str = "",
         dilation: int = 1,
     ) -> Self:
-        """Load the program and hang it on the ingress of `ifname`; what no fault takes leaves by the interface `onward`, or
-        goes up the stack where that is empty. `dilation`: so many ns of the kernel's are one of the faults' windows. Raises also HostCapabilityError when the kernel has no clsact or no cls_bpf,
-        InternalError when there is no such interface."""
+        """Load the program and hang it on the ingress of `ifname`; what no fault takes leaves by the interface
+        `onward`, or goes up the stack where that is empty. `dilation`: so many ns of the kernel's are one of the
+        faults' windows. Raises also HostCapabilityError when the kernel has no clsact or no cls_bpf, InternalError when
+        there is no such interface."""
         made = cls(faults, seed=seed, link=link, direction=direction, table=table, dilation=dilation)
         try:
             made._hang(ifname, onward)
@@ -132,8 +134,8 @@ class EbpfFaults:
         return max(0, int(self._counters[_LOGGED]) - _LOG_ENTRIES)
 
     def events(self, now: int) -> list[tuple[int, Event]]:
-        """(when, what): strikes since the last call, in order, then the faults whose windows ended. Times, `now` too, are ns
-        since the start."""
+        """(when, what): strikes since the last call, in order, then the faults whose windows ended. Times, `now` too,
+        are ns since the start."""
         found: list[tuple[int, Event]] = []
         end = min(int(self._counters[_LOGGED]), _LOG_ENTRIES)
         while self._told < end and self._log[self._told]["ready"]:

@@ -26,8 +26,8 @@ _PACKAGES = "apt-get install clang libbpf-dev linux-libc-dev"
 
 
 def build_object(source: Path = SOURCE) -> Path:
-    """The object file of `source`, compiled unless an up-to-date one is there. Raises HostCapabilityError when there is no
-    compiler, no header or no folder to write to, InternalError when the source does not compile."""
+    """The object file of `source`, compiled unless an up-to-date one is there. Raises HostCapabilityError when there is
+    no compiler, no header or no folder to write to, InternalError when the source does not compile."""
     name = f"{source.stem}-{_digest(source)}.o"
     folders = tuple(_folders())
     for folder in folders:

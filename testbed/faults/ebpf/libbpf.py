@@ -1,4 +1,5 @@
-"""The part of libbpf.so.1 that loads an object and reaches its maps, by ctypes (libbpf 1.x, `bpf/libbpf.h`, `bpf/bpf.h`)."""
+"""The part of libbpf.so.1 that loads an object and reaches its maps, by ctypes (libbpf 1.x, `bpf/libbpf.h`,
+`bpf/bpf.h`)."""
 
 from __future__ import annotations
 
@@ -119,8 +120,8 @@ class BpfObject:
             raise InternalError(f"eBPF map {name}: {os.strerror(-status)}")
 
     def view(self, name: str, dtype: DTypeLike, entries: int) -> NDArray[Any]:
-        """The memory of an array map made with BPF_F_MMAPABLE; `dtype` has the size of a value, a multiple of 8. It stays
-        valid after `close`."""
+        """The memory of an array map made with BPF_F_MMAPABLE; `dtype` has the size of a value, a multiple of 8. It
+        stays valid after `close`."""
         size = np.dtype(dtype).itemsize * entries
         area = mmap.mmap(self.map(name), -(-size // mmap.PAGESIZE) * mmap.PAGESIZE)
         self._mapped.append(area)

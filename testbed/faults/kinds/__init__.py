@@ -1,4 +1,5 @@
-"""All kinds of faults. A kind is a module here, with a value that is the keys of a file, and its record; and its name in the list."""
+"""All kinds of faults. A kind is a module here, with a value that is the keys of a file, and its record; and its name
+in the list."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""What runs inside the guest. It imports `workloads`, `testbed.interop.protocol` and what Debian's /usr has, nothing else."""
+"""What runs inside the guest. It imports `workloads`, `testbed.interop.protocol` and what Debian's /usr has, nothing
+else."""

@@ -1,7 +1,7 @@
 """Case kind `command`: programs of the guest (ibv_rc_pingpong, perftest, ping), each at its own end of the wires.
 
-Options: `commands`, a list of argument lists. All but the last are started first, in order, `gap_s` apart; the case is over
-when the last one ends. Facts: `statuses` and `outputs`, in the order of the commands.
+Options: `commands`, a list of argument lists. All but the last are started first, in order, `gap_s` apart; the case is
+over when the last one ends. Facts: `statuses` and `outputs`, in the order of the commands.
 """
 
 from __future__ import annotations

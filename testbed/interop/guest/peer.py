@@ -1,8 +1,8 @@
 """Case kind `peer`: two queue pairs of a device against our own endpoint on the host.
 
 Options: `device`, and `config`, a `PeerConfig`. The queue pairs answer until the host cancels, since the other end may
-be slower. Facts: `PeerSide.report()`, and `failures`: each a list of the status and the detail of a `QpFailed`. Records: what the
-port counted.
+be slower. Facts: `PeerSide.report()`, and `failures`: each a list of the status and the detail of a `QpFailed`.
+Records: what the port counted.
 """
 
 from __future__ import annotations

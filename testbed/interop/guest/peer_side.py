@@ -1,8 +1,8 @@
 """One end of a peer test: two endpoints, two queue pairs each (one to send, one to receive), messages of all sizes both
 ways. The same on our endpoint and on a device, since both have the same verbs.
 
-Each message has a place of its own in the receiver's memory, which is full of 0xEE before, also between the places: what was
-not delivered, or landed elsewhere, shows.
+Each message has a place of its own in the receiver's memory, which is full of 0xEE before, also between the places:
+what was not delivered, or landed elsewhere, shows.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class PeerEndpoint(Verbs, Protocol):
 
 
 class PeerSide:
-    """Receives are posted when it is made, unless they are late; sends at the start. Done when each send has ended and each
-    receive that can end has."""
+    """Receives are posted when it is made, unless they are late; sends at the start. Done when each send has ended and
+    each receive that can end has."""
 
     def __init__(self, config: PeerConfig, endpoint: PeerEndpoint) -> None:
         """The endpoint has the queue pairs already. Registers memory."""

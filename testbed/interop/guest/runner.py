@@ -92,8 +92,8 @@ def _uptime() -> str:
 
 
 def wait_for_devices(ready: Path) -> None:
-    """Load what cases need, which takes seconds on an emulated processor, while the set-up script makes the devices; then
-    wait for its file `ready`. Raises SystemExit when it does not come."""
+    """Load what cases need, which takes seconds on an emulated processor, while the set-up script makes the devices;
+    then wait for its file `ready`. Raises SystemExit when it does not come."""
     for handler in _HANDLERS.values():
         importlib.import_module(handler)
     load_pyverbs()

@@ -25,7 +25,8 @@ class CancelSign:
         return self._mailbox.has(self._number, "cancel")
 
     def announce_done(self) -> None:
-        """Tell the host that the work here is done, though the case goes on for the sake of peers. May be called again."""
+        """Tell the host that the work here is done, though the case goes on for the sake of peers. May be called
+        again."""
         self.announce("done")
 
     def announce(self, what: str) -> None:

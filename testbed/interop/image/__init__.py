@@ -1,1 +1,2 @@
-"""What the guest boots from: kernel, modules, initrd, a few files of /etc, and our code. Made once, kept in a work folder."""
+"""What the guest boots from: kernel, modules, initrd, a few files of /etc, and our code. Made once, kept in a work
+folder."""

@@ -12,7 +12,8 @@ from testbed.interop.image.newc import device, file, newc_archive, symlink
 __all__ = ["BOOT_MODULES", "build_initrd", "init_script"]
 
 BOOT_MODULES = (
-    "virtio_pci", "virtio_net", "virtio_rng", "9pnet_virtio", "9p", "crc32_generic", "rdma_rxe", "ib_uverbs", "rdma_ucm",
+    "virtio_pci", "virtio_net", "virtio_rng", "9pnet_virtio", "9p", "crc32_generic", "rdma_rxe", "ib_uverbs",
+    "rdma_ucm",
 )  # fmt: skip
 """rxe asks the kernel for crc32 when a device is added; a modprobe of the guest's own would need all modules there"""
 
@@ -22,7 +23,8 @@ def init_script() -> str:
 
 
 def build_initrd(busybox: bytes, modules: Sequence[tuple[str, bytes]]) -> bytes:
-    """`modules`: (path, content) in the order in which they are to be loaded. Gzipped, and the same bytes every time."""
+    """`modules`: (path, content) in the order in which they are to be loaded. Gzipped, and the same bytes every
+    time."""
     names = [PurePosixPath(path).name for path, _ in modules]
     entries = [
         device("dev/console", 5, 1),

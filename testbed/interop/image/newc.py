@@ -1,5 +1,5 @@
-"""cpio archives of the kind that the kernel unpacks as initramfs (Documentation/driver-api/early-userspace/buffer-format.rst,
-"newc")."""
+"""cpio archives of the kind that the kernel unpacks as initramfs
+(Documentation/driver-api/early-userspace/buffer-format.rst, "newc")."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def device(path: str, major: int, minor: int, permissions: int = 0o600) -> Entry
 
 
 def newc_archive(entries: Iterable[Entry]) -> bytes:
-    """The archive; the same bytes for the same entries (owner 0, time 0). Directories are made for entries that need them.
-    Raises ValueError for an absolute path or one that appears twice."""
+    """The archive; the same bytes for the same entries (owner 0, time 0). Directories are made for entries that need
+    them. Raises ValueError for an absolute path or one that appears twice."""
     parts: list[bytes] = []
     seen: dict[str, int] = {}
     for entry in entries:

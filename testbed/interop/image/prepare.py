@@ -46,8 +46,8 @@ def default_work_folder() -> Path:
 
 
 def prepare_image(work: Path, say: Callable[[str], None]) -> Image:
-    """Make what is missing in `work`; later calls need neither network nor root. Raises HostCapabilityError when the packages
-    cannot be had, or hold no kernel that will do."""
+    """Make what is missing in `work`; later calls need neither network nor root. Raises HostCapabilityError when the
+    packages cannot be had, or hold no kernel that will do."""
     work.mkdir(parents=True, exist_ok=True)
     with _locked(work / "lock"):
         manifest = Manifest(work)

@@ -1,4 +1,5 @@
-"""Our Python code for the guest: the packages that the worker needs, copied, so that the guest sees nothing else of ours."""
+"""Our Python code for the guest: the packages that the worker needs, copied, so that the guest sees nothing else of
+ours."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _GUEST_PYTHON = "/usr/bin/python3"
 
 
 def stage_code(top: Path, target: Path) -> None:
-    """Make `target` anew from the checkout `top`: Python sources and scripts, no caches and no compiled code (it is built for
-    the host's processor)."""
+    """Make `target` anew from the checkout `top`: Python sources and scripts, no caches and no compiled code (it is
+    built for the host's processor)."""
     if target.exists():
         shutil.rmtree(target)
     ignore = shutil.ignore_patterns("__pycache__", "*.so", "*.c", "*.h")
@@ -28,8 +29,8 @@ def stage_code(top: Path, target: Path) -> None:
             shutil.copytree(source, copy, ignore=ignore)
         else:
             shutil.copy2(source, copy)
-    # An emulated processor compiles slowly. Without these files the guest would compile; so a failure costs only time. -I: they
-    # are to lie beside the sources, whatever the environment says of caches.
+    # An emulated processor compiles slowly. Without these files the guest would compile; so a failure costs only time.
+    # -I: they are to lie beside the sources, whatever the environment says of caches.
     subprocess.run(
         [_GUEST_PYTHON, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(target)],
         check=False,

@@ -13,8 +13,8 @@ _ELF_MAGIC = b"\x7fELF"
 
 
 def extract_vmlinux(image: bytes) -> bytes:
-    """The ELF file inside. Raises HostCapabilityError when there is no xz stream that holds one (a kernel packed in another
-    way)."""
+    """The ELF file inside. Raises HostCapabilityError when there is no xz stream that holds one (a kernel packed in
+    another way)."""
     at = image.find(_XZ_MAGIC)
     while at >= 0:
         unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)

@@ -1,8 +1,8 @@
 """A card as the agent owns it: what its newest bitstream is, and that nobody uses one that is half programmed.
 
-The journal says `programming` before the first byte goes to the card, and `programmed` after the card itself was asked what
-it runs. An agent that starts and finds `programming` knows that its predecessor died in between: the card counts as
-half programmed until it was programmed again or reset.
+The journal says `programming` before the first byte goes to the card, and `programmed` after the card itself was asked
+what it runs. An agent that starts and finds `programming` knows that its predecessor died in between: the card counts
+as half programmed until it was programmed again or reset.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class CardOwner:
         return bool(self._busy_with)
 
     def program(self, sha256: str, owner: str) -> dict[str, Any]:
-        """Verified before (the file is what its name says) and after (the card says that it runs it). Raises Refused."""
+        """Verified before (the file is what its name says) and after (the card says that it runs it). Raises
+        Refused."""
         path = bitstream_path(self._base, sha256)
         try:
             data = path.read_bytes()

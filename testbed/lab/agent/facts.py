@@ -1,4 +1,5 @@
-"""What a host is: standard library only and no import of ours, since `check` sends this file to hosts that have nothing yet.
+"""What a host is: standard library only and no import of ours, since `check` sends this file to hosts that have nothing
+yet.
 
 python3 - BASE DEVICE... < facts.py        prints one JSON object
 """

@@ -1,5 +1,5 @@
-"""Keeps a host's kernel from answering RoCE frames that are meant for an endpoint in user space: a socket on UDP port 4791
-of one interface that takes nothing."""
+"""Keeps a host's kernel from answering RoCE frames that are meant for an endpoint in user space: a socket on UDP port
+4791 of one interface that takes nothing."""
 
 from __future__ import annotations
 

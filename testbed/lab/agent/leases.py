@@ -1,8 +1,8 @@
 """Who may use what until when. No I/O: time is passed in (seconds since the epoch, so that a lease outlives the agent).
 
-A token is the proof of a lease; only its hash is kept. Whoever shows the token of a lease that still runs may renew it, so
-a client that crashed goes on where it was. Nobody else gets the resource before its end, but by `break_lease`, which says whose
-it was.
+A token is the proof of a lease; only its hash is kept. Whoever shows the token of a lease that still runs may renew it,
+so a client that crashed goes on where it was. Nobody else gets the resource before its end, but by `break_lease`, which
+says whose it was.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class LeaseBook:
         self._leases: dict[str, Lease] = {}
 
     def grant(self, resource: str, owner: str, token: str, seconds: float, now: float, purpose: str = "") -> Lease:
-        """New, or renewed when the token is that of the lease that runs; that never makes it shorter. Raises LeaseRefused."""
+        """New, or renewed when the token is that of the lease that runs; that never makes it shorter. Raises
+        LeaseRefused."""
         self._check(resource)
         if not 0 < seconds <= MAX_SECONDS:
             raise LeaseRefused(f"a lease lasts more than 0 and at most {MAX_SECONDS:g} s")

@@ -30,8 +30,8 @@ def card_resource(card: str) -> str:
 
 
 class Operations:
-    """`cards`: how the backend of each is opened. `argv`: what a process of a run is, the path of its configuration behind
-    it. Thread-safe."""
+    """`cards`: how the backend of each is opened. `argv`: what a process of a run is, the path of its configuration
+    behind it. Thread-safe."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """What agent and client say: JSON objects, one per line.
 
-A request: `{"op": ..., more}`. An answer: `{"ok": true, "value": ...}` or `{"ok": false, "problem": ..., "output": ...}`.
+A request: `{"op": ..., more}`. An answer: `{"ok": true, "value": ...}` or `{"ok": false, "problem": ..., "output":
+...}`.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ class Runs:
     def prepare(
         self, run: str, name: str, argv: Sequence[str], config: str, resource_name: str, environment: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Start a process that waits at the barrier. `config` is written to a file, whose path is appended. Raises Refused."""
+        """Start a process that waits at the barrier. `config` is written to a file, whose path is appended. Raises
+        Refused."""
         folder = self.folder(run)
         checked_name(name)
         with self._lock:
@@ -129,7 +130,8 @@ class Runs:
                     process.popen.stdin.flush()
 
     def status(self, run: str) -> dict[str, Any]:
-        """By process: whether it finished or failed, its exit status (None: it runs) and the end of what it complained about."""
+        """By process: whether it finished or failed, its exit status (None: it runs) and the end of what it complained
+        about."""
         return {
             name: {
                 "state": process.look(),
@@ -211,7 +213,8 @@ def _end(processes: Mapping[tuple[str, str], _Process]) -> dict[tuple[str, str],
 
 
 def _signal(process: _Process, number: int) -> None:
-    """To its session: a process of ours leads one of its own. Popen knows that it was not reaped, so the number is its own."""
+    """To its session: a process of ours leads one of its own. Popen knows that it was not reaped, so the number is its
+    own."""
     if process.popen.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.popen.pid, number)

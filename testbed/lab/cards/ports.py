@@ -1,4 +1,5 @@
-"""A golden trace through the ports of a real card: an input goes in when all that the one before must cause has come out.
+"""A golden trace through the ports of a real card: an input goes in when all that the one before must cause has come
+out.
 
 AF_PACKET sockets on interfaces that lead to the card's ports, in this network namespace.
 """
@@ -37,9 +38,9 @@ def play_through(
     settle_ns: int,
     give_up_after: int = 3,
 ) -> Passage:
-    """`patience_ns`: how long to wait for what must come out after an input. `settle_ns`: how long to listen when nothing
-    must, since a frame must not overtake another on its way through the card, and at the end. After so many stalls the
-    rest is not sent."""
+    """`patience_ns`: how long to wait for what must come out after an input. `settle_ns`: how long to listen when
+    nothing must, since a frame must not overtake another on its way through the card, and at the end. After so many
+    stalls the rest is not sent."""
     wanted = Counter(output.step for output in expected)
     sources = {item.frame[6:12] for item in inputs}
     received, sending = io.attach(FrameBatch.of(_ROWS, io.stride)), io.attach(FrameBatch.of(1, io.stride))

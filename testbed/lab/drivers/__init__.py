@@ -1,4 +1,5 @@
-"""One driver per kind of node of a lab. A driver declares its steps: name, what each does, what it needs, how it is undone."""
+"""One driver per kind of node of a lab. A driver declares its steps: name, what each does, what it needs, how it is
+undone."""
 
 from testbed.lab.drivers.card import CardDriver, read_bitstream
 from testbed.lab.drivers.host import HostDriver

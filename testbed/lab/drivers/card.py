@@ -46,8 +46,8 @@ class CardDriver(Driver):
         needs=("lease",), undone_by="stop", command=True, task=True,
     )  # fmt: skip
     def program(self, host: Host, *, bitstream: bytes) -> Done:
-        """Unless the card says that it runs it. The agent verifies before and after, and goes on when we die. The state of the
-        card afterwards."""
+        """Unless the card says that it runs it. The agent verifies before and after, and goes on when we die. The state
+        of the card afterwards."""
         card, agent, sha256 = self.card.name, self.lab.agent(host), hashlib.sha256(bitstream).hexdigest()
         found = next(entry for entry in agent.ask("cards") if entry["card"] == card)
         detail = f"{card} runs {sha256[:12]}"

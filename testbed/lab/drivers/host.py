@@ -33,7 +33,8 @@ class HostDriver(Driver):
         would=("run {python} with testbed/lab/agent/facts.py on stdin",), changes=False, command=True, task=True,
     )  # fmt: skip
     def check(self, host: Host, *, needs_version: bool = True) -> Done:
-        """Facts; `needs_version` False: any version, or none, will do. Raises LabError with all that is wrong with the host."""
+        """Facts; `needs_version` False: any version, or none, will do. Raises LabError with all that is wrong with the
+        host."""
         version = build_package().version if needs_version else None
         shell = self.lab.shell(host)
         devices = [interface.device for interface in host.interfaces]
@@ -84,11 +85,12 @@ class HostDriver(Driver):
 
     @step(
         "hosts and their cards for you alone, for --time",
-        would=("ask the agent at {socket}: lease",), needs=("deploy",), undone_by="release", all_or_none=True, command=True,
+        would=("ask the agent at {socket}: lease",), needs=("deploy",), undone_by="release", all_or_none=True,
+        command=True,
     )  # fmt: skip
     def lease(self, host: Host, *, seconds: float, purpose: str = "") -> Done:
-        """Everything on the host, for so long from now; renewed when it is ours. All of it, or nothing of it. With a purpose,
-        what a killed client left there is ended."""
+        """Everything on the host, for so long from now; renewed when it is ours. All of it, or nothing of it. With a
+        purpose, what a killed client left there is ended."""
         agent, got, seconds = self.lab.agent(host), list[str](), min(seconds, MAX_SECONDS)
         try:
             for resource in self._resources(host):
@@ -179,7 +181,8 @@ class HostDriver(Driver):
 
     @step(
         "switch hosts off and on",
-        name="power-cycle", would=("run here: {power}", "connect until it answers"), named=True, command=True, task=True,
+        name="power-cycle", would=("run here: {power}", "connect until it answers"), named=True, command=True,
+        task=True,
     )  # fmt: skip
     def power_cycle(self, host: Host) -> Done:
         """By the command of the inventory, on this machine; then until it answers again."""

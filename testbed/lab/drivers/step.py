@@ -1,5 +1,6 @@
-"""What a step of a driver is. It is declared once, on the method that does it on one host; from the declaration follow the step on
-all hosts at once, `tb lab` and its dry run, the fabric tasks, the tables of docs/lab.md, and what is undone at the end."""
+"""What a step of a driver is. It is declared once, on the method that does it on one host; from the declaration follow
+the step on all hosts at once, `tb lab` and its dry run, the fabric tasks, the tables of docs/lab.md, and what is undone
+at the end."""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ class BoundStep:
     step: Step
 
     def __call__(self, *, each: _Each = lambda host: {}, **arguments: Any) -> Any:
-        """On all hosts of the driver at once; told as they come. Raises the failure that came first, when all have ended."""
+        """On all hosts of the driver at once; told as they come. Raises the failure that came first, when all have
+        ended."""
         undoing = self.driver.undoing
         if undoing is not None:
             undoing.begun(self, each, arguments)
@@ -143,7 +145,8 @@ class BoundStep:
 
 @dataclass
 class Undoing:
-    """At the end of the block, what was done in it is undone, the newest first. After a failure no second one hides the first."""
+    """At the end of the block, what was done in it is undone, the newest first. After a failure no second one hides the
+    first."""
 
     kept: Mapping[str, Collection[str]] = field(default_factory=dict)
     """step -> hosts on which it was done before the block, and stays"""

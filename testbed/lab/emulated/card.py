@@ -45,8 +45,9 @@ def card_command(shape: LabShape) -> tuple[str, ...]:
 
 
 class Trace:
-    """What the card does, since the last START: events as JSON lines in PREFIX.jsonl, frames in PREFIX.pcapng. A `Tap`. When one of
-    them has its `limit_bytes`, nothing more is written but that it was cut: a card does not stop because nobody stops it."""
+    """What the card does, since the last START: events as JSON lines in PREFIX.jsonl, frames in PREFIX.pcapng. A `Tap`.
+    When one of them has its `limit_bytes`, nothing more is written but that it was cut: a card does not stop because
+    nobody stops it."""
 
     def __init__(self, prefix: str, links: Sequence[str], limit_bytes: int = _FILE_BYTES) -> None:
         self._prefix, self._links, self._limit = prefix, links, limit_bytes

@@ -124,7 +124,8 @@ def _passwd_line() -> bytes:
 
 
 def _make_python(host: Path) -> None:
-    """A virtual environment whose interpreter may open raw sockets: what an administrator gives to the user of a lab."""
+    """A virtual environment whose interpreter may open raw sockets: what an administrator gives to the user of a
+    lab."""
     python = Path(PYTHON)
     python.parent.mkdir(parents=True)
     shutil.copyfile(Path(sys.executable).resolve(), python)

@@ -42,7 +42,8 @@ class LabShape:
     """workers; at most 32"""
     card: bool = True
     tunnels: bool = False
-    """the card's data ports are VXLAN tunnels to the clients' side instead of cables to workers, of which there are none"""
+    """the card's data ports are VXLAN tunnels to the clients' side instead of cables to workers, of which there are
+    none"""
     mtu: int = 9000
     disk_bytes: int = 256 << 20
     """of each host's folder"""
@@ -76,7 +77,8 @@ class LabShape:
 
 
 def inventory_text(shape: LabShape, namespace: str, power: list[str]) -> str:
-    """`namespace`: of the clients' side of the management network; `power`: a command, to which a host's name is added."""
+    """`namespace`: of the clients' side of the management network; `power`: a command, to which a host's name is
+    added."""
     lines = [
         f"name: {shape.name}",
         "known_hosts: known_hosts",

@@ -1,4 +1,5 @@
-"""Lanes of a run over datagrams: a worker, a parameter server or a switch each, and the slots of switches from a trace."""
+"""Lanes of a run over datagrams: a worker, a parameter server or a switch each, and the slots of switches from a
+trace."""
 
 from __future__ import annotations
 

@@ -61,8 +61,8 @@ class Span:
     start: int
     stop: int
     state: str
-    """of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error; of a slot or message: open, done; of a
-    node or link: fault; of an iteration: turn; of a message under way: flight"""
+    """of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error; of a slot or message: open, done; of
+    a node or link: fault; of an iteration: turn; of a message under way: flight"""
     title: str
 
 

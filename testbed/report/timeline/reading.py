@@ -21,8 +21,9 @@ _STEPS = (QpStepped, SlotStepped, SlotChanged)
 
 
 def build_timeline(history: Sequence[Record]) -> Timeline:
-    """All lanes of a run, from its start to the last thing that a queue pair, a switch or a fault did. Raises ScenarioError
-    for a run in phases: its hosts have several pairs of queue pairs, and a lane for each is not drawn yet."""
+    """All lanes of a run, from its start to the last thing that a queue pair, a switch or a fault did. Raises
+    ScenarioError for a run in phases: its hosts have several pairs of queue pairs, and a lane for each is not drawn
+    yet."""
     if any(isinstance(record.event, PhaseStarted) for record in history):
         raise ScenarioError(
             "a timeline shows one ring",

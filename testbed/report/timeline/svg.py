@@ -56,7 +56,7 @@ class _Canvas:
         stroke = f' stroke="{edge}"' if edge else ""
         self.parts.append(
             f'<rect x="{left:.1f}" y="{y:.1f}" width="{max(0.8, right - left):.1f}" height="{height:.1f}" '
-            f'fill="{_STATES.get(span.state, _STATES["turn"])[0]}"{stroke}><title>{escape(self.when(span))}</title></rect>'
+            f'fill="{_STATES.get(span.state, _STATES["turn"])[0]}"{stroke}><title>{escape(self.when(span))}</title></rect>'  # noqa: E501
         )
 
     def when(self, span: Span) -> str:
@@ -80,7 +80,8 @@ class _Canvas:
 
 
 def timeline_svg(timeline: Timeline) -> str:
-    """Marks that fall on the same place are one, whose tooltip counts them; what is left out, a line at the end says."""
+    """Marks that fall on the same place are one, whose tooltip counts them; what is left out, a line at the end
+    says."""
     canvas = _Canvas(timeline)
     _head(canvas)
     _queue_pairs(canvas)

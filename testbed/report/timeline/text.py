@@ -149,7 +149,9 @@ def _lane(lane: Lane, timeline: Timeline, width: int) -> Iterator[str]:
     if timeline.stop - before > quiet:
         yield f"{'':12}    ~ {show_time(timeline.stop - before, span)} nothing ~"
     if len(marks) < len(lane.marks):
-        yield f"{'':12}    ({len(lane.marks) - len(marks)} ordinary steps: --from, --to around {_FEW} of them tells each)"
+        yield (
+            f"{'':12}    ({len(lane.marks) - len(marks)} ordinary steps: --from, --to around {_FEW} of them tells each)"
+        )
 
 
 def _wrap(head: str, text: str, width: int) -> list[str]:

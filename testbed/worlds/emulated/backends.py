@@ -66,9 +66,9 @@ class Assignment:
 
 
 def choose_backends(plan: Plan, probe: Callable[[], FaultCapabilities]) -> tuple[Assignment, ...]:
-    """One assignment for each fault and link direction (or node), in the order of the scenario, then those of links that
-    delay by themselves. `probe` is asked where a link ends at no switch of ours. Raises HostCapabilityError when the scenario
-    needs what the machine lacks."""
+    """One assignment for each fault and link direction (or node), in the order of the scenario, then those of links
+    that delay by themselves. `probe` is asked where a link ends at no switch of ours. Raises HostCapabilityError when
+    the scenario needs what the machine lacks."""
     topology, openflow = plan.scenario.topology, openflow_switches(plan)
     ours = {config.name for config in plan.switches} - openflow
     capabilities = cache(probe)
@@ -188,7 +188,8 @@ def spliced_links(assignments: Iterable[Assignment]) -> frozenset[str]:
 
 
 def describe(assignments: Iterable[Assignment]) -> list[str]:
-    """One line for each fault, backend and node: `loss-1: user-space ports of s1 (h1-s1 up, h1-s1 down)`, at most eight places."""
+    """One line for each fault, backend and node: `loss-1: user-space ports of s1 (h1-s1 up, h1-s1 down)`, at most eight
+    places."""
     where: dict[tuple[str, str, str], list[str]] = {}
     for item in assignments:
         place = where.setdefault((item.fault, item.backend, item.at), [])

@@ -1,8 +1,9 @@
 """The control channel between the orchestrator and its node processes: JSON lines over a unix stream socket.
 
-From a node: `{"control": "hello"}` (who it is, the kernel says: SO_PEERCRED), `names` of its queue pairs where a device chose
-them, `ready` with its backend, `done`, and in between records of the history. To a node: `names` of all such nodes, `start` with the common origin, `tick` every now and then (send what you hold),
-`stop`, `die` (a fault kills it). A path of a unix socket holds 107 bytes; `socket_path` makes any folder reachable in less.
+From a node: `{"control": "hello"}` (who it is, the kernel says: SO_PEERCRED), `names` of its queue pairs where a device
+chose them, `ready` with its backend, `done`, and in between records of the history. To a node: `names` of all such
+nodes, `start` with the common origin, `tick` every now and then (send what you hold), `stop`, `die` (a fault kills it).
+A path of a unix socket holds 107 bytes; `socket_path` makes any folder reachable in less.
 """
 
 from __future__ import annotations
@@ -97,8 +98,8 @@ def peer_pid(connection: socket.socket) -> int:
 
 
 class NodeChannel:
-    """The node's side. Telling an event costs an append; what is held goes out in batches and never blocks while the data
-    plane runs: what the socket does not take now is kept for the next time."""
+    """The node's side. Telling an event costs an append; what is held goes out in batches and never blocks while the
+    data plane runs: what the socket does not take now is kept for the next time."""
 
     def __init__(self, connection: socket.socket, node: str, clock: EmulatedClock | None = None) -> None:
         self.socket, self.node = connection, node
@@ -122,8 +123,8 @@ class NodeChannel:
         self._send_all(encode({"control": "refused", "error": error_fields(error)}))
 
     def exchange_names(self, own: Message) -> dict[str, Message] | None:
-        """Tell what a device chose for this node, and block until the names of all such nodes come (by node); None when we
-        are to stop."""
+        """Tell what a device chose for this node, and block until the names of all such nodes come (by node); None when
+        we are to stop."""
         self._send_all(encode({"control": "names", "names": own}))
         while True:
             data = self.socket.recv(65_536)

@@ -1,5 +1,5 @@
-"""The node process of the OpenFlow controller: the library runs on threads of its own, in a network namespace of its own;
-it listens inside the namespaces of its switches, so that nobody else can reach it."""
+"""The node process of the OpenFlow controller: the library runs on threads of its own, in a network namespace of its
+own; it listens inside the namespaces of its switches, so that nobody else can reach it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Hosts on RDMA devices (`nics` of a scenario): what must be there, the device on the host's interface, and its worker.
 
-A device chooses queue pair numbers, keys and addresses itself. So these hosts start before all others and tell theirs; then
-every node gets the plan with the true names.
+A device chooses queue pair numbers, keys and addresses itself. So these hosts start before all others and tell theirs;
+then every node gets the plan with the true names.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def build_device_host(
     open_worker: Callable[[WorkerConfig, str, Any], Worker] | None = None,
     attach: Callable[[str, str], None] | None = None,
 ) -> DeviceLoop:
-    """In the host's namespace: its device (made on its interface, unless it is there), the worker, its neighbours' names.
-    Raises HostCapabilityError as `VerbsWorker` and `add_rxe` do."""
+    """In the host's namespace: its device (made on its interface, unless it is there), the worker, its neighbours'
+    names. Raises HostCapabilityError as `VerbsWorker` and `add_rxe` do."""
     from workloads.gradients import create_source
     from workloads.verbs import VerbsWorker
 

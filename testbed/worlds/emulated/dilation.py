@@ -25,13 +25,15 @@ __all__ = [
 ]
 
 _EXACT_NS, _EXACT_LINK_NS = 1_000_000, 250_000
-"""real time that a frame must take; and for each link of the run, so that wake-ups take a part of two processors only"""
+"""real time that a frame must take; and for each link of the run, so that wake-ups take a part of two processors
+only"""
 LEAST_RATE_BPS = 8_000
 """of a link in real time: the kernel keeps whole bytes per second, which is 0.1 % of that"""
 _BURST_NS = 4_000_000
 """real time: what a busy machine may be late and make good. Dilation makes it shorter in emulated time"""
 _AHEAD_NS = 2_000_000
-"""real time: a NIC that holds less would leave its link idle when it is woken late; it never holds more than a real NIC"""
+"""real time: a NIC that holds less would leave its link idle when it is woken late; it never holds more than a real
+NIC"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ def clock_of(scenario: Scenario) -> EmulatedClock:
 
 
 def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int) -> KernelShape:
-    """Of a link of `rate_bps` in emulated time. HTB lets a burst pass at once: as little as a busy machine allows, so that
-    frames come when they do on a wire."""
+    """Of a link of `rate_bps` in emulated time. HTB lets a burst pass at once: as little as a busy machine allows, so
+    that frames come when they do on a wire."""
     real_bps = clock.real_bps(rate_bps) // 8 * 8
     burst = burst_bytes(real_bps, mtu, _BURST_NS)
     ahead_ns = min(AHEAD_NS, clock.emulated(_AHEAD_NS))
@@ -67,8 +69,8 @@ def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int) -> KernelShape:
 
 
 def exact_dilation(plan: Plan) -> int:
-    """The smallest factor at which frames take so long in real time that every port can keep the account of its wires frame by
-    frame: each node is woken for each of its frames then."""
+    """The smallest factor at which frames take so long in real time that every port can keep the account of its wires
+    frame by frame: each node is woken for each of its frames then."""
     topology = plan.scenario.topology
     frame_bytes = min(worker.framing.frame_bytes for worker in plan.workers)
     fastest_bps = max(link.shape.rate_bps for link in topology.links)
@@ -86,7 +88,8 @@ def most_dilation(plan: Plan) -> int:
 
 
 def refuse_dilation(plan: Plan) -> None:
-    """Raises ScenarioError for what lives by the machine's time alone, and for links that the kernel could not keep so slow."""
+    """Raises ScenarioError for what lives by the machine's time alone, and for links that the kernel could not keep so
+    slow."""
     scenario = plan.scenario
     clock = clock_of(scenario)
     if clock.dilation == 1:

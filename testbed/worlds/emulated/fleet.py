@@ -137,8 +137,8 @@ class Fleet:
         return self._nodes[name].pid
 
     def kill(self, name: str) -> None:
-        """Afterwards it is gone, and what it told before it died is heard. A node that does not listen (paused) is killed
-        from outside."""
+        """Afterwards it is gone, and what it told before it died is heard. A node that does not listen (paused) is
+        killed from outside."""
         node = self._nodes[name]
         node.doomed = True
         self._send(node, {"control": "die"})
@@ -162,8 +162,8 @@ class Fleet:
             self.pump(0.1)
 
     def exchange_names(self, patience_s: float) -> dict[str, Message]:
-        """Wait until every node that was launched so far has told its names, tell them all to each, and return them. Raises as
-        `await_all` does."""
+        """Wait until every node that was launched so far has told its names, tell them all to each, and return them.
+        Raises as `await_all` does."""
         deadline = time.monotonic() + patience_s
         while waiting := [node for node in self._nodes.values() if node.names is None]:
             self._interruption.check()
@@ -283,8 +283,8 @@ class Fleet:
         return True
 
     def _record(self, node: NodeProcess, message: Message) -> Record:
-        """Raises ScenarioError where a user's own program may have told what is no record, or not this node's to tell; InternalError
-        else."""
+        """Raises ScenarioError where a user's own program may have told what is no record, or not this node's to tell;
+        InternalError else."""
         place = node.task.node
         role = "controller" if place.name == CONTROLLER else str(place.role)
         try:

@@ -22,7 +22,8 @@ _ROCE_PORT = 4791
 
 
 class Foothold:
-    """In the namespace of process `pid`, which exists. Raises OSError. Open sockets keep a namespace alive: close it."""
+    """In the namespace of process `pid`, which exists. Raises OSError. Open sockets keep a namespace alive: close
+    it."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -55,7 +56,8 @@ class Foothold:
 
 
 def turn_ipv6_off() -> None:
-    """Of the calling thread's namespace. Else each interface says hello (neighbour discovery, MLD) on links whose frames we count."""
+    """Of the calling thread's namespace. Else each interface says hello (neighbour discovery, MLD) on links whose
+    frames we count."""
     for name in ("all", "default"):
         switch = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
         if switch.exists():

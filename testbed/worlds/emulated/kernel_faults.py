@@ -33,7 +33,8 @@ def in_real_time(fault: PacketFault, clock: EmulatedClock) -> PacketFault:
 
 
 def pass_on(came_in: str, leaves_by: str, runner: Runner = run_command) -> None:
-    """All frames that come in at one interface leave by another, in the caller's namespace. Raises HostCapabilityError."""
+    """All frames that come in at one interface leave by another, in the caller's namespace. Raises
+    HostCapabilityError."""
     for command in (
         ["tc", "qdisc", "add", "dev", came_in, "clsact"],
         ["tc", "filter", "add", "dev", came_in, "ingress", "u32", "match", "u32", "0", "0",
@@ -51,8 +52,8 @@ class KernelFaults:
     """Of one run. Close it before the network goes."""
 
     def __init__(self, plan: Plan, assignments: Collection[Assignment], splices: Splices | None) -> None:
-        """Puts all of it in place; nothing strikes before `start`, but links delay. Raises HostCapabilityError and InternalError
-        as the backends do."""
+        """Puts all of it in place; nothing strikes before `start`, but links delay. Raises HostCapabilityError and
+        InternalError as the backends do."""
         self._clock = clock_of(plan.scenario)
         self._plan, self._programs, self._table = plan, list[EbpfFaults](), ConnectionTable(plan.connections)
         names = spliced_links(assignments)

@@ -1,4 +1,5 @@
-"""What the ports of nodes know about the kernel's queues and links: those that mark, and the wires that frames come in by."""
+"""What the ports of nodes know about the kernel's queues and links: those that mark, and the wires that frames come in
+by."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Mininet classes of ours. They start nothing but Mininet's shell per node, configure through netlink instead of through
-shell commands, and print nothing. Import this module only after `doctor.require("mininet")`.
+"""Mininet classes of ours. They start nothing but Mininet's shell per node, configure through netlink instead of
+through shell commands, and print nothing. Import this module only after `doctor.require("mininet")`.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class ProgramInterface(Intf):  # type: ignore[misc]
 
 
 class ShapedLink(Link):  # type: ignore[misc]
-    """A veth pair made by netlink, each end at once in the namespace of its node; the builder shapes it. With `splices` two
-    pairs and a joint between them."""
+    """A veth pair made by netlink, each end at once in the namespace of its node; the builder shapes it. With `splices`
+    two pairs and a joint between them."""
 
     def __init__(self, node1: Any, node2: Any, *, link: Cable, splices: Splices | None = None, **params: Any) -> None:
         self.cable, self.name, self.splices = link, link.name, splices

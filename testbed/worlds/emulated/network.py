@@ -1,9 +1,9 @@
 """From a Topology to a Mininet network of ours, and the proof that the kernel did what was asked.
 
 Interfaces are named `{node}-{port}.{tag}`: 15 characters at most, `tag` drawn per run, so that names of different runs
-never meet; the ledger, not the pattern, says what is ours. Both ends of every pair are made inside the namespaces of their
-nodes. Delay and jitter are not done here but by the ports of the switch. A link whose faults the kernel carries out has a
-joint (`splices`).
+never meet; the ledger, not the pattern, says what is ours. Both ends of every pair are made inside the namespaces of
+their nodes. Delay and jitter are not done here but by the ports of the switch. A link whose faults the kernel carries
+out has a joint (`splices`).
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class Network:
         return reading
 
     def set_rate(self, link: Link, direction: Direction, rate_bps: int) -> None:
-        """`rate_bps` in emulated time. Raises HostCapabilityError when the kernel refuses, InternalError when it does not show
-        this rate afterwards."""
+        """`rate_bps` in emulated time. Raises HostCapabilityError when the kernel refuses, InternalError when it does
+        not show this rate afterwards."""
         foothold, index = self._sender(link, direction)
         kept = kernel_shape(self.clock, rate_bps, link.shape.mtu)
         with _asking(f"change the rate of link {link.name} {direction}"):
@@ -152,8 +152,9 @@ def build(
     spliced: Collection[str] = (),
     clock: EmulatedClock | None = None,
 ) -> Network:
-    """All of it or nothing; the links `spliced` have a joint, and rates are in the time of `clock`. Raises HostCapabilityError when the kernel refuses a wish, InternalError when it accepted one
-    and did something else, or when Mininet fails; `check_interrupt` is asked between the steps and may raise."""
+    """All of it or nothing; the links `spliced` have a joint, and rates are in the time of `clock`. Raises
+    HostCapabilityError when the kernel refuses a wish, InternalError when it accepted one and did something else, or
+    when Mininet fails; `check_interrupt` is asked between the steps and may raise."""
     silence()
     network = Network(topology, ledger, new_tag(), spliced, clock)
     try:
@@ -289,8 +290,8 @@ class _Builder:
             foothold.absorb_roce()
 
     def _ready_links(self, node: Node, foothold: Foothold) -> dict[int, LinkReading]:
-        """By index, once every interface of this node would send. The end of a pair that was set up first starts to send
-        when the kernel handles its carrier, which is at once but not within our call, and shows in its operational
+        """By index, once every interface of this node would send. The end of a pair that was set up first starts to
+        send when the kernel handles its carrier, which is at once but not within our call, and shows in its operational
         state; the other end started within our call, though its state may take a second to show it."""
         order = self._network.order
         first = {

@@ -105,8 +105,8 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
         channel.refuse(lack)
         _leave(REFUSED_STATUS)
         return
-    # A fork shares its pages with its parent until it writes to them, if only to a reference count: a collection writes to
-    # most of them now, not while the clock runs.
+    # A fork shares its pages with its parent until it writes to them, if only to a reference count: a collection writes
+    # to most of them now, not while the clock runs.
     gc.collect()
     channel.ready(loop.backend)
     origin_ns = channel.await_start()
@@ -157,8 +157,8 @@ def _detach(log: Path) -> None:
     os.dup2(null, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    # The numbers stay taken: an object that is a copy of the orchestrator's may still close its number some day, and must
-    # not close a socket of ours.
+    # The numbers stay taken: an object that is a copy of the orchestrator's may still close its number some day, and
+    # must not close a socket of ours.
     for handle in _open_handles():
         if handle not in (0, 1, 2, null):
             os.dup2(null, handle, inheritable=False)

@@ -129,8 +129,8 @@ class OpenFlowSwitches:
 
 
 def refuse_for_openflow(plan: Plan) -> None:
-    """Raises HostCapabilityError for what an Open vSwitch cannot do for us, and when this machine has none. Which of its links
-    can have which faults, `choose_backends` says."""
+    """Raises HostCapabilityError for what an Open vSwitch cannot do for us, and when this machine has none. Which of
+    its links can have which faults, `choose_backends` says."""
     names = openflow_switches(plan)
     if not names:
         return

@@ -30,7 +30,8 @@ __all__ = ["Session", "open_session", "session_plan"]
 
 
 class Session:
-    """What is up. `mininet`: the Mininet object, for its CLI. Call `attend` now and then: it hears what the switches say."""
+    """What is up. `mininet`: the Mininet object, for its CLI. Call `attend` now and then: it hears what the switches
+    say."""
 
     def __init__(self, mininet: Any, attend: Callable[[], None]) -> None:
         self.mininet, self.attend = mininet, attend
@@ -44,8 +45,8 @@ def session_plan(scenario: Scenario) -> Plan:
 
 @contextmanager
 def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -> Iterator[Session]:
-    """Nothing is captured or kept. Faults of packets strike as in a run, those with a time of their own (kill, pause, rate)
-    do not. `folder`: for logs of nodes.
+    """Nothing is captured or kept. Faults of packets strike as in a run, those with a time of their own (kill, pause,
+    rate) do not. `folder`: for logs of nodes.
 
     Raises as `EmulatedWorld.run` does, also InternalError when something is left afterwards."""
     plan = session_plan(scenario)

@@ -48,8 +48,8 @@ class _Flow:
 
 
 class Tenants:
-    """The TCP flows of a plan. `pid_of(host)`: a process in its namespace; `tell` hears what they measured; times are those of `clock`, but
-    for the kernel's own timers."""
+    """The TCP flows of a plan. `pid_of(host)`: a process in its namespace; `tell` hears what they measured; times are
+    those of `clock`, but for the kernel's own timers."""
 
     def __init__(
         self,

@@ -26,8 +26,8 @@ _PARTS = (
 
 @contextmanager
 def warm() -> Iterator[None]:
-    """Fork nodes meanwhile. Their modules and C libraries are loaded; nothing of that is garbage, so that the collector of a
-    child, which would write to every page that it looks at, looks at none of it."""
+    """Fork nodes meanwhile. Their modules and C libraries are loaded; nothing of that is garbage, so that the collector
+    of a child, which would write to every page that it looks at, looks at none of it."""
     for part in _PARTS:
         importlib.import_module(part)
     for name in NODE_LIBRARIES:

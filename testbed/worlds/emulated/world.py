@@ -60,8 +60,8 @@ _NEVER = 1 << 62
 
 
 class EmulatedWorld:
-    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process; `companion`
-    gets its turns in the loop that drives the nodes."""
+    """Realises a plan on this machine. `build` makes the Machine and the data plane of one node, inside its process;
+    `companion` gets its turns in the loop that drives the nodes."""
 
     name = "emulated"
     has_twin = True
@@ -70,11 +70,12 @@ class EmulatedWorld:
         self._build, self._companion = build, companion
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """Records come in the order in which they arrive; sort them by time. Call it before you start threads: it forks.
+        """Records come in the order in which they arrive; sort them by time. Call it before you start threads: it
+        forks.
 
-        Raises ScenarioError or HostCapabilityError before anything is made, or when the kernel refuses a part of the network;
-        InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, with
-        everything removed."""
+        Raises ScenarioError or HostCapabilityError before anything is made, or when the kernel refuses a part of the
+        network; InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP,
+        with everything removed."""
         refuse(plan)
         # Probes fork, and what is raised while Python forks gets lost: a signal is only noted from here on.
         with Interruption() as interruption:

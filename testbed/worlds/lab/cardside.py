@@ -51,7 +51,10 @@ def tell_card(
     driver.trace(path=path, capture=capture)
     for record in trace_records(read_lines(path, card.host), switch, origin_ns):
         if isinstance(record.event, CaptureCut):
-            problem = f"the trace of card {card.name} was cut at {record.event.limit_bytes} bytes: it did too much to be judged"
+            problem = (
+                f"the trace of card {card.name} was cut at {record.event.limit_bytes} bytes: it did too much to be "
+                "judged"
+            )
             raise LabError(card.host, f"{problem}; a shorter job, or an inventory without `trace:`")
         tell(record)
     return ()

@@ -29,7 +29,8 @@ def by_host(told: Mapping[str, str]) -> str:
 
 
 def read_lines(path: Path, host: str) -> Iterator[Record]:
-    """A last line without its end is none: its writer was killed. A line that names no node is of `host`. Raises LabError for what is no record."""
+    """A last line without its end is none: its writer was killed. A line that names no node is of `host`. Raises
+    LabError for what is no record."""
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith("\n"):
@@ -47,8 +48,8 @@ def clock_of(records: Iterable[Record]) -> int | None:
 
 
 def worker_records(records: list[Record], node: str, origin_ns: int) -> Iterator[Record]:
-    """Of one worker, named as the scenario's host, times counted from `origin_ns` (CLOCK_REALTIME). Raises LabError for what is not a
-    worker's to tell."""
+    """Of one worker, named as the scenario's host, times counted from `origin_ns` (CLOCK_REALTIME). Raises LabError for
+    what is not a worker's to tell."""
     began = clock_of(records)
     shift = 0 if began is None else began - origin_ns
     for record in records:
@@ -58,8 +59,8 @@ def worker_records(records: list[Record], node: str, origin_ns: int) -> Iterator
 
 
 def trace_records(records: Iterable[Record], switch: str, origin_ns: int) -> Iterator[Record]:
-    """Of the card, whose times are CLOCK_REALTIME; what it did before the start counts as t = 0. Raises LabError for what is not a
-    switch's to tell."""
+    """Of the card, whose times are CLOCK_REALTIME; what it did before the start counts as t = 0. Raises LabError for
+    what is not a switch's to tell."""
     for record in records:
         _check(switch, "switch", record)
         yield replace(record, t=max(0, record.t - origin_ns), node=switch)

@@ -1,4 +1,5 @@
-"""Emulated hosts, a card of a lab: the emulated world, whose switch is a relay into a tunnel to the card's data ports."""
+"""Emulated hosts, a card of a lab: the emulated world, whose switch is a relay into a tunnel to the card's data
+ports."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ def places(scenario: Scenario, inventory: Inventory, card: Card) -> dict[str, tu
 
 
 def localised(scenario: Scenario, facts: Mapping[str, Mapping[str, Any]]) -> Scenario:
-    """The same scenario whose hosts have the MACs and, where there are any, the IP addresses of their interfaces. `facts`: by
-    host of the scenario. Raises LabError when two have the same."""
+    """The same scenario whose hosts have the MACs and, where there are any, the IP addresses of their interfaces.
+    `facts`: by host of the scenario. Raises LabError when two have the same."""
     nodes, seen = [], dict[bytes, str]()
     for node in scenario.topology.nodes:
         found = facts.get(node.name)

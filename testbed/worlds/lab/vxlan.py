@@ -1,4 +1,5 @@
-"""VXLAN in user space (RFC 7348, section 5): an Ethernet frame in a UDP datagram, behind eight bytes that name its network."""
+"""VXLAN in user space (RFC 7348, section 5): an Ethernet frame in a UDP datagram, behind eight bytes that name its
+network."""
 
 from __future__ import annotations
 

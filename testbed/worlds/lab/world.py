@@ -1,7 +1,7 @@
 """The lab world: the plan of a scenario on hosts and a card that SSH leads to.
 
-check -> deploy -> lease -> program -> attach -> configure -> start -> workers at the barrier -> go -> collect -> release.
-Whatever fails, workers are stopped, the card passes nothing, and leases are given back.
+check -> deploy -> lease -> program -> attach -> configure -> start -> workers at the barrier -> go -> collect ->
+release. Whatever fails, workers are stopped, the card passes nothing, and leases are given back.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class LabWorld:
         self.replay_options = f" --inventory {inventory.file}"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """Records come when all is over. Raises ScenarioError for what a lab cannot be, before it touches anything; LabError
-        with the first host that failed; KeyboardInterrupt after SIGINT, with everything ended and given back."""
+        """Records come when all is over. Raises ScenarioError for what a lab cannot be, before it touches anything;
+        LabError with the first host that failed; KeyboardInterrupt after SIGINT, with everything ended and given back.
+        """
         refuse_for_lab(plan.scenario)
         for worker in plan.workers:
             worker_of(worker)
@@ -164,7 +165,8 @@ class _Run:
         return bool(self._told(host, "ready"))
 
     def _told(self, host: Host, op: str) -> Any:
-        """What an agent says of its worker. Where the connection broke, by a new one: host and worker may well go on."""
+        """What an agent says of its worker. Where the connection broke, by a new one: host and worker may well go
+        on."""
         try:
             found = self._lab.agent(host).ask(op, run=self._id)
         except ConnectionEnded:

@@ -13,8 +13,8 @@ _GOLDEN, _MIX1, _MIX2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 
 class Agenda:
-    """Appointments in order of time. Equal times: the actors' order is drawn from (seed, time), so that no actor is always
-    first; appointments of one actor keep the order in which they were made."""
+    """Appointments in order of time. Equal times: the actors' order is drawn from (seed, time), so that no actor is
+    always first; appointments of one actor keep the order in which they were made."""
 
     def __init__(self, seed: int) -> None:
         self.now = 0

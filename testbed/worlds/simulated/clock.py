@@ -45,7 +45,8 @@ class NodeClock:
 
 
 class ClockedMachine:
-    """A Machine that lives by `clock`, in a world with a time of its own: its timers and its events are told in that."""
+    """A Machine that lives by `clock`, in a world with a time of its own: its timers and its events are told in
+    that."""
 
     def __init__(self, machine: FinishingMachine, clock: NodeClock) -> None:
         self.machine, self._clock = machine, clock

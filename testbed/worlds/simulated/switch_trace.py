@@ -34,8 +34,8 @@ class _Inputs:
 
 
 def scenario_trace(scenario: Scenario) -> tuple[SwitchConfig, list[TimedFrame]]:
-    """The first switch that sums in a scenario, and what came in there in a simulated run. Raises ScenarioError when none
-    does."""
+    """The first switch that sums in a scenario, and what came in there in a simulated run. Raises ScenarioError when
+    none does."""
     plan = make_plan(replace(scenario, world="simulated", trace=False))
     config = next((switch for switch in plan.switches if switch.rings), None)
     if config is None:

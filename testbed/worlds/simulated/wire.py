@@ -17,8 +17,8 @@ _ETHERNET_BYTES = 14
 
 
 class Wire:
-    """A frame of n bytes takes n * 8 / rate; remainders below a nanosecond are carried over, so that the long-term rate is
-    exact. It arrives when its last bit does. Propagation delay and faults are the business of the ports' filters."""
+    """A frame of n bytes takes n * 8 / rate; remainders below a nanosecond are carried over, so that the long-term rate
+    is exact. It arrives when its last bit does. Propagation delay and faults are the business of the ports' filters."""
 
     def __init__(self, agenda: Agenda, actor: int, shape: LinkShape) -> None:
         self._agenda, self._actor = agenda, actor
@@ -37,8 +37,8 @@ class Wire:
         """when the first frame began and the last one ended"""
 
     def send(self, frame: Buffer) -> str:
-        """Put a frame into the queue, with CE when so many wait that the link marks; or drop it and say why: `queue` when as
-        many as the link allows wait already, `misfit` when it is longer than the MTU."""
+        """Put a frame into the queue, with CE when so many wait that the link marks; or drop it and say why: `queue`
+        when as many as the link allows wait already, `misfit` when it is longer than the MTU."""
         if len(frame) > self._longest:
             self.drops += 1
             return "misfit"

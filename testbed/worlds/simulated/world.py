@@ -1,4 +1,5 @@
-"""The simulated world: the Machines of the emulated one, on one agenda in virtual time. No root, no network, no clock."""
+"""The simulated world: the Machines of the emulated one, on one agenda in virtual time. No root, no network, no
+clock."""
 
 from __future__ import annotations
 
@@ -230,8 +231,8 @@ class SimulatedWorld:
     name = "simulated"
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made. Raises
-        ScenarioError for background TCP and for hosts on devices."""
+        """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made.
+        Raises ScenarioError for background TCP and for hosts on devices."""
         for host, device in plan.scenario.nics:
             raise ScenarioError(
                 "a device works in real time only", key=f"nics.{host}", found=f"verbs:{device}", allowed="soft"
@@ -244,8 +245,8 @@ class SimulatedWorld:
             )
         program = plan.scenario.switch.program
         if is_own_program(program):
-            # Whatever the user's code does to its process, we are there to tell it; as in the emulated world. Imported here: a
-            # simulation of ours needs nothing of Linux.
+            # Whatever the user's code does to its process, we are there to tell it; as in the emulated world. Imported
+            # here: a simulation of ours needs nothing of Linux.
             from testbed.kernel.apart import Ended, run_apart
 
             try:

@@ -1,4 +1,5 @@
-"""With this folder in PYTHONPATH every Python process notes the programs that it starts, in the file INA_PROGRAMS_LOG."""
+"""With this folder in PYTHONPATH every Python process notes the programs that it starts, in the file
+INA_PROGRAMS_LOG."""
 
 import contextlib
 import os

@@ -14,7 +14,8 @@ from testbed.lab.drivers import CardDriver, HostDriver
 from workloads.errors import LabError, ScenarioError
 
 _WANTED = {
-    "check": "inventory on", "deploy": "inventory on", "attach": "inventory label mtu on", "detach": "inventory label on",
+    "check": "inventory on", "deploy": "inventory on", "attach": "inventory label mtu on",
+    "detach": "inventory label on",
     "collect": "inventory run out on", "power-cycle": "inventory on",
     "program": "inventory bitstream card", "configure": "inventory config card", "start": "inventory card",
     "stop": "inventory card", "reset": "inventory card",
@@ -27,7 +28,8 @@ def _inventory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(folder / "none"))
     path = folder / "lab.yaml"
     path.write_text(
-        "name: bench\nhosts: {h1: {address: 127.0.0.1, port: 9, interfaces: {data: {device: d0}}}}\ncards: {f: {host: h1, transport: 'udp:1.2.3.4:5'}}\n"
+        "name: bench\nhosts: {h1: {address: 127.0.0.1, port: 9, interfaces: {data: {device: d0}}}}\ncards: {f: {host: "
+        "h1, transport: 'udp:1.2.3.4:5'}}\n"
     )
     return str(path)
 

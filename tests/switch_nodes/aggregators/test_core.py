@@ -95,7 +95,8 @@ def test_steps_are_told_where_they_are_traced() -> None:
     bench.send(1, 5)
     bench.result(5)
     assert bench.told(SlotChanged) == [
-        SlotChanged(7, 5, 0, 5, 1, "empty", "new", "filling"), SlotChanged(7, 5, 0, 5, -1, "filling", "result_own", "empty"),
+        SlotChanged(7, 5, 0, 5, 1, "empty", "new", "filling"), SlotChanged(7, 5, 0, 5, -1, "filling", "result_own",
+            "empty"),
     ]  # fmt: skip
     silent = Bench(REAL.atp)
     silent.send(1, 5)

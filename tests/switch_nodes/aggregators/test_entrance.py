@@ -31,7 +31,8 @@ STRANGER = bytes((10, 9, 9, 9))
 
 
 def entrance(own: int | None, *, collects: bool) -> Entrance:
-    """Four workers in two racks; those of `own` are behind ports 0 .. 3, the others and (elsewhere) the server behind 9."""
+    """Four workers in two racks; those of `own` are behind ports 0 .. 3, the others and (elsewhere) the server behind
+    9."""
     job = job_config(workers=4)
     members = tuple(
         replace(member, port=member.port if own is not None and member.rank in RACKS[own] else UPLINK)
@@ -83,9 +84,11 @@ def test_a_switch_takes_parts_of_its_own_workers_and_who_collects_those_of_all(
     ("ip", "bitmap", "flags", "told"),
     [
         (SERVICE_IP, 0b1100, EDGE, "in"), (SERVICE_IP, 0b0100, 0, "in"), (SERVICE_IP, 0b0100, EDGE, "malformed"),
-        (SERVICE_IP, 0b0011, EDGE, "malformed"), (SERVICE_IP, 0b0110, 0, "malformed"), (STRANGER, 0b1100, EDGE, "malformed"),
+        (SERVICE_IP, 0b0011, EDGE, "malformed"), (SERVICE_IP, 0b0110, 0, "malformed"),
+        (STRANGER, 0b1100, EDGE, "malformed"),
         (STRANGER, 0b0100, 0, "malformed"), (SERVICE_IP, 0b1111, RESEND, "in"), (SERVICE_IP, 0b1111, 0, "malformed"),
-        (SERVICE_IP, 0b1111, RESEND | EDGE, "malformed"), (SERVICE_IP, 0, 0, "malformed"), (SERVICE_IP, 0b10000, 0, "malformed"),
+        (SERVICE_IP, 0b1111, RESEND | EDGE, "malformed"), (SERVICE_IP, 0, 0, "malformed"),
+        (SERVICE_IP, 0b10000, 0, "malformed"),
     ],
 )  # fmt: skip
 def test_sums_are_those_of_another_rack(ip: bytes, bitmap: int, flags: int, told: str) -> None:

@@ -57,7 +57,8 @@ def test_the_machine_gets_a_frame_when_it_has_arrived() -> None:
     frame = bytes(SIZE)
     io = FakeIo([(0, 0, frame), (0, 0, frame), (10 * US, 1, frame)])
     plane = DataPlane(
-        Forwarder({0: (2,), 1: (3,)}), [], backpressure=False, on_event=lambda *_: None, on_control=lambda: False, io=io,
+        Forwarder({0: (2,), 1: (3,)}), [], backpressure=False, on_event=lambda *_: None, on_control=lambda: False,
+        io=io,
         clock=EmulatedClock(read=io.clock), wires={0: Wire([(0, RATE_BPS)], paced=False)},
     )  # fmt: skip
     plane.run(0)

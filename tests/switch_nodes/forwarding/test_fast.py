@@ -50,7 +50,8 @@ def test_random_frames(hosts: int) -> None:
 
 
 def ip_frame(draw: random.Random) -> bytes:
-    """Ethertype and what follows: IPv4 with options, fragments, protocols with and without ports, cut anywhere; IPv6; noise."""
+    """Ethertype and what follows: IPv4 with options, fragments, protocols with and without ports, cut anywhere; IPv6;
+    noise."""
     words = draw.choice((5, 5, 5, 6, 15, 3))
     head = bytearray(draw.randbytes(4 * max(words, 5)))
     head[0] = draw.choice((4, 4, 4, 5)) << 4 | words

@@ -31,8 +31,10 @@ def test_what_changes_within_a_flow_does_not_change_its_hash() -> None:
 
 
 def test_what_tells_flows_apart_changes_it() -> None:
-    frames = [ipv4(1, 2), ipv4(2, 1), ipv4(1, 3), ipv4(1, 2, 6), ipv4(1, 2, sport=9), ipv4(1, 2, dport=9), ipv6(1, 2, 9),
-              ipv6(1, 2, 8), ipv6(1, 3, 9), MACS + b"\x08\6" + bytes(28), MACS[::-1] + b"\x08\6" + bytes(28)]  # fmt: skip
+    frames = [ipv4(1, 2), ipv4(2, 1), ipv4(1, 3), ipv4(1, 2, 6), ipv4(1, 2, sport=9), ipv4(1, 2, dport=9),
+        ipv6(1, 2, 9),
+              ipv6(1, 2, 8), ipv6(1, 3, 9), MACS + b"\x08\6" + bytes(28),
+              MACS[::-1] + b"\x08\6" + bytes(28)]  # fmt: skip
     assert len({flow_hash(frame, 7) for frame in frames}) == len(frames)
     assert len({flow_hash(frames[0], salt) for salt in range(50)}) == 50
 

@@ -150,7 +150,8 @@ def test_a_group_is_not_learnt_over() -> None:
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ({"groups": ((B, (1, 4)),)}, "switch s1: MAC 02:00:00:00:00:02 is behind a port that does not exist; found 4; allowed: 0 .. 3"),
+        ({"groups": ((B, (1, 4)),)}, ("switch s1: MAC 02:00:00:00:00:02 is behind a port that does not exist; found 4; "
+                                     "allowed: 0 .. 3")),
         ({"groups": ((B, ()),)}, "switch s1: the group of MAC 02:00:00:00:00:02 leads nowhere"),
         ({"groups": ((A, (1, 2)),)}, "switch s1: the group of MAC 02:00:00:00:00:01 also has an entry of its own"),
         ({"flood_ports": (0, 9)}, "switch s1: floods go to a port that does not exist; found 9; allowed: 0 .. 3"),

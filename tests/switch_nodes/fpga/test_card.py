@@ -153,7 +153,8 @@ def test_apply_needs_the_check_of_what_was_written():
 
 @pytest.mark.parametrize(
     ("register", "value", "about"),
-    [("RING0_OP", 7, "RING0_OP"), ("RING0_MEMBER1_RANK", 5, ""), ("RING0_WINDOW", 1 << 20, "MAX_SLOTS"), ("RING0_MEMBER2_PORT", 3, "RING0_MEMBER2_PORT")],
+    [("RING0_OP", 7, "RING0_OP"), ("RING0_MEMBER1_RANK", 5, ""), ("RING0_WINDOW", 1 << 20, "MAX_SLOTS"),
+        ("RING0_MEMBER2_PORT", 3, "RING0_MEMBER2_PORT")],
 )  # fmt: skip
 def test_values_that_cannot_be_are_refused_and_what_was_active_stays(register, value, about):
     bench = running()

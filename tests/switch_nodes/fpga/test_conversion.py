@@ -127,15 +127,25 @@ def test_a_bank_in_words():
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"trace": True}, "scenario: switch s1: trace: a card has no registers for it; found True; allowed: False with program fpga"),
-        ({"groups": ((bytes(6), (0, 1)),)}, "scenario: switch s1: groups: a card has no registers for it; found ((b'\\x00\\x00\\x00\\x00\\x00\\x00', (0, 1)),); allowed: () with program fpga"),
-        ({"memory": 5}, "scenario: switch s1: memory: a card has no registers for it; found 5; allowed: 0 with program fpga"),
-        ({"name": "s" * 33}, f"scenario: switch {'s' * 33}: the name does not fit register LABEL; found '{'s' * 33}'; allowed: at most 32 bytes"),
+        ({"trace": True}, ("scenario: switch s1: trace: a card has no registers for it; found True; allowed: False "
+                           "with "
+                          "program fpga")),
+        ({"groups": ((bytes(6), (0, 1)),)}, ("scenario: switch s1: groups: a card has no registers for it; found "
+                                            "((b'\\x00\\x00\\x00\\x00\\x00\\x00', (0, 1)),); allowed: () with program "
+                                            "fpga")),
+        ({"memory": 5}, ("scenario: switch s1: memory: a card has no registers for it; found 5; allowed: 0 with "
+                         "program "
+                        "fpga")),
+        ({"name": "s" * 33}, (f"scenario: switch {'s' * 33}: the name does not fit register LABEL; found '{'s' * 33}'; "
+                             "allowed: at most 32 bytes")),
         ({"release": "now"}, "scenario: switch s1: release; found now; allowed: order, asap"),
         ({"gate": "open"}, "scenario: switch s1: gate; found open; allowed: window, epsn"),
-        ({"ports": 65}, "scenario: switch s1: too many ports for the registers of a card; found 65; allowed: at most 64"),
-        ({"macs": ((bytes(6), 0),) * 257}, "scenario: switch s1: too many static forwarding entries for the registers of a card; found 257; allowed: at most 256"),
-        ({"macs": ((bytes(6), 3),)}, "scenario: switch s1: entry of MAC 00:00:00:00:00:00; found port 3; allowed: 6 bytes, port 0 .. 2"),
+        ({"ports": 65}, ("scenario: switch s1: too many ports for the registers of a card; found 65; allowed: at most "
+                        "64")),
+        ({"macs": ((bytes(6), 0),) * 257}, ("scenario: switch s1: too many static forwarding entries for the registers "
+                                           "of a card; found 257; allowed: at most 256")),
+        ({"macs": ((bytes(6), 3),)}, ("scenario: switch s1: entry of MAC 00:00:00:00:00:00; found port 3; allowed: 6 "
+                                     "bytes, port 0 .. 2")),
         ({"flood_ports": (0, 3)}, "scenario: switch s1: flood port; found 3; allowed: 0 .. 2"),
     ],
 )  # fmt: skip
@@ -168,8 +178,10 @@ def test_rings_that_cannot_be_installed_are_refused_before_anything_is_written()
     ("name", "value", "allowed"),
     [
         ("RELEASE", 2, "0 .. 1"), ("RING_COUNT", 9, "0 .. 8"), ("RING0_PATH_MTU", 1000, "256, 512, 1024, 2048, 4096"),
-        ("RING0_OP", 3, "0 .. 2"), ("RING0_FAMILY", 5, "4, 6"), ("RING0_MEMBERS", 0, "1 .. 64"), ("MAC0_PORT", 3, "0 .. 2"),
-        ("RING0_MEMBER1_PORT", 3, "0 .. 2"), ("RING0_ROLE", 3, "0 .. 2"), ("LABEL", 0xFF, "UTF-8"), ("FLOOD_PORTS", 8, "0 .. 7"),
+        ("RING0_OP", 3, "0 .. 2"), ("RING0_FAMILY", 5, "4, 6"), ("RING0_MEMBERS", 0, "1 .. 64"),
+        ("MAC0_PORT", 3, "0 .. 2"),
+        ("RING0_MEMBER1_PORT", 3, "0 .. 2"), ("RING0_ROLE", 3, "0 .. 2"), ("LABEL", 0xFF, "UTF-8"),
+        ("FLOOD_PORTS", 8, "0 .. 7"),
     ],
 )  # fmt: skip
 def test_registers_that_hold_what_they_cannot_are_named(name, value, allowed):

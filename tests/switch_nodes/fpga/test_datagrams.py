@@ -58,7 +58,8 @@ def test_sessions_are_apart():
     [
         request(Operation.READ, 2, 4), request(Operation.READ, 0, 3), request(Operation.READ, 0, 0),
         request(Operation.READ, 0xFFFFFFFC, 8), request(Operation.WRITE, 0xFFFFFFF8, 12, bytes(12)),
-        request(Operation.READ, 0, MAX_BYTES + 4), request(Operation.WRITE, 0, 8, bytes(4)), request(Operation.READ, 0, 4, bytes(4)),
+        request(Operation.READ, 0, MAX_BYTES + 4), request(Operation.WRITE, 0, 8, bytes(4)),
+        request(Operation.READ, 0, 4, bytes(4)),
     ],
 )  # fmt: skip
 def test_what_is_refused(asked):

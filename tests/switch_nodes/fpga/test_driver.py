@@ -87,7 +87,8 @@ def spoil_config(change):
 
 
 @pytest.mark.parametrize(
-    "change", [lambda data: None, lambda data: bytes((data[0] ^ 1,)) + data[1:], lambda data: data[:4] + data[:-4] if len(data) > 4 else data * 2],
+    "change", [lambda data: None, lambda data: bytes((data[0] ^ 1,)) + data[1:],
+        lambda data: data[:4] + data[:-4] if len(data) > 4 else data * 2],
     ids=["lost", "one bit", "shifted"],
 )  # fmt: skip
 def test_writes_that_do_not_arrive_never_come_into_use(change):
@@ -158,7 +159,7 @@ def test_who_comes_while_a_load_of_a_dead_client_is_checked_waits_for_it():
 
 _NOBODY = r"nobody answers \(nobody answers\); a configuration under way is not in use, and the next one begins anew"
 _NOISE = (
-    r"reads are garbage: READ_CHECK does not fit the words read, 3 times; found 0x[0-9a-f]{8} for 0x[0-9a-f]{8}; allowed: "
+    r"reads are garbage: READ_CHECK does not fit the words read, 3 times; found 0x[0-9a-f]{8} for 0x[0-9a-f]{8}; allowed: "  # noqa: E501
     r"0x[0-9a-f]{8}; no card, another map, a dead bus, or somebody else reads at the same time"
 )
 _OTHER = (
@@ -331,7 +332,8 @@ def test_a_card_of_the_first_map_is_asked_for_its_counters_alone():
         ("MAX_MEMBERS", 2, "switch s1 needs more than card c1 has (register MAX_MEMBERS); found 3; allowed: at most 2"),
         ("MAX_MACS", 1, "switch s1 needs more than card c1 has (register MAX_MACS); found 3; allowed: at most 1"),
         ("MAX_SLOTS", 15, "switch s1 needs more than card c1 has (register MAX_SLOTS); found 16; allowed: at most 15"),
-        ("OPERATIONS", 1, "switch s1: ring 7: card c1 cannot do this arithmetic; found sum of int32; allowed: sum of float32"),
+        ("OPERATIONS", 1, ("switch s1: ring 7: card c1 cannot do this arithmetic; found sum of int32; allowed: sum of "
+                          "float32")),
     ],
 )  # fmt: skip
 def test_what_this_card_cannot_be_is_the_users_mistake(register, value, text):

@@ -54,7 +54,10 @@ def test_a_wrong_psn_is_shown():
         "frame 0 out of port 2 differs",
         f"  after input 2 (port 2): WRITE_ONLY_IMM 10.0.0.3 -> 10.0.0.1 QPN 0x102 PSN {JOB.psn(2, 0, 0):#x}",
         f"  expected: WRITE_ONLY_IMM 10.0.0.2 -> 10.0.0.3 QPN 0x101 PSN {JOB.psn(1, 0, 0):#x}",
-        f"  BTH.psn: expected {JOB.psn(1, 0, 0):#x}, found {JOB.psn(1, 0, 0) + 1:#x} (bits {JOB.psn(1, 0, 0) ^ (JOB.psn(1, 0, 0) + 1):#x})",
+        (
+            f"  BTH.psn: expected {JOB.psn(1, 0, 0):#x}, found {JOB.psn(1, 0, 0) + 1:#x} (bits "
+            f"{JOB.psn(1, 0, 0) ^ (JOB.psn(1, 0, 0) + 1):#x})"
+        ),
         *[line for line in describe(difference, TRACE) if line.startswith("  iCRC: expected 0x")],
     ]
 
@@ -67,8 +70,10 @@ def test_a_wrong_psn_is_shown():
         ([out(0, 0, "a"), out(1, 1, "x"), out(1, 0, "c"), out(2, 0, "d")], (Kind.DIFFERS, 1, 0, 1, b"b", b"x")),
         ([out(0, 0, "a"), out(1, 0, "c"), out(2, 0, "d")], (Kind.MISSING, 1, 0, 1, b"b", b"")),
         ([out(0, 0, "a"), out(1, 1, "b"), out(2, 0, "d")], (Kind.MISSING, 0, 1, 1, b"c", b"")),
-        ([out(0, 0, "a"), out(1, 1, "b"), out(1, 0, "c"), out(1, 0, "c"), out(2, 0, "d")], (Kind.EXTRA, 0, 2, 1, b"", b"c")),
-        ([out(0, 0, "a"), out(1, 1, "b"), out(1, 0, "c"), out(2, 0, "d"), out(9, 2, "e")], (Kind.EXTRA, 2, 0, 9, b"", b"e")),
+        ([out(0, 0, "a"), out(1, 1, "b"), out(1, 0, "c"), out(1, 0, "c"), out(2, 0, "d")],
+            (Kind.EXTRA, 0, 2, 1, b"", b"c")),
+        ([out(0, 0, "a"), out(1, 1, "b"), out(1, 0, "c"), out(2, 0, "d"), out(9, 2, "e")],
+            (Kind.EXTRA, 2, 0, 9, b"", b"e")),
         ([out(0, 0, "y"), out(1, 1, "x"), out(1, 0, "c"), out(2, 0, "d")], (Kind.DIFFERS, 0, 0, 0, b"a", b"y")),
         ([], (Kind.MISSING, 0, 0, 0, b"a", b"")),
     ],

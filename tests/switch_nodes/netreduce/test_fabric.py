@@ -201,7 +201,8 @@ def test_packets_behind_a_first_that_a_spine_lacks_are_known_by_another_connecti
 
 
 def test_a_spine_infers_nothing_in_the_first_message_that_it_gets() -> None:
-    """The hello goes to one spine; another one knows no connection before its own first FIRST. Going back repairs it."""
+    """The hello goes to one spine; another one knows no connection before its own first FIRST. Going back repairs
+    it."""
     message = next(message for message in range(1, 10) if spine_of(message) != spine_of(0))
     made, root = fabric(message), spine_of(message)
     made.lose("leaf0", root)

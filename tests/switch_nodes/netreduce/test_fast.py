@@ -168,7 +168,8 @@ def test_random_traffic(seed: int, options: dict[str, object]) -> None:
     draw = random.Random(seed)
     job = Job(
         size=draw.choice((2, 3, 4)), lengths=(1, *(draw.choice((1, 3, 6, 6, 6)) for _ in range(7))), message_packets=6,
-        window=draw.choice((1, 2, 3)), seed=seed, verb=draw.choice(("write", "send")), tail_bytes=draw.choice((None, 8)),
+        window=draw.choice((1, 2, 3)), seed=seed, verb=draw.choice(("write", "send")),
+        tail_bytes=draw.choice((None, 8)),
     )  # fmt: skip
     stream = mark(record(job, seed, draw.choice((0.0, 0.05, 0.2)), **options), seed)
     counters = compare(job.config(**options), stream, seed)

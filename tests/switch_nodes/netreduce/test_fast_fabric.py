@@ -1,4 +1,5 @@
-"""The compiled path of leaves and spines against the reference, fed with what entered each switch of a faulty fabric."""
+"""The compiled path of leaves and spines against the reference, fed with what entered each switch of a faulty
+fabric."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ def test_the_ways_a_packet_contradicts_itself() -> None:
         "a longer message than L": replace(packet, reth=replace(packet.reth, length=5 * b.job.mtu)),
         "a message that ends before it": replace(packet, reth=replace(packet.reth, length=b.job.mtu + 4)),
         "the PSN of the next": replace(packet, bth=replace(packet.bth, psn=psn_add(packet.bth.psn, 1))),
-        "the opcode of a last packet": replace(packet, bth=replace(packet.bth, opcode=Opcode.WRITE_ONLY_IMM), imm=b.job.packet(0, 2, 3).imm),
+        "the opcode of a last packet": replace(packet, bth=replace(packet.bth, opcode=Opcode.WRITE_ONLY_IMM),
+            imm=b.job.packet(0, 2, 3).imm),
         "no RETH": replace(packet, bth=replace(packet.bth, opcode=Opcode.WRITE_MIDDLE), reth=None),
     }  # fmt: skip
     assert length == 4 * b.job.mtu

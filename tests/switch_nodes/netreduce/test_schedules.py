@@ -31,7 +31,8 @@ class Schedules(RuleBasedStateMachine):
     ) -> None:
         packets = (1, *lengths) if hello else tuple(lengths)
         job = Job(
-            size=size, lengths=packets, message_packets=3, window=window, hello=hello, start_psn=start_psn, tail_bytes=8,
+            size=size, lengths=packets, message_packets=3, window=window, hello=hello, start_psn=start_psn,
+            tail_bytes=8,
             irn=irn,
         )  # fmt: skip
         self.network = Network(job, release=release)

@@ -139,7 +139,8 @@ def test_late_timers_act_on_all_that_is_due() -> None:
 
 def random_frame(draw: random.Random) -> bytes:
     kind = draw.random()
-    frame = bytearray(roce(draw.choice((1, 2, 3, 9)), draw.choice((1, 2, 3, 9, 8)), dscp=draw.choice((DSCP, DSCP, 0, 48)),
+    frame = bytearray(roce(draw.choice((1, 2, 3, 9)), draw.choice((1, 2, 3, 9, 8)),
+        dscp=draw.choice((DSCP, DSCP, 0, 48)),
                            sport=draw.randrange(49152, 65536)))  # fmt: skip
     if kind < 0.05:
         return bytes(frame[: draw.randrange(60)])

@@ -1,5 +1,5 @@
-"""The regression list and our own rules, over UDP and over UC, on the real program, and each broken program caught by its
-case."""
+"""The regression list and our own rules, over UDP and over UC, on the real program, and each broken program caught by
+its case."""
 
 from __future__ import annotations
 

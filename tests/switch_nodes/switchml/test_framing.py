@@ -142,7 +142,8 @@ def test_all_members_have_one_framing() -> None:
     with pytest.raises(ScenarioError) as caught:
         SwitchMlProgram(switch_config(*mixed))
     assert str(caught.value) == (
-        "scenario: jobs[0]: switch s1: job 7: framing; found queue pairs for some members only; allowed: UDP for all jobs of a switch, or UC "
+        "scenario: jobs[0]: switch s1: job 7: framing; found queue pairs for some members only; allowed: UDP for all "
+        "jobs of a switch, or UC "
         "for all"
     )
     with pytest.raises(InternalError, match="rank 0 has no queue pairs"):

@@ -113,8 +113,9 @@ def test_steps_are_told_where_they_are_traced() -> None:
 
 
 def test_slots_are_busy_until_the_last_part_of_a_sum_and_useful_until_it_is_complete() -> None:
-    """One packet each 1000 ns, from 1000 on: a sum from 1000 to 3000, another from 4000 to 6000 while the first is kept until its
-    last worker moved on, at 6000. Then an answer, which keeps nothing busy, and a third sum from 8000 to 10000."""
+    """One packet each 1000 ns, from 1000 on: a sum from 1000 to 3000, another from 4000 to 6000 while the first is kept
+    until its last worker moved on, at 6000. Then an answer, which keeps nothing busy, and a third sum from 8000 to
+    10000."""
     bench = Bench(SwitchMlProgram)
     bench.send_all(0)
     bench.send_all(4)

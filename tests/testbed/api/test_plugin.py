@@ -62,7 +62,8 @@ def test_that_has_too_little_time():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('@pytest.mark.ina("rack", sed=3)', "@pytest.mark.ina: unknown sed; allowed: a scenario, then set, world, seed, pcap"),
+        ('@pytest.mark.ina("rack", sed=3)', ("@pytest.mark.ina: unknown sed; allowed: a scenario, then set, world, "
+                                            "seed, pcap")),
         ("@pytest.mark.ina()", "@pytest.mark.ina: 0 arguments; allowed: a scenario"),
         ("", 'ina_run needs a marker, as @pytest.mark.ina("rack-lossy")'),
         ('@pytest.mark.ina("rakc")', "no such scenario; found 'rakc'"),

@@ -23,7 +23,8 @@ def lossy(tmp_path_factory: pytest.TempPathFactory) -> tb.Run:
 def test_the_public_names_are_these() -> None:
     """Others' scripts rest on them: to take one away is to break those."""
     assert set(tb.__all__) >= {
-        "HostCapabilityError", "InternalError", "LabError", "Run", "ScenarioError", "TestbedError", "__version__", "load", "run",
+        "HostCapabilityError", "InternalError", "LabError", "Run", "ScenarioError", "TestbedError", "__version__",
+        "load", "run",
     }  # fmt: skip
     assert set(tb.__all__) <= set(dir(tb))
     for name in tb.__all__:
@@ -33,7 +34,10 @@ def test_the_public_names_are_these() -> None:
 
 
 def test_the_import_alone_is_cheap() -> None:
-    told = "import sys, testbed; print(sorted(name for name in sys.modules if name.partition('.')[0] in ('numpy', 'testbed', 'yaml')))"
+    told = (
+        "import sys, testbed; print(sorted(name for name in sys.modules if name.partition('.')[0] in ('numpy', "
+        "'testbed', 'yaml')))"
+    )
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['testbed']"
 

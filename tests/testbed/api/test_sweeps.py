@@ -92,12 +92,14 @@ def test_a_script_without_a_main_guard_may_sweep(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import testbed as tb\nprint('once')\n"
-        "swept = tb.sweep('rack', axes={'topology.hosts': [2, 3]}, worlds='simulated', set={'job.size': '8kB'}, jobs=2, out='sweep')\n"
+        "swept = tb.sweep('rack', axes={'topology.hosts': [2, 3]}, worlds='simulated', set={'job.size': '8kB'}, "
+        "jobs=2, out='sweep')\n"
         "print(len(swept.rows), swept.as_expected)\n",
         encoding="utf-8",
     )
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, env={"PYTHONPATH": str(_TOP), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+        [sys.executable, str(script)], cwd=tmp_path, env={"PYTHONPATH": str(_TOP), "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True,
         timeout=100, check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("once\n2 True\n", "")

@@ -23,7 +23,8 @@ def test_the_bench_in_the_small(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     rows = bench_fabric(said.append)
     assert [row.what.partition(",")[0] for row in rows] == [
-        "ring time / NetReduce time", "bytes of a leaf up the fabric", "ring time / NetReduce time", "bytes of a leaf up the fabric",
+        "ring time / NetReduce time", "bytes of a leaf up the fabric", "ring time / NetReduce time",
+        "bytes of a leaf up the fabric",
     ]  # fmt: skip
     assert all(row.met for row in rows[1::2])
     assert all(row.ratio == 1.0 for row in rows[1::2])

@@ -125,7 +125,8 @@ def test_goodput_of_a_udp_flow(good):
 def test_goodput_of_a_tcp_flow(good):
     flow = BackgroundFlow("bulk", "tcp", "h4", "h2", 20_000_000)
     plan = make_plan(replace(good.plan.scenario, background=(flow,)))
-    told = a_record(9, "world", "TcpFlowMeasured", flow="bulk", bytes=1_000_000, bytes_sent=1_200_000, retransmits=7, started_ns=0, duration_ns=10**9, trouble="")  # fmt: skip
+    told = a_record(9, "world", "TcpFlowMeasured", flow="bulk", bytes=1_000_000, bytes_sent=1_200_000, retransmits=7,
+        started_ns=0, duration_ns=10**9, trouble="")  # fmt: skip
     (entry,) = background_metrics(CheckContext(plan, (told,)))
     assert (entry["goodput_bps"], entry["offered_bps"], entry["retransmits"]) == (8_000_000, 20_000_000, 7)
     (idle,) = background_metrics(CheckContext(plan, ()))

@@ -63,7 +63,8 @@ def test_what_a_switch_summed_in_two_lives_is_told_by_none(good):
     assert (result.verdict, result.detail) == (
         UNKNOWN,
         (
-            "the switch told nothing of 1 of 5 messages; first: message 3 (iteration 1, part 1 of 2); s1 started anew, and a "
+            "the switch told nothing of 1 of 5 messages; first: message 3 (iteration 1, part 1 of 2); s1 started anew, "
+            "and a "
             "message that was summed in two lives is told by none"
         ),
     )
@@ -111,7 +112,8 @@ def test_over_two_tiers_all_counted_once(fabric):
     assert result.verdict is PASS
     assert set(roots(fabric).values()) == {"spine1", "spine2"}
     assert result.detail == (
-        f"{len(roots(fabric))} messages of 4 ranks: every packet entered its sum once in its rack, and every rack's once in a "
+        f"{len(roots(fabric))} messages of 4 ranks: every packet entered its sum once in its rack, and every rack's "
+        "once in a "
         "spine (spine1, spine2)"
     )
 
@@ -146,7 +148,8 @@ def test_a_message_that_two_spines_summed(fabric):
 
 @pytest.mark.parametrize("node", ["leaf1", "leaf2", "root"])
 def test_what_a_switch_of_two_tiers_counted_wrong(fabric, node):
-    """Ranks are named by their numbers in the whole ring: members of a leaf are its hosts, of a spine the racks' last."""
+    """Ranks are named by their numbers in the whole ring: members of a leaf are its hosts, of a spine the racks'
+    last."""
     name = roots(fabric)[LAST] if node == "root" else node
     rank, host = {"leaf1": (1, "h2"), "leaf2": (3, "h4"), "root": (3, "h4")}[node]
     result = judged(

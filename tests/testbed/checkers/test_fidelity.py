@@ -66,7 +66,8 @@ def test_twenty_are_enough_to_judge(good, change):
 
 @pytest.mark.parametrize(("size", "verdict"), [(128 * 1024, PASS), (128 * 1024 + 1, UNKNOWN)])
 def test_a_shaper_may_let_one_burst_through(good, size, verdict):
-    burst = a_record(1, "world", "ShapingMeasured", link="h1-s1", direction="up", rate_bps=100_000_000, bytes=size, busy_ns=0, drops=0)  # fmt: skip
+    burst = a_record(1, "world", "ShapingMeasured", link="h1-s1", direction="up", rate_bps=100_000_000, bytes=size,
+        busy_ns=0, drops=0)  # fmt: skip
     assert judge_fidelity(changed(good, [*good.history, burst])).verdict is verdict
 
 
@@ -79,7 +80,8 @@ def test_only_a_rate_change_excuses_queues():
 
 def test_shaping():
     context = good_context()
-    shaped = a_record(1, "world", "ShapingMeasured", link="h1-s1", direction="up", rate_bps=100_000_000, bytes=12_500_000, busy_ns=1_000_000_000, drops=0)  # fmt: skip
+    shaped = a_record(1, "world", "ShapingMeasured", link="h1-s1", direction="up", rate_bps=100_000_000,
+        bytes=12_500_000, busy_ns=1_000_000_000, drops=0)  # fmt: skip
 
     def judged(plan_context, **change):
         return judge_fidelity(changed(plan_context, [*plan_context.history, event_with(shaped, **change)]))
@@ -103,7 +105,8 @@ def test_queue_drops_where_the_scenario_sends_more_than_a_link_takes():
     shape = rack_context.plan.scenario.link
     slow = replace(shape, rate_bps=shape.rate_bps // 4)
     plan = make_plan(replace(rack_context.plan.scenario, topology=spine_leaf([2, 1], 1, shape, slow)))
-    shaped = a_record(1, "world", "ShapingMeasured", rate_bps=25_000_000, bytes=100, drops=5, busy_ns=1_000_000_000)  # fmt: skip
+    shaped = a_record(1, "world", "ShapingMeasured", rate_bps=25_000_000, bytes=100, drops=5,
+        busy_ns=1_000_000_000)  # fmt: skip
 
     def judged(link, direction):
         history = [*rack_context.history, event_with(shaped, link=link, direction=direction)]

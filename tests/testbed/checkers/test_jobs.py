@@ -18,7 +18,8 @@ from workloads.events import WorkerFinished
 
 PLAN = make_plan(
     Scenario(
-        "t", rack(2, LinkShape()), LinkShape(), switch=SwitchOptions("switchml", memory=8), transport=Transport(path_mtu=256),
+        "t", rack(2, LinkShape()), LinkShape(), switch=SwitchOptions("switchml", memory=8),
+        transport=Transport(path_mtu=256),
         job=Job("switchml", size_bytes=4 * 64 * 5, window_packets=2),
     )
 )  # fmt: skip
@@ -207,7 +208,8 @@ def test_results_that_workers_refused_are_told_with_who_and_why() -> None:
     result = check("liveness", [*history, *refused, resent])
     assert result.verdict is Verdict.FAIL
     assert result.detail.startswith(
-        "1 of 2 workers did not finish; 3 results came and were refused as bad_result (h1 1x, h2 2x), the first by h1 at "
+        "1 of 2 workers did not finish; 3 results came and were refused as bad_result (h1 1x, h2 2x), the first by h1 "
+        "at "
         "0.003 s: block 3 in slot 7; h2 sent "
     )
     assert result.detail.endswith("the switch had summed it, h2 refused 2 results")

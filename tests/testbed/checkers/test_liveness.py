@@ -44,11 +44,13 @@ def stalled(context, *more):
 
 def test_stall_is_explained(good):
     qpn = good.plan.workers[2].to_successor.qpn
-    failed = a_record(2_500_000_000, "h3", "QpFailed", qpn=qpn, status="RETRY_EXC", psn=7, detail="8 timeouts of 134 ms towards 10.77.0.2")  # fmt: skip
+    failed = a_record(2_500_000_000, "h3", "QpFailed", qpn=qpn, status="RETRY_EXC", psn=7,
+        detail="8 timeouts of 134 ms towards 10.77.0.2")  # fmt: skip
     result = liveness(changed(good, stalled(good, failed)))
     assert result.verdict is FAIL
     assert result.detail == (
-        f"1 of 3 workers did not finish; at 2.500 s the queue pair {qpn:#x} of h3 towards h1 failed with RETRY_EXC (it sent "
+        f"1 of 3 workers did not finish; at 2.500 s the queue pair {qpn:#x} of h3 towards h1 failed with RETRY_EXC (it "
+        "sent "
         "the same packets until its retries were used up, and no answer came) at PSN 7: 8 timeouts of 134 ms towards "
         "10.77.0.2"
     )
@@ -75,7 +77,8 @@ def test_stall_names_who_owed_the_message(good):
 
 
 def test_time_limit_and_bad_result(good):
-    limit = a_record(60_000_000_000, "world", "TimeLimitReached", limit_ns=60_000_000_000, unfinished=["h3"])  # fmt: skip
+    limit = a_record(60_000_000_000, "world", "TimeLimitReached", limit_ns=60_000_000_000,
+        unfinished=["h3"])  # fmt: skip
     result = liveness(changed(good, stalled(good, limit)))
     assert "at 60.000 s the time limit of 60 s was reached, unfinished: h3" in result.detail
     dry = liveness(changed(good, stalled(good, event_with(limit, t=104_000_000))))
@@ -89,7 +92,8 @@ PATIENCE = 8 * (4_096 << 15)
 
 
 def gave_up(context, stood_ns, until_ns, *, status="RETRY_EXC", node="h1"):
-    failed = a_record(GAVE_UP_AT, "h3", "QpFailed", qpn=context.plan.workers[2].to_successor.qpn, status=status, psn=7, detail="x")  # fmt: skip
+    failed = a_record(GAVE_UP_AT, "h3", "QpFailed", qpn=context.plan.workers[2].to_successor.qpn, status=status, psn=7,
+        detail="x")  # fmt: skip
     plane = a_record(9_000_000_000, node, "PlaneStatistics", stood_ns=stood_ns, stood_until_ns=until_ns)
     return liveness(changed(context, stalled(context, failed, plane)))
 

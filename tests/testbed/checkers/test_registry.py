@@ -16,7 +16,8 @@ def crashing(context):
 
 def test_stock_checkers_are_registered_in_a_readable_order():
     assert [checker.name for checker in checkers()] == [
-        "bit_exact", "training", "exactly_once", "liveness", "credit_bound", "slots_private", "transparency", "unreliable",
+        "bit_exact", "training", "exactly_once", "liveness", "credit_bound", "slots_private", "transparency",
+        "unreliable",
         "uplinks", "steering", "congestion",
         "faults_exercised", "no_crash", "no_leftovers",
     ]  # fmt: skip

@@ -226,7 +226,8 @@ def test_a_made_up_answer_inside_a_machine(tencent: Run) -> None:
 def test_the_reference_of_parallel_netreduce_folds_machines_first() -> None:
     rows = [np.array(values, np.float32) for values in ([1e8, 1], [-1e8, 2], [1, 1e8], [1, -1e8])]
     total = pieces_fold([[0, 1], [2, 3]], rows, ArithmeticSpec())
-    # Element 0: (1e8 - 1e8) + (1 + 1); element 1, which worker 1 begins: (2 + 1) + (-1e8 + 1e8). One left fold gives else.
+    # Element 0: (1e8 - 1e8) + (1 + 1); element 1, which worker 1 begins: (2 + 1) + (-1e8 + 1e8). One left fold gives
+    # else.
     assert total.tolist() == [2.0, 3.0]
     assert fold(rows, ArithmeticSpec()).tolist() == [2.0, 0.0]
 

@@ -75,7 +75,8 @@ def test_a_part_that_entered_twice_at_the_server() -> None:
     found = verdict("atp", "exactly_once", once("BlockSummed", contributions=(1, 2, 1, 1)))
     assert found.verdict is Verdict.FAIL
     assert found.detail == (
-        "1 violation; first: block 0 (iteration 0, packet 1 of 36) of job 1: the packet of rank 1 (h2) entered its sum 2 times"
+        "1 violation; first: block 0 (iteration 0, packet 1 of 36) of job 1: the packet of rank 1 (h2) entered its sum "
+        "2 times"
     )
 
 
@@ -113,7 +114,8 @@ def test_a_sum_on_its_way_that_is_not_what_its_bitmap_says() -> None:
     )
     assert found.verdict is Verdict.FAIL
     assert found.detail == (
-        "1 violation; first: s1 sent a sum of block 5 of job 1 (flushed) whose bitmap is 0xd, and in which the ranks are "
+        "1 violation; first: s1 sent a sum of block 5 of job 1 (flushed) whose bitmap is 0xd, and in which the ranks "
+        "are "
         "[1, 0, 2, 1] times"
     )
 
@@ -157,7 +159,8 @@ def test_what_a_stalled_worker_waited_for() -> None:
 
     found = verdict("atp", "liveness", change, resent)
     assert found.detail.endswith(
-        "h2 sent block 2 (iteration 0, packet 3 of 36) 2 times: a switch or the server had summed it, the result did not arrive"
+        "h2 sent block 2 (iteration 0, packet 3 of 36) 2 times: a switch or the server had summed it, the result did "
+        "not arrive"
     )
 
 

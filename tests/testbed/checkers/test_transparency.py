@@ -1,4 +1,5 @@
-"""Each rule about what hosts send, with a capture that keeps it and captures that break it. The good capture wraps its PSNs."""
+"""Each rule about what hosts send, with a capture that keeps it and captures that break it. The good capture wraps its
+PSNs."""
 
 from __future__ import annotations
 

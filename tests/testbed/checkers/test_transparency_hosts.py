@@ -51,7 +51,8 @@ def test_a_good_run() -> None:
     assert (result.verdict, result.detail) == (
         Verdict.PASS,
         (
-            "96 frames at 3 hosts: 33 data packets came, each with the headers that a host sent it with and a valid iCRC; "
+            "96 frames at 3 hosts: 33 data packets came, each with the headers that a host sent it with and a valid "
+            "iCRC; "
             "15 answers came, each sent by a host"
         ),
     )

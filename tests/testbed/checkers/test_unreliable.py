@@ -25,7 +25,8 @@ Frames = list[tuple[str, CapturedFrame]]
 def plan_of(*faults: Any, framing: str = "uc", **changes: Any) -> Plan:
     plan = rack_plan(
         2, faults=faults, program="switchml", time_limit_ns=200_000_000,
-        transport={"path_mtu": 256, "framing": framing, "uc_packets": 3 if framing == "uc" else 1, "start_psn": 0xFFFFFB},
+        transport={"path_mtu": 256, "framing": framing, "uc_packets": 3 if framing == "uc" else 1,
+            "start_psn": 0xFFFFFB},
         job={"collective": "switchml", "size_bytes": 12_000, "window_packets": 6},
     )  # fmt: skip
     return make_plan(replace(plan.scenario, **{"capture": True, **changes}))
@@ -103,7 +104,8 @@ def test_a_run_passes_and_says_what_was_seen() -> None:
     left = sum(captured.outgoing for _, captured in GOOD)
     messages = len(LASTS) + len(ONLIES)
     assert result.detail == (
-        f"{left} packets came, {left} left in {messages} messages, with valid iCRCs and without a gap in the switch's PSNs"
+        f"{left} packets came, {left} left in {messages} messages, with valid iCRCs and without a gap in the switch's "
+        "PSNs"
     )
     assert len(FIRSTS) == len(LASTS) > 20
     assert ONLIES

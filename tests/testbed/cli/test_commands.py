@@ -267,7 +267,7 @@ def test_validate_tells_what_a_run_will_take_and_warns(tmp_path, capsys):
     assert main(["validate", str(file), *huge]) == 0
     out, err = capsys.readouterr()
     assert re.fullmatch(
-        rf"tb: {file}: this machine has [\d.]+ GB of memory available, and a run in the emulated world takes about 29\d\.\d+ GB: "
+        rf"tb: {file}: this machine has [\d.]+ GB of memory available, and a run in the emulated world takes about 29\d\.\d+ GB: "  # noqa: E501
         r"`tb run` refuses it here\n",
         err.splitlines(keepends=True)[-1],
     )

@@ -23,7 +23,10 @@ def script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 def completed(script: Path, *words: str) -> list[str]:
     line = " ".join(f"'{word}'" for word in words)
-    ask = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _shtab_tb; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    ask = (
+        f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _shtab_tb; printf '%s\\n' "
+        f'"${{COMPREPLY[@]}}"'
+    )
     done = subprocess.run(["bash", "-c", ask], cwd=script.parent, capture_output=True, text=True, check=True)
     return done.stdout.split()
 

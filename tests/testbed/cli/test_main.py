@@ -180,7 +180,8 @@ def test_the_simulated_world_needs_no_root(monkeypatch):
 def test_help_imports_nothing_heavy():
     code = (
         "import sys; from testbed.cli import main; main(['--help']); "
-        "print([m for m in ('numpy', 'pydantic', 'yaml', 'rich', 'mininet', 'scipy') if m in sys.modules], file=sys.stderr)"
+        "print([m for m in ('numpy', 'pydantic', 'yaml', 'rich', 'mininet', 'scipy') if m in sys.modules], "
+        "file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=_TOP, capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"

@@ -103,17 +103,32 @@ def test_a_worker_may_have_phases():
     ("change", "text"),
     [
         (("release: asap", "release: fast"), "s1.yaml:8: release: unknown value; found 'fast'; allowed: order, asap"),
-        (("release: asap", "ports: 2"), "s1.yaml:8: ports: given on the command line; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid"),
-        (("release: asap", "relase: asap"), "s1.yaml:8: relase: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid; did you mean 'release'?"),
+        (("release: asap", "ports: 2"), ("s1.yaml:8: ports: given on the command line; allowed: name, macs, rings, "
+                                        "release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, "
+                                        "carrier, jobs, memory, knobs, grid")),
+        (("release: asap", "relase: asap"), ("s1.yaml:8: relase: unknown key; allowed: name, macs, rings, release, "
+                                            "gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, "
+                                            "jobs, memory, knobs, grid; did you mean 'release'?")),
         (("name: s1\n", ""), "s1.yaml:1: name: is missing"),
-        (("rank: 0, ip: 10.77.0.2", "rank: 0, ip: 10.77.0"), "s1.yaml:5: rings[0].members[0].ip: no IP address; found '10.77.0'; allowed: an IP address as 10.77.0.2"),
-        (("rank: 0, ip: 10.77.0.2", "rank: 0, ip: \"02:49:4e:41:00:01\""), "s1.yaml:5: rings[0].members[0].ip: no IP address; found '02:49:4e:41:00:01'; allowed: an IP address as 10.77.0.2"),
-        (("\"02:49:4e:41:00:02\"", "10.77.0.2"), "s1.yaml:2: macs[1][0]: no MAC; found '10.77.0.2'; allowed: a MAC as 02:49:4e:41:00:01"),
-        (("release: asap", "knobs: {age: foo}"), "s1.yaml:8: knobs.age: unknown value; found 'foo'; allowed: none, minus1, shift1"),
-        (("window_messages: 4", "window_messages: -4"), "s1.yaml:7: rings[0].window_messages: not a whole number; found -4; allowed: a whole number from 0"),
-        (("dtype: int32", "dtype: int33"), "s1.yaml:6: rings[0].arithmetic.dtype: unknown value; found 'int33'; allowed: float32, int32, int32sat; did you mean 'int32'?"),
-        (("  - ring_id: 1", "  - ring_id: true"), "s1.yaml:4: rings[0].ring_id: not a whole number; found true; allowed: a whole number from 0"),
-        (("rings:\n", "rings: 5\nx:\n"), "s1.yaml:3: rings: not a list; found 5; allowed: a list\ns1.yaml:4: x: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid"),
+        (("rank: 0, ip: 10.77.0.2", "rank: 0, ip: 10.77.0"), ("s1.yaml:5: rings[0].members[0].ip: no IP address; found "
+                                                             "'10.77.0'; allowed: an IP address as 10.77.0.2")),
+        (("rank: 0, ip: 10.77.0.2", "rank: 0, ip: \"02:49:4e:41:00:01\""),
+            ("s1.yaml:5: rings[0].members[0].ip: no IP address; found '02:49:4e:41:00:01'; allowed: an IP address as "
+            "10.77.0.2")),
+        (("\"02:49:4e:41:00:02\"", "10.77.0.2"), ("s1.yaml:2: macs[1][0]: no MAC; found '10.77.0.2'; allowed: a MAC as "
+                                                 "02:49:4e:41:00:01")),
+        (("release: asap", "knobs: {age: foo}"), ("s1.yaml:8: knobs.age: unknown value; found 'foo'; allowed: none, "
+                                                 "minus1, shift1")),
+        (("window_messages: 4", "window_messages: -4"), ("s1.yaml:7: rings[0].window_messages: not a whole number; "
+                                                        "found -4; allowed: a whole number from 0")),
+        (("dtype: int32", "dtype: int33"), ("s1.yaml:6: rings[0].arithmetic.dtype: unknown value; found 'int33'; "
+                                           "allowed: float32, int32, int32sat; did you mean 'int32'?")),
+        (("  - ring_id: 1", "  - ring_id: true"), ("s1.yaml:4: rings[0].ring_id: not a whole number; found true; "
+                                                  "allowed: a whole number from 0")),
+        (("rings:\n", "rings: 5\nx:\n"), ("s1.yaml:3: rings: not a list; found 5; allowed: a list\ns1.yaml:4: x: "
+                                         "unknown key; allowed: name, macs, rings, release, gate, trace, groups, "
+                                         "flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, "
+                                         "grid")),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_like_those_of_a_scenario(change, text):
@@ -213,7 +228,8 @@ _OWN = (
 
 
 def _asking_the_parent(signals):
-    """In the process of the program: signals to the one that `tb switch` is, by turn; each turn leaves it time to pass them on."""
+    """In the process of the program: signals to the one that `tb switch` is, by turn; each turn leaves it time to pass
+    them on."""
 
     def wake(machine, at):
         if at in signals:
@@ -258,7 +274,8 @@ def test_signals_reach_the_switch_of_an_own_program(plane, monkeypatch, tmp_path
 @pytest.mark.parametrize(
     ("program", "key", "problem"),
     [
-        ("grid", "grid", "program grid has no plan to follow; found none; allowed: `grid` with one entry of `orders` or more (GridSwitch in switch_nodes/grid/layout.py)"),
+        ("grid", "grid", ("program grid has no plan to follow; found none; allowed: `grid` with one entry of `orders` "
+                         "or more (GridSwitch in switch_nodes/grid/layout.py)")),
         ("steer", "steering", "program steer has nothing to make rules from"),
     ],
 )  # fmt: skip
@@ -297,7 +314,8 @@ def test_a_worker_captures_only_where_nobody_else_can_change_it(plane, tmp_path,
 
 
 def _switch_that_is_told(plane, monkeypatch, tmp_path, acts):
-    """A real program under the stand-in plane; `acts` happen before the turns of these numbers, the last one stops it."""
+    """A real program under the stand-in plane; `acts` happen before the turns of these numbers, the last one stops
+    it."""
     install_fake(monkeypatch, "switch_nodes.registry", create_program=NetReduceProgram)
     path = tmp_path / "s1.yaml"
     path.write_text(_SWITCH, encoding="utf-8")
@@ -341,9 +359,12 @@ def test_sighup_installs_the_rings_that_the_file_names_then(plane, monkeypatch, 
     ("change", "text"),
     [
         (("release: asap", "release: order"), "{file}: release: only rings may change while the switch runs"),
-        (("ip: 10.77.0.3", "ip: 10.77.0.2"), "scenario: switch s1: ring 1: two members have the same address; found ['0a4d0002', '0a4d0002']; allowed: one each"),
+        (("ip: 10.77.0.3", "ip: 10.77.0.2"), ("scenario: switch s1: ring 1: two members have the same address; found "
+                                             "['0a4d0002', '0a4d0002']; allowed: one each")),
         (("port: 1}", "port: 2}"), "{file}:3: rings: no such port; found 2; allowed: 0 to 1 (one per --port)"),
-        (("rings:", "rungs:"), "{file}:3: rungs: unknown key; allowed: name, macs, rings, release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid; did you mean 'rings'?"),
+        (("rings:", "rungs:"), ("{file}:3: rungs: unknown key; allowed: name, macs, rings, release, gate, trace, "
+                               "groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid; "
+                               "did you mean 'rings'?")),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_told_and_the_switch_goes_on(plane, monkeypatch, tmp_path, capsys, change, text):
@@ -360,7 +381,11 @@ def test_a_switch_without_rings_says_that_there_is_nothing_to_read_again(plane, 
     assert main(["switch", "--program", "forward", "--port", "a"]) == 0
     problems = [record["problem"] for record in _told(capsys) if record["event"] == "ConfigRefused"]
     assert problems == [
-        "only a switch with --program netreduce and --config can read its rings again, or its jobs one with switchml, atp, esa"
+        (
+            "only a switch with --program netreduce and --config can read its rings again, or its jobs one with "
+            "switchml, "
+            "atp, esa"
+        )
     ]
 
 

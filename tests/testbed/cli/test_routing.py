@@ -82,7 +82,7 @@ topology:
 switch: {program: grid, memory: 16}
 job: {collective: grid, size: 10kB}
 routing: {servers: [ps], capacity: 90Mbps}
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("command", ["route", "run"])

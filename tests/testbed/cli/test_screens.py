@@ -1,5 +1,5 @@
-"""What commands leave on the screen, at three widths: nothing wider than the terminal, no word cut, no bar left behind, a cursor
-that is seen, and the prompt on a line of its own."""
+"""What commands leave on the screen, at three widths: nothing wider than the terminal, no word cut, no bar left behind,
+a cursor that is seen, and the prompt on a line of its own."""
 
 from __future__ import annotations
 

@@ -51,11 +51,17 @@ def test_a_picture_goes_to_a_file(run_dir: Path, tmp_path: Path, capsys: pytest.
     ("words", "text"),
     [
         (["--host", "h9"], "tb: history: --host: no such host; found 'h9'; allowed: h1, h2\n"),
-        (["--slot", "3"], "tb: history: --slot: the history tells no slots; found 3; allowed: a run with --set trace=true\n"),
-        (["--from", "2ms", "--to", "2ms"], "tb: history: --to: an empty range; found 2.0000 ms; allowed: more than 2.0000 ms\n"),
-        (["--from", "x"], "tb timeline: argument --from: found 'x'; not a duration; allowed: a number with ns, us, ms, s or min, as 2ms\n`tb timeline --help` shows how it is used\n"),
-        (["--slot", "-1"], "tb timeline: argument --slot: found '-1'; allowed: a whole number from 0, as 12 or 0x621f\n`tb timeline --help` shows how it is used\n"),
-        (["--qp", "7", "--host", "h1"], "tb timeline: argument --host: not allowed with argument --qp\n`tb timeline --help` shows how it is used\n"),
+        (["--slot", "3"], ("tb: history: --slot: the history tells no slots; found 3; allowed: a run with --set "
+                          "trace=true\n")),
+        (["--from", "2ms", "--to", "2ms"], ("tb: history: --to: an empty range; found 2.0000 ms; allowed: more than "
+                                           "2.0000 ms\n")),
+        (["--from", "x"], ("tb timeline: argument --from: found 'x'; not a duration; allowed: a number with ns, us, "
+                           "ms, "
+                          "s or min, as 2ms\n`tb timeline --help` shows how it is used\n")),
+        (["--slot", "-1"], ("tb timeline: argument --slot: found '-1'; allowed: a whole number from 0, as 12 or "
+                           "0x621f\n`tb timeline --help` shows how it is used\n")),
+        (["--qp", "7", "--host", "h1"], ("tb timeline: argument --host: not allowed with argument --qp\n`tb timeline "
+                                        "--help` shows how it is used\n")),
         (["--out", "/nowhere/x"], "tb: /nowhere/x: --out: cannot be written; found No such file or directory\n"),
     ],
 )  # fmt: skip
@@ -85,7 +91,8 @@ def test_a_range_behind_the_end(run_dir: Path, capsys: pytest.CaptureFixture[str
     [
         (None, "{}: not a run directory; found no history.jsonl in it; allowed: as runs/latest"),
         ("", "{}/history.jsonl: the history is empty"),
-        ('{"t":0,"node":"h1","event":"X"}\nnot json\n', "{}/history.jsonl:2: cannot be read; found Expecting value: line 1 column 1 (char 0)"),
+        ('{"t":0,"node":"h1","event":"X"}\nnot json\n', ("{}/history.jsonl:2: cannot be read; found Expecting value: "
+                                                        "line 1 column 1 (char 0)")),
         ("[]\n", "{}/history.jsonl:1: no record of a history; found no t, node and event"),
     ],
 )  # fmt: skip

@@ -19,7 +19,8 @@ from tests.bareroot.starts import behind, program_of
 
 _TOP = Path(__file__).resolve().parents[3]
 _CODE = ("testbed", "switch_nodes", "workloads", "topologies", "playbooks", "benchmarks", "tests")
-_BY_LIST = {"run", "Popen", "check_output", "check_call", "call", "run_tool", "run_command", "runner", "_runner", "_run", "start",
+_BY_LIST = {"run", "Popen", "check_output", "check_call", "call", "run_tool", "run_command", "runner", "_runner",
+    "_run", "start",
             "_start", "_step", "execv", "execvp", "execve", "spawn"}  # fmt: skip
 """functions that take a command as a list"""
 _BY_NAME = {"which", "_which", "_first_line", "_ssh", "_command", "_daemon", "cmd", "system", "popen", "pexec"}
@@ -204,7 +205,10 @@ class TestNoting:
     def test_children_of_tests_note_what_they_start(self, tmp_path: Path) -> None:
         log = tmp_path / "log"
         log.touch()
-        code = "import subprocess, os; subprocess.run(['true']); subprocess.run('exit 0', shell=True); os.execvp('sh', ['sh', '-c', 'exit 0'])"
+        code = (
+            "import subprocess, os; subprocess.run(['true']); subprocess.run('exit 0', shell=True); os.execvp('sh', "
+            "['sh', '-c', 'exit 0'])"
+        )
         environment = {
             "PYTHONPATH": f"{_TOP}:{_TOP}/tests/bareroot/noting",
             "INA_PROGRAMS_LOG": str(log),

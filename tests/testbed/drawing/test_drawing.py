@@ -1,5 +1,5 @@
-"""Pictures of small networks, word by word. After a deliberate change: UPDATE_GOLDEN=1 ./tb test tests/testbed/drawing, look
-at the SVG files, and read the diff."""
+"""Pictures of small networks, word by word. After a deliberate change: UPDATE_GOLDEN=1 ./tb test tests/testbed/drawing,
+look at the SVG files, and read the diff."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _SMALL = {
     "spine-leaf": "{kind: spine_leaf, leaves: 2, spines: 2, hosts_per_leaf: [2, 1], oversubscription: 4, "
     "links: {h2-leaf1: {delay: 1ms, jitter: 200us}}}",
     "custom": "{kind: custom, nodes: [{name: end, role: host}, {name: a, role: leaf}, {name: b, role: leaf}, "
-    "{name: c, role: leaf}, {name: h2, role: host}, {name: h3, role: host}, {name: top, role: core}], links: [{ends: [end, a]}, "
+    "{name: c, role: leaf}, {name: h2, role: host}, {name: h3, role: host}, {name: top, role: core}], links: [{ends: "
+    "[end, a]}, "
     "{ends: [h2, b]}, {ends: [h3, c]}, {ends: [a, b]}, {ends: [b, c]}, {ends: [c, a], rate: 1Mbps}, {ends: [top, b]}]}",
 }
 _DRAW = {"svg": draw_svg, "dot": draw_dot, "mmd": draw_mermaid}
@@ -78,7 +79,10 @@ def test_no_two_nodes_overlap_and_upper_tiers_stand_higher(topology: str) -> Non
 
 
 def test_hosts_of_one_switch_stand_side_by_side() -> None:
-    nodes = "[{name: a, role: host}, {name: b, role: host}, {name: c, role: host}, {name: s, role: leaf}, {name: t, role: leaf}]"
+    nodes = (
+        "[{name: a, role: host}, {name: b, role: host}, {name: c, role: host}, {name: s, role: leaf}, {name: t, role: "
+        "leaf}]"
+    )
     links = "[{ends: [a, s]}, {ends: [b, t]}, {ends: [c, s]}, {ends: [s, t]}]"
     spots = place(picture_of(parse_scenario(f"{_HEAD}{{kind: custom, nodes: {nodes}, links: {links}}}", "x.yaml")))
     assert spots["a"][0] < spots["c"][0] < spots["b"][0]

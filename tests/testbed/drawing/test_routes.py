@@ -40,9 +40,11 @@ def test_the_problem_of_a_scenario(scenario: Scenario) -> None:
 
 def test_a_routing_section_survives_being_written() -> None:
     text = (
-        "name: x\ntopology: {kind: grid_triangle, server_link: {rate: 300Mbps, delay: 1ms}, links: {s1-s2: {rate: 1Mbps}}}\n"
+        "name: x\ntopology: {kind: grid_triangle, server_link: {rate: 300Mbps, delay: 1ms}, links: {s1-s2: {rate: "
+        "1Mbps}}}\n"
         "switch: {program: forward}\njob: {collective: ring}\n"
-        "routing: {servers: [ps, w8], planner: inart, workers: [w2, w1], capacity: 1Gbps, capacities: {s2: 0}, demand: 3Mbps, "
+        "routing: {servers: [ps, w8], planner: inart, workers: [w2, w1], capacity: 1Gbps, capacities: {s2: 0}, demand: "
+        "3Mbps, "
         "mode: paced, pace: 0.98, on_collision: to_ps, bucket: 20ms, react: 7ms, sample: 1ms}\n"
     )
     scenario = parse_scenario(text, "x.yaml")
@@ -58,16 +60,19 @@ def _said(scenario: Scenario, planner: str | None = None, capacities: float | No
 def test_what_binds_is_said(scenario: Scenario) -> None:
     place = "playbooks/scenarios/grid-triangle.yaml: routing"
     assert _said(scenario, capacities=0.0) == (
-        f"{place}: no plan: no switch can aggregate anything, all have capacity 0: s1, s2, s3; found binding: s1, s2, s3"
+        f"{place}: no plan: no switch can aggregate anything, all have capacity 0: s1, s2, s3; found binding: s1, s2, "
+        "s3"
     ).replace(": s1, s2, s3; found", "; found")
     assert scenario.routing is not None
     hungry = replace(scenario, routing=replace(scenario.routing, demand_bps=100_000_000))
     assert _said(hungry) == (
-        f"{place}: no plan: a demand of 1e+08 bit/s is above the 9e+07 that the servers' links take; found binding: s3->ps"
+        f"{place}: no plan: a demand of 1e+08 bit/s is above the 9e+07 that the servers' links take; found binding: "
+        "s3->ps"
     )
     some = replace(scenario, routing=replace(scenario.routing, demand_bps=29_000_000))
     assert _said(some, "atp") == (
-        f"{place}: no plan: atp gives 2.4375e+07 bit/s to the slowest worker, the demand is 2.9e+07; found binding: s1->s3, s1"
+        f"{place}: no plan: atp gives 2.4375e+07 bit/s to the slowest worker, the demand is 2.9e+07; found binding: "
+        "s1->s3, s1"
     )
 
 

@@ -62,9 +62,9 @@ def _peak(words: list[str], out: Path) -> int:
 @pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=_ROOT)])
 @pytest.mark.parametrize("size", ["1MB", "24MB"])
 def test_a_run_takes_about_what_was_told(world: str, size: str, tmp_path: Path) -> None:
-    """Measured when this was written, in MiB, of four hosts (estimates in brackets). NetReduce: simulated 1 MB 129 (132), 64 MB
-    763 (816); emulated 16 MB 331 (348), 64 MB 798 (816), of eight hosts 1,297 (1,329). Ring: emulated 32 MB 533 (505). SwitchML:
-    emulated 16 MB 360 (403). ATP: simulated 16 MB 416 (366), emulated 16 MB 437 (424)."""
+    """Measured when this was written, in MiB, of four hosts (estimates in brackets). NetReduce: simulated 1 MB 129
+    (132), 64 MB 763 (816); emulated 16 MB 331 (348), 64 MB 798 (816), of eight hosts 1,297 (1,329). Ring: emulated 32
+    MB 533 (505). SwitchML: emulated 16 MB 360 (403). ATP: simulated 16 MB 416 (366), emulated 16 MB 437 (424)."""
     changes = [*FAST, f"job.size={size}"]
     need = memory_need(make_plan(load_scenario("rack", changes, world=world))).most
     words = ["rack", "--world", world, *(word for change in changes for word in ("--set", change))]
@@ -92,7 +92,7 @@ def test_too_little_is_refused_with_both_figures(tmp_path: Path, capsys: pytest.
     told = capsys.readouterr()
     assert told.out == ""
     assert re.fullmatch(
-        r"tb: this machine lacks memory: rack takes about 3\d\d\.\d\d GB in the simulated world, and [\d.]+ GB are available; "
+        r"tb: this machine lacks memory: rack takes about 3\d\d\.\d\d GB in the simulated world, and [\d.]+ GB are available; "  # noqa: E501
         r"fewer hosts, or smaller gradients \(job\.size, or job\.scale of a model\), take less\n",
         told.err,
     )

@@ -1,4 +1,5 @@
-"""One link direction: every kind of fault, how they compose, order, windows, events, and which port gets which filter."""
+"""One link direction: every kind of fault, how they compose, order, windows, events, and which port gets which
+filter."""
 
 from __future__ import annotations
 
@@ -273,7 +274,8 @@ def test_fates_do_not_depend_on_pythons_hash_seed() -> None:
     program = (
         "from tests.support.roce_frames import *\n"
         "from testbed.faults.model import *\n"
-        "f = link_filter(Loss('a', ('h1-s1',), rate=.3, match=Match(opcodes=frozenset({1, 17, 7}))), Duplicate('b', rate=.3))\n"
+        "f = link_filter(Loss('a', ('h1-s1',), rate=.3, match=Match(opcodes=frozenset({1, 17, 7}))), Duplicate('b', "
+        "rate=.3))\n"
         "print([len(f.admit(request(n), 0)) for n in range(80)])\n"
     )
     outputs = {

@@ -116,8 +116,10 @@ def test_a_kernel_without_netem(said: str) -> None:
     with pytest.raises(HostCapabilityError) as refused:
         probe_netem("lo", FakeKernel(status=2, answer=said))
     assert str(refused.value) == (
-        "this machine lacks the netem qdisc; load the module sch_netem (Debian: apt-get install linux-image-amd64, then "
-        "modprobe sch_netem), or end the link at a switch node of the testbed, whose ports delay, reorder and lose packets "
+        "this machine lacks the netem qdisc; load the module sch_netem (Debian: apt-get install linux-image-amd64, "
+        "then "
+        "modprobe sch_netem), or end the link at a switch node of the testbed, whose ports delay, reorder and lose "
+        "packets "
         "themselves"
     )
 
@@ -126,7 +128,8 @@ def test_a_kernel_without_netem(said: str) -> None:
     ("status", "said", "kind", "message"),
     [
         (127, "no tc", HostCapabilityError, "this machine lacks the tc command; apt-get install iproute2"),
-        (2, "RTNETLINK answers: Operation not permitted", HostCapabilityError, "this machine lacks the right to change qdiscs; run as root"),
+        (2, "RTNETLINK answers: Operation not permitted", HostCapabilityError,
+            "this machine lacks the right to change qdiscs; run as root"),
         (1, 'Illegal "latency"', InternalError, '`tc qdisc add dev x root netem loss 1%`: Illegal "latency"'),
         (1, "", InternalError, "`tc qdisc add dev x root netem loss 1%`: exit status 1"),
     ],
@@ -142,7 +145,11 @@ def test_other_refusals(status: int, said: str, kind: type[Exception], message: 
     [
         (
             "qdisc netem 8001: root refcnt 2 limit 1000 delay 1ms",
-            "x: asked for `netem loss 1%`, the kernel shows without loss: qdisc netem 8001: root refcnt 2 limit 1000 delay 1ms",
+            (
+                "x: asked for `netem loss 1%`, the kernel shows without loss: qdisc netem 8001: root refcnt 2 limit "
+                "1000 "
+                "delay 1ms"
+            ),
         ),
         (
             "qdisc noqueue 0: root refcnt 2",

@@ -321,7 +321,8 @@ def test_behind_a_delayed_frame_the_screen_lets_nothing_through() -> None:
 
 @needs_filter
 def test_a_frame_waits_for_its_elder_twin() -> None:
-    """Two batches are screened before the first one's frame is admitted: it was first, so it is the first occurrence."""
+    """Two batches are screened before the first one's frame is admitted: it was first, so it is the first
+    occurrence."""
     filter_ = link_filter(Drop("d", LINK, match=Match(attempt=1), window=Window(0, 100)), native=True)
     batch = FrameBatch.of(2, 256)
     batch.append(0, request(1))

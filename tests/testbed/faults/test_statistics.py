@@ -76,7 +76,8 @@ def test_bursts_have_the_length_and_the_share_of_the_chain(enter: float, recover
 
 @pytest.mark.parametrize("psns", [64, 128, 256, 1024])
 def test_a_chain_has_no_seams(psns: int) -> None:
-    """Losses on both sides of every multiple of a power of two hang together as anywhere: P(bad | bad before) = 1 - r."""
+    """Losses on both sides of every multiple of a power of two hang together as anywhere: P(bad | bad before) = 1 -
+    r."""
     p, r = threshold(0.05), threshold(0.1)
     after = [
         burst_is_bad(7, flow, n, 1, 0, p, r)
@@ -95,7 +96,8 @@ def test_a_chain_slower_than_the_look_back_keeps_its_share() -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [Loss("f", LINK, rate=0.2), Corrupt("f", LINK, rate=0.2), Duplicate("f", LINK, rate=0.2), EcnMark("f", LINK, rate=0.2)]
+    "fault", [Loss("f", LINK, rate=0.2), Corrupt("f", LINK, rate=0.2), Duplicate("f", LINK, rate=0.2),
+        EcnMark("f", LINK, rate=0.2)]
 )  # fmt: skip
 def test_every_kind_strikes_at_its_rate(fault: PacketFault) -> None:
     filter_, count = link_filter(fault, seed=21), 3000

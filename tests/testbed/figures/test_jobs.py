@@ -27,7 +27,8 @@ JOBS = (
 )
 PLAN = make_plan(
     Scenario(
-        "t", rack(4, LinkShape()), LinkShape(), switch=SwitchOptions("switchml", memory=8), transport=Transport(path_mtu=256),
+        "t", rack(4, LinkShape()), LinkShape(), switch=SwitchOptions("switchml", memory=8),
+        transport=Transport(path_mtu=256),
         job=SHARED, jobs=JOBS,
     )
 )  # fmt: skip
@@ -208,7 +209,8 @@ def test_the_summary_of_a_job_with_a_server():
     records += [event("Collided", job=9, block=0, rank=1, slot=0, owner_job=4, owner_block=1)] * 2
     records.append(event("DatagramResent", "h3", job=9, block=0, slot=0, cause="timeout", attempt=1))
     assert summary.job_lines(metrics(CheckContext(PLAN, records)))[-1].text == (
-        "0.000 s, 0.000 s per iteration, 2.6 Gbit/s of gradient per worker, from 0.000 s on, 2 collisions, 2 reminders, "
+        "0.000 s, 0.000 s per iteration, 2.6 Gbit/s of gradient per worker, from 0.000 s on, 2 collisions, 2 "
+        "reminders, "
         "1 packet sent again, 1.70 kB into its server, 100.0% of its blocks complete in a switch"
     )
 

@@ -25,7 +25,8 @@ def struck(context, rank, psn, *, fault="loss-1", kind="loss", opcode=7, answers
     if answers:
         queue_pair = context.plan.workers[rank].from_predecessor
     there, back = format_ip(queue_pair.envelope.src_ip), format_ip(queue_pair.envelope.dst_ip)
-    return a_record(9, "s1", "FaultStruck", fault=fault, kind=kind, backend="user", target=f"h{rank + 1}-s1", direction="up", flow=f"{there}>{back}:{queue_pair.peer_qpn}", opcode=opcode, psn=psn, occurrence=1)  # fmt: skip
+    return a_record(9, "s1", "FaultStruck", fault=fault, kind=kind, backend="user", target=f"h{rank + 1}-s1",
+        direction="up", flow=f"{there}>{back}:{queue_pair.peer_qpn}", opcode=opcode, psn=psn, occurrence=1)  # fmt: skip
 
 
 def test_times_and_goodput():
@@ -184,7 +185,8 @@ def test_the_bound_of_phases_is_the_closed_form(collective, each, share):
     assert bound_bps(CheckContext(make_plan(scenario), ())) == pytest.approx(share * 1e6 * 256 / 314)
 
 
-@pytest.mark.parametrize(("name", "kinds"), [("switchml-lossy", {"data", "results"}), ("atp-lossy", {"data", "results"}),
+@pytest.mark.parametrize(("name", "kinds"), [("switchml-lossy", {"data", "results"}),
+    ("atp-lossy", {"data", "results"}),
                                              ("esa-lossy", {"data", "results"}), ("grid-lossy", {"data", "results"}),
                                              ("switchml-uc-lossy", {"data", "results"})])  # fmt: skip
 def test_lost_datagrams_are_counted_by_what_they_carried(name, kinds):

@@ -20,7 +20,8 @@ def sample(switch: str, at_ns: int, bytes_in: dict[str, int], bytes_out: dict[st
     for row, given in zip(rows, (bytes_in, bytes_out), strict=True):
         for name, size in given.items():
             row[ports[name]] = size
-    return a_record(at_ns, switch, "LoadSampled", at_ns=at_ns, bytes_in=rows[0], bytes_out=rows[1], added_bytes=added, data_in=8 * added, bypassed=added)  # fmt: skip
+    return a_record(at_ns, switch, "LoadSampled", at_ns=at_ns, bytes_in=rows[0], bytes_out=rows[1], added_bytes=added,
+        data_in=8 * added, bypassed=added)  # fmt: skip
 
 
 def history() -> list[Record]:

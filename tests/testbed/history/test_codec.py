@@ -66,7 +66,8 @@ def test_every_record_of_a_run_is_read_as_it_was_told(name: str, overrides: list
         ({"contributions": 3}, "contributions of BlockSummed: 3, not a list (a whole number)"),
         ({"contributions": [1, "1"]}, "contributions of BlockSummed: [1, '1'], not a list (a whole number)"),
         ({"event": "SwitchStatistics"}, "SwitchStatistics without counters"),
-        ({"event": "SwitchStatistics", "counters": {"a": None}}, "counters of SwitchStatistics: {'a': None}, not a mapping (a whole number)"),
+        ({"event": "SwitchStatistics", "counters": {"a": None}}, ("counters of SwitchStatistics: {'a': None}, not a "
+                                                                 "mapping (a whole number)")),
     ],
 )  # fmt: skip
 def test_what_is_no_record_is_told(change: dict[str, Any], problem: str | None) -> None:

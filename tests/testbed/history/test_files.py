@@ -114,8 +114,10 @@ def test_a_replay_of_a_killed_run_says_what_is_missing(killed: Path, capsys: pyt
     told = len(load_history(killed).records)
     assert main(["replay", str(killed)]) == 64
     text = (
-        f"tb: {killed}: this run did not end: it was killed, or still goes on, and there is no verdict to compare with; found "
-        f"scenario.yaml, {told:,} records of history (`tb timeline {killed}` draws them), no result.json; allowed: a run that "
+        f"tb: {killed}: this run did not end: it was killed, or still goes on, and there is no verdict to compare "
+        "with; found "
+        f"scenario.yaml, {told:,} records of history (`tb timeline {killed}` draws them), no result.json; allowed: a "
+        "run that "
         f"ended; `tb run {killed}/scenario.yaml` runs it again\n"
     )
     assert capsys.readouterr() == ("", text)

@@ -16,7 +16,8 @@ def told(event: str, kind: str, **more: Any) -> dict[str, Any]:
 def test_strikes_that_changed_nothing_do_not_count() -> None:
     coverage = Coverage()
     history = [
-        told("FaultStruck", "reorder"), told("FaultStruck", "reorder"), told("FaultStruck", "pause"), told("FaultStruck", "loss"),
+        told("FaultStruck", "reorder"), told("FaultStruck", "reorder"), told("FaultStruck", "pause"),
+        told("FaultStruck", "loss"),
         told("FaultMissed", "reorder", strikes=1), told("FaultMissed", "pause", strikes=1),
     ]  # fmt: skip
     coverage.add(draw_schedule(1, 1).scenario, history)

@@ -1,4 +1,5 @@
-"""The second queue pair beside a host's, on frames and steps made by hand: each rule holds, and is broken by what breaks it."""
+"""The second queue pair beside a host's, on frames and steps made by hand: each rule holds, and is broken by what
+breaks it."""
 
 from __future__ import annotations
 

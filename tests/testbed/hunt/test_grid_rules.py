@@ -22,7 +22,8 @@ GONE = a_record(0, "s1", "NodeExited")
 
 
 def step(state, cause, after, rank=0, block=0, slot=0):
-    return a_record(0, "s1", "SlotChanged", job=1, slot=slot, version=0, block=block, rank=rank, state=state, cause=cause, next=after)  # fmt: skip
+    return a_record(0, "s1", "SlotChanged", job=1, slot=slot, version=0, block=block, rank=rank, state=state,
+        cause=cause, next=after)  # fmt: skip
 
 
 def sent(reason, bitmap, block=0):
@@ -80,7 +81,8 @@ def test_a_flush_names_its_asker():
 
 
 def test_what_asked_for_a_flush_went_around_with_it():
-    """Ranks 0 and 1 left with the flush, rank 2 alone: the detour is over, and a copy opens a slot like any other packet."""
+    """Ranks 0 and 1 left with the flush, rank 2 alone: the detour is over, and a copy opens a slot like any other
+    packet."""
     over = opens(), flushed(1), around(2)
     assert broken(*over, opens(0)) == []
     assert broken(*over, around(0)) == ["rest_goes_around"]

@@ -161,19 +161,32 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
     ("words", "message"),
     [
         (["nothing"], "no such scenario"),
-        (["worker-killed"], "cannot be hunted in: it is made to show something else than a pass; found fail; allowed: pass"),
-        (["ring"], "cannot be hunted in: until when its jobs must have ended is not worked out; found ring; allowed: netreduce, switchml, atp, esa"),
-        (["atp", "--set", "switch.program=forward"], "cannot be hunted in: nothing is aggregated, so no sum can be wrong; found forward; allowed: a program that aggregates"),
-        (["rack", "--set", "transport.timeout=0"], "no timeout is set, so one lost packet may stop it; found 0; allowed: 1 to 31"),
-        (["rack", "--set", "transport.retry_count=2"], "its retries do not outlast recovery, which may take three of them or more; found 2;"),
+        (["worker-killed"], ("cannot be hunted in: it is made to show something else than a pass; found fail; allowed: "
+                            "pass")),
+        (["ring"], ("cannot be hunted in: until when its jobs must have ended is not worked out; found ring; allowed: "
+                   "netreduce, switchml, atp, esa")),
+        (["atp", "--set", "switch.program=forward"], ("cannot be hunted in: nothing is aggregated, so no sum can be "
+                                                     "wrong; found forward; allowed: a program that aggregates")),
+        (["rack", "--set", "transport.timeout=0"], ("no timeout is set, so one lost packet may stop it; found 0; "
+                                                   "allowed: 1 to 31")),
+        (["rack", "--set", "transport.retry_count=2"], ("its retries do not outlast recovery, which may take three of "
+                                                       "them or more; found 2;")),
         (["rack", "--set", "transport.timeout=11"], "timeouts would strike without any fault"),
-        (["--set", "job.size=4"], "a hunt without a scenario draws everything but code of your own; found 'job.size=4'; allowed: switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME"),
-        (["--set", "switch.program=forward"], "a hunt needs a program that sums; found 'forward'; allowed: netreduce, or PATH.py:CLASS"),
-        (["rack", "--fabric"], "--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a SCENARIO"),
-        (["--fabric", "--program", "switchml"], "--fabric: draws fabrics for NetReduce; found --program switchml; allowed: without --program, or --program netreduce"),
-        (["--program", "forward"], "--program: nothing is drawn for that program; found 'forward'; allowed: netreduce, switchml, atp, esa, grid"),
-        (["switchml", "--program", "switchml"], "--program: a scenario has its program already; found switchml; allowed: --program, or a SCENARIO"),
-        (["--program", "switchml", "--set", "switch.program=netreduce"], "a hunt needs a program that sums; found 'netreduce'; allowed: switchml, or PATH.py:CLASS"),
+        (["--set", "job.size=4"], ("a hunt without a scenario draws everything but code of your own; found "
+                                  "'job.size=4'; allowed: switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME")),
+        (["--set", "switch.program=forward"], ("a hunt needs a program that sums; found 'forward'; allowed: netreduce, "
+                                              "or PATH.py:CLASS")),
+        (["rack", "--fabric"], ("--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a "
+                               "SCENARIO")),
+        (["--fabric", "--program", "switchml"], ("--fabric: draws fabrics for NetReduce; found --program switchml; "
+                                                "allowed: without --program, or --program netreduce")),
+        (["--program", "forward"], ("--program: nothing is drawn for that program; found 'forward'; allowed: "
+                                    "netreduce, "
+                                   "switchml, atp, esa, grid")),
+        (["switchml", "--program", "switchml"], ("--program: a scenario has its program already; found switchml; "
+                                                "allowed: --program, or a SCENARIO")),
+        (["--program", "switchml", "--set", "switch.program=netreduce"],
+            "a hunt needs a program that sums; found 'netreduce'; allowed: switchml, or PATH.py:CLASS"),
         (["--schedules", "0"], "argument --schedules: found '0'; allowed: a whole number from 1 to 1000000000"),
         (["--jobs", "999"], "argument --jobs: found '999'; allowed: a whole number from 1 to 256"),
         (["--seed", "-1"], "argument --seed: found '-1'; allowed: a whole number from 0 to 9223372036854775807"),
@@ -203,7 +216,10 @@ def test_a_damaged_log_is_refused_with_its_line(tmp_path, capsys, line):
     with (out / "chunks.jsonl").open("a") as log:
         log.write(line + "\n")
     assert hunt("--schedules", 3, "--out", out, "-q") == 64
-    told = f"{out}/chunks.jsonl:2: is no chunk of a hunt; found {line}; allowed: lines that a hunt wrote; another --out hunts afresh"
+    told = (
+        f"{out}/chunks.jsonl:2: is no chunk of a hunt; found {line}; allowed: lines that a hunt wrote; another --out "
+        "hunts afresh"
+    )
     assert told in capsys.readouterr().err
 
 

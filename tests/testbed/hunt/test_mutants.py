@@ -95,7 +95,8 @@ QUICK_IRN = ("RecoveryLeftTooEarly", "OffsetOneLess", "gap_names_what_is_missing
 
 
 def test_there_are_enough_bugs_of_irn():
-    asked_for = {"BitmapShiftedByOne", "RecoveryLeftTooEarly", "SelectiveAnswersIgnored", "duplicate_counted_as_a_message",
+    asked_for = {"BitmapShiftedByOne", "RecoveryLeftTooEarly", "SelectiveAnswersIgnored",
+        "duplicate_counted_as_a_message",
                  "rto_low_with_many_in_flight"}  # fmt: skip
     assert asked_for <= set(IRN_PLANTED)
     assert len(IRN_PLANTED) >= 15

@@ -95,7 +95,8 @@ def test_a_planted_bug_shrinks_to_two_losses_of_one_result():
     machines = DATAGRAM_PLANTED["switchml"]["AnswersOnce"]
     both = ("h1-s1", "h4-s1")
     scenario = calm(
-        Drop("a", both, DOWN, match=Match(attempt=1)), Drop("b", both, DOWN, match=Match(attempt=2)), Pause("p", "h1", Window(0, 9)),
+        Drop("a", both, DOWN, match=Match(attempt=1)), Drop("b", both, DOWN, match=Match(attempt=2)),
+        Pause("p", "h1", Window(0, 9)),
         dtype="float32", size_bytes=600,
     )  # fmt: skip
     scenario = replace(scenario, transport=replace(scenario.transport, rto_ns=200_000))

@@ -14,7 +14,8 @@ from tests.testbed.hunt.test_survival_datagrams import atp, calm
 
 
 def step(state, cause, after, job=1, block=0, node="s1"):
-    return a_record(0, node, "SlotChanged", job=job, slot=0, version=0, block=block, rank=0, state=state, cause=cause, next=after)  # fmt: skip
+    return a_record(0, node, "SlotChanged", job=job, slot=0, version=0, block=block, rank=0, state=state, cause=cause,
+        next=after)  # fmt: skip
 
 
 def broken(*history, scenario=None):
@@ -73,7 +74,8 @@ def test_equals_stay():
 
 def test_ghosts_go():
     def met(block, owner_job=1):
-        return a_record(0, "s1", "Collided", job=1, block=block, rank=0, slot=0, owner_job=owner_job, owner_block=1)  # fmt: skip
+        return a_record(0, "s1", "Collided", job=1, block=block, rank=0, slot=0, owner_job=owner_job,
+            owner_block=1)  # fmt: skip
 
     assert broken(met(4)) == []  # within the window of four
     assert broken(met(5)) == ["ghosts_go"]
@@ -87,7 +89,8 @@ def test_ghosts_are_told_by_the_number_of_their_job(numbers):
     scenario = atp(kind="esa")
     jobs = tuple(replace(job, number=number) for job, number in zip(scenario.jobs, numbers, strict=True))
     for number in numbers if numbers[0] else (1, 2):
-        met = a_record(0, "s1", "Collided", job=number, block=5, rank=0, slot=0, owner_job=number, owner_block=1)  # fmt: skip
+        met = a_record(0, "s1", "Collided", job=number, block=5, rank=0, slot=0, owner_job=number,
+            owner_block=1)  # fmt: skip
         assert broken(met, scenario=replace(scenario, jobs=jobs)) == ["ghosts_go"]
 
 

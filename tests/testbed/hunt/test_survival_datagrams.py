@@ -185,7 +185,8 @@ def test_only_kills_excuse_and_only_the_jobs_that_they_hit():
 
 
 def test_what_is_repeated_while_it_is_under_way_fills_queues():
-    """Found by hunting: copies of repetitions kept a link busy, and a job took 20 times as long as its packets alone."""
+    """Found by hunting: copies of repetitions kept a link busy, and a job took 20 times as long as its packets
+    alone."""
     patient = calm()
     hasty = replace(patient, transport=replace(patient.transport, rto_ns=travel_ns(patient) - 1))
     just = replace(patient, transport=replace(patient.transport, rto_ns=travel_ns(patient)))

@@ -71,7 +71,8 @@ def test_a_ring_of_our_own_endpoints_passes_and_is_captured(booted, tmp_path):
 
 
 def test_faults_strike_by_the_true_numbers(booted, tmp_path):
-    drop = {"kind": "drop", "links": ["h2-s1"], "direction": "up", "match": {"opcode": "data", "message": 1, "packet": 2, "attempt": 1}}  # fmt: skip
+    drop = {"kind": "drop", "links": ["h2-s1"], "direction": "up", "match": {"opcode": "data", "message": 1,
+        "packet": 2, "attempt": 1}}  # fmt: skip
     outcome = judge_case(run_case(booted, 1, dataclasses.replace(SOFT, faults=(drop,)), 3, tmp_path))
     assert (outcome.verdict, outcome.strikes) == (Verdict.PASS, 1)
     assert outcome.traffic.retransmissions > 0

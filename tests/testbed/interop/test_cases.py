@@ -1,4 +1,5 @@
-"""The table of cases: what it covers, and that each case shows in virtual time, on our own endpoints, what it is to show."""
+"""The table of cases: what it covers, and that each case shows in virtual time, on our own endpoints, what it is to
+show."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The leg itself: a guest boots, unmodified rdma_rxe endpoints all-reduce through our switch. Skipped where QEMU, packages or
-the stock kernel cannot be had."""
+"""The leg itself: a guest boots, unmodified rdma_rxe endpoints all-reduce through our switch. Skipped where QEMU,
+packages or the stock kernel cannot be had."""
 
 from __future__ import annotations
 

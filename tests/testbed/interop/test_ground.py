@@ -60,7 +60,8 @@ def test_the_choice_is_said_with_its_reason(where, rxe, problem, chosen, told, t
         (
             "host",
             (
-                f"this machine lacks an rxe that works in a network namespace of ours ({KERNEL}: no GID); --where qemu, or "
+                f"this machine lacks an rxe that works in a network namespace of ours ({KERNEL}: no GID); --where "
+                "qemu, or "
                 "--where initial on a machine that is yours alone"
             ),
         ),

@@ -64,7 +64,8 @@ def test_who_may_not_install_is_told_the_command(debian, monkeypatch, why):
     with pytest.raises(HostCapabilityError) as caught:
         ensure_packages(lambda text: None, packages=("perftest", "kmod"))
     assert str(caught.value) == (
-        "this machine lacks the Debian packages perftest; install them: sudo apt-get install --no-install-recommends perftest"
+        "this machine lacks the Debian packages perftest; install them: sudo apt-get install --no-install-recommends "
+        "perftest"
     )
     assert not (debian / "calls").exists()
 

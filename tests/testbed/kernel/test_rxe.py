@@ -34,7 +34,8 @@ def test_a_kernel_that_refuses_is_told():
     with pytest.raises(HostCapabilityError) as caught:
         add_rxe("rxe0", "eth9", lambda command: "error: Invalid argument", lambda: ())
     assert str(caught.value) == (
-        "this machine lacks what it takes to make the RDMA device rxe0 on eth9 (rdma: error: Invalid argument); root, the "
+        "this machine lacks what it takes to make the RDMA device rxe0 on eth9 (rdma: error: Invalid argument); root, "
+        "the "
         "Debian package iproute2, and a kernel whose rdma_rxe works in this network namespace"
     )
 

@@ -31,7 +31,8 @@ def test_every_action_is_there() -> None:
 
 def test_the_table_of_steps_is_made_from_their_declarations() -> None:
     rows = [
-        f"| {kind} | `{step.name}` | {step.does} | {', '.join(step.needs)} | {step.undone_by}{f', or with {step.undone_with}' if step.undone_with else ''} |"
+        f"| {kind} | `{step.name}` | {step.does} | {', '.join(step.needs)} | "
+        f"{step.undone_by}{f', or with {step.undone_with}' if step.undone_with else ''} |"
         for kind, driver in (("host", HostDriver), ("card", CardDriver))
         for step in driver.steps.values()
     ]

@@ -81,12 +81,16 @@ _MISTAKES = {
     "empty-hosts": ("name: bench\nhosts: {}\n", "lab.yaml:2: hosts: there is no host; allowed: one host or more"),
     "unknown-key": (
         _HOSTS + "card: {}\n",
-        "lab.yaml:4: card: unknown key; allowed: name, known_hosts, defaults, hosts, cards, groups; did you mean 'cards'?",
+        (
+            "lab.yaml:4: card: unknown key; allowed: name, known_hosts, defaults, hosts, cards, groups; did you mean "
+            "'cards'?"
+        ),
     ),
     "default-address": (
         "name: bench\ndefaults: {address: x}\nhosts: {h1: {address: a}}\n",
         (
-            "lab.yaml:2: defaults.address: unknown key; allowed: port, user, key, jump, namespace, base, python, packages, "
+            "lab.yaml:2: defaults.address: unknown key; allowed: port, user, key, jump, namespace, base, python, "
+            "packages, "
             "pip_options, interfaces, power, connect_timeout, command_timeout"
         ),
     ),
@@ -96,36 +100,51 @@ _MISTAKES = {
     ),
     "base": (
         'name: bench\nhosts: {h1: {address: a, base: "/srv/$(id)"}}\n',
-        "lab.yaml:2: hosts.h1.base: not a path of a host; found '/srv/$(id)'; allowed: an absolute path of letters, digits and . _ - /",
+        (
+            "lab.yaml:2: hosts.h1.base: not a path of a host; found '/srv/$(id)'; allowed: an absolute path of "
+            "letters, "
+            "digits and . _ - /"
+        ),
     ),
     "password": (
         "name: bench\nhosts: {h1: {address: a, password: hunter2}}\n",
         (
-            "lab.yaml:2: hosts.h1.password: secrets do not stand in an inventory; allowed: key: with one of agent: true, "
+            "lab.yaml:2: hosts.h1.password: secrets do not stand in an inventory; allowed: key: with one of agent: "
+            "true, "
             "file: PATH, env: NAME"
         ),
     ),
     "url": (
         'name: bench\nhosts: {h1: {address: a, pip_options: [--index-url, "https://me:hunter2@10.0.0.5/simple"]}}\n',
         (
-            "lab.yaml:2: hosts.h1.pip_options[1]: this URL holds a secret; allowed: one without; pip's own configuration "
+            "lab.yaml:2: hosts.h1.pip_options[1]: this URL holds a secret; allowed: one without; pip's own "
+            "configuration "
             "can hold it"
         ),
     ),
     "pip-options": (
         "name: bench\nhosts: {h1: {address: a, pip_options: --no-index}}\n",
         (
-            "lab.yaml:2: hosts.h1.pip_options: not options of pip; found '--no-index'; allowed: a list of arguments, as "
+            "lab.yaml:2: hosts.h1.pip_options: not options of pip; found '--no-index'; allowed: a list of arguments, "
+            "as "
             "[--no-index, --find-links, /srv/wheels]"
         ),
     ),
     "inline-key": (
         'name: bench\nhosts: {h1: {address: a, key: "-----BEGIN OPENSSH PRIVATE KEY-----abc"}}\n',
-        "lab.yaml:2: hosts.h1.key: this is a private key; allowed: a reference to it: one of agent: true, file: PATH, env: NAME",
+        (
+            "lab.yaml:2: hosts.h1.key: this is a private key; allowed: a reference to it: one of agent: true, file: "
+            "PATH, "
+            "env: NAME"
+        ),
     ),
     "two-keys": (
         "name: bench\nhosts: {h1: {address: a, key: {agent: true, env: K}}}\n",
-        "lab.yaml:2: hosts.h1.key: says not exactly once where the key is; allowed: one of agent: true, file: PATH, env: NAME",
+        (
+            "lab.yaml:2: hosts.h1.key: says not exactly once where the key is; allowed: one of agent: true, file: "
+            "PATH, "
+            "env: NAME"
+        ),
     ),
     "jump": (
         "name: bench\nhosts:\n  gate: {address: a}\n  h1: {address: b, jump: gato}\n",
@@ -159,7 +178,8 @@ _MISTAKES = {
     "card-port": (
         _HOSTS + "cards: {fpga0: {host: h1, transport: 'unix:/run/c.sock', ports: [h1.dota]}}\n",
         (
-            "lab.yaml:4: cards.fpga0.ports[0]: no such interface; found 'h1.dota'; allowed: host.interface, as h1.data, "
+            "lab.yaml:4: cards.fpga0.ports[0]: no such interface; found 'h1.dota'; allowed: host.interface, as "
+            "h1.data, "
             "which `hosts` describes"
         ),
     ),

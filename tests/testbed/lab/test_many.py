@@ -18,8 +18,9 @@ from tests.support.labs import bounded, changed, halted, lab_of, require_lab
 @pytest.mark.root
 @pytest.mark.slow
 def test_sixteen_hosts_are_checked_at_once(tmp_path: Path) -> None:
-    """h7 takes the connection and says nothing. It goes on only when the results of all fifteen others are there: a step that
-    asks one host after the other, or that tells results when all are in, waits for h7 until its limit, and fails."""
+    """h7 takes the connection and says nothing. It goes on only when the results of all fifteen others are there: a
+    step that asks one host after the other, or that tells results when all are in, waits for h7 until its limit, and
+    fails."""
     require_lab()
     with lab_of(LabShape(f"m{os.getpid()}", hosts=16, card=False)) as path, bounded():
         inventory = changed(path, ("connect_timeout: 20s", "connect_timeout: 90s"))

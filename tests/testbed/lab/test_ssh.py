@@ -85,7 +85,8 @@ def test_a_wrong_host_key_is_refused(small_lab: Path, tmp_path: Path) -> None:
     shown, held = trusted(small_lab.with_name("known_hosts"), "h1"), trusted(inventory.known_hosts, "h1")
     error = _refusal(inventory, inventory.hosts["h1"])
     assert error.problem == (
-        f"its host key is {shown['ssh-ed25519']}, but {inventory.known_hosts} trusts {held['ssh-ed25519']}: another machine "
+        f"its host key is {shown['ssh-ed25519']}, but {inventory.known_hosts} trusts {held['ssh-ed25519']}: another "
+        "machine "
         "may answer in its place; if it was installed anew: tb lab trust --replace h1"
     )
     with open_shell(inventory, inventory.hosts["h2"]) as shell:

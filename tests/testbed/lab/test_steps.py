@@ -221,7 +221,8 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
             assert lab.agent(host).ask("cards")[0]["state"] == "half-programmed"
             error = _failure(lambda: CardDriver(lab, "fpga0").start())
             assert error.problem == (
-                "card fpga0 is half programmed (its agent died while it was programmed); program it again: tb lab program"
+                "card fpga0 is half programmed (its agent died while it was programmed); program it again: tb lab "
+                "program"
             )
             CardDriver(lab, "fpga0").program(bitstream=bits)
             assert lab.agent(host).ask("cards")[0]["state"] == "programmed"

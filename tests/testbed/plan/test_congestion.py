@@ -37,7 +37,8 @@ def test_what_is_given_is_taken():
     found = scaled_dcqcn(options, 1_000_000, 1024)
     given = (
         found.gain, found.alpha_timer_ns, found.increase_timer_ns, found.byte_counter_bytes, found.cnp_interval_ns,
-        found.cut_period_ns, found.additive_bps, found.hyper_bps, found.min_rate_bps, found.burst_ns, found.recovery_steps,
+        found.cut_period_ns, found.additive_bps, found.hyper_bps, found.min_rate_bps, found.burst_ns,
+        found.recovery_steps,
     )  # fmt: skip
     assert given == (0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
     assert scaled_dcqcn(DcqcnOptions(min_rate_bps=10**9), 1_000_000, 1024).min_rate_bps == 1_000_000

@@ -32,7 +32,8 @@ def workers(plan: Plan) -> dict[str, GridConfig]:
 
 
 def walk(plan: Plan, source: bytes, goal: bytes, start: str, generation: int = 0) -> list[str]:
-    """Nodes that a frame reaches behind `start`, by the tables alone; ends at a host, or at the switch that aggregates it."""
+    """Nodes that a frame reaches behind `start`, by the tables alone; ends at a host, or at the switch that aggregates
+    it."""
     topology: Topology = plan.scenario.topology
     path, here, found = [start], start, switches(plan)
     while here in found and len(path) < 10:

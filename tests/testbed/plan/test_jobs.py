@@ -19,7 +19,7 @@ jobs:
   - {workers: 3, size: 4kB}
   - {id: 40, hosts: [h8, h4], model: alexnet, scale: 50000, compute: {ratio: 3}, straggler: {rank: 1, delay: 2ms, slowdown: 1.5}}
   - {workers: 2, size: 512B, compute: {forward: 1ms, backward: 3ms, jitter: 5%}, arrival: 7ms}
-"""
+"""  # noqa: E501
 
 
 def scenario(*changes: str) -> Scenario:
@@ -121,7 +121,10 @@ def test_times_that_are_given_and_when_the_job_comes():
 
 
 def test_measured_layers_keep_their_times_whatever_the_scale():
-    layers = "[{layer: a, elements: 6400, forward: 1ms, backward: 2ms}, {layer: b, elements: 64, forward: 3ms, backward: 4ms}]"
+    layers = (
+        "[{layer: a, elements: 6400, forward: 1ms, backward: 2ms}, {layer: b, elements: 64, forward: 3ms, backward: "
+        "4ms}]"
+    )
     (first, *_) = workers(3, "jobs[2]={workers: 2, scale: 10, layers: " + layers + "}")
     assert first.workload.compute is not None
     told = [(layer.elements, layer.forward_ns, layer.backward_ns) for layer in first.workload.compute.layers]

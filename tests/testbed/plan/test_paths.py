@@ -84,7 +84,8 @@ def test_what_a_leaf_sums_takes_every_spine_in_equal_shares() -> None:
 
 
 def test_the_phases_of_a_worker_do_not_add_up() -> None:
-    """Two workers of 100 Mbit/s share an uplink of 100; inside its machine each has its links for itself, phase by phase."""
+    """Two workers of 100 Mbit/s share an uplink of 100; inside its machine each has its links for itself, phase by
+    phase."""
     scenario = Scenario("t", machines(2, 2, SHAPE), SHAPE, job=Job(collective="parallel_netreduce"))
     assert overbooked(make_plan(scenario)) == {
         ("m1-s1", UP), ("m1-s1", DOWN), ("m2-s1", UP), ("m2-s1", DOWN),

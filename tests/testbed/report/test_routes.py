@@ -20,7 +20,11 @@ def test_changes_are_told_by_time() -> None:
         ("0.050 s", "no plan without what is gone, so the routes stayed: the server cannot be reached", "unknown"),
         (
             "0.100 s",
-            "new routes 0.050 s later, the first sum by them after 0.160 s, at 90 % of the planned 8.0 Mbit/s after 0.200 s",
+            (
+                "new routes 0.050 s later, the first sum by them after 0.160 s, at 90 % of the planned 8.0 Mbit/s "
+                "after "
+                "0.200 s"
+            ),
             "",
         ),
         ("0.300 s", "new routes 0.050 s later, no sum by them", ""),

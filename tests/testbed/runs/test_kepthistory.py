@@ -20,9 +20,12 @@ GOOD = b'{"t":0,"node":"h1","event":"X"}\n'
         (b'{"t":0,', "{0}/history.jsonl: the history is cut in its first line"),
         (GOOD + b"garbage\n", "{0}/history.jsonl:2: cannot be read; found Expecting value: line 1 column 1 (char 0)"),
         (GOOD + b"\n" + GOOD, "{0}/history.jsonl:2: cannot be read; found Expecting value: line 2 column 1 (char 1)"),
-        (GOOD * 2 + b"\xff\xfe\n", "{0}/history.jsonl:3: cannot be read; found 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (GOOD * 2 + b"\xff\xfe\n", ("{0}/history.jsonl:3: cannot be read; found 'utf-8' codec can't decode byte 0xff "
+                                    "in "
+                                   "position 0: invalid start byte")),
         (GOOD + b"[1,2]\n", "{0}/history.jsonl:2: no record of a history; found no t, node and event"),
-        (GOOD + GOOD.replace(b"0", b'"0"'), "{0}/history.jsonl:2: no record of a history; found t: '0', not a whole number"),
+        (GOOD + GOOD.replace(b"0", b'"0"'), ("{0}/history.jsonl:2: no record of a history; found t: '0', not a whole "
+                                            "number")),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_history(content: bytes | None, text: str, tmp_path: Path) -> None:

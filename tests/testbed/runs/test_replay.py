@@ -69,17 +69,32 @@ def damaged(finished: Path, folder: Path, file: str, content: bytes | None) -> P
     ("file", "content", "text"),
     [
         ("history.jsonl", None, "{0}: not a run directory; found no history.jsonl in it; allowed: as runs/latest"),
-        ("history.jsonl", b'{"t":0,"node":"h1","event":"X"}\nrubbish\n', "{0}/history.jsonl:2: cannot be read; found Expecting value: line 1 column 1 (char 0)"),
+        ("history.jsonl", b'{"t":0,"node":"h1","event":"X"}\nrubbish\n',
+            "{0}/history.jsonl:2: cannot be read; found Expecting value: line 1 column 1 (char 0)"),
         ("history.jsonl", b"[1,2]\n", "{0}/history.jsonl:1: no record of a history; found no t, node and event"),
-        ("history.jsonl", b"\xff\n", "{0}/history.jsonl:1: cannot be read; found 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        ("history.jsonl", b"\xff\n", ("{0}/history.jsonl:1: cannot be read; found 'utf-8' codec can't decode byte 0xff "
+                                     "in position 0: invalid start byte")),
         ("result.json", b"[]", "{0}/result.json: not the result of a run; found list; allowed: a mapping"),
-        ("result.json", b"{}", "{0}/result.json: verdict: not the result of a run; found nothing; allowed: pass, fail, unknown"),
-        ("result.json", b'{"verdict": "fine"}', '{0}/result.json: verdict: not the result of a run; found "fine"; allowed: pass, fail, unknown'),
-        ("result.json", b'{"verdict": ["pass"]}', '{0}/result.json: verdict: not the result of a run; found ["pass"]; allowed: pass, fail, unknown'),
-        ("result.json", b'{"verdict": "pass", "world": 1}', "{0}/result.json: world: not the result of a run; found 1; allowed: emulated, simulated, lab"),
-        ("result.json", b"{\n  x", "{0}/result.json:2: not the result of a run; found Expecting property name enclosed in double quotes: line 2 column 3 (char 4)"),
-        ("result.json", b"\xff", "{0}/result.json: not the result of a run; found 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
-        ("result.json", None, "{0}: this run did not end: it was killed, or still goes on, and there is no verdict to compare with; found scenario.yaml, 93 records of history (`tb timeline {0}` draws them), no result.json; allowed: a run that ended; `tb run {0}/scenario.yaml` runs it again"),
+        ("result.json", b"{}", ("{0}/result.json: verdict: not the result of a run; found nothing; allowed: pass, "
+                                "fail, "
+                               "unknown")),
+        ("result.json", b'{"verdict": "fine"}', ('{0}/result.json: verdict: not the result of a run; found "fine"; '
+                                                'allowed: pass, fail, unknown')),
+        ("result.json", b'{"verdict": ["pass"]}', ('{0}/result.json: verdict: not the result of a run; found ["pass"]; '
+                                                  'allowed: pass, fail, unknown')),
+        ("result.json", b'{"verdict": "pass", "world": 1}', ("{0}/result.json: world: not the result of a run; found "
+                                                             "1; "
+                                                            "allowed: emulated, simulated, lab")),
+        ("result.json", b"{\n  x", ("{0}/result.json:2: not the result of a run; found Expecting property name "
+                                    "enclosed "
+                                   "in double quotes: line 2 column 3 (char 4)")),
+        ("result.json", b"\xff", ("{0}/result.json: not the result of a run; found 'utf-8' codec can't decode byte "
+                                  "0xff "
+                                 "in position 0: invalid start byte")),
+        ("result.json", None, ("{0}: this run did not end: it was killed, or still goes on, and there is no verdict to "
+                              "compare with; found scenario.yaml, 93 records of history (`tb timeline {0}` draws "
+                              "them), no result.json; allowed: a run that ended; `tb run {0}/scenario.yaml` runs it "
+                              "again")),
     ],
 )  # fmt: skip
 def test_a_damaged_run_directory_is_refused_before_anything_runs(

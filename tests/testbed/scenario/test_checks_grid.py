@@ -33,14 +33,18 @@ def test_a_good_one_is_taken_and_its_server_is_the_last_host() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (GOOD[GOOD.index("routing") :], "", "x.yaml:4: job.collective: nothing says where gradients go; found grid without `routing`"),
-        ("[ps]", "[ps, w8]", "routing.servers: not the job's parameter server; found ps, w8; allowed: ps alone (job.server)"),
+        (GOOD[GOOD.index("routing") :], "", ("x.yaml:4: job.collective: nothing says where gradients go; found grid "
+                                            "without `routing`")),
+        ("[ps]", "[ps, w8]", ("routing.servers: not the job's parameter server; found ps, w8; allowed: ps alone "
+                             "(job.server)")),
         ("[ps]", "[w8]", "routing.servers: not the job's parameter server; found w8"),
         ("mode: paced", "workers: [w1, w2]", "routing.workers: not the job's hosts; found w1, w2"),
         (", dtype: int32", "", "job.dtype: float32 waits for results, one window behind, and so keeps no planned rate"),
         ("dtype: int32", "dtype: int32, copies: 2", "job.copies: a plan of gradient routes is for one job; found 2"),
-        ("job: {", "transport: {aimd: false}\njob: {", "transport.aimd: collective grid has no such window; found false"),
-        ("program: grid", "program: atp", "collective grid does not run over program atp; allowed: switch.program: grid"),
+        ("job: {", "transport: {aimd: false}\njob: {", ("transport.aimd: collective grid has no such window; found "
+                                                       "false")),
+        ("program: grid", "program: atp", ("collective grid does not run over program atp; allowed: switch.program: "
+                                          "grid")),
         ("mode: paced", "mode: slow", "routing.mode"),
         ("mode: paced", "pace: 0", "routing.pace"),
         ("mode: paced", "on_collision: keep", "routing.on_collision"),

@@ -53,7 +53,8 @@ def test_the_text_is_as_agreed(name, monkeypatch):
         (
             "faults.rain.rate=200%",
             (
-                "--set: faults[0].rate: a probability outside 0 to 1; found '200%'; allowed: 0% to 100%, or a number from 0 "
+                "--set: faults[0].rate: a probability outside 0 to 1; found '200%'; allowed: 0% to 100%, or a number "
+                "from 0 "
                 "to 1, as 1% or 0.01"
             ),
         ),
@@ -128,7 +129,8 @@ def test_a_file_without_permission(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "fault",
-    ["kind: loss", "kind: burst", "kind: drop, match: {opcode: data}", "kind: corrupt", "kind: duplicate", "kind: reorder",
+    ["kind: loss", "kind: burst", "kind: drop, match: {opcode: data}", "kind: corrupt", "kind: duplicate",
+        "kind: reorder",
      "kind: delay, delay: 1ms", "kind: ecn_mark", "kind: forge, what: foreign"],
 )  # fmt: skip
 def test_a_rate_of_0_is_a_value(fault):

@@ -24,8 +24,10 @@ def parse(jobs: str, base: str = BASE, **more: str) -> Scenario:
 def test_an_entry_says_what_is_different():
     first, second, third = parse(
         "  - {workers: 2}\n"
-        "  - {name: mine, id: 9, hosts: [h5, h1], size: 8kB, iterations: 1, arrival: 5ms, window_packets: 3, dtype: int32}\n"
-        "  - {workers: 3, model: alexnet, scale: 10000, compute: {forward: 1ms, backward: 3ms, jitter: 5%}, seed_offset: 7}\n"
+        "  - {name: mine, id: 9, hosts: [h5, h1], size: 8kB, iterations: 1, arrival: 5ms, window_packets: 3, dtype: "
+        "int32}\n"
+        "  - {workers: 3, model: alexnet, scale: 10000, compute: {forward: 1ms, backward: 3ms, jitter: 5%}, "
+        "seed_offset: 7}\n"
     ).jobs
     assert (first.name, first.number, first.hosts, first.seed_offset) == ("job1", 1, ("h2", "h3"), 0)
     assert (first.size_bytes, first.iterations, first.window_packets) == (4000, 3, 7)
@@ -47,7 +49,10 @@ def test_a_size_replaces_the_model_that_all_have_and_the_other_way_round():
 
 
 def test_a_scale_survives_being_written():
-    text = "name: scaled\ntopology: {kind: rack, hosts: 3}\nswitch: {program: atp}\njob: {collective: atp, quantisation: 'fixed:2.5e4'}\n"
+    text = (
+        "name: scaled\ntopology: {kind: rack, hosts: 3}\nswitch: {program: atp}\njob: {collective: atp, quantisation: "
+        "'fixed:2.5e4'}\n"
+    )
     scenario = parse_scenario(text, "scaled.yaml")
     assert scenario.job.fixed_scale == 25_000
     assert parse_scenario(dump_scenario(scenario), "again.yaml").job.fixed_scale == 25_000
@@ -71,7 +76,8 @@ def test_written_out_it_loads_back(tmp_path):
 def test_what_all_have_is_not_taken_over_again_when_it_loads_back():
     base = "job: {collective: switchml, scale: 500, arrival: 5ms, window_packets: 3}\n"
     scenario = parse(
-        "  - {workers: 2, model: vgg16}\n  - {workers: 2, arrival: 0ms, size: 4kB, window_packets: 64}\n  - {workers: 2}\n",
+        "  - {workers: 2, model: vgg16}\n  - {workers: 2, arrival: 0ms, size: 4kB, window_packets: 64}\n  - {workers: "
+        "2}\n",
         base,
     )
     assert [(job.scale, job.arrival_ns) for job in scenario.jobs] == [(500, 5_000_000), (1000, 0), (500, 5_000_000)]

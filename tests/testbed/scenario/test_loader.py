@@ -107,7 +107,10 @@ def test_every_key_arrives_where_it_belongs():
 
 
 def test_the_framing_of_switchml_arrives():
-    text = f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{framing: uc, uc_packets: 3}}\njob: {{collective: switchml}}\n"
+    text = (
+        f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{framing: uc, uc_packets: 3}}\njob: {{collective: "
+        f"switchml}}\n"
+    )
     scenario = parse_scenario(text, "uc.yaml")
     assert (scenario.transport.framing, scenario.transport.uc_packets) == ("uc", 3)
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
@@ -243,12 +246,14 @@ def test_built_ins_load_plan_and_survive_being_written(name):
 
 def test_the_loss_case_table_is_covered():
     rows = {
-        "data-first-lost", "message-only-first-lost", "data-middle-lost", "data-last-lost", "first-of-last-message-lost",
+        "data-first-lost", "message-only-first-lost", "data-middle-lost", "data-last-lost",
+        "first-of-last-message-lost",
         "result-lost", "last-result-lost", "ack-lost", "nak-lost", "retransmission-lost-again", "tail-lost",
         "stale-duplicate", "network-duplicate", "reorder", "corruption", "psn-wrap", "rewind", "straggler",
         "straggler-too-late", "receiver-not-ready", "delayed-link", "link-flap", "switch-paused", "worker-paused",
         "dead-link", "switch-killed", "switch-restarted", "worker-killed", "rack", "rack-lossy", "rack-bursty",
-        "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy", "fat-tree-ring",
+        "rack-int32", "rack-send", "rack-jumbo", "ring", "shift", "spine-leaf-ring", "spine-leaf-ring-lossy",
+        "fat-tree-ring",
         "custom-topology-ring", "rack-32", "congested", "congested-tcp",
         "hierarchical", "hierarchical-lossy", "hierarchical-ring", "hierarchical-tencent",
         "spine-leaf", "spine-leaf-lossy",

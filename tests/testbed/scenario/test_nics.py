@@ -42,12 +42,14 @@ def test_hosts_on_devices_come_in_the_order_of_the_hosts_and_load_back(text, nic
         ),
         (
             "world: simulated\nnics: {h2: verbs:rxe1}\n",
-            ("f:4: nics.h2: a device works in real time only; found verbs:rxe1 in world simulated; allowed: soft, or world: "
+            ("f:4: nics.h2: a device works in real time only; found verbs:rxe1 in world simulated; allowed: soft, or "
+             "world: "
             "emulated (or --world emulated)"),
         ),
         (
             "nics: {h1: verbs:a}\nfaults: [{kind: kill, node: h1, from: 1s, until: 2s}]\n",
-            ("f:3: nics.h1: a worker on a device cannot start anew: its peers know its old queue pairs; found verbs:a, and a "
+            ("f:3: nics.h1: a worker on a device cannot start anew: its peers know its old queue pairs; found verbs:a, "
+             "and a "
             "kill of h1 with an end; allowed: soft for h1, or a kill without an end"),
         ),
     ],

@@ -18,14 +18,22 @@ _FABRIC = "name: x\nswitch: {program: forward}\njob: {collective: ring}\ntopolog
     "topology",
     [
         "{kind: spine_leaf, leaves: 3, spines: 2, hosts_per_leaf: [1, 4, 2]}",
-        "{kind: spine_leaf, leaves: 2, spines: 3, hosts_per_leaf: 2, oversubscription: 1.5, uplink: {delay: 1ms, mtu: 9000}}",
-        "{kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: [2, 1], oversubscription: 3, links: {h1-leaf1: {queue: 7}}}",
+        (
+            "{kind: spine_leaf, leaves: 2, spines: 3, hosts_per_leaf: 2, oversubscription: 1.5, uplink: {delay: 1ms, "
+            "mtu: "
+            "9000}}"
+        ),
+        (
+            "{kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: [2, 1], oversubscription: 3, links: {h1-leaf1: "
+            "{queue: 7}}}"
+        ),
         "{kind: fat_tree, k: 4, link: {rate: 10Mbps}, uplink: {rate: 20Mbps}, core: {delay: 2ms}}",
         "{kind: fat_tree, k: 2, core: {rate: 1Mbps}, links: {agg1-core1: {rate: 2Mbps}, h1-edge1: {delay: 1us}}}",
         "{kind: machines, machines: 3, workers_per_machine: 2, link: {rate: 9Mbps}, uplink: {rate: 4Mbps, delay: 1ms}}",
         "{kind: machines, machines: 2, workers_per_machine: 1, links: {m2-s1: {queue: 7}, h1-m1: {delay: 1us}}}",
         (
-            "{kind: custom, link: {delay: 1ms}, nodes: [{name: h1, role: host}, {name: s, role: core}, {name: n, role: host}], "
+            "{kind: custom, link: {delay: 1ms}, nodes: [{name: h1, role: host}, {name: s, role: core}, {name: n, role: "
+            "host}], "
             "links: [{ends: [s, h1]}, {ends: [n, s], delay: 0, rate: 5Mbps}]}"
         ),
     ],
@@ -48,7 +56,10 @@ def test_tiers_have_the_shape_of_the_one_below_but_for_what_they_change():
 
 
 def test_one_switch_of_ones_own_may_aggregate():
-    text = "name: x\ntopology: {kind: custom, nodes: [{name: a, role: host}, {name: tor, role: leaf}, {name: b, role: host}], "
+    text = (
+        "name: x\ntopology: {kind: custom, nodes: [{name: a, role: host}, {name: tor, role: leaf}, {name: b, role: "
+        "host}], "
+    )
     plan = make_plan(parse_scenario(text + "links: [{ends: [b, tor]}, {ends: [a, tor]}]}", "x.yaml"))
     (ring,) = plan.switches[0].rings
     assert [(member.rank, member.port) for member in ring.members] == [(0, 1), (1, 0)]
@@ -56,14 +67,18 @@ def test_one_switch_of_ones_own_may_aggregate():
 
 
 def test_a_host_stands_first_in_its_link():
-    text = "{kind: custom, nodes: [{name: a, role: host}, {name: t, role: leaf}, {name: b, role: host}, {name: u, role: leaf}], "
+    text = (
+        "{kind: custom, nodes: [{name: a, role: host}, {name: t, role: leaf}, {name: b, role: host}, {name: u, role: "
+        "leaf}], "
+    )
     scenario = parse_scenario(_FABRIC + text + "links: [{ends: [t, a]}, {ends: [b, u]}, {ends: [u, t]}]}", "x.yaml")
     assert [link.name for link in scenario.topology.links] == ["a-t", "b-u", "u-t"]
 
 
 def test_the_refusal_of_netreduce_names_every_kind_that_it_runs_over() -> None:
     keys = {
-        "rack": ", hosts: 4", "rack_accelerator": ", hosts: 4", "spine_leaf": ", leaves: 2, spines: 2, hosts_per_leaf: 2",
+        "rack": ", hosts: 4", "rack_accelerator": ", hosts: 4", "spine_leaf": ", leaves: 2, spines: 2, hosts_per_leaf: "
+                                                                              "2",
         "fat_tree": ", k: 4", "machines": ", machines: 2, workers_per_machine: 2", "grid_triangle": "",
     }  # fmt: skip
     assert {*keys, "custom"} == set(TOPOLOGY_KINDS)

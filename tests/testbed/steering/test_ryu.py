@@ -1,5 +1,5 @@
-"""The same application under ryu 4.34, in a virtual environment of its own, with a real Open vSwitch. Made once, which takes
-a minute or two, and kept in the user's cache."""
+"""The same application under ryu 4.34, in a virtual environment of its own, with a real Open vSwitch. Made once, which
+takes a minute or two, and kept in the user's cache."""
 
 from __future__ import annotations
 

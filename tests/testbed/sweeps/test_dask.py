@@ -97,7 +97,8 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ScenarioError) as caught:
         next(ours.compute_points("tcp://127.0.0.1:9", []))
     assert str(caught.value) == (
-        "tb sweep: --scheduler: no Dask scheduler can be reached there; found tcp://127.0.0.1:9; allowed: as tcp://10.0.0.1:8786, "
+        "tb sweep: --scheduler: no Dask scheduler can be reached there; found tcp://127.0.0.1:9; allowed: as "
+        "tcp://10.0.0.1:8786, "
         "which `dask scheduler` prints"
     )
 

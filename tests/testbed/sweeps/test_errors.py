@@ -38,7 +38,8 @@ def test_the_text_is_as_agreed(name, monkeypatch):
         (
             ["netreduce-scael"],
             (
-                "tb sweep: no such sweep or scenario; found 'netreduce-scael'; allowed: a file (*.yaml), or a name from "
+                "tb sweep: no such sweep or scenario; found 'netreduce-scael'; allowed: a file (*.yaml), or a name "
+                "from "
                 "`tb list sweeps` or `tb list scenarios`; did you mean 'netreduce-scale'?\n"
             ),
         ),

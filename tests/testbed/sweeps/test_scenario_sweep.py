@@ -266,7 +266,8 @@ def test_the_command_tells_and_writes_all(
     assert "jct_s, median of 3 seeds (95% confidence interval of the median)" in told.out
     names = {path.name for path in (tmp_path / "runs/sweeps/rack-lossy").iterdir()}
     assert names == {
-        "matrix.html", "plot-jct_s.pdf", "plot-jct_s.svg", "points", "results.csv", "results.json", "results.jsonl", "summary.csv",
+        "matrix.html", "plot-jct_s.pdf", "plot-jct_s.svg", "points", "results.csv", "results.json", "results.jsonl",
+        "summary.csv",
     }  # fmt: skip
     assert main([*words, "--set", "transport.timeout=10", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdicts"] == {"pass": 6}
@@ -275,20 +276,35 @@ def test_the_command_tells_and_writes_all(
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["rakc"], ("tb sweep: no such sweep or scenario; found 'rakc'; allowed: a file (*.yaml), or a name from `tb list sweeps` or "
+        (["rakc"], ("tb sweep: no such sweep or scenario; found 'rakc'; allowed: a file (*.yaml), or a name from `tb "
+                    "list sweeps` or "
                    "`tb list scenarios`; did you mean 'rack'?\n")),
-        (["rack"], "tb sweep: axes: nothing is varied; allowed: an axis, several scenarios, protocols, worlds or seeds; `tb run rack` runs it once\n"),
-        (["rack", "--model", "flow", "--seeds", "2"], "tb sweep: --model: means nothing for scenarios; allowed: with a sweep of models\n"),
-        (["rack", "--seeds", "0"], "tb: --seeds: seeds: not seeds; found 0; allowed: how many (1 to 10,000), or a list of whole numbers from 0 to 2^63-1\n"),
+        (["rack"], ("tb sweep: axes: nothing is varied; allowed: an axis, several scenarios, protocols, worlds or "
+                   "seeds; `tb run rack` runs it once\n")),
+        (["rack", "--model", "flow", "--seeds", "2"], ("tb sweep: --model: means nothing for scenarios; allowed: with "
+                                                       "a "
+                                                      "sweep of models\n")),
+        (["rack", "--seeds", "0"], ("tb: --seeds: seeds: not seeds; found 0; allowed: how many (1 to 10,000), or a "
+                                    "list "
+                                   "of whole numbers from 0 to 2^63-1\n")),
         (["rack", "--seeds", "10000", "--axis", "topology.hosts=2,3,4"],
-         "tb sweep: axes: too many points; found 30,000; allowed: at most 20,000 runs; shorten an axis, or take fewer seeds\n"),
+         ("tb sweep: axes: too many points; found 30,000; allowed: at most 20,000 runs; shorten an axis, or take fewer "
+         "seeds\n")),
         (["rack", "--protocols", "netreduce,switchlm"],
-         "tb: --protocols: protocols[1]: no such protocol of sweeps; found 'switchlm'; allowed: netreduce, switchml, atp, esa, ring; did you mean 'switchml'?\n"),
-        (["rack", "--world", "simulated,real", "--seeds", "2"], "tb: --world: worlds[1]: no such world; found 'real'; allowed: emulated, simulated, lab\n"),
-        (["netreduce-scale", "--seeds", "2"], "tb sweep: --seeds: means nothing for a sweep of models; allowed: with scenarios\n"),
-        (["netreduce-scale", "--matrix"], "tb sweep: --matrix: means nothing for a sweep of models; allowed: with scenarios\n"),
-        (["netreduce-scale", "--axis", "gpu=32"], "tb: --axis: parameters.gpu: unknown parameter of machines; allowed: gpus, "),
-        (["rack", "--axis", "topology.host=2,3", "--world", "simulated"], "tb: playbooks/scenarios/rack.yaml (topology.host=2, world=simulated): topology.host: unknown key; allowed: kind, hosts, link, links; did you mean 'hosts'?\n"),
+         ("tb: --protocols: protocols[1]: no such protocol of sweeps; found 'switchlm'; allowed: netreduce, switchml, "
+         "atp, esa, ring; did you mean 'switchml'?\n")),
+        (["rack", "--world", "simulated,real", "--seeds", "2"], ("tb: --world: worlds[1]: no such world; found 'real'; "
+                                                                "allowed: emulated, simulated, lab\n")),
+        (["netreduce-scale", "--seeds", "2"], ("tb sweep: --seeds: means nothing for a sweep of models; allowed: with "
+                                              "scenarios\n")),
+        (["netreduce-scale", "--matrix"], ("tb sweep: --matrix: means nothing for a sweep of models; allowed: with "
+                                          "scenarios\n")),
+        (["netreduce-scale", "--axis", "gpu=32"], ("tb: --axis: parameters.gpu: unknown parameter of machines; "
+                                                   "allowed: "
+                                                  "gpus, ")),
+        (["rack", "--axis", "topology.host=2,3", "--world", "simulated"],
+            ("tb: playbooks/scenarios/rack.yaml (topology.host=2, world=simulated): topology.host: unknown key; "
+            "allowed: kind, hosts, link, links; did you mean 'hosts'?\n")),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_anything_is_made(
@@ -303,7 +319,8 @@ def test_what_is_wrong_is_said_before_anything_is_made(
 def test_an_axis_of_the_command_line_takes_the_place_of_the_files(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(
-        "name: mine\nscenarios: [near.yaml, rack]\nset: {job.size: 8kB}\naxes: {topology.hosts: [2, 3], transport.verb: [send, write]}\nseeds: [4]\n"
+        "name: mine\nscenarios: [near.yaml, rack]\nset: {job.size: 8kB}\naxes: {topology.hosts: [2, 3], "
+        "transport.verb: [send, write]}\nseeds: [4]\n"
         "variants:\n  plain:\n  ring: {protocol: ring}\n  slow: {topology.link.rate: 1Mbps}\n",
         encoding="utf-8",
     )

@@ -15,7 +15,8 @@ def test_the_median_and_its_spread() -> None:
 
 
 def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:
-    """95 % by name; for the median of 15 values the percentile interval is known to hold a little less or more, so between 88 and 99.5 %."""
+    """95 % by name; for the median of 15 values the percentile interval is known to hold a little less or more, so
+    between 88 and 99.5 %."""
     draw = np.random.default_rng(1)
     held = 0
     for _ in range(200):

@@ -39,7 +39,8 @@ def machines(model="flow", gpus="[32, 128]", alpha="{from: 100ns, to: 100us, fac
 
 def rack(model, algorithms, hosts):
     return parse_sweep(
-        f"name: rack\nmodel: {model}\nalgorithms: {algorithms}\nparameters: {{hosts: {hosts}, rate: 1Gbps, size: 40kB}}",
+        f"name: rack\nmodel: {model}\nalgorithms: {algorithms}\nparameters: {{hosts: {hosts}, rate: 1Gbps, size: "
+        f"40kB}}",
         "rack.yaml",
     )
 

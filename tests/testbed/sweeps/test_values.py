@@ -45,12 +45,18 @@ def test_values(text: str, values: tuple[Any, ...]) -> None:
         ("[]", "--axis: axes.key: an empty list; allowed: at least one value"),
         ("{from: 1%, to: 2, points: 3}", "--axis: axes.key: two units; found '1%' to 2; allowed: one unit"),
         ("{from: 2, to: 1, points: 3}", "--axis: axes.key: ends before it begins; found 2 to 1"),
-        ("{from: 0, to: 1, points: 3}", "--axis: axes.key.from: a range of factors cannot begin at 0; allowed: more than 0, or step"),
-        ("{from: 1, to: 2}", "--axis: axes.key: not a range; found from, to; allowed: from, to, and one of factor, points, step"),
-        ("{from: 1, to: 2, pionts: 3}", "--axis: axes.key.pionts: unknown key of a range; allowed: from, to, factor, points, step; did you mean 'points'?"),
-        ("{from: a, to: 2, points: 3}", "--axis: axes.key.from: not a quantity; found 'a'; allowed: a number, with a unit if it has one, as 5%"),
-        ("{from: 1s, to: 2s, step: 1ms}", "--axis: axes.key.step: not a step; found '1ms'; allowed: more than 0, with unit s"),
-        ("{from: 1, to: 1000000000, step: 1}", "--axis: axes.key.step: too many values; found 1,000,000,000; allowed: at most 10,000"),
+        ("{from: 0, to: 1, points: 3}", ("--axis: axes.key.from: a range of factors cannot begin at 0; allowed: more "
+                                        "than 0, or step")),
+        ("{from: 1, to: 2}", ("--axis: axes.key: not a range; found from, to; allowed: from, to, and one of factor, "
+                             "points, step")),
+        ("{from: 1, to: 2, pionts: 3}", ("--axis: axes.key.pionts: unknown key of a range; allowed: from, to, factor, "
+                                        "points, step; did you mean 'points'?")),
+        ("{from: a, to: 2, points: 3}", ("--axis: axes.key.from: not a quantity; found 'a'; allowed: a number, with a "
+                                        "unit if it has one, as 5%")),
+        ("{from: 1s, to: 2s, step: 1ms}", ("--axis: axes.key.step: not a step; found '1ms'; allowed: more than 0, with "
+                                          "unit s")),
+        ("{from: 1, to: 1000000000, step: 1}", ("--axis: axes.key.step: too many values; found 1,000,000,000; allowed: "
+                                               "at most 10,000")),
     ],
 )  # fmt: skip
 def test_what_is_no_axis(text: str, message: str) -> None:
@@ -67,7 +73,8 @@ def test_an_axis_has_a_key_and_values(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "number"),
-    [("1%", 0.01), ("100Mbps", 1e8), ("2ms", 2e6), ("4kB", 4000), (0, 0), (0.5, 0.5), ("atp", None), (True, None), (None, None)],
+    [("1%", 0.01), ("100Mbps", 1e8), ("2ms", 2e6), ("4kB", 4000), (0, 0), (0.5, 0.5), ("atp", None), (True, None),
+        (None, None)],
 )  # fmt: skip
 def test_where_a_value_stands_on_an_axis_of_numbers(value: Any, number: float | None) -> None:
     assert number_of(value) == number

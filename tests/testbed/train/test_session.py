@@ -122,7 +122,8 @@ TestTraining.settings = settings(max_examples=60, stateful_step_count=40, deadli
             post(0, dtype="float64", in_network=False),
             "rank 0 posted all_reduce of 100 float32 (sum); rank 1 posted all_reduce of 100 float64 (sum)",
         ),
-        (post(0, op="avg"), "rank 0 posted all_reduce of 100 float32 (sum); rank 1 posted all_reduce of 100 float32 (avg)"),
+        (post(0, op="avg"), ("rank 0 posted all_reduce of 100 float32 (sum); rank 1 posted all_reduce of 100 float32 "
+                            "(avg)")),
         (barrier(0), "rank 0 posted all_reduce of 100 float32 (sum); rank 1 posted barrier"),
     ],
 )  # fmt: skip

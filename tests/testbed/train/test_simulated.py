@@ -120,7 +120,11 @@ def test_datagrams_that_nobody_answers_end_with_the_time_limit():
         (
             "shift",
             (),
-            "job.collective: a training cannot use this; found shift; allowed: netreduce, switchml, atp, esa, grid, ring, parallel_netreduce, tencent",
+            (
+                "job.collective: a training cannot use this; found shift; allowed: netreduce, switchml, atp, esa, "
+                "grid, "
+                "ring, parallel_netreduce, tencent"
+            ),
         ),
         ("rack-int32", (), "job.dtype: a training cannot use this; found int32; allowed: float32"),
         ("rack", ("job.op=max",), "job.op: a training cannot use this; found max; allowed: sum"),

@@ -18,7 +18,8 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def tb(*words, timeout=100):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "400"}
     return subprocess.run(
-        [sys.executable, "-P", "-m", "testbed", *words], env=environment, capture_output=True, text=True, timeout=timeout,
+        [sys.executable, "-P", "-m", "testbed", *words], env=environment, capture_output=True, text=True,
+        timeout=timeout,
         check=False,
     )  # fmt: skip
 
@@ -68,7 +69,10 @@ def test_a_training_is_judged_and_says_what_did_not_go_through_the_network(tmp_p
     )  # fmt: skip
     assert training.check("training") == (
         "pass",
-        "2 ranks posted the same 2 all-reduces in 2 steps, and ended in order; not aggregated in the network: 1 barrier",
+        (
+            "2 ranks posted the same 2 all-reduces in 2 steps, and ended in order; not aggregated in the network: 1 "
+            "barrier"
+        ),
     )
     assert "[rank 0] hello\n" in training.out
     assert "[rank 1] hello\n" in training.out
@@ -140,7 +144,11 @@ def test_a_script_that_never_sums_is_no_pass(tmp_path):
     assert training.code == 2
     assert training.check("training") == (
         "unknown",
-        "no rank posted a float32 all-reduce of sums: the network had nothing to do; not aggregated in the network: 2 barrier",
+        (
+            "no rank posted a float32 all-reduce of sums: the network had nothing to do; not aggregated in the "
+            "network: 2 "
+            "barrier"
+        ),
     )
 
 
@@ -156,15 +164,20 @@ def test_a_program_that_never_joins_is_told_what_is_missing(tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("train", "rack"), "tb train: COMMAND: says not what the ranks run; allowed: as: tb train rack -- python train.py"),
-        (("train", "rack", "--world", "simulated", "--", "/no/such"), "tb train: COMMAND: no such program; found /no/such"),
+        (("train", "rack"), ("tb train: COMMAND: says not what the ranks run; allowed: as: tb train rack -- python "
+                            "train.py")),
+        (("train", "rack", "--world", "simulated", "--", "/no/such"), ("tb train: COMMAND: no such program; found "
+                                                                      "/no/such")),
         (("train", "rack", "--world", "lab", "--", "true"), "world: no training runs in this world; found lab"),
-        (("train", "shift", "--world", "simulated", "--", "true"), "job.collective: a training cannot use this; found shift"),
+        (("train", "shift", "--world", "simulated", "--", "true"), ("job.collective: a training cannot use this; found "
+                                                                   "shift")),
         (("train", "rack", "--piece", "1 apple", "--", "true"), "found '1 apple'"),
         (("train", "rack", "--memory", "1kB", "--", "true"), "found '1kB'; allowed: at least 4,096 bytes"),
-        (("down", "--place", "/tmp/nothing-of-ours"), "tb down: no network is up; found nobody listens in /tmp/nothing-of-ours"),
+        (("down", "--place", "/tmp/nothing-of-ours"), ("tb down: no network is up; found nobody listens in "
+                                                      "/tmp/nothing-of-ours")),
         (("up", "rack", "--world", "simulated", "--place", "/tmp/" + "x" * 100), "--place: too long for a socket"),
-        (("up", "rack", "--world", "simulated", "--place", "/no/such/place"), "--place: no such folder; found /no/such"),
+        (("up", "rack", "--world", "simulated", "--place", "/no/such/place"),
+            "--place: no such folder; found /no/such"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_call_is_named(tmp_path, words, told):

@@ -1,8 +1,8 @@
 """One scenario and seed in both worlds: the same sums, the same verdict, and the same fate for the same packet.
 
-Which packets come by is not the same in both: time differs, so other ACKs are sent and other packets are sent again. But
-every packet's first transmission happens in both, and an identity (flow, opcode, PSN, occurrence) that both worlds saw must
-have met the same fate."""
+Which packets come by is not the same in both: time differs, so other ACKs are sent and other packets are sent again.
+But every packet's first transmission happens in both, and an identity (flow, opcode, PSN, occurrence) that both worlds
+saw must have met the same fate."""
 
 from __future__ import annotations
 
@@ -44,10 +44,25 @@ FIRST_TRANSMISSIONS = {
         "netreduce",
         "random",
         [
-            "{kind: drop, name: middle, links: [h2-s1], direction: up, match: {opcode: data, message: 3, packet: 4, attempt: 1}}",
-            "{kind: drop, name: again, links: [h2-s1], direction: up, match: {opcode: data, message: 3, packet: 4, attempt: 2}}",
-            "{kind: drop, name: result, links: [h3-s1], direction: down, match: {opcode: data, message: 5, packet: 0, attempt: 1}}",
-            "{kind: drop, name: tail, links: [h1-s1], direction: up, match: {opcode: data, message: 8, packet: last, attempt: 1}}",
+            (
+                "{kind: drop, name: middle, links: [h2-s1], direction: up, match: {opcode: data, message: 3, packet: "
+                "4, "
+                "attempt: 1}}"
+            ),
+            (
+                "{kind: drop, name: again, links: [h2-s1], direction: up, match: {opcode: data, message: 3, packet: 4, "
+                "attempt: 2}}"
+            ),
+            (
+                "{kind: drop, name: result, links: [h3-s1], direction: down, match: {opcode: data, message: 5, packet: "
+                "0, "
+                "attempt: 1}}"
+            ),
+            (
+                "{kind: drop, name: tail, links: [h1-s1], direction: up, match: {opcode: data, message: 8, packet: "
+                "last, "
+                "attempt: 1}}"
+            ),
         ],
     ),
     "loss": (
@@ -69,7 +84,11 @@ FIRST_TRANSMISSIONS = {
         "netreduce",
         "0xffffe0",
         [
-            "{kind: drop, name: zero, links: [h1-s1], direction: up, match: {opcode: data, psn_offset: 32, attempt: 1}}",
+            (
+                "{kind: drop, name: zero, links: [h1-s1], direction: up, match: {opcode: data, psn_offset: 32, "
+                "attempt: "
+                "1}}"
+            ),
             f"{{kind: loss, name: loss, links: all, rate: 5%, match: {{{_FIRST}}}}}",
         ],
     ),

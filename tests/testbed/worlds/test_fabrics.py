@@ -1,4 +1,5 @@
-"""Rings over several switches, in both worlds: bit-exact, faults on every kind of link, and the paths that the tables name."""
+"""Rings over several switches, in both worlds: bit-exact, faults on every kind of link, and the paths that the tables
+name."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def test_every_packet_fault_between_switches(topology: Topology, collective: str
     links = tuple(link.name for link in topology.links if link.a not in hosts)
     kinds = (
         Loss("loss", links, rate=0.02), Burst("burst", links, rate=0.01), Corrupt("corrupt", links, rate=0.01),
-        Duplicate("duplicate", links, rate=0.01, delay_ns=50_000), Reorder("reorder", links, rate=0.01, delay_ns=300_000),
+        Duplicate("duplicate", links, rate=0.01, delay_ns=50_000), Reorder("reorder", links, rate=0.01,
+            delay_ns=300_000),
     )  # fmt: skip
     records = check(plan_of(topology, collective, *kinds))
     struck = of(records, FaultStruck)
@@ -93,7 +95,7 @@ faults:
   - {kind: loss, name: host-links, links: [h1-leaf1, h3-leaf2], rate: 6%}
   - {kind: loss, name: uplinks, links: [leaf1-spine1, leaf1-spine2, leaf2-spine1, leaf2-spine2], rate: 6%}
 time_limit: 20s
-"""
+"""  # noqa: E501
 
 
 def paths_taken(captures: Iterable[Path], plan: Plan) -> dict[tuple[bytes, bytes, int], set[LinkUse]]:

@@ -1,4 +1,5 @@
-"""GRID's routes in the emulated world: sums, loss and replanning on real packets, at rates that a busy machine keeps."""
+"""GRID's routes in the emulated world: sums, loss and replanning on real packets, at rates that a busy machine
+keeps."""
 
 from __future__ import annotations
 

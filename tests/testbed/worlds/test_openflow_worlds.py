@@ -1,5 +1,5 @@
-"""Faults on links that end at no node of ours: struck in virtual time by our ports, when emulated by the kernel, to the same
-packets."""
+"""Faults on links that end at no node of ours: struck in virtual time by our ports, when emulated by the kernel, to the
+same packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rings of 2 to 32 hosts, and of the 64 that a header can count: what is a bit, a table row or a port per host holds."""
+"""Rings of 2 to 32 hosts, and of the 64 that a header can count: what is a bit, a table row or a port per host
+holds."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ def pressure_of(priority: str, *, layers: tuple[LayerConfig, ...] = (), x0: floa
 
 
 def test_the_layer_is_that_of_the_packets_elements() -> None:
-    """Floats travel two packets behind their exponents here: packet 2 has the elements of block 0, of the last layer."""
+    """Floats travel two packets behind their exponents here: packet 2 has the elements of block 0, of the last
+    layer."""
     (config,) = atp_workers(1, kind="esa", elements=BLOCK * LAYERS, block=BLOCK, window=2, priority="layer")
     compute = ComputeConfig(tuple(LayerConfig(BLOCK, 0, 0) for _ in range(LAYERS)))
     config = replace(config, workload=replace(config.workload, compute=compute))

@@ -133,7 +133,8 @@ def test_atp_has_none() -> None:
 
 @pytest.mark.parametrize(
     ("name", "nothing"),
-    [("comm", {"communication_ns": 1, "computation_ns": 0}), ("srpt", {"remaining_bytes": 0}), ("las", {"served_bytes": 0})],
+    [("comm", {"communication_ns": 1, "computation_ns": 0}), ("srpt", {"remaining_bytes": 0}),
+        ("las", {"served_bytes": 0})],
 )  # fmt: skip
 def test_nothing_counts_like_the_least_there_can_be(name: str, nothing: dict[str, int]) -> None:
     assert priority_of(name, 1.0)(replace(OUTLOOK, **nothing)) == quantise(1, 1.0)

@@ -170,7 +170,8 @@ def test_what_is_not_ready_does_not_leave() -> None:
 
 
 def test_it_knows_whether_more_would_leave() -> None:
-    """What is asked for again counts while it is outstanding; what is new, while the window and the tensor go on and it is ready."""
+    """What is asked for again counts while it is outstanding; what is new, while the window and the tensor go on and it
+    is ready."""
     window = started(4, 5)
     assert not window.has_more(lambda packet: packet > 0)
     assert window.has_more(lambda packet: packet < 1)

@@ -1,4 +1,5 @@
-"""What packets of a worker and its answers to NACKs say, in which order they leave, and how long it waits for results."""
+"""What packets of a worker and its answers to NACKs say, in which order they leave, and how long it waits for
+results."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def test_answers_to_nacks_leave_before_anything_else() -> None:
 
 
 def test_what_esa_packets_say_of_their_urgency_follows_the_iterations() -> None:
-    """4000 ns from the first packet to the last result, 1000 ns until the next one may leave: the second says 4 times."""
+    """4000 ns from the first packet to the last result, 1000 ns until the next one may leave: the second says 4
+    times."""
     esa = replace(
         CONFIG, collective=replace(CONFIG.collective, kind="esa"), priority="comm",
         workload=replace(CONFIG.workload, elements=8, straggle_ns=1000),

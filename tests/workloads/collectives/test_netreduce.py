@@ -246,7 +246,8 @@ def test_packets_of_a_job():
 
 
 def ring_run(choose, size, kind, verb, window, hello, iterations, elements, credit="both"):
-    """All ranks on the fake fabric, one move after the other as `choose` picks them; returns what each rank ended with."""
+    """All ranks on the fake fabric, one move after the other as `choose` picks them; returns what each rank ended
+    with."""
     spec = ArithmeticSpec()
     verbs = [FakeVerbs() for _ in range(size)]
     fabric = FakeFabric(verbs, spec if kind == "netreduce" else None)
@@ -329,8 +330,8 @@ def test_through_a_plain_switch_a_predecessor_that_runs_ahead_overwrites_nothing
 
 
 def test_the_last_digest_is_taken_off_the_clock():
-    """The event tells when the result was whole; the hash itself waits until peers have theirs. Of iterations before the
-    last it does not wait: the next one begins after it."""
+    """The event tells when the result was whole; the hash itself waits until peers have theirs. Of iterations before
+    the last it does not wait: the next one begins after it."""
     for iterations, waits in ((1, True), (2, False)):
         rank = Rank(elements=FULL, iterations=iterations)
         rank.deliver()

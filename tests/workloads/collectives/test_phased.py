@@ -1,4 +1,5 @@
-"""What a worker of several phases refuses, and how its phases hand over; whole jobs run in the simulated world's tests."""
+"""What a worker of several phases refuses, and how its phases hand over; whole jobs run in the simulated world's
+tests."""
 
 from __future__ import annotations
 
@@ -132,14 +133,16 @@ def test_a_wrong_result_of_a_phase_is_the_workers_problem() -> None:
         (
             worker_of(),
             (
-                "scenario: phases: collective parallel_netreduce has phases, and the worker is told none; found none; allowed: "
+                "scenario: phases: collective parallel_netreduce has phases, and the worker is told none; found none; "
+                "allowed: "
                 "the phases of a plan over machines"
             ),
         ),
         (
             worker_of(phase("shift", 1, 0, 4)),
             (
-                "scenario: phases.collective.kind: no such phase; found shift; allowed: netreduce, ring, reduce_scatter, "
+                "scenario: phases.collective.kind: no such phase; found shift; allowed: netreduce, ring, "
+                "reduce_scatter, "
                 "chain_reduce, all_gather, chain_broadcast"
             ),
         ),

@@ -31,7 +31,8 @@ def test_an_unknown_name(call):
     with pytest.raises(ScenarioError) as caught:
         call()
     assert str(caught.value) == (
-        "scenario: job.collective: unknown collective; found rings; allowed: ring, netreduce, parallel_netreduce, shift, tencent"
+        "scenario: job.collective: unknown collective; found rings; allowed: ring, netreduce, parallel_netreduce, "
+        "shift, tencent"
     )
 
 

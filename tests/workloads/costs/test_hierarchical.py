@@ -10,7 +10,8 @@ from workloads.errors import ScenarioError
 
 GB = 8e9
 """bits per second of a gigabyte per second"""
-# Protocol text, section 9: n = 8, B_inter 12.5 GB/s, 100 MB; (B_intra, P): ms of FR, TA, PN at alpha 1 us, then at 100 us.
+# Protocol text, section 9: n = 8, B_inter 12.5 GB/s, 100 MB; (B_intra, P): ms of FR, TA, PN at alpha 1 us, then at 100
+# us.
 TABLE = {
     (15.75, 32): ((15.56, 24.70, 19.11), (21.70, 25.30, 19.31)),
     (15.75, 128): ((16.13, 27.73, 19.11), (41.28, 30.70, 19.31)),
@@ -77,7 +78,9 @@ def test_parallel_netreduce_beats_tencent_from_two_machines_on():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ((30, 8, 1e9, 2e9, 0), "scenario: gpus: the GPUs do not fill the machines; found 30 in machines of 8; allowed: a multiple of 8"),
+        ((30, 8, 1e9, 2e9, 0), ("scenario: gpus: the GPUs do not fill the machines; found 30 in machines of 8; "
+                                "allowed: "
+                               "a multiple of 8")),
         ((32, 8, 0, 1e9, 0), "scenario: bandwidth_bps: out of range; found 0; allowed: more than 0"),
     ],
 )  # fmt: skip

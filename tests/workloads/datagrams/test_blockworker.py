@@ -118,7 +118,8 @@ def test_of_whole_blocks_the_first_packet_behind_the_last_waits_for_nothing() ->
 
 
 def test_sums_go_where_their_block_is_and_let_its_layer_go_on() -> None:
-    """The second layer has blocks 0 and 1, the first one block 2: the next forward pass waits for both, in that order."""
+    """The second layer has blocks 0 and 1, the first one block 2: the next forward pass waits for both, in that
+    order."""
     worker, window = make(INTEGERS)
     worker.handle_timer(330)
     assert worker._tensor is not None

@@ -1,4 +1,5 @@
-"""Floats as integers: the same bits as the definition, whatever the window; errors within the bound; nothing overflows."""
+"""Floats as integers: the same bits as the definition, whatever the window; errors within the bound; nothing
+overflows."""
 
 from __future__ import annotations
 

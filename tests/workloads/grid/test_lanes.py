@@ -25,7 +25,8 @@ def test_workers_with_equal_lanes_choose_alike() -> None:
     assert all(table.node_of(0, packet) == table.node_of(1, packet) for packet in range(500))
 
 
-@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 5)), min_size=1, max_size=3, unique_by=lambda x: x[0]),
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 5)), min_size=1, max_size=3,
+    unique_by=lambda x: x[0]),
                 min_size=1, max_size=4), st.integers(0, 1 << 33))  # fmt: skip
 def test_a_switch_expects_exactly_those_who_send_to_it(shares: list[list[tuple[int, float]]], packet: int) -> None:
     table = LaneTable([tuple(Lane(*lane) for lane in each) for each in shares])

@@ -176,7 +176,10 @@ def test_a_compiler_and_what_it_started_end_with_the_build(
     compiler, pids = tmp_path / "slow-cc", tmp_path / "pids"
     compiler.write_text(f"#!/bin/sh\nsleep 600 &\necho $$ $! > {pids}.part\nmv {pids}.part {pids}\nwait\n")
     compiler.chmod(0o755)
-    program = "import sys; from pathlib import Path; from workloads.native import build; build.load_library('x', [Path(sys.argv[1])])"
+    program = (
+        "import sys; from pathlib import Path; from workloads.native import build; build.load_library('x', "
+        "[Path(sys.argv[1])])"
+    )
     cache = {"CC": str(compiler), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     with subprocess.Popen(
         [sys.executable, "-c", program, str(source)], cwd=_TOP, env=os.environ | cache, stderr=subprocess.DEVNULL

@@ -62,8 +62,8 @@ def test_a_mark_brings_a_notice_and_the_sender_slows_down():
 
 
 def test_the_notice_is_the_one_that_adapters_send():
-    """The bytes of a ConnectX-4 Lx (scapy's test suite, test/contrib/roce.uts), but for addresses, QP, TTL, identification
-    and the UDP source port, which are the sender's own."""
+    """The bytes of a ConnectX-4 Lx (scapy's test suite, test/contrib/roce.uts), but for addresses, QP, TTL,
+    identification and the UDP source port, which are the sender's own."""
     pair = marking_pair({1}, dcqcn=CONFIG)
     pair.run()
     (notice,) = cnps(pair)
@@ -143,7 +143,8 @@ def test_a_sender_that_waits_for_its_turn_lets_other_queue_pairs_send():
         endpoint.post_send(config.qpn, SendRequest(0, (bytes(20 * 256),)), 0)
     notice = encode_packet(
         Packet(
-            Envelope(slow.envelope.dst_mac, slow.envelope.src_mac, slow.envelope.dst_ip, slow.envelope.src_ip, tos=0xC2),
+            Envelope(slow.envelope.dst_mac, slow.envelope.src_mac, slow.envelope.dst_ip, slow.envelope.src_ip,
+                tos=0xC2),
             Bth(Opcode.CNP, slow.qpn, 0, becn=1), bytes(16),
         )
     )  # fmt: skip

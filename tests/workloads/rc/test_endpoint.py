@@ -86,7 +86,8 @@ def test_an_empty_endpoint_is_quiet() -> None:
             [
                 FrameRejected(
                     "opcode",
-                    "UC_SEND_ONLY with PSN 0 from 10.0.0.1 to QP 0x22 has an opcode that no RC queue pair of ours expects",
+                    "UC_SEND_ONLY with PSN 0 from 10.0.0.1 to QP 0x22 has an opcode that no RC queue pair of ours "
+                    "expects",
                 )
             ],
         ),
@@ -95,7 +96,8 @@ def test_an_empty_endpoint_is_quiet() -> None:
             [
                 FrameRejected(
                     "opcode",
-                    "READ_RESP_LAST with PSN 3 from 10.0.0.1 to QP 0x22 has an opcode that no RC queue pair of ours expects",
+                    "READ_RESP_LAST with PSN 3 from 10.0.0.1 to QP 0x22 has an opcode that no RC queue pair of ours "
+                    "expects",
                 )
             ],
         ),

@@ -1,5 +1,5 @@
-"""Random fault schedules in virtual time: every message exactly once and in order, in bounded time, and the same run for
-the same seed."""
+"""Random fault schedules in virtual time: every message exactly once and in order, in bounded time, and the same run
+for the same seed."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ def transmissions(loss: float, packets: int, *, seed: int, psn: int) -> int:
         packet = requester.next_packet(now)
         if packet is not None and draw.random() >= loss:
             seen = Inbound(
-                b"", config_a.envelope, 0, packet.opcode, 0x22, packet.psn, packet.ack_req, packet.payload, None, None, None
+                b"", config_a.envelope, 0, packet.opcode, 0x22, packet.psn, packet.ack_req, packet.payload, None, None,
+                None
             )  # fmt: skip
             requests.append((slot + DELAY_SLOTS, seen))
         slot += 1
@@ -59,8 +60,8 @@ def transmissions(loss: float, packets: int, *, seed: int, psn: int) -> int:
 def test_transmissions_per_delivered_packet(loss: float, psn: int) -> None:
     """(1 - p + p W) / (1 - p) for independent loss p, when W packets leave between a loss and the go-back.
 
-    The standard deviation of the measured ratio is about W sqrt(losses that count) / packets: with 20,000 packets 2.0, 3.5
-    and 2.6 percent of the ratio at p = 0.001, 0.01 and 0.05. The band is 10, the seed is fixed.
+    The standard deviation of the measured ratio is about W sqrt(losses that count) / packets: with 20,000 packets 2.0,
+    3.5 and 2.6 percent of the ratio at p = 0.001, 0.01 and 0.05. The band is 10, the seed is fixed.
     """
     packets = 20_000
     expected = (1 - loss + loss * WASTED) / (1 - loss)

@@ -51,7 +51,8 @@ def check(pair: RcPair, messages: list[bytes]) -> None:
 
 @pytest.mark.parametrize("psn", START_PSNS)
 def test_the_packets_of_a_message(psn: int) -> None:
-    """Each names its own place and the length of its message; the last one has the immediate data. Each brings one answer."""
+    """Each names its own place and the length of its message; the last one has the immediate data. Each brings one
+    answer."""
     pair = irn_pair(psn)
     check(pair, transfer(pair, 3 * MTU + 7, 5))
     data = pair.data()
@@ -204,8 +205,11 @@ def test_it_gives_up_when_nothing_was_acknowledged_for_as_long_as_go_back_n_woul
 @pytest.mark.parametrize(
     ("request_", "told"),
     [
-        (SendRequest(3, (b"abcd",), 1), "request 3 is a SEND: IRN places packets out of order, so each must say where it goes"),
-        (SendRequest(4, (b"abcd",), None, BASE_VA, RKEY), "request 4 has no immediate data, which ends a message under IRN"),
+        (SendRequest(3, (b"abcd",), 1), ("request 3 is a SEND: IRN places packets out of order, so each must say where "
+                                        "it goes")),
+        (SendRequest(4, (b"abcd",), None, BASE_VA, RKEY), ("request 4 has no immediate data, which ends a message "
+                                                           "under "
+                                                          "IRN")),
     ],
 )  # fmt: skip
 def test_what_irn_cannot_carry_is_refused(request_: SendRequest, told: str) -> None:

@@ -50,14 +50,21 @@ class Driver:
 @pytest.mark.parametrize(
     ("packets", "status", "told"),
     [
-        ([(0, FIRST, MTU - 1, 2 * MTU)], "LOC_QP_OP", "WRITE_FIRST with PSN {0} carries 255 bytes at a path MTU of 256"),
-        ([(0, FIRST, MTU + 1, 2 * MTU)], "LOC_QP_OP", "WRITE_FIRST with PSN {0} carries 257 bytes at a path MTU of 256"),
-        ([(0, FIRST, MTU, 3 * MTU), (1, LAST, 9, 3 * MTU)], "LOC_LEN", "WRITE_ONLY_IMM with PSN {1} makes 265 bytes of a message of 768"),
-        ([(0, FIRST, MTU, 2 * MTU), (1, MIDDLE, MTU, 2 * MTU), (2, MIDDLE, MTU, 2 * MTU)], "LOC_LEN", "WRITE_ONLY with PSN {2} makes 768 bytes of a message of 512"),
+        ([(0, FIRST, MTU - 1, 2 * MTU)], "LOC_QP_OP",
+            "WRITE_FIRST with PSN {0} carries 255 bytes at a path MTU of 256"),
+        ([(0, FIRST, MTU + 1, 2 * MTU)], "LOC_QP_OP",
+            "WRITE_FIRST with PSN {0} carries 257 bytes at a path MTU of 256"),
+        ([(0, FIRST, MTU, 3 * MTU), (1, LAST, 9, 3 * MTU)], "LOC_LEN",
+            "WRITE_ONLY_IMM with PSN {1} makes 265 bytes of a message of 768"),
+        ([(0, FIRST, MTU, 2 * MTU), (1, MIDDLE, MTU, 2 * MTU), (2, MIDDLE, MTU, 2 * MTU)], "LOC_LEN",
+            "WRITE_ONLY with PSN {2} makes 768 bytes of a message of 512"),
         ([(0, MIDDLE, MTU, 2 * MTU)], "LOC_QP_OP", "WRITE_ONLY with PSN {0} breaks the order FIRST, MIDDLE, LAST"),
-        ([(0, FIRST, MTU, 2 * MTU), (1, FIRST, MTU, 2 * MTU)], "LOC_QP_OP", "WRITE_FIRST with PSN {1} breaks the order FIRST, MIDDLE, LAST"),
-        ([(0, Opcode.SEND_FIRST, MTU, 2 * MTU)], "LOC_QP_OP", "SEND_FIRST with PSN {0} is an operation that IRN does not carry"),
-        ([(0, Opcode.WRITE_MIDDLE, MTU, 2 * MTU)], "LOC_QP_OP", "WRITE_MIDDLE with PSN {0} is an operation that IRN does not carry"),
+        ([(0, FIRST, MTU, 2 * MTU), (1, FIRST, MTU, 2 * MTU)], "LOC_QP_OP",
+            "WRITE_FIRST with PSN {1} breaks the order FIRST, MIDDLE, LAST"),
+        ([(0, Opcode.SEND_FIRST, MTU, 2 * MTU)], "LOC_QP_OP", ("SEND_FIRST with PSN {0} is an operation that IRN does "
+                                                              "not carry")),
+        ([(0, Opcode.WRITE_MIDDLE, MTU, 2 * MTU)], "LOC_QP_OP", ("WRITE_MIDDLE with PSN {0} is an operation that IRN "
+                                                                "does not carry")),
     ],
 )  # fmt: skip
 def test_what_breaks_a_message_ends_the_queue_pair(

@@ -97,8 +97,8 @@ class _Opinion:
 def test_the_sender_believes_every_line_and_repeats_only_holes(
     trace: list[tuple[tuple[int, int], tuple[int, ...]]],
 ) -> None:
-    """Every answer of the trace, to a sender per flow that sent everything before the answer came. What it wants to send again
-    is always a packet below one that arrived, and not here; in a recovery each such hole once, in order."""
+    """Every answer of the trace, to a sender per flow that sent everything before the answer came. What it wants to
+    send again is always a packet below one that arrived, and not here; in a recovery each such hole once, in order."""
     windows: dict[int, SenderWindow] = {}
     opinions: dict[int, _Opinion] = defaultdict(_Opinion)
     repeated = 0

@@ -1,4 +1,5 @@
-"""What each recovery costs: transmissions per delivered packet at independent loss, against the closed formulas (docs/irn.md)."""
+"""What each recovery costs: transmissions per delivered packet at independent loss, against the closed formulas
+(docs/irn.md)."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def test_irn_sends_what_is_lost_and_little_else(loss: float) -> None:
     assert sent / PACKETS == pytest.approx(1 / (1 - loss), rel=0.05)
     if not loss:
         assert sent == PACKETS
-    # An RTO_high for each packet lost twice in a row: about p^2 of them, and a window of 10 round trips hides most of it.
+    # An RTO_high for each packet lost twice in a row: about p^2 of them, and a window of 10 round trips hides most of
+    # it.
     assert slots < PACKETS * (1.05 + 12 * loss)
 
 

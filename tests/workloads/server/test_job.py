@@ -292,7 +292,8 @@ def test_workers_that_name_different_slots_are_moved():
 @pytest.mark.parametrize(
     ("parts", "total", "overflow"),
     [
-        ((2**31 - 1, 1, -7), 2**31 - 8, True), ((2**31 - 8, 7, 0), 2**31 - 1, False), ((-(2**31), -1, 7), 7 - 2**31, True),
+        ((2**31 - 1, 1, -7), 2**31 - 8, True), ((2**31 - 8, 7, 0), 2**31 - 1, False),
+        ((-(2**31), -1, 7), 7 - 2**31, True),
         ((-(2**31) + 8, -8, 0), -(2**31), False),
     ],
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""A parameter server that starts anew has lost every sum: it asks for what it lost, or the job ends and says what is lost."""
+"""A parameter server that starts anew has lost every sum: it asks for what it lost, or the job ends and says what is
+lost."""
 
 from __future__ import annotations
 
@@ -47,8 +48,8 @@ def test_the_job_ends_with_the_right_sums(seed, kind, sums, workers, window, los
 
 @pytest.mark.parametrize("window", [1, 4])
 def test_an_entry_that_moved_for_one_worker_only_is_moved_again(window: int) -> None:
-    """The server dies with the result that h3 has and h4 lacks, and which moved the entry: h4 gets the sum through h3, without
-    the move. What both send then meets in no slot of the switch, until the server moves both."""
+    """The server dies with the result that h3 has and h4 lacks, and which moved the entry: h4 gets the sum through h3,
+    without the move. What both send then meets in no slot of the switch, until the server moves both."""
     short = atp_workers(2, job=7, elements=8 * window, window=window, memory=window + 2)
     long = atp_workers(2, job=9, elements=8 * 60, window=window, memory=window + 2, first_host=2)
     moving: list[int] = []
@@ -116,8 +117,8 @@ def test_a_worker_that_starts_anew_too_late_is_told_that_sums_are_gone() -> None
 
 
 def test_when_server_and_worker_have_lost_it_the_job_ends() -> None:
-    """h1 alone had the result; it starts anew like the server, so that nobody can ever sum block 0 ... except h1 itself, who
-    asks for it from the beginning and contributes once more."""
+    """h1 alone had the result; it starts anew like the server, so that nobody can ever sum block 0 ... except h1
+    itself, who asks for it from the beginning and contributes once more."""
     job, died = atp_workers(3, window=1, elements=24), []
 
     def fate(sender: str, receiver: str, found: Datagram):

@@ -111,7 +111,8 @@ def test_with_a_switch_that_sums(
     more = {"window": window, "memory": memory, "dtype": dtype, "iterations": 2, "kind": kind}
     one = atp_workers(workers, job=1, elements=8 * (seed % 9) + 5, priority="comm", **more)
     other = atp_workers(2, job=2, elements=8 * (seed % 7) + 3, first_host=workers, priority="las", **more)
-    # without reminders somebody may wait for a result that only a worker has: the server must have copies, and get them all
+    # without reminders somebody may wait for a result that only a worker has: the server must have copies, and get them
+    # all
     safe = kind == "atp" or free == "ack" or reminder
     knobs = {"free": free, "ps_copy": ps_copy, "reminder": reminder} if kind == "esa" and safe else {}
     remind = kind == "esa" and knobs.get("reminder", True)
@@ -152,8 +153,8 @@ def test_esa_without_its_additions_is_atp_packet_for_packet(seed: int) -> None:
 
 
 def test_an_entry_that_moved_for_one_worker_only_is_moved_again_without_a_restart() -> None:
-    """ESA: the server moves an entry, one worker misses that, and late copies of the same block complete in the switch, which
-    gives that worker the sum without the move."""
+    """ESA: the server moves an entry, one worker misses that, and late copies of the same block complete in the switch,
+    which gives that worker the sum without the move."""
     short = atp_workers(2, kind="esa", job=7, elements=8, window=1, memory=3)
     long = atp_workers(2, kind="esa", job=9, elements=8 * 60, window=1, memory=3, first_host=2)
 

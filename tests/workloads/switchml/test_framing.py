@@ -19,10 +19,11 @@ HOST, SERVICE = bytes((10, 0, 0, 1)), bytes((10, 0, 255, 1))
 PAIRS = UcPairs(0x300, 0x40_000A, 0xFFFFFF, 0x9000, 0x44, 16)
 CONFIG = SwitchMlConfig(
     "h1", JobShare("switchml", 9, 0, 1), WorkloadConfig("synthetic", 3, 20, 1),
-    Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVICE, 50_000), elements=8, first_slot=10, window=2, rto_ns=10_000, uc=PAIRS,
+    Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVICE, 50_000), elements=8, first_slot=10, window=2, rto_ns=10_000,
+    uc=PAIRS,
 )  # fmt: skip
-"""a job of one worker: the sum of a block is the block; 3 blocks of 8, 8 and 4 elements, 4 in a packet, and 2 messages more
-for exponents"""
+"""a job of one worker: the sum of a block is the block; 3 blocks of 8, 8 and 4 elements, 4 in a packet, and 2 messages
+more for exponents"""
 
 
 class Switch:

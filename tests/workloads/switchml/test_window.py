@@ -33,7 +33,8 @@ def test_w_packets_leave_and_each_result_lets_one_more_go():
 
 
 def test_versions_go_on_across_tensors():
-    """A tensor of a number of packets that is no multiple of 2W: its last slots are not used again in the same version."""
+    """A tensor of a number of packets that is no multiple of 2W: its last slots are not used again in the same
+    version."""
     window, seen = SlotWindow(3, RTO), []
     for packets in (4, 5, 1):
         window.start(packets)

@@ -36,7 +36,8 @@ CONFIG = SwitchMlConfig(
     "h1", JobShare("switchml", 9, 0, 1), WorkloadConfig("synthetic", 3, 20, 2),
     Envelope(b"\x02aaaaa", b"\x02bbbbb", HOST, SERVICE, 50_000), elements=8, first_slot=10, window=2, rto_ns=10_000,
 )  # fmt: skip
-"""a job of one worker: the sum of a block is the block; 3 blocks of 8, 8 and 4 elements, and 2 packets more for exponents"""
+"""a job of one worker: the sum of a block is the block; 3 blocks of 8, 8 and 4 elements, and 2 packets more for
+exponents"""
 
 
 def start(config: SwitchMlConfig = CONFIG) -> SwitchMlWorker:

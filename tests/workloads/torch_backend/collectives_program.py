@@ -97,8 +97,9 @@ def check_groups():
 
 
 def check_overlap():
-    """Rank 1 posts the last layer's gradients when rank 0, which has posted them, computes those of the first layer: an all-reduce
-    that held rank 0 up would never end. There the backward pass waits for the sum: it comes while that pass goes on."""
+    """Rank 1 posts the last layer's gradients when rank 0, which has posted them, computes those of the first layer: an
+    all-reduce that held rank 0 up would never end. There the backward pass waits for the sum: it comes while that pass
+    goes on."""
     model = torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.Linear(100, 100))
     parallel = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.01)
     steps, early, summed = 4, [], threading.Event()

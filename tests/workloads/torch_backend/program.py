@@ -1,4 +1,5 @@
-"""A training whose reference fits one process: a small network on data of its own, SGD, gradients from `ina` or from a fold.
+"""A training whose reference fits one process: a small network on data of its own, SGD, gradients from `ina` or from a
+fold.
 
 `--ddp`: DistributedDataParallel as in tutorials; else one all-reduce of the flat gradient, whose layout is known."""
 
@@ -50,7 +51,8 @@ def digest(model):
 
 
 def reference(size, steps, fold):
-    """(digest of the weights, losses of rank 0) of a training in one process; `fold`: the ranks' flat gradients -> their sum."""
+    """(digest of the weights, losses of rank 0) of a training in one process; `fold`: the ranks' flat gradients ->
+    their sum."""
     model, streams, losses = make_model(), [batches(rank) for rank in range(size)], []
     optimizer = make_optimizer(model)
     for _ in range(steps):

@@ -53,8 +53,10 @@ def test_sums_come_back_while_the_backward_pass_goes_on(tmp_path):
 @pytest.mark.parametrize(
     ("what", "told"),
     [
-        ("shape", "collective 0 differs: rank 0 posted all_reduce of 10 float32 (sum); rank 1 posted all_reduce of 11 float32 (sum)"),
-        ("dtype", "collective 0 differs: rank 0 posted all_reduce of 10 float64 (sum); rank 1 posted all_reduce of 10 float32 (sum)"),
+        ("shape", ("collective 0 differs: rank 0 posted all_reduce of 10 float32 (sum); rank 1 posted all_reduce of 11 "
+                  "float32 (sum)")),
+        ("dtype", ("collective 0 differs: rank 0 posted all_reduce of 10 float64 (sum); rank 1 posted all_reduce of 10 "
+                  "float32 (sum)")),
     ],
 )  # fmt: skip
 def test_ranks_that_differ_both_hear_why(tmp_path, what, told):
@@ -68,8 +70,10 @@ def test_ranks_that_differ_both_hear_why(tmp_path, what, told):
 @pytest.mark.parametrize(
     ("what", "told"),
     [
-        ("sparse", "the backend ina does all_reduce on dense tensors in the processor's memory, and was given one on cpu with layout torch.sparse_coo"),
-        ("premul", "the backend ina does all_reduce with sum, avg, product, min, max, band, bor, bxor, and was asked for"),
+        ("sparse", ("the backend ina does all_reduce on dense tensors in the processor's memory, and was given one on "
+                   "cpu with layout torch.sparse_coo")),
+        ("premul", ("the backend ina does all_reduce with sum, avg, product, min, max, band, bor, bxor, and was asked "
+                   "for")),
         ("anysource", "the backend ina receives from a rank that is named: give recv a src"),
     ],
 )  # fmt: skip

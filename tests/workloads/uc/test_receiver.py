@@ -133,7 +133,8 @@ def _in(state: UcState) -> UcReceiver:
     receiver = new()
     receiver.expected = 3
     take(receiver, *{
-        UcState.EXPECT_FIRST: [], UcState.IN_MESSAGE: [packet(FIRST, 2, length=24)], UcState.DROPPING: [packet(LAST, 9)],
+        UcState.EXPECT_FIRST: [], UcState.IN_MESSAGE: [packet(FIRST, 2, length=24)],
+        UcState.DROPPING: [packet(LAST, 9)],
     }[state])  # fmt: skip
     assert (receiver.state, receiver.expected) == (state, 3)
     return receiver
@@ -148,7 +149,8 @@ def test_every_pair_of_the_table_is_reached_and_done(state: UcState, event: UcEv
         take(receiver, packet(MIDDLE, 3))
     psn = receiver.expected
     found = take(receiver, {
-        UcEvent.FIRST: packet(FIRST, 50, length=16), UcEvent.ONLY: packet(ONLY, 50), UcEvent.MIDDLE: packet(MIDDLE, psn),
+        UcEvent.FIRST: packet(FIRST, 50, length=16), UcEvent.ONLY: packet(ONLY, 50),
+        UcEvent.MIDDLE: packet(MIDDLE, psn),
         UcEvent.LAST: packet(LAST, psn), UcEvent.GAP: packet(MIDDLE, psn + 1),
         UcEvent.INVALID: packet(Opcode.UC_SEND_ONLY, psn),
     }[event])  # fmt: skip

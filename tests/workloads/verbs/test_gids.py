@@ -59,7 +59,8 @@ def test_no_such_device_or_port_is_refused_with_those_that_are(sysfs, device, po
     with pytest.raises(HostCapabilityError) as caught:
         next(read_gids(device, port, sysfs))
     assert str(caught.value) == (
-        f"this machine lacks port {port} of an RDMA device {device}; devices here: rxe0; a software one: `modprobe rdma_rxe; "
+        f"this machine lacks port {port} of an RDMA device {device}; devices here: rxe0; a software one: `modprobe "
+        "rdma_rxe; "
         f"rdma link add {device} type rxe netdev INTERFACE`"
     )
 

@@ -27,7 +27,8 @@ def nic(tmp_path, monkeypatch):
     """Opens rxe0 on a fake pyverbs with the options given."""
     port = tmp_path / "rxe0" / "ports" / "1"
     for folder, value in (
-        ("gids", "0000:0000:0000:0000:0000:ffff:0a4d:0001"), ("gid_attrs/types", "RoCE v2"), ("gid_attrs/ndevs", "eth0"),
+        ("gids", "0000:0000:0000:0000:0000:ffff:0a4d:0001"), ("gid_attrs/types", "RoCE v2"),
+        ("gid_attrs/ndevs", "eth0"),
     ):  # fmt: skip
         (port / folder).mkdir(parents=True)
         (port / folder / "3").write_text(value)
@@ -120,20 +121,25 @@ def test_closing_closes_all_once(nic):
             {"fail": ("Context", PERMISSION)},
             lambda nic: None,
             (
-                "this machine lacks what it takes to open the device (rxe0: Failed to do Context. Errno: 13, Permission denied); "
+                "this machine lacks what it takes to open the device (rxe0: Failed to do Context. Errno: 13, "
+                "Permission denied); "
                 "run as root, or get access to /dev/infiniband/uverbs*"
             ),
         ),
         (
             {"active_mtu": 2},
             lambda nic: nic.create_qp(CONFIG),
-            "this machine lacks a path MTU of 1024 on rxe0 (its port has 512); an interface MTU of at least 1128 allows it",
+            (
+                "this machine lacks a path MTU of 1024 on rxe0 (its port has 512); an interface MTU of at least 1128 "
+                "allows it"
+            ),
         ),
         (
             {"fail": ("MR", MEMORY)},
             lambda nic: nic.register(memoryview(bytearray(64)), remote=False),
             (
-                "this machine lacks what it takes to register 64 bytes (rxe0: Failed to do MR. Errno: 12, Cannot allocate "
+                "this machine lacks what it takes to register 64 bytes (rxe0: Failed to do MR. Errno: 12, Cannot "
+                "allocate "
                 "memory); `ulimit -l` is how much memory may be registered"
             ),
         ),
@@ -141,7 +147,8 @@ def test_closing_closes_all_once(nic):
             {"fail": ("to_rts", UNREACHABLE)},
             lambda nic: nic.connect(nic.create_qp(CONFIG), CONFIG, 1),
             (
-                "this machine lacks what it takes to connect to 10.77.0.2 (rxe0: Failed to do to_rts. Errno: 110, Connection "
+                "this machine lacks what it takes to connect to 10.77.0.2 (rxe0: Failed to do to_rts. Errno: 110, "
+                "Connection "
                 "timed out); nobody answers ARP for that address: is the peer up, does the switch forward?"
             ),
         ),
@@ -149,7 +156,8 @@ def test_closing_closes_all_once(nic):
             {"fail": ("post_send", MEMORY)},
             lambda nic: nic.post_send(nic.create_qp(CONFIG), 3, (REGION, 1), None, None),
             (
-                "this machine lacks what it takes to post message 3 (rxe0: Failed to do post_send. Errno: 12, Cannot allocate "
+                "this machine lacks what it takes to post message 3 (rxe0: Failed to do post_send. Errno: 12, Cannot "
+                "allocate "
                 "memory); its queue is full"
             ),
         ),

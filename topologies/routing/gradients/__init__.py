@@ -1,6 +1,7 @@
 """Gradient routing: which switch aggregates which worker's gradients, and along which links they travel.
 
-A `Problem` goes in, a `Plan` comes out; `violations` says whether a plan holds. Pure functions; linear programs by HiGHS."""
+A `Problem` goes in, a `Plan` comes out; `violations` says whether a plan holds. Pure functions; linear programs by
+HiGHS."""
 
 from topologies.routing.gradients.assigned import assigned_plan
 from topologies.routing.gradients.plan import Load, Merge, Plan, Route, Stream

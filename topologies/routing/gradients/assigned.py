@@ -15,8 +15,8 @@ __all__ = ["assigned_plan"]
 def assigned_plan(
     problem: Problem, nodes: Mapping[tuple[str, str], str], rates_bps: Mapping[str, float], name: str = "assigned"
 ) -> Plan:
-    """`nodes`: by (worker, server), the switch that aggregates, or the server itself; `rates_bps`: by server. Whether it holds is
-    for `violations` to say."""
+    """`nodes`: by (worker, server), the switch that aggregates, or the server itself; `rates_bps`: by server. Whether
+    it holds is for `violations` to say."""
     network = network_of(problem)
     streams, merged = [], dict[tuple[str, str], None]()
     for (worker, server), node in nodes.items():

@@ -30,7 +30,8 @@ class Share:
 def routes_of(
     network: Network, receiver: str, flow: Mapping[int, float], shares: Sequence[Share]
 ) -> list[tuple[Route, ...]]:
-    """By share; none where a share is nothing but dust. `receiver`: a switch or server; `flow`: bits per second by arc, conserved at every other switch.
+    """By share; none where a share is nothing but dust. `receiver`: a switch or server; `flow`: bits per second by arc,
+    conserved at every other switch.
 
     Each route's rate is cut so that those of a sender add up to its share, exactly."""
     largest = max([*flow.values(), *(share.rate_bps for share in shares)], default=0.0)
@@ -87,7 +88,8 @@ def _widest_walk(
     left: Mapping[int, float],
     dust: float,
 ) -> tuple[int, ...] | None:
-    """From `start` along what is left, the widest arc first; what circles is cut out. None: nothing is left that leads there."""
+    """From `start` along what is left, the widest arc first; what circles is cut out. None: nothing is left that leads
+    there."""
     path: list[int] = []
     here, been = start, {start: 0}
     dead: set[int] = set()

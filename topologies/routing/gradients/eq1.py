@@ -3,8 +3,8 @@
     max lambda   sum_s x[n,s] = 1,  r[n,s] <= x[n,s] T,  r[n,s] <= y[s],  lambda <= sum_s r[n,s],
                  sum_n r[n,s] <= C_s,  sum_n r[n,PS] + sum_s y[s] <= B_PS,  x binary
 
-Fang et al., IEEE/ACM ToN 31(5), 2023, doi 10.1109/TNET.2023.3244794. It cannot see the links of the paper's own example; the
-program of `linkaware` can."""
+Fang et al., IEEE/ACM ToN 31(5), 2023, doi 10.1109/TNET.2023.3244794. It cannot see the links of the paper's own
+example; the program of `linkaware` can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rates over ways that are fixed: max-min fair, so that nobody could be faster unless someone slower became slower still."""
+"""Rates over ways that are fixed: max-min fair, so that nobody could be faster unless someone slower became slower
+still."""
 
 from __future__ import annotations
 
@@ -45,8 +46,9 @@ class _Group:
 def fill(
     network: Network, ways: Mapping[tuple[str, str], tuple[Way, ...]], out: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> Filled:
-    """`ways`: of each (worker, server), one or several, between which its rate may be split; `out`: arcs from each (switch,
-    server) that a way leads to. First the rates, slowest first; then, with these, as little load on links as possible."""
+    """`ways`: of each (worker, server), one or several, between which its rate may be split; `out`: arcs from each
+    (switch, server) that a way leads to. First the rates, slowest first; then, with these, as little load on links as
+    possible."""
     return _Filling(network, _groups(network, ways), out).run()
 
 
@@ -68,8 +70,8 @@ class _Filling:
         self.fixed: dict[int, float] = {}
 
     def run(self) -> Filled:
-        """Each round raises all rates that are still free, together, and fixes those that a price stands on: raising one of
-        them would lower the rest. A round fixes one group at least."""
+        """Each round raises all rates that are still free, together, and fixes those that a price stands on: raising
+        one of them would lower the rest. A round fixes one group at least."""
         while len(self.fixed) < len(self.groups):
             program, lowest = self._program()
             program.price(lowest, -1.0)

@@ -5,8 +5,8 @@
 
 Fang et al., IWQoS 2023. Distances are links on a shortest way.
 
-Of sub-models and memory a Problem knows nothing, so for a plan (D) the gradient is cut into as many equal sub-models as switches
-aggregate, and each of these has room for one."""
+Of sub-models and memory a Problem knows nothing, so for a plan (D) the gradient is cut into as many equal sub-models as
+switches aggregate, and each of these has room for one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def place_submodels(
     problem: Problem, sizes: Mapping[str, int], memory: Mapping[str, int], rng: np.random.Generator | None = None
 ) -> Placement:
     """`sizes`: bytes by sub-model; `memory`: bytes by switch. Without `rng` the integer program is solved; with it, its
-    relaxation is rounded as in the paper: each sub-model draws its switches by their shares, among those with memory left.
+    relaxation is rounded as in the paper: each sub-model draws its switches by their shares, among those with memory
+    left.
 
     Raises Infeasible, naming the switches, where the sub-models do not fit."""
     network = network_of(problem)
@@ -113,15 +114,17 @@ def place_submodels(
 
 
 def plan_goat(problem: Problem, rng: np.random.Generator) -> Plan:
-    """Every worker sends each sub-model to the switch that has it, along a shortest way, all as fast as links and switches allow.
-    Raises ValueError where there is more than one server, and where the network is too large for the linear program."""
+    """Every worker sends each sub-model to the switch that has it, along a shortest way, all as fast as links and
+    switches allow. Raises ValueError where there is more than one server, and where the network is too large for the
+    linear program."""
     network = network_of(problem)
     switches = network.aggregators
     models = [f"g{number}" for number in range(1, len(switches) + 1)]
     choices = len(problem.workers) * len(models) * len(switches)
     if choices > _MOST_CHOICES:
         raise ValueError(
-            f"planner goat: {choices:,} choices of worker, sub-model and switch are too many (at most {_MOST_CHOICES:,})"
+            f"planner goat: {choices:,} choices of worker, sub-model and switch are too many (at most "
+            f"{_MOST_CHOICES:,})"
         )
     exact = choices <= _EXACT_CHOICES
     placed = place_submodels(problem, dict.fromkeys(models, 1), dict.fromkeys(switches, 1), None if exact else rng)

@@ -31,7 +31,8 @@ DRAWS = 64
 _WORKER_DRAWS = 100
 """draws times workers, where repairing one draw takes seconds"""
 _ROUNDS = 5
-"""of ways that join where only few switches may aggregate: the last ones gain next to nothing, and the bound is not theirs"""
+"""of ways that join where only few switches may aggregate: the last ones gain next to nothing, and the bound is not
+theirs"""
 _MOST_CELLS = 2_000_000
 """options x links up to which all switches are rounded, not only few of them"""
 _EXACT_CHOICES = 120
@@ -56,8 +57,8 @@ def plan_grid_lp(problem: Problem) -> Plan:
 
 
 def plan_grid_exact(problem: Problem, name: str = "grid-exact") -> Plan:
-    """One node and one way per worker, the fastest of all such plans (a mixed-integer program; ten seconds per aim at most, and
-    the note says when that was not enough)."""
+    """One node and one way per worker, the fastest of all such plans (a mixed-integer program; ten seconds per aim at
+    most, and the note says when that was not enough)."""
     network = network_of(problem)
     bound, binds = LinkAware(network).bound_bps()
     best = LinkAware(network, whole=True, time_limit_s=_TIME_LIMIT_S).solve()
@@ -70,9 +71,9 @@ def plan_grid_rounded(
 ) -> Plan:
     """The best of some roundings of the linear program, each repaired; then rates max-min fair on these ways.
 
-    In large networks the program is also rounded with few switches: where gradients may be split, it opens as many as there are,
-    each for a sliver, and a repair would have to close nearly all of them, one after the other; where very many can aggregate,
-    that is not even tried."""
+    In large networks the program is also rounded with few switches: where gradients may be split, it opens as many as
+    there are, each for a sliver, and a repair would have to close nearly all of them, one after the other; where very
+    many can aggregate, that is not even tried."""
     network = network_of(problem)
     best_of_all = relaxed(network)
     cells = _CANDIDATES * len(network.sites) * (len(network.aggregators) + 1) * len(network.arcs)
@@ -86,7 +87,10 @@ def plan_grid_rounded(
         (worker, problem.servers[0]): (choices.ways[option],)
         for worker, option in zip(problem.workers, best.assignment, strict=True)
     }
-    note = f"{draws} rounding{'s' * (draws > 1)} repaired, best {best.rate_bps / best_of_all.rate_bps:.1%} of the linear program"
+    note = (
+        f"{draws} rounding{'s' * (draws > 1)} repaired, best {best.rate_bps / best_of_all.rate_bps:.1%} of the linear "
+        "program"
+    )
     if len(parts) != 1:
         note += f", {best.rate_bps / most_whole_bps(network):.1%} of what one node each could reach"
     return _filled(network, name, ways, out, best_of_all.rate_bps, best_of_all.binds, note)
@@ -104,8 +108,9 @@ def _few(
 def link_rounding(
     network: Network, best: Optimum, rng: np.random.Generator, nodes: tuple[str, ...] | None = None
 ) -> tuple[Rounding, dict[str, tuple[int, ...]]]:
-    """(rounding, arcs from each aggregator to the server). Options: the ways of the relaxation, and short ones to every node.
-    `nodes`: the few switches that may aggregate, between which sites are divided evenly; by default all that can. Raises ValueError for several servers."""
+    """(rounding, arcs from each aggregator to the server). Options: the ways of the relaxation, and short ones to every
+    node. `nodes`: the few switches that may aggregate, between which sites are divided evenly; by default all that can.
+    Raises ValueError for several servers."""
     problem = network.problem
     if len(problem.servers) != 1:
         raise ValueError("rounding knows one server")
@@ -135,7 +140,8 @@ def link_rounding(
 
 
 def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> Plan:
-    """R-GRIA as in the paper: Eq. 1, which sees no links, rounded and repaired; shortest ways; then what the links leave."""
+    """R-GRIA as in the paper: Eq. 1, which sees no links, rounded and repaired; shortest ways; then what the links
+    leave."""
     network = network_of(problem)
     (server,) = problem.servers
     rounding = eq1_rounding(problem, rng)

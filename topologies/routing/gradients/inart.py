@@ -21,8 +21,8 @@ _TIME_LIMIT_S = 10.0
 
 
 def plan_inart(problem: Problem) -> Plan:
-    """One node per worker and server, exact where the problem is small; ways may be split. Larger ones: each worker keeps the
-    node with its largest share in the linear program, and the shares are planned again around these."""
+    """One node per worker and server, exact where the problem is small; ways may be split. Larger ones: each worker
+    keeps the node with its largest share in the linear program, and the shares are planned again around these."""
     network = network_of(problem)
     relaxation = relaxed(network)
     alone = replace_sites(network)

@@ -80,8 +80,8 @@ class Program:
         return row
 
     def solve(self, *, time_limit_s: float | None = None, gap: float = 0.0, interior: bool = False) -> Solution:
-        """Raises NoSolution. `time_limit_s` and `gap` (relative) are for integer programs; `interior`: by interior points, however
-        small a linear one is."""
+        """Raises NoSolution. `time_limit_s` and `gap` (relative) are for integer programs; `interior`: by interior
+        points, however small a linear one is."""
         shape = (len(self._high), len(self._cost))
         matrix = csr_array(coo_array((self._data, (self._rows, self._columns)), shape=shape))
         if any(self._whole):

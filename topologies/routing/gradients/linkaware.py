@@ -3,9 +3,9 @@ worker is as fast as possible. Linear when gradients may be split, mixed-integer
 
     max r    sum_n x[w,n] = r,  x[w,s] <= y[s],  sum_w x[w,s] <= C_s,  flows within the links
 
-Workers of a site (`network.Site`) are one: the average of an optimal plan over their permutations is optimal too. Flows are
-kept per receiver: a flow to one receiver falls apart into paths from its senders, and only its sums load the links. In the
-integer form everything is counted in units of r, and 1/r is minimised, which is linear again."""
+Workers of a site (`network.Site`) are one: the average of an optimal plan over their permutations is optimal too. Flows
+are kept per receiver: a flow to one receiver falls apart into paths from its senders, and only its sums load the links.
+In the integer form everything is counted in units of r, and 1/r is minimised, which is linear again."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ class LinkAware:
         return float(rate) * self._unit, self._binding(solution)
 
     def solve(self) -> Optimum:
-        """Of all fastest plans one that loads the links least; workers that come first stay nearer. Raises NoSolution."""
+        """Of all fastest plans one that loads the links least; workers that come first stay nearer. Raises
+        NoSolution."""
         first = self._fastest()
         self.program.forget_costs()
         if self.whole:
@@ -242,8 +243,8 @@ class LinkAware:
         return Optimum(rate, tuple(streams), tuple(merges), self._binding(first), first.proved)
 
     def _sweep(self, values: list[float]) -> None:
-        """Shares so small that they are the solver's tolerance go to the other shares of the same workers. A server whose whole
-        share is as small gets nothing."""
+        """Shares so small that they are the solver's tolerance go to the other shares of the same workers. A server
+        whose whole share is as small gets nothing."""
         groups: dict[tuple[int, str], list[int]] = {}
         for (index, _, server), x in self._sends.items():
             groups.setdefault((index, server), []).append(x)
@@ -262,7 +263,8 @@ class LinkAware:
                 values[x] *= total / kept
 
     def _shares(self, values: list[float], unit: float) -> list[tuple[Share, str, str]]:
-        """(what a worker sends, node, server). In the integer form the first workers of a site have the nearest nodes."""
+        """(what a worker sends, node, server). In the integer form the first workers of a site have the nearest
+        nodes."""
         found: list[tuple[Share, str, str]] = []
         taken: dict[tuple[int, str], int] = {}
         away = [self.network.distances(site.switch) for site in self.network.sites]

@@ -1,10 +1,10 @@
 """The linear form of the link-aware program for large networks, way by way: only ways that pay are in it.
 
-Flows on arcs (`linkaware`) need a variable for every receiver and arc: 110,000 where all of 60 switches aggregate, far too many. Here
-a variable is one way from a site to a node, or from a node to a server. It begins with one way each; the prices of links and
-switches then tell whether any other way could make the slowest worker faster, the cheapest ones join, and when there is none the
-rate is the optimum of all ways (column generation; Dantzig and Wolfe 1960). A switch pays when what the sites would save there,
-all together, is more than its merged stream costs."""
+Flows on arcs (`linkaware`) need a variable for every receiver and arc: 110,000 where all of 60 switches aggregate, far
+too many. Here a variable is one way from a site to a node, or from a node to a server. It begins with one way each; the
+prices of links and switches then tell whether any other way could make the slowest worker faster, the cheapest ones
+join, and when there is none the rate is the optimum of all ways (column generation; Dantzig and Wolfe 1960). A switch
+pays when what the sites would save there, all together, is more than its merged stream costs."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _Forward = tuple[str, str, Path]
 
 
 def relaxed(network: Network, allowed: Allowed = lambda site, node, server: True, rounds: int | None = None) -> Optimum:
-    """The optimum of the linear form: gradients may be split between nodes and ways. `rounds`: of ways that join in large networks, at
-    most; then it is a plan, and no bound. Raises NoSolution."""
+    """The optimum of the linear form: gradients may be split between nodes and ways. `rounds`: of ways that join in
+    large networks, at most; then it is a plan, and no bound. Raises NoSolution."""
     receivers = len(network.aggregators) + len(network.problem.servers)
     if len(network.arcs) * receivers <= MOST_ARC_FLOWS:
         return LinkAware(network, allowed).solve()
@@ -108,7 +108,8 @@ class _PathWise:
     def _most(self) -> float:
         """Rate that no ways whatsoever exceed: each server gets one whole stream at least."""
         return min(
-            self.slowest.access_bps, sum(self.network.arcs[arc].capacity_bps for arc in self.network.server_arcs.values())
+            self.slowest.access_bps,
+            sum(self.network.arcs[arc].capacity_bps for arc in self.network.server_arcs.values()),
         ) / self.unit  # fmt: skip
 
     def _variables(self, first: int) -> tuple[dict[_Send, int], dict[_Forward, int]]:
@@ -259,8 +260,8 @@ class _Costs:
         return float(self.distances[self.goals[goal], self.index[switch]]) + self.last.get(goal, 0.0)
 
     def ways(self, switch: str, goal: str, most: float, turn: int = 0) -> list[Path]:
-        """The cheapest, and some of the shortest that cost less than `most`: of ways that cost the same others for another `turn`,
-        for a link that all sites were given would be full at once."""
+        """The cheapest, and some of the shortest that cost less than `most`: of ways that cost the same others for
+        another `turn`, for a link that all sites were given would be full at once."""
         shortest = self.network.paths(switch, goal)
         ranked = sorted(
             (sum(self.prices.get(arc, 0.0) for arc in path), (place - turn) % len(shortest), path)

@@ -34,7 +34,8 @@ def plan_shortest(problem: Problem) -> Plan:
 def plan_geryon(problem: Problem) -> Plan:
     """One way each, chosen together so that the slowest worker is as fast as possible (Geryon-like); then max-min fair.
 
-    Source: what GRID's paper compares itself with (section 3.1): the detour of its example's W4 follows from the choice."""
+    Source: what GRID's paper compares itself with (section 3.1): the detour of its example's W4 follows from the
+    choice."""
     network = network_of(problem)
     best = LinkAware(network, direct, whole=True, time_limit_s=_TIME_LIMIT_S).solve()
     ways = {}

@@ -39,7 +39,8 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What one switch sends to one server: the streams that it aggregates, as one that is as fast as the fastest of them."""
+    """What one switch sends to one server: the streams that it aggregates, as one that is as fast as the fastest of
+    them."""
 
     switch: str
     server: str
@@ -69,7 +70,8 @@ class Plan:
     streams: tuple[Stream, ...]
     merges: tuple[Merge, ...]
     bound_bps: float
-    """no plan for this problem has a higher smallest rate (of the link-aware LP, where the planner solved it; else infinity)"""
+    """no plan for this problem has a higher smallest rate (of the link-aware LP, where the planner solved it; else
+    infinity)"""
     binds: tuple[str, ...] = ()
     """links and switches without which that bound would be higher"""
     note: str = ""
@@ -101,7 +103,8 @@ class Plan:
 
     @property
     def single(self) -> bool:
-        """Whether every worker sends each server its share to one node, along one way: what a table of flows can hold."""
+        """Whether every worker sends each server its share to one node, along one way: what a table of flows can
+        hold."""
         pairs = [(stream.worker, stream.server) for stream in self.streams]
         parts: tuple[Stream | Merge, ...] = (*self.streams, *self.merges)
         return len(set(pairs)) == len(pairs) and all(len(part.routes) == 1 for part in parts)

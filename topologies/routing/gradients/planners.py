@@ -99,8 +99,8 @@ PLANNERS: dict[str, Planner] = {
 def make_plan(problem: Problem, planner: str, rng: np.random.Generator) -> Plan:
     """A plan that holds (`violations` finds nothing). `rng`: for planners that draw.
 
-    Raises Infeasible with what binds, KeyError for an unknown planner, ValueError where the planner knows one server only, and
-    ArithmeticError when a planner's result does not hold, which is a fault of ours."""
+    Raises Infeasible with what binds, KeyError for an unknown planner, ValueError where the planner knows one server
+    only, and ArithmeticError when a planner's result does not hold, which is a fault of ours."""
     chosen = PLANNERS[planner]
     if len(problem.servers) > 1 and not chosen.several_servers:
         raise ValueError(f"planner {planner} knows one server")
@@ -113,7 +113,10 @@ def make_plan(problem: Problem, planner: str, rng: np.random.Generator) -> Plan:
     except NoSolution as error:
         raise ArithmeticError(f"planner {planner}: {error}") from error
     if plan.min_rate_bps < problem.demand_bps * (1 - TOLERANCE):
-        text = f"{planner} gives {plan.min_rate_bps:.6g} bit/s to the slowest worker, the demand is {problem.demand_bps:.6g}"
+        text = (
+            f"{planner} gives {plan.min_rate_bps:.6g} bit/s to the slowest worker, the demand is "
+            f"{problem.demand_bps:.6g}"
+        )
         raise Infeasible(text, _full(plan) or plan.binds)
     wrong = violations(plan)
     if wrong:
@@ -142,7 +145,8 @@ def _full(plan: Plan) -> tuple[str, ...]:
 
 
 def _check_demand(problem: Problem) -> None:
-    """What no planner can help: every server gets one stream at least, and every worker sends all through its own link."""
+    """What no planner can help: every server gets one stream at least, and every worker sends all through its own
+    link."""
     network = network_of(problem)
     arcs = [network.arcs[arc] for arc in network.server_arcs.values()]
     most = sum(arc.capacity_bps for arc in arcs)

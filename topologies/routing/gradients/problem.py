@@ -22,8 +22,8 @@ class Infeasible(ValueError):
 class Problem:
     """Every worker sends every server its share of the gradient; rates count bits of whole frames, as links do.
 
-    Raises ValueError for names that are no hosts or switches, for a worker that is a server, for hosts with several links,
-    and for capacities below zero."""
+    Raises ValueError for names that are no hosts or switches, for a worker that is a server, for hosts with several
+    links, and for capacities below zero."""
 
     topology: Topology
     workers: tuple[str, ...]
@@ -82,8 +82,8 @@ class Problem:
         )
 
     def without(self, *failed: str) -> Problem:
-        """What is left when links and switches of these names are gone. Raises Infeasible when a worker or server hangs on one
-        of them, and KeyError for a name that there is not."""
+        """What is left when links and switches of these names are gone. Raises Infeasible when a worker or server hangs
+        on one of them, and KeyError for a name that there is not."""
         nodes = {node.name for node in self.topology.switches}
         links = {link.name for link in self.topology.links}
         for name in failed:

@@ -1,9 +1,11 @@
-"""Randomised rounding (R-GRIA): from shares of a relaxed plan to one option per worker, and the repair that makes it feasible.
+"""Randomised rounding (R-GRIA): from shares of a relaxed plan to one option per worker, and the repair that makes it
+feasible.
 
-Each worker draws its option with the shares of the relaxation as probabilities and keeps the rate of the bound. What that
-overloads is divided down at the end; before, the repair climbs: of all moves of one or two workers (and of all workers of one
-switch at once, which it takes to close a switch that many use) it takes the one with the highest feasible rate, then the
-least total excess, until none is better. Single moves alone stop early: opening a switch for one worker gains nothing."""
+Each worker draws its option with the shares of the relaxation as probabilities and keeps the rate of the bound. What
+that overloads is divided down at the end; before, the repair climbs: of all moves of one or two workers (and of all
+workers of one switch at once, which it takes to close a switch that many use) it takes the one with the highest
+feasible rate, then the least total excess, until none is better. Single moves alone stop early: opening a switch for
+one worker gains nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ __all__ = ["Repaired", "Rounding"]
 
 _BETTER = 1e-9
 _CELLS = 1_000_000
-"""numbers (moves x places) that one step looks at, at most: where all moves need more, a sample of those that take something
-from the fullest place is tried"""
+"""numbers (moves x places) that one step looks at, at most: where all moves need more, a sample of those that take
+something from the fullest place is tried"""
 _LARGE = 20_000
 """options x places from which on the climb ends after some steps"""
 _STEPS = 25
@@ -43,8 +45,9 @@ class Repaired:
 
 
 class Rounding:
-    """Draws and repairs. `shares`: by worker, a probability for each of its site's options; `bound_bps`: of the relaxation; `even`:
-    workers of a site draw together, so that each option gets its share of them, and not by chance far more."""
+    """Draws and repairs. `shares`: by worker, a probability for each of its site's options; `bound_bps`: of the
+    relaxation; `even`: workers of a site draw together, so that each option gets its share of them, and not by chance
+    far more."""
 
     def __init__(
         self,
@@ -70,7 +73,8 @@ class Rounding:
         )
 
     def _spread(self) -> Floats:
-        """Evenly over each site, in a random order: every worker still has its shares as probabilities (systematic sampling)."""
+        """Evenly over each site, in a random order: every worker still has its shares as probabilities (systematic
+        sampling)."""
         points = np.zeros(len(self._options))
         sites = np.array(self.choices.site_of)
         for site in range(len(self.choices.options)):

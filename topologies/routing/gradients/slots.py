@@ -1,8 +1,9 @@
-"""Slots of switches, first come first served, as GOAT's paper counts them: which fragments leave a switch, and merged how far.
+"""Slots of switches, first come first served, as GOAT's paper counts them: which fragments leave a switch, and merged
+how far.
 
-A fragment that finds no slot goes on as it is. What becomes of its siblings is where readings differ. `sticky`: an identity that
-has gone around once always goes around (with this the paper's 17 packets come out). `fcfs`: a sibling takes a slot that is free,
-and waits there for one that has passed (14 packets; it never leaves)."""
+A fragment that finds no slot goes on as it is. What becomes of its siblings is where readings differ. `sticky`: an
+identity that has gone around once always goes around (with this the paper's 17 packets come out). `fcfs`: a sibling
+takes a slot that is free, and waits there for one that has passed (14 packets; it never leaves)."""
 
 from __future__ import annotations
 
@@ -54,8 +55,9 @@ class SlotSwitch:
 def run_slots(
     racks: Sequence[Sequence[tuple[str, int]]], slots: int, *, sticky: bool
 ) -> tuple[list[SlotSwitch], SlotSwitch]:
-    """(switch of each rack, switch beside the server). `racks`: of each rack, (fragment, worker) in the order of arrival; the
-    n-th of all racks arrive together, and what leaves arrives beside the server in the order of the racks."""
+    """(switch of each rack, switch beside the server). `racks`: of each rack, (fragment, worker) in the order of
+    arrival; the n-th of all racks arrive together, and what leaves arrives beside the server in the order of the racks.
+    """
     everyone = [frozenset(worker for _, worker in rack) for rack in racks]
     tors = [SlotSwitch(workers, slots, sticky) for workers in everyone]
     top = SlotSwitch(frozenset().union(*everyone), slots, sticky)

@@ -15,8 +15,8 @@ SCHEMA = 1
 
 
 def plan_to_document(plan: Plan) -> dict[str, Any]:
-    """What `json.dumps` takes. Rates and capacities in bits per second; `loads` and `min_rate_bps` are for readers: they follow
-    from the rest, and loading leaves them alone."""
+    """What `json.dumps` takes. Rates and capacities in bits per second; `loads` and `min_rate_bps` are for readers:
+    they follow from the rest, and loading leaves them alone."""
     problem = plan.problem
     return {
         "schema": SCHEMA,
@@ -55,7 +55,8 @@ def plan_to_document(plan: Plan) -> dict[str, Any]:
 
 
 def plan_from_document(document: object) -> Plan:
-    """Raises ValueError for what is no plan, or one of another schema. It may be a plan that does not hold: `violations`."""
+    """Raises ValueError for what is no plan, or one of another schema. It may be a plan that does not hold:
+    `violations`."""
     if not isinstance(document, dict) or "schema" not in document:
         raise ValueError("not a plan")
     if document["schema"] != SCHEMA:

@@ -14,7 +14,8 @@ TOLERANCE = 1e-6
 
 
 def violations(plan: Plan) -> tuple[str, ...]:
-    """What is wrong with it, one text each; none: it holds. Checked from the topology alone, by none of the planners' code."""
+    """What is wrong with it, one text each; none: it holds. Checked from the topology alone, by none of the planners'
+    code."""
     return tuple(_violations(plan))
 
 
@@ -80,8 +81,8 @@ def _wrong_links(ground: _Ground, route: Route, what: str) -> Iterator[str]:
 
 
 def _unequal(plan: Plan) -> Iterator[str]:
-    """What comes in and what goes out: a merged stream is as fast as its fastest input, and every worker serves every server
-    that has a share at all."""
+    """What comes in and what goes out: a merged stream is as fast as its fastest input, and every worker serves every
+    server that has a share at all."""
     fastest: dict[tuple[str, str], float] = {}
     served = {(worker, server): 0.0 for worker in plan.problem.workers for server in plan.problem.servers}
     for stream in plan.streams:

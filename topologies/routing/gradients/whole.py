@@ -1,4 +1,5 @@
-"""One node per worker: what the server's link and the switches' capacities alone allow, links between switches left aside.
+"""One node per worker: what the server's link and the switches' capacities alone allow, links between switches left
+aside.
 
 Each open switch sends one stream to the server, as fast as its workers; so does each worker that is summed nowhere."""
 
@@ -29,7 +30,8 @@ def most_whole_bps(network: Network) -> float:
 
 
 def worthwhile(network: Network) -> tuple[tuple[str, ...], ...]:
-    """Sets of the largest switches, of about as many as suit the server's link best; in the order of their promise. One server."""
+    """Sets of the largest switches, of about as many as suit the server's link best; in the order of their promise. One
+    server."""
     workers, capacities = len(network.problem.workers), _largest(network)
     server, access = _links(network)
     promised = []

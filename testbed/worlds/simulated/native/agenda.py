@@ -109,7 +109,8 @@ class NativeAgenda(Agenda):
             pass
 
     def _answer(self, limit: int) -> bool:
-        """All that needs no Python, up to `limit`, and what Python is needed for then. False when there was no such thing."""
+        """All that needs no Python, up to `limit`, and what Python is needed for then. False when there was no such
+        thing."""
         core = self.core
         why = self._run(self.pointer, limit)
         self.now = core.now

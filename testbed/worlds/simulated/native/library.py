@@ -41,7 +41,8 @@ class WireStruct(ctypes.Structure):
         *(
             (name, _I64)
             for name in (
-                "rate_bps", "limit", "longest", "marks_from", "remainder", "frames", "bytes", "drops", "marks", "first_at",
+                "rate_bps", "limit", "longest", "marks_from", "remainder", "frames", "bytes", "drops", "marks",
+                "first_at",
                 "last_at",
             )
         ),

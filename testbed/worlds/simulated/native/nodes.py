@@ -137,7 +137,8 @@ class NativeHostNode(_Struct, HostNode):
 
 
 class NativeSwitchNode(_Struct, SwitchNode):
-    """A switch whose program is one of the compiled ones is driven by compiled code; its tap is asked for each frame."""
+    """A switch whose program is one of the compiled ones is driven by compiled code; its tap is asked for each
+    frame."""
 
     def __init__(
         self,

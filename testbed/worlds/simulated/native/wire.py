@@ -29,7 +29,8 @@ class NativeWire(Wire):
         self._struct.marks_from = self._marks_from
 
     def leads(self, source: int, node: int, port: int) -> None:
-        """Frames arrive at `port` of node number `node`; host number `source` is asked for the next one (-1: none is)."""
+        """Frames arrive at `port` of node number `node`; host number `source` is asked for the next one (-1: none
+        is)."""
         self._struct.source, self._struct.to_node, self._struct.to_port = source, node, port
 
     def send(self, frame: Buffer) -> str:

@@ -26,7 +26,8 @@ def test_what_is_no_address(text):
     with pytest.raises(ScenarioError) as caught:
         open_transport(text)
     assert str(caught.value) == (
-        f"tb card: --card: no address of a card's registers; found {text!r}; allowed: udp:HOST:PORT, unix:PATH, bar:FILE"
+        f"tb card: --card: no address of a card's registers; found {text!r}; allowed: udp:HOST:PORT, unix:PATH, "
+        "bar:FILE"
     )
 
 
@@ -40,7 +41,8 @@ def test_where_nothing_is(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("bar:x", "no address of a card's registers"), ("udp:127.0.0.1:99999", "no address"), ("unix:/nowhere/s", "cannot be listened on")],
+    [("bar:x", "no address of a card's registers"), ("udp:127.0.0.1:99999", "no address"),
+        ("unix:/nowhere/s", "cannot be listened on")],
 )  # fmt: skip
 def test_where_nobody_can_listen(text, problem):
     with pytest.raises(ScenarioError, match=problem):

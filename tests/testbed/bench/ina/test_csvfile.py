@@ -15,7 +15,10 @@ from testbed.runs.codeversion import code_version
 from tests.support.ina_runs import run
 from workloads.errors import ScenarioError
 
-_SETTING = '"simulated, 100000000 bit/s, 440000 ns, rto 20000000 ns, 4 workers, window 24, models / 1000, 2 iterations, jitter 0.05"'
+_SETTING = (
+    '"simulated, 100000000 bit/s, 440000 ns, rto 20000000 ns, 4 workers, window 24, models / 1000, 2 iterations, '
+    'jitter 0.05"'
+)
 _RUNS = {
     Point(SIMULATED, "mix-2+2", SWITCHML, 8, 1): run(0.5),
     Point(SIMULATED, "mix-2+2", ATP, 8, 1): run(0.18),

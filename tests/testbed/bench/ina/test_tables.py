@@ -29,7 +29,7 @@ mix-2+2: vgg16 (0.25), vgg16 (0.25), resnet50 (4), resnet50 (4); 4 workers each;
   960  10.00    960  esa              100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0       12       0  0.00 MB
   960  10.00    960  esa equal early  100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0        0       0  0.00 MB
   960  10.00    960  esa prio ack     100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0        0       0  0.00 MB
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture

@@ -42,8 +42,16 @@ def test_worlds_side_by_side() -> None:
         "   M  protocol  seed  simulated  emulated  spread  ratio  fidelity",
         "  64  atp          1    5.000 s   5.400 s    3.7%  1.080  pass, kept up in 3 of 3",
         "  64  atp          1    5.000 s   5.600 s   10.7%  1.120  pass, kept up in 3 of 3",
-        "  64  atp          1    5.000 s   5.350 s    1.9%  1.070  pass, kept up in 2 of 3: s1 waited 80 ms for the CPU",
-        "  64  atp          1    5.000 s   5.000 s    0.0%  1.000  unknown, kept up in 1 of 3: s1 waited 80 ms for the CPU",
+        (
+            "  64  atp          1    5.000 s   5.350 s    1.9%  1.070  pass, kept up in 2 of 3: s1 waited 80 ms for "
+            "the "
+            "CPU"
+        ),
+        (
+            "  64  atp          1    5.000 s   5.000 s    0.0%  1.000  unknown, kept up in 1 of 3: s1 waited 80 ms for "
+            "the "
+            "CPU"
+        ),
     ]
     assert [row.met for row in world_rows(pairs)] == [True, False, True, False], (
         "equal times of a machine that did not keep up prove nothing"

@@ -310,8 +310,8 @@ def veth_pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def exchange(sender: socket.socket, receiver: socket.socket, frames: list[bytes]) -> Counter[bytes]:
-    """What comes out at the right end; the wait ends 0.2 s after the last frame. Clones that breed without end would keep the
-    pair busy for good, so too many frames end the test, and with its namespace the pair."""
+    """What comes out at the right end; the wait ends 0.2 s after the last frame. Clones that breed without end would
+    keep the pair busy for good, so too many frames end the test, and with its namespace the pair."""
     for frame in frames:
         sender.send(frame)
     got: Counter[bytes] = Counter()

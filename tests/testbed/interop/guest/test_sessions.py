@@ -1,4 +1,5 @@
-"""What the guest does in a case, on devices in memory: the host's question whether to go on is where their wires move."""
+"""What the guest does in a case, on devices in memory: the host's question whether to go on is where their wires
+move."""
 
 from __future__ import annotations
 

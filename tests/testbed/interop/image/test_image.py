@@ -60,6 +60,7 @@ def test_without_network_the_remedy_is_named(tmp_path, monkeypatch):
     with pytest.raises(HostCapabilityError) as caught:
         prepare_image(tmp_path / "work", lambda text: None)
     assert str(caught.value) == (
-        "this machine lacks the program apt-cache, needed for the name of the stock kernel; is the network up, and does "
+        "this machine lacks the program apt-cache, needed for the name of the stock kernel; is the network up, and "
+        "does "
         "`apt-get update` work by hand?"
     )

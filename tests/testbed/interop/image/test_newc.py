@@ -20,7 +20,8 @@ ENTRIES = (
 
 
 def members(archive: bytes):
-    """(name, fields, data) of each member. Fields: inode, mode, uid, gid, links, mtime, size, dev, dev, rdev, rdev, name size."""
+    """(name, fields, data) of each member. Fields: inode, mode, uid, gid, links, mtime, size, dev, dev, rdev, rdev,
+    name size."""
     at = 0
     while True:
         assert at % 4 == 0

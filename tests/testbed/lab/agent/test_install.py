@@ -90,7 +90,8 @@ def _install(base: Path, version: str, *options: str) -> subprocess.CompletedPro
     environment["PIP_CONFIG_FILE"] = os.devnull
     return subprocess.run(
         [sys.executable, "-", str(base), version, "pip", *options],
-        input=Path(install.__file__).read_text(), env=environment, capture_output=True, text=True, timeout=900, check=False,
+        input=Path(install.__file__).read_text(), env=environment, capture_output=True, text=True, timeout=900,
+        check=False,
     )  # fmt: skip
 
 

@@ -112,7 +112,8 @@ def test_one_client_too_many_is_told_why(base: Path, monkeypatch: pytest.MonkeyP
     finally:
         server.stop()
         thread.join(30)
-    told = {"ok": False, "output": "", "problem": "its agent serves 1 clients already, which is the most; end some of them, or ask again later"}  # fmt: skip
+    told = {"ok": False, "output": "", "problem": "its agent serves 1 clients already, which is the most; end some of "
+                                                  "them, or ask again later"}  # fmt: skip
     assert refusals == [(told, b"", 0)] * 2
 
 

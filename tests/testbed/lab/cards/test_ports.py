@@ -15,7 +15,8 @@ MS = 1_000_000
 
 
 class Wires:
-    """A PacketIo whose frames go into a card and come back `delay_ns` later; `lose` says of which output nothing comes."""
+    """A PacketIo whose frames go into a card and come back `delay_ns` later; `lose` says of which output nothing
+    comes."""
 
     stride = 2048
 

@@ -116,7 +116,8 @@ def test_seventeen_faults_are_too_many_for_ebpf() -> None:
     with pytest.raises(HostCapabilityError) as refused:
         chosen(foreign(*faults), ALL)
     assert str(refused.value) == (
-        "this machine lacks a backend for all faults of link h1-s1 up: fault f1: one netem qdisc takes one `loss`; end the "
+        "this machine lacks a backend for all faults of link h1-s1 up: fault f1: one netem qdisc takes one `loss`; end "
+        "the "
         "link at a switch node of the testbed (switch.commodity: soft)"
     )
     assert {item.backend for item in chosen(foreign(*faults[1:]), ALL)} == {"ebpf"}
@@ -136,26 +137,35 @@ def test_seventeen_faults_are_too_many_for_ebpf() -> None:
             Loss("a", LINK, UP),
             FaultCapabilities(NO_EBPF, NO_NETEM),
             (
-                "this machine lacks both clang and netem, one of which is needed for fault a on link h1-s1, which ends at no "
+                "this machine lacks both clang and netem, one of which is needed for fault a on link h1-s1, which ends "
+                "at no "
                 "switch of ours; install clang; or load sch_netem"
             ),
         ),
         (
             Drop("a", LINK, UP, match=Match(attempt=1)),
             FaultCapabilities(ebpf=NO_EBPF),
-            "this machine lacks clang, needed for fault a on link h1-s1, which ends at no switch of ours; install clang",
+            (
+                "this machine lacks clang, needed for fault a on link h1-s1, which ends at no switch of ours; install "
+                "clang"
+            ),
         ),
         (
             Delay("a", LINK, UP, delay_ns=1),
             FaultCapabilities(netem=NO_NETEM),
-            "this machine lacks netem, needed for fault a on link h1-s1, which ends at no switch of ours; load sch_netem",
+            (
+                "this machine lacks netem, needed for fault a on link h1-s1, which ends at no switch of ours; load "
+                "sch_netem"
+            ),
         ),
         (
             Duplicate("a", LINK, UP, delay_ns=1),
             ALL,
             (
-                "this machine lacks a backend for fault a on link h1-s1, which ends at no switch of ours: eBPF cannot hold a "
-                "packet back; netem does not delay copies; end the link at a switch node of the testbed (switch.commodity: soft)"
+                "this machine lacks a backend for fault a on link h1-s1, which ends at no switch of ours: eBPF cannot "
+                "hold a "
+                "packet back; netem does not delay copies; end the link at a switch node of the testbed "
+                "(switch.commodity: soft)"
             ),
         ),
     ],

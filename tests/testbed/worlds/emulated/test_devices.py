@@ -1,4 +1,5 @@
-"""Hosts on RDMA devices. This file's devices are none: they choose names as a device does, and our own endpoint keeps them."""
+"""Hosts on RDMA devices. This file's devices are none: they choose names as a device does, and our own endpoint keeps
+them."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def test_a_device_that_nobody_can_make_is_refused_with_what_would_supply_it():
         require_devices(NICS, lambda: ("rxe0", "mlx5_0"), lambda: False)
     assert str(caught.value) == (
         "this machine lacks the RDMA device rxe2 of h3 (nics.h3); devices here: rxe0, mlx5_0, and the kernel "
-        f"{platform.release()} has no rdma_rxe to make one; a card of that name, a kernel with rdma_rxe, or nics.h3: soft; "
+        f"{platform.release()} has no rdma_rxe to make one; a card of that name, a kernel with rdma_rxe, or nics.h3: "
+        "soft; "
         "`tb interop` runs unmodified endpoints on a stock kernel under QEMU"
     )
     assert caught.value.exit_code == 3

@@ -82,7 +82,8 @@ def test_a_device_keeps_its_own_time() -> None:
     with pytest.raises(ScenarioError) as refused:
         refuse_dilation(plan_of(nics=(("h2", "mlx5_0"),), dilation=2))
     assert str(refused.value) == (
-        "scenario: dilation: h2 is on the RDMA device mlx5_0, which keeps its own time (nics.h2); found 2; allowed: 1, or nics.h2: soft"
+        "scenario: dilation: h2 is on the RDMA device mlx5_0, which keeps its own time (nics.h2); found 2; allowed: 1, "
+        "or nics.h2: soft"
     )
 
 
@@ -93,7 +94,8 @@ def test_a_link_that_would_be_too_slow_is_named() -> None:
     with pytest.raises(ScenarioError) as refused:
         refuse_dilation(plan_of(*slow, dilation=200))
     assert str(refused.value) == (
-        "scenario: dilation: link h3-s1 would have 5,000 bit/s in real time; the kernel keeps 8,000 or more exactly; found 200; "
+        "scenario: dilation: link h3-s1 would have 5,000 bit/s in real time; the kernel keeps 8,000 or more exactly; "
+        "found 200; "
         "allowed: at most 125 with this link"
     )
 

@@ -1,4 +1,5 @@
-"""kill -9 of the orchestrator at any moment, then cleanup: nothing of ours is left, and what others made is untouched."""
+"""kill -9 of the orchestrator at any moment, then cleanup: nothing of ours is left, and what others made is
+untouched."""
 
 import os
 import random

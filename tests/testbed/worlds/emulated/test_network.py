@@ -100,7 +100,10 @@ class TestBuilt:
     def test_a_changed_rate_that_the_kernel_refuses_is_a_capability_error(self, network: Network) -> None:
         interface = network.interface("h1", 0)
         self.run(network, "h1", "tc", "qdisc", "del", "dev", interface, "root")
-        text = r"^this machine lacks what is needed to change the rate of link h1-s1 up \(the kernel says: .+\); run `tb doctor`"
+        text = (
+            r"^this machine lacks what is needed to change the rate of link h1-s1 up \(the kernel says: .+\); run `tb "
+            r"doctor`"
+        )
         with pytest.raises(HostCapabilityError, match=text):
             network.set_rate(TOPOLOGY.link("h1-s1"), Direction.UP, 3_000_000)
 
@@ -116,7 +119,10 @@ class TestBuilt:
 
     def test_a_port_that_has_gone_cannot_be_set_up(self, network: Network) -> None:
         self.run(network, "s1", "ip", "link", "del", network.interface("s1", 0))
-        text = r"^this machine lacks what is needed to set port 0 of s1 up \(the kernel says: No such device\); run `tb doctor`"
+        text = (
+            r"^this machine lacks what is needed to set port 0 of s1 up \(the kernel says: No such device\); run `tb "
+            r"doctor`"
+        )
         with pytest.raises(HostCapabilityError, match=text):
             network.set_state("s1", 0, up=True)
 

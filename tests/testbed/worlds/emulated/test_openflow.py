@@ -58,7 +58,8 @@ class TestRefused:
         )
         first = Reorder("first", links=("h1-s1",), delay_ns=1000, match=Match(attempt=1))
         assert refusal(tmp_path, faults=(first,)) == (
-            "this machine lacks a backend for fault first on link h1-s1, which ends at no switch of ours: eBPF cannot hold "
+            "this machine lacks a backend for fault first on link h1-s1, which ends at no switch of ours: eBPF cannot "
+            "hold "
             "a packet back; netem does not know packets by identity; end the link at a switch node of the testbed "
             "(switch.commodity: soft)"
         )

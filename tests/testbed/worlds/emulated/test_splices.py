@@ -1,4 +1,5 @@
-"""A link with a joint: what it carries, what its carrier tells, and what the kernel's faults do in it to whoever reads."""
+"""A link with a joint: what it carries, what its carrier tells, and what the kernel's faults do in it to whoever
+reads."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def test_a_kernel_that_cannot_join_the_pieces_is_named() -> None:
     with pytest.raises(HostCapabilityError) as refused:
         pass_on("j0a", "j0b", lambda command: (2, "Error: TC classifier not found.\n") if "u32" in command else (0, ""))
     assert str(refused.value) == (
-        "this machine lacks clsact, the u32 classifier or the mirred action of tc (Error: TC classifier not found.); use a "
+        "this machine lacks clsact, the u32 classifier or the mirred action of tc (Error: TC classifier not found.); "
+        "use a "
         "kernel with CONFIG_NET_CLS_U32 and CONFIG_NET_ACT_MIRRED, as root, and iproute2"
     )
 

@@ -1,4 +1,5 @@
-"""A node that stands still for no reason of the scenario is the machine's fault, not the protocol's; a dead link stays what it is."""
+"""A node that stands still for no reason of the scenario is the machine's fault, not the protocol's; a dead link stays
+what it is."""
 
 from __future__ import annotations
 

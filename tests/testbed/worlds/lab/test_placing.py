@@ -32,7 +32,8 @@ def test_hosts_sit_where_their_cables_end() -> None:
     with pytest.raises(ScenarioError) as told:
         places(_scenario(base="name: s\ntopology: {kind: rack, hosts: 3}\n"), inventory, card)
     assert str(told.value) == (
-        "lab.yaml: cards.fpga0.ports: card fpga0 has fewer ports than the scenario has hosts; found 2; allowed: 3 or more; "
+        "lab.yaml: cards.fpga0.ports: card fpga0 has fewer ports than the scenario has hosts; found 2; allowed: 3 or "
+        "more; "
         "or --set topology.hosts=2"
     )
 

@@ -1,5 +1,5 @@
-"""A lab that is not as it should be: `tb run` ends with 75, the host's name and what is wrong with it, by itself, with every lease
-given back, nothing running, and the card as it was."""
+"""A lab that is not as it should be: `tb run` ends with 75, the host's name and what is wrong with it, by itself, with
+every lease given back, nothing running, and the card as it was."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ _CASES: dict[str, tuple[tuple[tuple[str, str], ...], Callable[[Path], object], s
         ((_ADDRESS, f"{_ADDRESS}    connect_timeout: 2s\n"),), _silent,
         "h2: did not complete the SSH handshake within 2 s",
     ),
-    "hangs in a command": ((_PYTHON,), _with_script("exec sleep 1000"), f"h2: `{_SCRIPT} - /run/ina-lab d0` did not end within 1 s"),
+    "hangs in a command": ((_PYTHON,), _with_script("exec sleep 1000"),
+        f"h2: `{_SCRIPT} - /run/ina-lab d0` did not end within 1 s"),
     "tells nonsense": ((_PYTHON,), _with_script("echo nonsense"), "h2: does not tell facts about itself"),
     "disk": ((), _full_disk, "h2: its disk is full: 0 MiB free at /run/ina-lab, needed: 64 MiB"),
     "clock": (
@@ -104,7 +105,8 @@ _CASES: dict[str, tuple[tuple[tuple[str, str], ...], Callable[[Path], object], s
         _with_script(f'INA_CLOCK_OFFSET=5 exec {PYTHON} "$@"'),
         "s ahead of ours; allowed: 1 s",
     ),
-    "interface": ((("device: d0, mtu: 9000, switch_port: fpga0/1", "device: d7"),), _nothing, "h2: interface data: there is no d7"),
+    "interface": ((("device: d0, mtu: 9000, switch_port: fpga0/1", "device: d7"),), _nothing,
+        "h2: interface data: there is no d7"),
     "no agent for the key": (
         ((_ADDRESS, f"{_ADDRESS}    key: {{env: NO_SUCH_KEY}}\n"),), _nothing,
         "h2: its key is in the environment variable NO_SUCH_KEY, which is not set",
@@ -217,7 +219,8 @@ def test_a_host_with_another_version_of_the_package(
         with bounded():
             assert main(["lab", "check", "--inventory", str(path)]) == 75
         assert capsys.readouterr().err.splitlines()[-1] == (
-            f"tb: h2: it has version 0123456789abcdef of this package, here is {build_package().version}; first: tb lab deploy"
+            f"tb: h2: it has version 0123456789abcdef of this package, here is {build_package().version}; first: tb "
+            "lab deploy"
         )
         with bounded():
             assert main(["lab", "deploy", "h2", "--inventory", str(path)]) == 0

@@ -172,7 +172,8 @@ _FAULTS = {
     "agent-dies:10": ("nobody answers", {"half-programmed", "unknown"}),
     "garbage-reads:4": ("register", {"half-programmed", "unknown"}),
 }
-"""by fault: what is told, and what the agent knows of the card then (`unknown`: it was asked before it was programmed)"""
+"""by fault: what is told, and what the agent knows of the card then (`unknown`: it was asked before it was
+programmed)"""
 
 
 @pytest.mark.slow

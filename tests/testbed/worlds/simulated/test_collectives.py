@@ -1,4 +1,5 @@
-"""All-reduce end to end in virtual time: real endpoints, the real switch program, lossy links; digests equal NumPy's."""
+"""All-reduce end to end in virtual time: real endpoints, the real switch program, lossy links; digests equal
+NumPy's."""
 
 import pytest
 
@@ -148,8 +149,8 @@ def test_the_hello_lost_before_the_switch_is_recovered_by_timers():
 @pytest.mark.parametrize("window", [1, 2, 4])
 @pytest.mark.parametrize("packets", [2, 8])
 def test_knee(window, packets, delay_us):
-    """Full rate if and only if (N - 1) T_msg >= R; below it N messages per T_msg + R. R is the time from a message's last
-    byte to that of its result, two links and a frame; ACKs, which would queue behind data, give no credit here."""
+    """Full rate if and only if (N - 1) T_msg >= R; below it N messages per T_msg + R. R is the time from a message's
+    last byte to that of its result, two links and a frame; ACKs, which would queue behind data, give no credit here."""
     rate, count = 100_000_000, 40
     work = {
         "size_bytes": count * (packets * 1024 - 16), "message_packets": packets, "window_messages": window,

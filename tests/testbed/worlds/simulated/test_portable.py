@@ -1,7 +1,7 @@
 """The simulated world needs no root, no network, no compiler and nothing that only Linux has.
 
-The process below has none of it: modules of Unix and of the emulated world cannot be imported, calls of Linux are gone, no library
-of ours can be loaded, and nobody runs another program or opens a socket."""
+The process below has none of it: modules of Unix and of the emulated world cannot be imported, calls of Linux are gone,
+no library of ours can be loaded, and nobody runs another program or opens a socket."""
 
 import json
 import os
@@ -50,7 +50,7 @@ subprocess.Popen.__init__ = refuse("another program")
 os.symlink = refuse("a symbolic link")
 sys.argv = ["testbed", *sys.argv[1:]]
 runpy.run_module("testbed", run_name="__main__", alter_sys=True)
-"""
+"""  # noqa: E501
 
 
 def elsewhere(folder, *arguments):

@@ -1,4 +1,5 @@
-"""SwitchML in virtual time: right sums under whatever the network does, and wrong programs and workers found by checkers."""
+"""SwitchML in virtual time: right sums under whatever the network does, and wrong programs and workers found by
+checkers."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def plan_of(
     uc_packets: int = 0,
     **job: Any,
 ) -> Plan:
-    """Twice 24 blocks of 64 elements, through 8 indices. `uc_packets`: over UC in messages of that many packets; 0: UDP."""
+    """Twice 24 blocks of 64 elements, through 8 indices. `uc_packets`: over UC in messages of that many packets; 0:
+    UDP."""
     transport: dict[str, Any] = {"path_mtu": path_mtu, "rto_ns": rto_ns}
     if uc_packets:
         transport |= {"framing": "uc", "uc_packets": uc_packets}
@@ -110,7 +112,8 @@ def test_every_worker_holds_the_references_bits(hosts: int, job: dict[str, Any])
 def test_whatever_the_network_does(seed: int, uc_packets: int) -> None:
     links = rack_links(3)
     plan = plan_of(
-        losses(0.05), Duplicate("twice", links, rate=0.1, delay_ns=9 * _MS), Reorder("late", links, rate=0.05, delay_ns=7 * _MS),
+        losses(0.05), Duplicate("twice", links, rate=0.1, delay_ns=9 * _MS),
+        Reorder("late", links, rate=0.05, delay_ns=7 * _MS),
         seed=seed, trace=True, uc_packets=uc_packets,
     )  # fmt: skip
     history = simulate(plan)

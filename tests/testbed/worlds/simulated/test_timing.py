@@ -1,4 +1,5 @@
-"""Two things that only many schedules show: timers that a pulled frame starts, and frames that are due in one instant."""
+"""Two things that only many schedules show: timers that a pulled frame starts, and frames that are due in one
+instant."""
 
 from __future__ import annotations
 
@@ -100,7 +101,8 @@ def test_a_frame_does_not_overtake_the_one_that_is_due_in_the_same_instant(seed)
 
 
 def test_lost_retransmissions_of_a_busy_host_are_sent_again():
-    """As the hunt found it: every first attempt of two hosts is lost both ways, and their ACKs keep their links busy."""
+    """As the hunt found it: every first attempt of two hosts is lost both ways, and their ACKs keep their links
+    busy."""
     job = {"size_bytes": 480, "iterations": 2, "message_packets": 1, "window_messages": 4, "hello": False}
     transport = {"path_mtu": 256, "verb": "send", "timeout_code": 13, "ack_every": 1}
     data = OPCODE_GROUPS["data"][0]

@@ -53,7 +53,8 @@ def ecn_bits(frame):
 def test_a_frame_is_marked_when_as_many_wait_as_the_threshold_says():
     agenda, wire, arrived = make(queue=4, ecn_threshold=2)
     frames = [request(psn) for psn in range(7)]
-    # Of the frames before it, one is being sent: the fourth is the first that finds two waiting; five fill wire and queue.
+    # Of the frames before it, one is being sent: the fourth is the first that finds two waiting; five fill wire and
+    # queue.
     assert [wire.send(frame) for frame in frames] == [""] * 5 + ["queue"] * 2
     drain(agenda)
     assert [ecn_bits(frame) for _, frame in arrived] == [2, 2, 2, 3, 3]

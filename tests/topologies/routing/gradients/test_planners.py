@@ -180,7 +180,8 @@ def test_a_parallel_link_is_a_way_of_its_own() -> None:
 
 @pytest.mark.parametrize(("failed", "rate"), [("s1-s2", 2.25), ("s1-s3", 1.5), ("s2-s3", 1.5)])
 def test_what_is_left_after_a_failure_is_planned_again(failed: str, rate: float) -> None:
-    """One node per worker. Without s1-s3 or s2-s3 one link carries two aggregates; without s1-s2, s1 sums all of its four."""
+    """One node per worker. Without s1-s3 or s2-s3 one link carries two aggregates; without s1-s2, s1 sums all of its
+    four."""
     problem = _example().without(failed)
     assert failed not in {link.name for link in problem.topology.links}
     plan = make_plan(problem, "grid", np.random.default_rng(1))

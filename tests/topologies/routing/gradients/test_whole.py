@@ -39,7 +39,8 @@ def test_the_largest_switches_are_worthwhile() -> None:
 
 
 def test_large_networks_are_rounded_with_few_switches_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One switch would have to sum 23 workers with 10 times a link, at 4.3; with two, the server's link leaves 5 to each stream."""
+    """One switch would have to sum 23 workers with 10 times a link, at 4.3; with two, the server's link leaves 5 to
+    each stream."""
     topology = spine_leaf([4] * 6, 6, LinkShape(rate_bps=10 * _G))
     problem = Problem.of(topology, ("h1",), 100.0 * _G)
     monkeypatch.setattr(rounding, "_LARGE", 0)
