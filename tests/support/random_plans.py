@@ -24,6 +24,7 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.plan import Plan
+from testbed.scenario.job import Straggler
 from tests.support.simulation import rack_links, rack_plan
 from topologies import Direction
 
@@ -104,7 +105,7 @@ def draw_plan(seed: int) -> Plan:
         "dtype": dice.choice(["float32", "int32"]),
     }
     if dice.random() < 0.2:
-        job |= {"straggle_rank": 0, "straggle_ns": dice.randrange(10 * MS)}
+        job |= {"straggler": Straggler(0, dice.randrange(10 * MS))}
     transport = {
         "verb": dice.choice(["write", "send"]),
         "ack_every": dice.choice([1, 3, 16]),

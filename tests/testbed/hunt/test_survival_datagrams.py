@@ -10,6 +10,7 @@ from testbed.faults.model import Delay, Drop, Duplicate, Kill, Loss, Match, Paus
 from testbed.hunt.fate import excused, may_fail, unsurvivable
 from testbed.hunt.survival_datagrams import copies_of, must_end_ns, rounds, travel_ns, window_of
 from testbed.plan import make_plan
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import DIRECTIONS, Direction, LinkShape, rack, spine_leaf
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
@@ -163,7 +164,7 @@ def test_copies_and_slow_links_make_the_way_longer():
 
 
 def test_a_straggler_holds_up_every_iteration():
-    late = {"straggle_rank": 1, "straggle_ns": 5 * MS}
+    late = {"straggler": Straggler(1, 5 * MS)}
     assert 4 * 5 * MS <= end(iterations=3, **late) - end(iterations=3) <= 21 * MS  # one to spare
 
 

@@ -34,8 +34,8 @@ topology:
     h3-s1: {ecn_threshold: none}
     h4-s1: {ecn_threshold: 20}
 switch: {program: netreduce, release: asap, gate: epsn, memory: 99}
-transport: {path_mtu: 4096, verb: send, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9, ack_every: 4,
-            start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms, congestion_control: dcqcn,
+transport: {path_mtu: 4096, verb: send, recovery: gbn, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9,
+            ack_every: 4, start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms, congestion_control: dcqcn,
             dcqcn: {time_scale: 40, gain: 0.01, recovery_steps: 3, alpha_timer: 1ms, increase_timer: 2ms,
                     byte_counter: 3MB, cnp_interval: 4ms, cut_period: 5ms, additive_increase: 6Mbps,
                     hyper_increase: 7Mbps, min_rate: 8Mbps, burst: 9us}}
@@ -81,7 +81,7 @@ def test_every_key_arrives_where_it_belongs():
         "netreduce", "asap", "epsn", "soft", 99, (True, "none", "early", True, True, True)
     )  # fmt: skip
     assert dataclasses.astuple(transport) == (
-        4096, "send", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "udp", 1, True, "dcqcn",
+        4096, "send", "gbn", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "udp", 1, True, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert (job.collective, job.workload, job.size_bytes, job.dtype, job.op) == (

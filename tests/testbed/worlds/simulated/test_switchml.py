@@ -32,6 +32,7 @@ from testbed.figures.metrics import metrics
 from testbed.history import Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
+from testbed.scenario.job import Straggler
 from testbed.worlds.simulated import make_worker, simulate
 from tests.support.simulation import digests, of, rack_links, rack_plan
 from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy, OnePool, ReplayToAll
@@ -95,7 +96,7 @@ def losses(rate: float, hosts: int = 3) -> Loss:
         (3, {"dtype": "int32"}),
         (3, {"size_bytes": 4}),
         (3, {"size_bytes": 64 * 4 * 8}),
-        (3, {"straggle_rank": 1, "straggle_ns": 30 * _MS}),
+        (3, {"straggler": Straggler(1, 30 * _MS)}),
         (4, {"workload": "digits", "iterations": 2, "path_mtu": 1024}),
         (32, {"size_bytes": 2000, "iterations": 1}),
     ],

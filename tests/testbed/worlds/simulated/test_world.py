@@ -12,6 +12,7 @@ from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, Pause, RateC
 from testbed.history import sort_history
 from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached
 from testbed.history.verdict import Verdict
+from testbed.scenario.job import Straggler
 from testbed.worlds.simulated import SimulatedWorld, simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction, LinkShape, rack
@@ -234,7 +235,7 @@ def test_the_time_limit_ends_a_run_that_would_go_on():
 
 
 def test_a_straggler_holds_everybody():
-    job = {"size_bytes": 40_000, "straggle_rank": 1, "straggle_ns": 30 * MS, "iterations": 2}
+    job = {"size_bytes": 40_000, "straggler": Straggler(1, 30 * MS), "iterations": 2}
     plan = rack_plan(3, job=job)
     records = simulate(plan)
     assert digests(records) == expected_digests(plan)
@@ -242,7 +243,7 @@ def test_a_straggler_holds_everybody():
 
 
 def test_a_straggler_beyond_the_life_of_a_queue_pair_is_reported():
-    job = {"size_bytes": 40_000, "straggle_rank": 1, "straggle_ns": 300 * MS}
+    job = {"size_bytes": 40_000, "straggler": Straggler(1, 300 * MS)}
     records = simulate(rack_plan(3, job=job, transport={"timeout_code": 10}))
     assert {"RETRY_EXC"} == {record.event.reason for record in of(records, WorkerFailed)}
     assert not of(records, CollectiveCompleted)
