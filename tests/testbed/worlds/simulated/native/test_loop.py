@@ -16,8 +16,10 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram, NetReduceProgram
 from switch_nodes.registry import create_program
+from testbed.faults import kinds
 from testbed.faults.events import FaultStruck
-from testbed.faults.model import Delay, Duplicate, Loss
+from testbed.faults.kinds import loss
+from testbed.faults.model import Delay, Duplicate, Loss, Pause, Window
 from testbed.history.events import ShapingMeasured
 from testbed.plan import Plan, make_plan
 from testbed.scenario import builtin_names, load_scenario
@@ -220,14 +222,28 @@ class NewShape(LinkShape):
     colour: str = "black"
 
 
-class NewFault(Loss):
+class NewFault(Pause):
     """Nor of this fault."""
 
 
+class NewPacketFault(Loss):
+    """The filters of links tell the loop which packets this may strike, by its rate alone."""
+
+
 @needs_c
-@pytest.mark.parametrize(("kind", "expected"), [(Loss, NativeAgenda), (NewFault, Agenda)])
-def test_a_fault_that_the_loop_does_not_know(kind: type[Loss], expected: type[Agenda]) -> None:
-    assert type(choose_parts(rack_plan(2, faults=(kind("loss", rack_links(2)),))).agenda) is expected
+@pytest.mark.parametrize(("kind", "expected"), [(Pause, NativeAgenda), (NewFault, Agenda)])
+def test_a_fault_that_the_loop_does_not_know(kind: type[Pause], expected: type[Agenda]) -> None:
+    assert type(choose_parts(rack_plan(2, faults=(kind("stop", "h1", Window(0, 1000)),))).agenda) is expected
+
+
+@needs_c
+def test_a_new_kind_of_packet_fault_strikes_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = replace(loss.KIND, word="new", value=NewPacketFault, native=0)
+    monkeypatch.setitem(kinds._BY_VALUE, NewPacketFault, record)
+    fault = NewPacketFault("new", rack_links(2), rate=0.05)
+    plan = rack_plan(2, faults=(fault,), job={"size_bytes": 100_000, "message_packets": 8})
+    assert type(choose_parts(plan).agenda) is NativeAgenda
+    assert {record.event.kind for record in of(same(plan)["records"], FaultStruck)} == {"new"}
 
 
 @needs_c
