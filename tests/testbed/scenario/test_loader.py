@@ -116,6 +116,12 @@ def test_the_framing_of_switchml_arrives():
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
 
 
+def test_the_recovery_of_connections_arrives():
+    scenario = parse_scenario(f"{_MINIMAL}transport: {{recovery: irn}}\n", "irn.yaml")
+    assert scenario.transport.recovery == "irn"
+    assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
+
+
 def test_what_only_aggregation_in_slots_knows_arrives():
     knobs = "{preempt: false, age: minus1, free: ack, ps_copy: false, reminder: false, reclaim: false}"
     text = f"{_MINIMAL}switch: {{program: esa, knobs: {knobs}}}\ntransport: {{aimd: false}}\njob: {{collective: esa}}\n"
