@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switch_nodes.registry import create_program
+from testbed.history import Record
+from testbed.history.codec import record_fields
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation
@@ -51,7 +53,7 @@ def test_no_machine_raises_on_what_a_peer_sends(name: str, seed: int) -> None:
         attacked.append(Attacked(machine, seed + len(attacked), ports))
         return attacked[-1]
 
-    records: list[dict] = []
+    records: list[Record] = []
     simulation = Simulation(
         plan, records.append,
         create=lambda config: under_attack(create_program(config), config.ports),
@@ -60,4 +62,4 @@ def test_no_machine_raises_on_what_a_peer_sends(name: str, seed: int) -> None:
     )  # fmt: skip
     simulation.run()
     assert sum(machine.fed for machine in attacked) > 5
-    json.dumps(records)
+    json.dumps([record_fields(record) for record in records])

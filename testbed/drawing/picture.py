@@ -22,7 +22,7 @@ class Point:
     detail: str
     """under its name: a host's rank, what a switch is"""
     part: str
-    """host, switch, leaf, spine, edge, aggregation, core"""
+    """`host`, or what a switch is: switch, leaf, spine, ..., commodity, accelerator"""
     tier: int
     """links to the nearest host"""
 
@@ -44,6 +44,7 @@ class Picture:
     title: str
     points: tuple[Point, ...]
     lines: tuple[Line, ...]
+    """in the order of the topology's links"""
     bands: tuple[tuple[int, int, str], ...]
     """(lower tier, upper tier, label of most links between them), from the hosts upwards"""
 

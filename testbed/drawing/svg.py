@@ -20,6 +20,8 @@ COLOURS = {
     "core": ("#fee2e2", "#b91c1c"),
     "machine": ("#dcfce7", "#15803d"),
     "rack": ("#fef3c7", "#b45309"),
+    "commodity": ("#e5e7eb", "#374151"),
+    "accelerator": ("#dcfce7", "#15803d"),
 }
 """fill and border by part"""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 210, 30, 80, 40

@@ -24,11 +24,9 @@ _MOST_ROWS = 200
 def network_html(scenario: Scenario, history: Sequence[Record]) -> str:
     struck = Counter((record.event.target, record.event.direction) for record in of_kind(history, FaultStruck))
     picture = picture_of(scenario)
-    cables = {frozenset((link.a, link.b)): link.name for link in scenario.topology.links}
     lines = []
-    for line in picture.lines:
-        name = cables.get(frozenset((line.a, line.b)), "")
-        lost = sum(count for (target, _), count in struck.items() if target == name)
+    for line, link in zip(picture.lines, scenario.topology.links, strict=True):  # two nodes may have several links
+        lost = sum(count for (target, _), count in struck.items() if target == link.name)
         lines.append(replace(line, usual=not lost, label=f"{lost:,} struck" if lost else line.label))
     drawing = draw_svg(replace(picture, lines=tuple(lines)))
     return f"<h2>Network</h2>\n{drawing}\n{_table(history, struck)}\n"

@@ -9,11 +9,11 @@ import pytest
 
 from testbed.cli import main
 from testbed.cli.verbsnode import run_device_worker, true_names
+from testbed.history import make_record
 from tests.support.fake_nics import Fabric
 from tests.support.simulation import digests, expected_digests, rack_plan
 from workloads.config import ArithmeticSpec
 from workloads.gradients import create_source
-from workloads.machine import event_record
 from workloads.verbs import VerbsWorker
 from workloads.verbs.exchange import FolderExchange
 from workloads.verbs.names import planned_names
@@ -59,7 +59,7 @@ def run_ring(folder, plan, fabric, *, stop=lambda: False):
             f"rxe{c.rank}",
             create_source(config.workload, c.rank, c.size, c.arithmetic.dtype),
             FolderExchange(folder, c.ring_id, c.rank),
-            tell=lambda now, event: records.append({"t": now, "node": config.name, **event_record(event)}),
+            tell=lambda now, event: records.append(make_record(now, config.name, event)),
             stopped=stop,
             linger_ns=LINGER_NS,
             open_worker=lambda *told: VerbsWorker(*told, open_nic=fabric.open),

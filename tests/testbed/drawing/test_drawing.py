@@ -139,4 +139,10 @@ def test_every_node_and_link_is_drawn_within_the_frame(name: str) -> None:
 
 
 def test_every_role_has_a_colour() -> None:
-    assert set(COLOURS) == set(NODE_ROLES)
+    """Those that a custom topology may give, and those of the network with an accelerator."""
+    assert set(COLOURS) == {*NODE_ROLES, "commodity", "accelerator"}
+
+
+def test_every_built_in_network_has_its_colours() -> None:
+    parts = {point.part for name in builtin_names() for point in picture_of(load_scenario(name)).points}
+    assert parts - set(COLOURS) == set()

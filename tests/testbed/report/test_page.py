@@ -11,6 +11,9 @@ import pytest
 
 import testbed as tb
 from testbed.cli import main
+from testbed.report.network import network_html
+from testbed.scenario import load_scenario
+from tests.support.records import a_record
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,12 @@ def test_the_page_shows_what_each_link_carried_and_lost(flap: tb.Run) -> None:
     assert len(rows) == 8
     assert sum(int(row[3].replace(",", "")) for row in rows) == flap.figures["faults.flap.strikes"]
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_each_of_several_links_between_two_switches_shows_its_own_losses() -> None:
+    history = [a_record(1, "world", "FaultStruck", target=f"s1-a1-{lane}") for lane in (1, 1, 2)]
+    shown = network_html(load_scenario("accelerator"), history)
+    assert sorted(re.findall(r">(\d+ struck)<", shown)) == ["1 struck", "2 struck"]
 
 
 def test_the_same_page_comes_from_the_directory(

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from testbed.history import make_record
 from tests.support.fake_nics import Fabric
 from tests.support.simulation import digests, expected_digests, rack_plan
 from workloads.config import ArithmeticSpec, PhaseConfig
 from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed
 from workloads.gradients import create_source
-from workloads.machine import event_record
 from workloads.verbs import VerbsWorker, true_configs
 
 
@@ -40,7 +40,7 @@ def run(fabric, plan, workers, rounds=3000):
         for config, worker in zip(plan.workers, workers, strict=True):
             worker.handle_timer(now)
             while (event := worker.next_event()) is not None:
-                records.append({"t": now, "node": config.name, **event_record(event)})
+                records.append(make_record(now, config.name, event))
         if all(worker.finished or worker.failed for worker in workers):
             return records
     raise AssertionError("no end")
