@@ -50,7 +50,7 @@ def test_a_new_collective(copy: Path) -> None:
     for name, content in files.items():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text(content, encoding="utf-8")
-    (line,) = re.findall(r"one line more in `NAMES`:\n\n```python\n(.*\n)```", text)
+    (line,) = re.findall(r"one line more in `NAMES`:\n\n```text\n(.*\n)```", text)
     listed = copy / "testbed/protocols/__init__.py"
     listed.write_text(listed.read_text(encoding="utf-8").replace("NAMES = (\n", f"NAMES = (\n{line}"), encoding="utf-8")
 

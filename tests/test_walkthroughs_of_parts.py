@@ -17,7 +17,7 @@ from tests.support.floors import ROOT
 from tests.support.guide import named_files, section
 
 FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
-_LINE = re.compile(r"One line more in `([\w/.]+)`, above\s`([^`]*)`:\n\n```python\n(.*?\n)```", re.DOTALL)
+_LINE = re.compile(r"One line more in `([\w/.]+)`, above\s`([^`]*)`:\n\n```(?:python|text)\n(.*?\n)```", re.DOTALL)
 
 
 @pytest.fixture

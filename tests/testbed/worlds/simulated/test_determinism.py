@@ -19,6 +19,7 @@ IN_LATER_MESSAGES = {
         "delayed-link",
     ),
     *("nak-lost", "psn-wrap", "rack-lossy", "result-lost", "retransmission-lost-again", "rewind", "stale-duplicate"),
+    *("irn-first-lost", "irn-lost-again"),
     *("spine-leaf-boundary-lost", "spine-leaf-first-lost", "spine-leaf-last-hop-lost"),
 }
 """where their faults strike"""
