@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
-from testbed.hunt.irn_rules import IRN_RULES, IrnPair
+from testbed.hunt.irn_rules import IRN_RULES, IrnPair, is_request
 from testbed.hunt.watch import Tell
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, QpStepped
 from workloads.machine import Event
-from workloads.wire import OPCODES, PSN_MASK, RNR_TIMER_NS, Nak, Opcode, is_ack, is_rnr, psn_add, psn_diff
+from workloads.wire import OPCODES, PSN_MASK, RNR_TIMER_NS, Nak, is_ack, is_rnr, psn_add, psn_diff
 
 __all__ = ["ENDPOINT_RULES", "EndpointWatch"]
 
@@ -35,8 +35,6 @@ ENDPOINT_RULES = (
     "msn_counts_messages", "answers_are_earned", "answers_are_given", "acks_are_believed", "rnr_is_waited_for",
     "requests_in_order", *IRN_RULES,
 )  # fmt: skip
-_NOT_SERVED = frozenset((Opcode.READ_REQUEST, Opcode.CMP_SWAP, Opcode.FETCH_ADD))
-"""requests all the same: they have a PSN, and are refused"""
 _REFUSALS = (Nak.INVALID_REQUEST, Nak.REMOTE_ACCESS, Nak.REMOTE_OPERATIONAL)
 
 
@@ -111,7 +109,7 @@ class _Pair:
     def came(self, found: RoceFrame, now: int) -> None:
         if found.role is Role.ANSWER:
             self.sender.heard(found.psn, found.syndrome, now)
-        elif found.role is Role.DATA or found.opcode in _NOT_SERVED:
+        elif is_request(found):
             self.receiver.asked(found)
 
     def told(self, event: Event) -> None:

@@ -25,12 +25,14 @@ from workloads.machine import Event
 from workloads.rc.irn_receiver import MOST_AHEAD
 from workloads.wire import PSN_MASK, Nak, Opcode, psn_diff
 
-__all__ = ["IRN_RULES", "IrnPair"]
+__all__ = ["IRN_RULES", "IrnPair", "is_request"]
 
 IRN_RULES = ("holes_alone_again", "timers_wait")
 """beside those of `endpoint_rules`"""
 _ACK = 0
 _UNTAKEN = ("no_receive", "too_far")
+_NOT_SERVED = frozenset((Opcode.READ_REQUEST, Opcode.CMP_SWAP, Opcode.FETCH_ADD))
+"""requests all the same: they have a PSN, by which they are duplicates, or else are refused"""
 
 
 class _Answer(NamedTuple):
@@ -38,6 +40,10 @@ class _Answer(NamedTuple):
     cumulative: int
     selective: int
     msn: int
+
+
+def is_request(found: RoceFrame) -> bool:
+    return found.role is Role.DATA or found.opcode in _NOT_SERVED
 
 
 class IrnPair:
@@ -55,7 +61,7 @@ class IrnPair:
     def came(self, found: RoceFrame, now: int) -> None:
         if found.role is Role.ANSWER and found.sack is not None:
             self._sender.heard(found.syndrome, *found.sack, now)
-        elif found.role is Role.DATA:
+        elif is_request(found):
             self._receiver.asked(found)
 
     def told(self, event: Event) -> None:
@@ -171,8 +177,10 @@ class _Receiver:
         at = self._expected + psn_diff(request.psn, (self._first + self._expected) & PSN_MASK)
         if at - self._expected >= MOST_AHEAD:
             return
-        if at >= self._expected:
-            self._here.setdefault(at, request.opcode == Opcode.WRITE_ONLY_IMM)
+        if at >= self._expected and at not in self._here:
+            if request.opcode in _NOT_SERVED:
+                return  # nothing but a refusal
+            self._here[at] = request.opcode == Opcode.WRITE_ONLY_IMM
         while (ends := self._here.pop(self._expected, None)) is not None:
             self._expected += 1
             self._messages += ends

@@ -65,12 +65,14 @@ def _with(scenario: Scenario, *faults: Fault) -> Scenario:
 
 
 def _late(draw: Random, scenario: Scenario) -> Scenario:
-    """Receives come late, for about as long as the RNR timer says."""
+    """Receives come late, for about as long as the RNR timer says. Under IRN, which has none, they stay in time."""
     timers = [code for code in range(1, 17) if RNR_TIMER_NS[code] <= max(10_000, _rto(scenario) // 4)]
     late = draw.randint(1, max(1, _rto(scenario) // 4))
     timer = draw.choice(timers)
     if len(scenario.topology.switches) > 1:
         late = min(late, _MOST_WAITS * RNR_TIMER_NS[timer])
+    if scenario.transport.recovery == "irn":
+        return scenario
     transport = replace(scenario.transport, receive_late_ns=late, rnr_timer_code=timer)
     return replace(scenario, transport=transport)
 

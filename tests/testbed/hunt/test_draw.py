@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -13,7 +14,8 @@ from testbed.faults.healing import kind_of
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import Corrupt, Forge, Kill, Loss, Pause
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
-from testbed.hunt.draw_faults import _fits
+from testbed.hunt.draw_faults import _fits, is_sensible
+from testbed.hunt.recipes import RECIPES
 from testbed.hunt.survival import may_fail, unsurvivable
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from topologies import Direction
@@ -36,6 +38,19 @@ def test_a_schedule_is_a_function_of_seed_and_number_in_any_process():
 def test_every_drawn_schedule_is_a_scenario_file():
     for scenario in MANY[:250]:
         assert parse_scenario(dump_scenario(scenario), "drawn") == scenario
+
+
+@pytest.mark.parametrize(
+    "hosts", ["{kind: rack, hosts: 4}", "{kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: 2}"]
+)
+@pytest.mark.parametrize("recipe", dict.fromkeys(RECIPES), ids=lambda recipe: recipe.__name__)
+def test_so_is_every_recipe_under_irn(recipe, hosts):
+    calm = parse_scenario(f"name: calm\ntopology: {hosts}\njob: {{size: 4kB}}\ntransport: {{recovery: irn}}\n", "calm")
+    for number in range(20):
+        cooked = recipe(Random(number), calm)
+        assert cooked.transport.recovery == "irn"
+        if is_sensible(cooked):
+            parse_scenario(dump_scenario(cooked), "cooked")
 
 
 def test_so_it_is_where_some_hosts_have_nothing_to_do():

@@ -39,6 +39,12 @@ class Bench:
     def gets(self, offset: int, *, ends: bool = False) -> None:
         self.pair.came(self._data(psn_add(self.config.peer_first_psn, offset), self.config.qpn, ends=ends), self.now)
 
+    def gets_read(self, offset: int) -> None:
+        """Instead of the WRITE: no request of ours."""
+        bth = Bth(Opcode.READ_REQUEST, self.config.qpn, psn_add(self.config.peer_first_psn, offset))
+        frame = encode_packet(Packet(self.config.envelope, bth, reth=Reth(BASE_VA, RKEY, MTU)))
+        self.pair.came(parse_frame(frame), self.now)
+
     def answers(self, syndrome: int, cumulative: int, selective: int, msn: int = 0) -> None:
         first = self.config.peer_first_psn
         found = self._answer(syndrome, psn_add(first, cumulative), psn_add(first, selective), msn)
@@ -95,6 +101,28 @@ def test_an_answer_says_what_came(bench: Bench, said: tuple[int, int, int]) -> N
 
 def test_no_answer_without_a_packet(bench: Bench) -> None:
     bench.answers(ACK, 0, 0)
+    assert bench.broken == ["answers_are_earned"]
+
+
+def test_a_read_with_the_psn_of_what_came_is_answered_as_its_duplicate(bench: Bench) -> None:
+    """The PSN comes first: one answer for every packet, whatever it asks."""
+    for offset in (0, 2):
+        bench.gets(offset)
+        bench.gets_read(offset)
+    for said in ((ACK, 1, 0), (ACK, 1, 0), (NAK, 1, 2), (NAK, 1, 2)):
+        bench.answers(*said)
+    assert bench.broken == []
+    bench.gets_read(0)
+    bench.sends(0)
+    assert bench.broken == ["answers_are_given"]
+
+
+@pytest.mark.parametrize(("offset", "said"), [(0, (ACK, 1, 0)), (1, (NAK, 0, 1))])
+def test_a_read_that_did_not_come_yet_earns_nothing_but_a_refusal(
+    bench: Bench, offset: int, said: tuple[int, int, int]
+) -> None:
+    bench.gets_read(offset)
+    bench.answers(*said)
     assert bench.broken == ["answers_are_earned"]
 
 
