@@ -37,6 +37,7 @@ _OPTIONAL = {
     "ryu",
     "scapy",
     "sklearn",
+    "torch",
 }
 """what a command asks for when it needs it: of Debian, or an extra"""
 _DISTRIBUTIONS = {"yaml": "PyYAML", "pydantic_core": "pydantic"}

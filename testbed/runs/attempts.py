@@ -13,10 +13,8 @@ from testbed.estimate.dilation import choose_dilation
 from testbed.estimate.time import time_need
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan
-from testbed.runs.calibration import calibrate, keep_calibration, kept_calibration
 from testbed.scenario.model import Scenario
 from testbed.scenario.names import MOST_DILATION
-from testbed.worlds.emulated.dilation import exact_dilation, most_dilation
 
 __all__ = ["ATTEMPTS", "MOST_ATTEMPTS", "Say", "choose_for_machine", "put_away", "twice", "with_dilation"]
 
@@ -36,6 +34,10 @@ def with_dilation(scenario: Scenario, factor: int | None) -> Scenario:
 def choose_for_machine(plan: Plan, say: Say) -> int:
     """The factor at which this machine keeps up with a plan. Calibrates the machine where that was not done yet. Raises
     as `EmulatedWorld.run`."""
+    # What follows needs Mininet; whoever lists scenarios, or runs them in another world, has none.
+    from testbed.runs.calibration import calibrate, keep_calibration, kept_calibration
+    from testbed.worlds.emulated.dilation import exact_dilation, most_dilation
+
     kept = kept_calibration()
     if kept is None:
         say("dilation auto: this machine is not calibrated yet; measuring what a packet costs it")

@@ -19,7 +19,6 @@ from testbed.checkers import CheckContext
 from testbed.checkers.twins import TWINS, Figures, Twin, is_by_identity, needs_several
 from testbed.figures.metrics import figures_of, metrics
 from testbed.history import sort_history
-from testbed.kernel.processes import HOST_NICE, die_with_parent, take_precedence
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.own_program import is_own_program
@@ -144,6 +143,9 @@ def _in_child(plan: Plan, deadline: float, say: Callable[[str], None]) -> tuple[
 def _answer(plan: Plan, parent: int, source: int, sink: int) -> None:
     """Never returns."""
     try:
+        # Of Linux; whoever runs in another world needs none of it.
+        from testbed.kernel.processes import HOST_NICE, die_with_parent, take_precedence
+
         os.close(source)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGHUP):

@@ -134,7 +134,7 @@ def test_an_answer_of_irn_is_shown_as_the_codec_reads_it(script: Path, tmp_path:
 def test_later_packets_of_a_message_under_irn_are_elements(script: Path, tmp_path: Path) -> None:
     capture = capture_of("irn-lossy", tmp_path, "job.size=40kB", "faults=[]")
     text = tshark(
-        script, capture, "-Y", "infiniband.bth.opcode == 10", "-c", "20", "-T", "fields", "-e", "ina.element.float32"
+        script, capture, "-Y", "infiniband.bth.opcode == 10", "-c", "40", "-T", "fields", "-e", "ina.element.float32"
     )
     packets = [p for captured in read_capture(capture) if (p := decode_packet(captured.frame)).bth.opcode == 10]
     assert len(text.splitlines()) > 10

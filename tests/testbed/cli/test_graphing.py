@@ -69,5 +69,5 @@ def test_topologies_are_listed_with_their_keys(capsys: pytest.CaptureFixture[str
         "fat_tree": "k, link, uplink, core, links",
         "machines": "machines, workers_per_machine, link, uplink, links",
         "grid_triangle": "link, server_link, links",
-        "custom": "nodes, link, links",
+        "custom": "nodes, links, link",
     }

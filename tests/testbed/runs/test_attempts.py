@@ -11,7 +11,7 @@ import pytest
 from switch_nodes.events import PlaneStatistics
 from testbed.history.events import NodeStarted
 from testbed.plan import make_plan
-from testbed.runs import attempts
+from testbed.runs import attempts, calibration
 from testbed.runs import run as running
 from testbed.runs.attempts import put_away, twice
 from testbed.runs.calibration import Kept, keep_calibration, kept_calibration, machine_name
@@ -139,7 +139,7 @@ def test_a_damaged_calibration_is_none(text: str, tmp_path: Path) -> None:
 
 def test_the_first_choice_calibrates_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setattr(attempts, "calibrate", lambda tell: _kept())
+    monkeypatch.setattr(calibration, "calibrate", lambda tell: _kept())
     plan = make_plan(load_scenario("rack", SMALL))
     said: list[str] = []
     first = attempts.choose_for_machine(plan, said.append)
