@@ -6,25 +6,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.floors import ROOT
-from tests.support.guide import named_files, section
-
-FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
+from tests.support.guide import copy_product, named_files, section
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of all that the product is."""
     tree = tmp_path_factory.mktemp("tree")
-    for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_product(tree)
     return tree
 
 

@@ -6,25 +6,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.floors import ROOT
-from tests.support.guide import named_files, section
+from tests.support.guide import copy_product, named_files, section
 
-FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
 _LINE = re.compile(r"One line more in `([\w/.]+)`, above\s`([^`]*)`:\n\n```(?:python|text)\n(.*?\n)```", re.DOTALL)
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Of all that the product is, and what makes the tables of the pages."""
-    for folder in (*FOLDERS, "tests/support", "docs"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)  # compiled modules, too: they save most of the time
+    copy_product(tmp_path, ("tests/support", "docs"))
     (tmp_path / "tests" / "__init__.py").touch()
     return tmp_path
 

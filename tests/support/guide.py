@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
 
 from tests.support.floors import ROOT
 
 GUIDE = ROOT / "docs" / "extending.md"
+PRODUCT = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
+
+
+def copy_product(tree: Path, more: Iterable[str] = ()) -> None:
+    """What users extend, and further folders. Compiled modules come along, which saves most of the time, and the C core
+    is the one that the checkout has built."""
+    for folder in (*PRODUCT, *more):
+        # Another process may be writing a compiled module under a passing name.
+        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("*.pyc.*"), dirs_exist_ok=True)
+    if (ROOT / "build" / "native").is_dir():
+        (tree / "setup.cfg").touch()  # makes it a checkout, which keeps its own builds
+        (tree / "build").mkdir()
+        (tree / "build" / "native").symlink_to(ROOT / "build" / "native")
 
 
 def section(heading: str) -> str:
