@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from workloads.errors import HostCapabilityError, ScenarioError
 
 if TYPE_CHECKING:
     from testbed.plan import Plan
+    from testbed.runs.attempts import Say
     from testbed.runs.run import Observer, RunResult
     from testbed.scenario.model import Scenario
     from testbed.worlds.base import World
@@ -132,9 +133,9 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     console = Console.of(args)
     plan = _warn(scenario)
     if world is None:
-        with _progress(console) as observer:
+        with _progress(console) as (observer, tell):
             result = run_scenario(
-                scenario, args.out, args.pcap, observer=observer, plan=plan, twin=args.twin, say=_teller(console),
+                scenario, args.out, args.pcap, observer=observer, plan=plan, twin=args.twin, say=tell,
                 checks=getattr(args, "checks", ()),
             )  # fmt: skip
     else:
@@ -161,18 +162,6 @@ def _as_expected(result: RunResult, console: Console, as_json: bool) -> int:
     return 1
 
 
-def _teller(console: Console) -> Callable[[str], None]:
-    """What goes on beside a run, on the person's stream; nothing with --quiet."""
-    if console.verbosity < 0:
-        return lambda text: None
-
-    def tell(text: str) -> None:
-        say(text, stream=console.stream)
-        console.stream.flush()
-
-    return tell
-
-
 def _warn(scenario: Scenario) -> Plan:
     """What cannot end in time is said before it begins. Its plan."""
     from testbed.cli.validation import warnings
@@ -187,10 +176,11 @@ def _warn(scenario: Scenario) -> Plan:
 
 
 @contextlib.contextmanager
-def _progress(console: Console) -> Iterator[Observer | None]:
-    """Progress on the person's stream, taken away again however the run ends; nothing with --quiet."""
+def _progress(console: Console) -> Iterator[tuple[Observer | None, Say]]:
+    """Progress on the person's stream, taken away again however the run ends, and what says that something goes on
+    beside the run, which takes it away too; nothing with --quiet."""
     if console.verbosity < 0:
-        yield None
+        yield None, lambda text: None
         return
     from testbed.report.progress import Progress
 
@@ -200,8 +190,14 @@ def _progress(console: Console) -> Iterator[Observer | None]:
         made.append(Progress(plan, console.stream, no_color=not console.color))
         return made[-1]
 
+    def tell(text: str) -> None:
+        for progress in made:
+            progress.close()
+        say(text, stream=console.stream)
+        console.stream.flush()
+
     try:
-        yield observe
+        yield observe, tell
     finally:
         for progress in made:
             progress.close()
@@ -285,7 +281,7 @@ def run_replay(args: argparse.Namespace) -> int:
     console = Console.of(args)
     args.card = None
     realised = _lab_world(args) if world == "lab" else None
-    with _progress(console) as observer:
+    with _progress(console) as (observer, _):
         comparison = replay(before, args.out, observer, realised)
     _show(comparison.result, console, False)
     found = comparison.differences
