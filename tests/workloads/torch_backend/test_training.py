@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from testbed.checkers.reference import fold, ring_fold
+from testbed.checkers.folds import fold, ring_fold
 from testbed.checkers.reference_quantised import quantised_sum
 from workloads.config import ArithmeticSpec
 
