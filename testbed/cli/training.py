@@ -83,6 +83,10 @@ def run_up(args: argparse.Namespace) -> int:
 
 
 def configure_down(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb down                                   end the network that `tb up` keeps up, and see its verdict there
+"""
     _add_place(parser)
 
 

@@ -53,7 +53,7 @@ def _require_summing(scenario: Scenario) -> None:
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
-        ("job.collective", job.collective, ", ".join(sorted(names_where(_sums))), not _sums(traits_of(job.collective))),
+        ("job.collective", job.collective, ", ".join(names_where(_sums)), not _sums(traits_of(job.collective))),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )
     for key, found, allowed, is_wrong in wrong:
