@@ -74,6 +74,8 @@ class Topology:
     kind: str
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
+    multipath: str = "flow"
+    """which of several shortest paths a frame takes: flow, that of its flow; spray, one of its own"""
 
     def node(self, name: str) -> Node:
         """Raises KeyError when there is none."""

@@ -24,19 +24,19 @@ from testbed.scenario.checks import (
     check_switch_memory,
 )
 from testbed.scenario.checks_card import check_card
-from testbed.scenario.checks_datagrams import check_copies, check_datagram_fault, check_no_devices
+from testbed.scenario.checks_datagrams import check_datagram_fault, check_no_devices
 from testbed.scenario.checks_irn import check_irn
-from testbed.scenario.checks_jobs import check_arrivals, check_layered, check_layers, check_rack
-from testbed.scenario.checks_server import check_aimd, check_server_keys
-from testbed.scenario.checks_uc import check_no_framing
+from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_rack
+from testbed.scenario.checks_server import check_server_keys
 from testbed.scenario.clocks import Clocks
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.geometry import geometry_of
-from testbed.scenario.job import Job
+from testbed.scenario.job import Job, JobEntry
 from testbed.scenario.known import protocol_of
 from testbed.scenario.nics import check_nics
+from testbed.scenario.owned_keys import check_owned_keys
 from testbed.scenario.routing import Routing, check_routing
 from testbed.scenario.sections import call_check
 from testbed.scenario.switch import SwitchOptions
@@ -68,12 +68,14 @@ class Sections:
     def values(self) -> dict[str, Any]:
         """What follows from several sections, for the scenario."""
         assert self.network is not None
+        assert self.transport is not None
         return {
             "topology": self.network.topology,
             "link": self.network.link,
             "job": self.job,
             "jobs": tuple(self.jobs),
             "nics": self.nics,
+            "transport": self.transport,
             "faults": tuple(fault for _, _, fault in self.faults),
         }
 
@@ -118,7 +120,6 @@ class _Between:
         if of.shapes is not None:
             self._run(check_mtu, of.shapes.topology, of.shapes.link, of.job, of.transport)
             check_payloads(self.at / "background", of.background, of.shapes.topology)
-        self._run(check_aimd, of.transport, of.job)
         self._run(check_path_mtu, of.job, of.transport)
         if of.job is not None:
             self._check_jobs(of.job, hosts)
@@ -126,8 +127,6 @@ class _Between:
         self._run(check_knobs, of.switch, of.job)
         self._run(check_commodity, of.switch, topology)
         self._run(check_card, topology, of.switch, of.trace)
-        self._run(check_copies, of.job)
-        self._run(check_no_framing, of.transport, of.job)
         self._run(check_irn, of.transport, of.job, of.switch, of.nics)
         if of.switch is not None and of.transport is not None and of.job is not None:
             with as_far_as_known():
@@ -158,10 +157,12 @@ class _Between:
     def _check_jobs(self, job: Job, hosts: int | None) -> None:
         of, entries = self.of, self.of.entries
         every = entries or [(("job",), job)]
-        given = self._given(("job",))
-        self._run(check_layered, job, given)
+        given = set(self._given(("job",)))
         self._run(check_layers, every)
-        held = {path: self._given(path) for path, _ in entries}
+        held = {path: set(self._given(path)) for path, _ in entries}
+        for path, section in ((("job",), Job), (("transport",), Transport), *((path, JobEntry) for path in held)):
+            with as_far_as_known():
+                check_owned_keys(self.problems, path, section, self._given(path), job.collective)
         self._run(check_server_keys, job, {("job",): given, **held}, entries)
         with as_far_as_known():
             check_job(self.problems, hosts, job, given)
@@ -182,12 +183,12 @@ class _Between:
                 with as_far_as_known():
                     call_check(check, sections)
 
-    def _given(self, path: KeyPath) -> set[str]:
-        """Keys that the file holds at a job."""
+    def _given(self, path: KeyPath) -> dict[str, Any]:
+        """What the file holds at a section."""
         value: Any = self.data
         for part in path:
             value = value[part] if isinstance(part, int) else value.get(part)
-        return set(value) if isinstance(value, dict) else set()
+        return value if isinstance(value, dict) else {}
 
     def _check_faults(self, hosts: int | None) -> None:
         of, topology = self.of, self.of.topology

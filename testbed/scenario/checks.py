@@ -229,15 +229,6 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
             found="'special'",
             allowed="extreme, synthetic, digits; or special with int32",
         )
-    if not traits.reliable:
-        ring_keys = {"credit": (job.credit, "both"), "pipelined": (job.pipelined, True)}
-        for key, (value, default) in ring_keys.items():
-            if value != default:
-                problems.add(
-                    (*path, key), f"collective {job.collective} has no ring whose messages this could hold back",
-                    found=show(value),
-                    allowed="leave the key out",
-                )  # fmt: skip
     if job.workload == "digits":
         allowed = {"dtype": (job.dtype, "float32"), "op": (job.op, "sum")}
         for key, (found, only) in allowed.items():
@@ -251,13 +242,6 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
                 (*path, "collective"), f"{job.collective} sums nothing to train with", found=f"'{job.collective}'",
                 allowed=", ".join(names_where(lambda each: each.sums)),
             )  # fmt: skip
-    if path == ("job",) and job.fallback != "none" and not traits.may_fall_back:
-        problems.add(
-            (*path, "fallback"),
-            f"collective {job.collective} asks nothing of the network that could fail alone",
-            found=f"'{job.fallback}'",
-            allowed=f"with job.collective: {', '.join(names_where(lambda each: each.may_fall_back))}",
-        )
     fallback = Traits() if job.fallback == "none" else traits_of(job.fallback)
     why_not = traits.why_no_clamping or fallback.why_no_clamping
     if why_not and (job.op, job.dtype) == ("sum", "int32sat"):

@@ -9,11 +9,11 @@ from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.units import format_duration
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.job import Job
-from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.known import traits_of
 from testbed.scenario.transport import Transport
 from workloads.datagrams.mistakes import LEAST_RTO_NS, MAX_WORKERS
 
-__all__ = ["check_copies", "check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]
+__all__ = ["check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]
 
 _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 _NEVER = "the fault can never strike: "
@@ -66,18 +66,6 @@ def check_datagram_fault(problems: Problems, placed: Placed, collective: str, hi
                 f"{_NEVER}{collective} sends no RoCE packets",
                 allowed="attempt, on the links and directions of the fault",
             )
-
-
-def check_copies(problems: Problems, job: Job) -> None:
-    """Of collectives that run one job."""
-    traits = traits_of(job.collective)
-    if job.copies > 1 and not traits.several_jobs:
-        problems.add(
-            ("job", "copies"),
-            f"collective {job.collective} runs one job",
-            found=str(job.copies),
-            allowed=f"1, or job.collective: {', '.join(names_where(lambda each: each.several_jobs))}",
-        )
 
 
 def check_no_devices(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:

@@ -10,6 +10,7 @@ from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
+from workloads.config import IRN_RECOVERIES
 
 __all__ = ["check_irn"]
 
@@ -18,15 +19,15 @@ def check_irn(
     problems: Problems, transport: Transport, job: Job, switch: SwitchOptions, nics: tuple[tuple[str, str], ...]
 ) -> None:
     """`nics`: (host, device) of hosts on devices, which speak go-back-N."""
-    if transport.recovery != "irn":
+    if transport.recovery not in IRN_RECOVERIES or not traits_of(job.collective).reliable:
         return
     path = ("transport", "recovery")
     if transport.recovery not in traits_of(job.collective).recoveries:
         problems.add(
             path,
             f"collective {job.collective} does not run over IRN",
-            found="'irn'",
-            allowed="gbn; or irn with job.collective: "
+            found=f"'{transport.recovery}'",
+            allowed=f"gbn; or {transport.recovery} with job.collective: "
             f"{', '.join(names_where(lambda traits: transport.recovery in traits.recoveries))}",
         )
     if transport.verb != "write":
@@ -63,6 +64,6 @@ def check_irn(
         problems.add(
             ("nics", host),
             "a ring has one loss recovery, and a device speaks go-back-N",
-            found=f"recovery irn, and {host} on a device",
+            found=f"recovery {transport.recovery}, and {host} on a device",
             allowed="soft; or transport.recovery: gbn",
         )

@@ -12,7 +12,7 @@ from testbed.scenario.names import MOST_JOBS
 from topologies import MAX_HOSTS, MAX_PORTS, Topology
 from workloads.models import MOST_LAYERS, model_names
 
-__all__ = ["check_arrivals", "check_entries", "check_layered", "check_layers", "check_rack"]
+__all__ = ["check_arrivals", "check_entries", "check_layers", "check_rack"]
 
 
 def check_rack(problems: Problems, topology: Topology, job: Job, world: str | None) -> None:
@@ -33,19 +33,6 @@ def check_rack(problems: Problems, topology: Topology, job: Job, world: str | No
             allowed=f"at most {MAX_HOSTS}; more with {', '.join(names_where(lambda traits: traits.several_jobs))} and "
             "several jobs",
         )
-
-
-def check_layered(problems: Problems, job: Job, given: set[str]) -> None:
-    """`given`: keys of `job` that the file holds. Only some workers send what is computed layer by layer."""
-    if traits_of(job.collective).layered:
-        return
-    for key in ("model", "layers", "scale", "compute", "arrival"):
-        if key in given:
-            problems.add(
-                ("job", key),
-                f"collective {job.collective} knows nothing of it",
-                allowed=f"with job.collective: {', '.join(names_where(lambda traits: traits.layered))}",
-            )
 
 
 def check_layers(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]]) -> None:
@@ -137,14 +124,10 @@ def _check_nodes(problems: Problems, jobs: Sequence[Job], workers: dict[str, str
                     ("jobs", index, "hosts"), "no such host", found=show(host), allowed=f"some of {some}",
                     hint=closest(host, known),
                 )  # fmt: skip
-        if not job.server:
+        if not job.server or not traits_of(job.collective).has_server:
             continue
         path = ("jobs", index, "server")
-        if not traits_of(job.collective).has_server:
-            problems.add(
-                path, f"{job.collective} has no parameter server", found=show(job.server), allowed="leave it out"
-            )
-        elif job.server not in known:
+        if job.server not in known:
             problems.add(
                 path, "the parameter server is not on the topology", found=show(job.server), allowed=some,
                 hint=closest(job.server, known),

@@ -9,14 +9,12 @@ from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.sections import changed
 from testbed.scenario.checks_datagrams import check_rto, check_sizes
 from testbed.scenario.job import Job
-from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.known import traits_of
 from testbed.scenario.names import PATH_MTUS, PRIORITIES
 from testbed.scenario.transport import Transport
 from topologies import Topology, attachment
 
-__all__ = ["check_aimd", "check_served", "check_server_keys", "with_server"]
-
-_OF_PRIORITIES = ("priority", "priority_x0")
+__all__ = ["check_served", "check_server_keys", "with_server"]
 
 
 def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
@@ -47,34 +45,16 @@ def check_server_keys(
 ) -> None:
     """`given`: keys that the file holds at `job` and at each of the `entries` of `jobs`: servers, scales,
     priorities."""
-    name, traits = job.collective, traits_of(job.collective)
+    traits = traits_of(job.collective)
     for path, each in ((("job",), job), *entries):
         keys = given.get(path, ())
-        if "server" in keys and not traits.has_server and path == ("job",):
-            problems.add(
-                (*path, "server"),
-                f"collective {name} has no parameter server",
-                allowed=f"with job.collective: {', '.join(names_where(lambda each: each.has_server))}",
-            )
-        if each.fixed_scale is not None and not traits.fixed_scale:
-            problems.add(
-                (*path, "quantisation"), f"collective {name} has no way to tell that a sum left its range",
-                allowed="exponents; fixed: with job.collective: "
-                        f"{', '.join(names_where(lambda each: each.fixed_scale))}",
-            )  # fmt: skip
-        elif each.fixed_scale is not None and each.dtype != "float32":
+        if each.fixed_scale is not None and traits.fixed_scale and each.dtype != "float32":
             problems.add(
                 (*path, "quantisation"),
                 "integers need no scale",
                 found=f"dtype {each.dtype}",
                 allowed="with dtype: float32",
             )
-        for key in _OF_PRIORITIES:
-            if key in keys and not traits.has_priorities:
-                problems.add(
-                    (*path, key), f"collective {name} has no priorities",
-                    allowed=f"with job.collective: {', '.join(names_where(lambda each: each.has_priorities))}",
-                )  # fmt: skip
         if "priority_x0" in keys and each.priority_x0 is not None and each.priority == "equal":
             problems.add(
                 (*path, "priority_x0"), "rule equal has no scale", found=f"{each.priority_x0:g}",
@@ -85,16 +65,6 @@ def check_server_keys(
                 (*path, "priority"), "no such policy", found=show(each.priority), allowed=", ".join(PRIORITIES),
                 hint=closest(each.priority, list(PRIORITIES)),
             )  # fmt: skip
-
-
-def check_aimd(problems: Problems, transport: Transport, job: Job) -> None:
-    """Of the window that heeds marks; that of GRID is `routing.mode`'s."""
-    if not transport.aimd and not traits_of(job.collective).heeds_marks:
-        problems.add(
-            ("transport", "aimd"), f"collective {job.collective} has no such window", found="false",
-            allowed="leave the key out, or job.collective: "
-                    f"{', '.join(names_where(lambda traits: traits.heeds_marks))}",
-        )  # fmt: skip
 
 
 def check_served(
@@ -109,13 +79,6 @@ def check_served(
             allowed="any other topology.kind",
         )  # fmt: skip
     hosts = len(job.hosts) or len(topology.hosts) - 1
-    if transport.congestion_control != "none":
-        problems.add(
-            ("transport", "congestion_control"),
-            f"{name} has no RoCE connections to slow down",
-            found=transport.congestion_control,
-            allowed="none; its own is transport.aimd",
-        )
     if hosts % job.copies or hosts < job.copies:
         problems.add(
             ("job", "copies"),

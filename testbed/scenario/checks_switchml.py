@@ -36,13 +36,6 @@ def check_switchml(
     of `jobs`, each with its place."""
     check_framing(problems, transport, job, entries)
     switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
-    if transport.congestion_control != "none":
-        problems.add(
-            ("transport", "congestion_control"),
-            f"{job.collective} has no RoCE connections to slow down",
-            found=transport.congestion_control,
-            allowed="none",
-        )
     if hosts % job.copies:
         problems.add(
             ("job", "copies"),

@@ -1,4 +1,4 @@
-"""What must hold for SwitchML over unreliable connections, and for those who have none."""
+"""What must hold for SwitchML over unreliable connections."""
 
 from __future__ import annotations
 
@@ -7,31 +7,12 @@ from collections.abc import Sequence
 from testbed.faults.model import Match
 from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.job import Job
-from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.transport import Transport
 from workloads.wire import Opcode, opcode_name
 
-__all__ = ["check_framing", "check_no_framing", "check_uc_fault"]
+__all__ = ["check_framing", "check_uc_fault"]
 
 _NEVER = "the fault can never strike: "
-
-
-def check_no_framing(problems: Problems, transport: Transport, job: Job) -> None:
-    """Of collectives that have one framing."""
-    if len(traits_of(job.collective).framings) > 1:
-        return
-    for key, found, only in (
-        ("framing", f"'{transport.framing}'", "'udp'"),
-        ("uc_packets", str(transport.uc_packets), "1"),
-    ):
-        if found != only:
-            problems.add(
-                ("transport", key),
-                f"collective {job.collective} has one framing",
-                found=found,
-                allowed="leave the key out, or job.collective: "
-                f"{', '.join(names_where(lambda traits: len(traits.framings) > 1))}",
-            )
 
 
 def check_framing(

@@ -1,4 +1,4 @@
-"""Scenario -> YAML that loads back to the equal value, with every default written out."""
+"""Scenario -> YAML that loads back to the equal value, with every default of its collective written out."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import yaml
 
 from testbed.reading.sections import changed, write_section
 from testbed.scenario.fault_loader import as_written
+from testbed.scenario.job import Job, JobEntry
 from testbed.scenario.model import Scenario
+from testbed.scenario.owned_keys import foreign_keys
 from testbed.scenario.topology_kinds import topology_section
+from testbed.scenario.transport import Transport
 
 __all__ = ["dump_scenario"]
 
@@ -20,7 +23,19 @@ def dump_scenario(scenario: Scenario) -> str:
     topology: Any = topology_section(scenario.topology, scenario.link)
     written = changed(scenario, topology=topology, faults=as_written(scenario.faults, scenario.topology))
     data = write_section(written)
+    _leave_out(data, "job", Job, scenario.job.collective)
+    _leave_out(data, "transport", Transport, scenario.job.collective)
+    for entry in data.get("jobs", ()):
+        _leave_out({"entry": entry}, "entry", JobEntry, scenario.job.collective)
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _leave_out(data: dict[str, Any], name: str, section: type, collective: str) -> None:
+    """Keys of other collectives; and the section, if it held no others."""
+    for key in foreign_keys(section, collective):
+        data.get(name, {}).pop(key.name, None)
+    if not data.get(name, True):
+        del data[name]
 
 
 class _Dumper(yaml.SafeDumper):

@@ -26,6 +26,7 @@ from testbed.scenario.geometry import Geometry
 from testbed.scenario.job import Job
 from testbed.scenario.transport import Transport
 from topologies import Topology
+from workloads.config import IRN_RECOVERIES
 from workloads.wire import OPCODES, Opcode, opcode_name
 
 __all__ = ["check_conflicts", "check_match", "check_window"]
@@ -134,7 +135,7 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
     if _check_answers(problems, path, match.opcodes, transport.recovery):
         return
     requests = [code for code in match.opcodes - UC_OPCODES if OPCODES[code].is_request]
-    if transport.recovery == "irn":
+    if transport.recovery in IRN_RECOVERIES:
         if requests and not IRN_OPCODES & set(requests):
             problems.add((*path, "opcode"), "the fault can never strike: recovery irn sends no such packet",
                          found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
@@ -154,7 +155,7 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
 
 def _check_answers(problems: Problems, path: KeyPath, opcodes: frozenset[int], recovery: str) -> bool:
     """Whether only answers match that connections of this recovery never send; then that is a problem."""
-    sent = Opcode.IRN_ANSWER if recovery == "irn" else Opcode.ACKNOWLEDGE
+    sent = Opcode.IRN_ANSWER if recovery in IRN_RECOVERIES else Opcode.ACKNOWLEDGE
     if not opcodes <= {Opcode.IRN_ANSWER, Opcode.ACKNOWLEDGE} or sent in opcodes:
         return False
     problems.add((*path, "opcode"), f"the fault can never strike: recovery {recovery} has other answers",

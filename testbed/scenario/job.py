@@ -27,14 +27,23 @@ from testbed.reading.sections import Also, Key, Section
 from testbed.scenario import names
 from testbed.scenario.gradients import LayersType, ModelType
 from testbed.scenario.own_code import OWN_CODE
+from testbed.scenario.owned_keys import only
 from topologies import MAX_RACK_HOSTS, MAX_RANKS
 from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.models import Model
 
 __all__ = ["Compute", "Job", "JobEntry", "SharedJob", "Straggler"]
 
+_OVER_ROCE = only(lambda traits: traits.reliable, "has no RoCE connections with messages", "over RoCE")
+_LAYERED = only(lambda traits: traits.layered, "knows nothing of it")
+_IN_DATAGRAMS = only(lambda traits: not traits.reliable, "has a window of messages")
+_WITH_SERVER = only(lambda traits: traits.has_server, "has no parameter server")
+_WITH_SCALE = only(lambda traits: traits.fixed_scale, "has no way to tell that a sum left its range")
+_WITH_PRIORITIES = only(lambda traits: traits.has_priorities, "has no priorities")
+_SEVERAL = only(lambda traits: traits.several_jobs, "runs one job")
+_FALLS_BACK = only(lambda traits: traits.may_fall_back, "asks nothing of the network that could fail alone")
 _LAYERS = (
-    "`switchml`, `atp`, `esa`, `grid`: the same, as a list: `[{layer: conv1, elements: 23296, forward: 1ms, "
+    "the same, as a list: `[{layer: conv1, elements: 23296, forward: 1ms, "
     "backward: 2ms}, ...]` in forward order; `elements` may be a list, one number for each tensor; without "
     "times they are 0"
 )
@@ -90,14 +99,14 @@ class SharedJob(Section):
     own size, float32 and sum"""
     size_bytes: SizeKey = 1_000_000
     """of one gradient, a multiple of 4 bytes"""
-    model: Annotated[Model | None, ModelType(), Also("layers", LayersType(), _LAYERS)] = None
-    """`switchml`, `atp`, `esa`, `grid`: instead of `size`, a DNN: `alexnet`, `vgg16`, `resnet50`, `bert-base`,
-    `bert-large`, `gpt2`, or the path of a CSV file, from the folder of the scenario ([jobs](jobs.md#models))"""
-    scale: Annotated[int, whole(1, 1_000_000)] = 1000
+    model: Annotated[Model | None, _LAYERED, ModelType(), Also("layers", LayersType(), _LAYERS)] = None
+    """instead of `size`, a DNN: `alexnet`, `vgg16`, `resnet50`, `bert-base`, `bert-large`, `gpt2`, or the path of a CSV
+    file, from the folder of the scenario ([jobs](jobs.md#models))"""
+    scale: Annotated[int, _LAYERED, whole(1, 1_000_000)] = 1000
     """by which the tensors of a model are divided, but not below a packet; never beside `size`. In `job`, it is for the
     entries of `jobs`, too"""
-    compute: Compute | None = None
-    """`switchml`, `atp`, `esa`, `grid`: `{ratio: 0.25}` of the time that the gradient takes on the wire, or `{forward:
+    compute: Annotated[Compute | None, _LAYERED] = None
+    """`{ratio: 0.25}` of the time that the gradient takes on the wire, or `{forward:
     1ms, backward: 2ms}` in all; `jitter: 10%` ([jobs](jobs.md#time))"""
     dtype: Annotated[str, choice(names.DTYPES)] = "float32"
     """`float32` (folded in rank order), `int32` (wraps), `int32sat` (clamped once; refused where hosts or racks sum a
@@ -105,26 +114,26 @@ class SharedJob(Section):
     tiers)"""
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
     """all-reduces, one after the other"""
-    window_packets: Annotated[int, whole(1, 1 << 15)] = 64
-    """`switchml`, `atp`, `esa`, `grid`: W, packets outstanding per worker, 1 to 32768; never more than a gradient has
+    window_packets: Annotated[int, _IN_DATAGRAMS, whole(1, 1 << 15)] = 64
+    """W, packets outstanding per worker, 1 to 32768; never more than a gradient has
     packets, with `switchml` never more than its part of `switch.memory` has indices: half of it with one job"""
     straggler: Annotated[Straggler | None, Key(what="the straggler")] = None
     """`{rank: 2, delay: 100ms}`: that rank starts every iteration late. `slowdown: 1.5`: it computes that much slower,
     where `compute` gives it something to do"""
     hosts: Annotated[NamesKey, Key(shown="`all`")] = ()
     """the hosts that run the job, in rank order: `[h1, h2, h3]`. The others run no worker"""
-    arrival_ns: DurationKey = 0
-    """`switchml`, `atp`, `esa`, `grid`: the job starts that long after the traffic"""
-    server: Annotated[HostNameKey, Key(shown="the last host")] = ""
-    """`atp`, `esa`: the host of the job's parameter server, which is no worker. Several jobs may have the same one"""
-    fixed_scale: Annotated[float | None, floats_as_integers(), Key("quantisation")] = None
-    """`atp`, `esa` with `float32`: how floats become integers. `exponents`: by the largest value of each half block, so
+    arrival_ns: Annotated[DurationKey, _LAYERED] = 0
+    """the job starts that long after the traffic"""
+    server: Annotated[HostNameKey, _WITH_SERVER, Key(shown="the last host")] = ""
+    """the host of the job's parameter server, which is no worker. Several jobs may have the same one"""
+    fixed_scale: Annotated[float | None, _WITH_SCALE, floats_as_integers(), Key("quantisation")] = None
+    """with `float32`: how floats become integers. `exponents`: by the largest value of each half block, so
     that no sum overflows; `fixed:1e6`: times that number, as ATP's release does, and sums saturate
     ([ATP](atp.md#the-worker))"""
-    priority: TextKey = "esa-default"
-    """`esa`: `equal`, `layer`, `comm`, `srpt`, `las`, `esa-default` ([ESA](esa.md#the-worker-and-its-priorities))"""
-    priority_x0: Annotated[float | None, number_or_auto(LEAST_X0, MOST_X0)] = None
-    """`esa`: where the scale of the rule begins: 1e-12 to 1000000; `equal` has none"""
+    priority: Annotated[TextKey, _WITH_PRIORITIES] = "esa-default"
+    """`equal`, `layer`, `comm`, `srpt`, `las`, `esa-default` ([ESA](esa.md#the-worker-and-its-priorities))"""
+    priority_x0: Annotated[float | None, _WITH_PRIORITIES, number_or_auto(LEAST_X0, MOST_X0)] = None
+    """where the scale of the rule begins: 1e-12 to 1000000; `equal` has none"""
 
     @property
     def straggle_rank(self) -> int | None:
@@ -152,24 +161,23 @@ class Job(SharedJob):
     the command line: `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
-    message_packets: Annotated[int, whole(1, 1024)] = 170
+    message_packets: Annotated[int, _OVER_ROCE, whole(1, 1024)] = 170
     """L, packets of a full message, 1 to 1024"""
-    window_messages: Annotated[int, whole(1, 16384)] = 2
+    window_messages: Annotated[int, _OVER_ROCE, whole(1, 16384)] = 2
     """N, messages in flight. 2 N L slots must fit 1 GiB of switch memory, and 2 N L packets half the PSN space"""
-    copies: Annotated[int, whole(1, MAX_RANKS)] = 1
-    """`switchml`, `atp`, `esa`: the job runs so many times side by side, each on its share of the hosts and of the
+    copies: Annotated[int, _SEVERAL, whole(1, MAX_RANKS)] = 1
+    """the job runs so many times side by side, each on its share of the hosts and of the
     switch's memory. The first job has the first hosts"""
-    credit: Annotated[str, choice(names.CREDITS)] = "both"
-    """message m may go when m-N `received` came back, or m-N was `acked`, or `both`; datagrams have no such credit, and
-    refuse it"""
-    hello: BoolKey = True
+    credit: Annotated[str, _OVER_ROCE, choice(names.CREDITS)] = "both"
+    """message m may go when m-N `received` came back, or m-N was `acked`, or `both`"""
+    hello: Annotated[BoolKey, _OVER_ROCE] = True
     """message 0 is one packet without elements, and nothing else goes before its result is back"""
-    fallback: Annotated[str, choice(names.FALLBACKS)] = "none"
-    """what becomes of a netreduce job whose connections die: `none`, it fails; `ring`, every worker starts it anew as
+    fallback: Annotated[str, _FALLS_BACK, choice(names.FALLBACKS)] = "none"
+    """what becomes of a job whose connections die: `none`, it fails; `ring`, every worker starts it anew as
     ring all-reduce ([accelerator](accelerator.md))"""
-    pipelined: BoolKey = True
+    pipelined: Annotated[BoolKey, _OVER_ROCE] = True
     """rings pass on each message as soon as it is there. `false`: a step begins when the one before is over, its
-    messages received and acknowledged, as closed forms count; refused with datagrams"""
+    messages received and acknowledged, as closed forms count"""
     name: str = ""
     """of one of several jobs"""
     number: int | None = None

@@ -18,6 +18,7 @@ from testbed.scenario.job_loader import load_jobs, with_size
 from testbed.scenario.model import CONTROLLER, Scenario
 from testbed.scenario.nics import on_hosts
 from testbed.scenario.overrides import apply_override
+from testbed.scenario.recoveries import with_recoveries
 from testbed.scenario.topology_kinds import network_of
 from workloads.errors import ScenarioError
 
@@ -80,6 +81,10 @@ def _resolved(at: At, data: dict[str, Any], found: dict[str, Any]) -> Sections:
             job = job and with_size(job, transport)
         with as_far_as_known():
             jobs = tuple(each and with_size(each, transport) for each in jobs)
+    recoveries = dict(found.get("recoveries", ()))
+    if recoveries and transport is not None and job is not None:
+        with as_far_as_known():
+            transport = with_recoveries(at / "recoveries", recoveries, transport, job, topology)
     more_nodes: tuple[str, ...] = ()
     with as_far_as_known():
         if switch is not None and switch.commodity == "openflow" and found.get("world") == "emulated":

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Annotated
 
 from testbed.faults.model import Fault
-from testbed.reading.fields import BoolKey, LimitKey, LineKey, WordKey, choice, whole, whole_or
+from testbed.reading.fields import BoolKey, LimitKey, LineKey, SpanKey, WordKey, choice, whole, whole_or
 from testbed.reading.sections import NO_KEY, Key, Section
 from testbed.scenario import names
 from testbed.scenario.background import BackgroundFlow, FlowsType
@@ -16,6 +16,7 @@ from testbed.scenario.fault_loader import FaultsType
 from testbed.scenario.job import Compute, Job
 from testbed.scenario.job_loader import JobsType, JobType
 from testbed.scenario.nics import NicsType
+from testbed.scenario.recoveries import RecoveriesType
 from testbed.scenario.routing import Routing
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.topology_kinds import TOPOLOGY
@@ -71,6 +72,8 @@ class Scenario(Section):
     nics: Annotated[tuple[tuple[str, str], ...], NicsType(), Key(shown="all `soft`")] = ()
     """host -> NIC: `soft`, our own endpoint, or `verbs:NAME`, an RDMA device ([devices](verbs.md#in-a-scenario)); world
     `emulated` only"""
+    recoveries: Annotated[tuple[tuple[str, str], ...], RecoveriesType(), Key(shown="as `transport.recovery`")] = ()
+    """host -> `gbn`, `irn` or `irn-rack`. All hosts of a job need the same ([IRN](irn.md#keys))"""
     faults: Annotated[tuple[Fault, ...], FaultsType(), Key(shown="none")] = ()
     """a list, [below](#faults)"""
     background: Annotated[tuple[BackgroundFlow, ...], FlowsType(), Key(shown="none")] = ()
@@ -83,6 +86,10 @@ class Scenario(Section):
     trace: BoolKey = False
     """tell every step of the state machines in the history, for `tb timeline` ([timelines](timeline.md)). Compiled fast
     paths are off then: times of the emulated world grow"""
+    sample_every_ns: SpanKey = None
+    """how often queues, slots and marks are looked at, for the figures over time: a span, 0 for never, or `auto`, a
+    hundredth of the time that the gradients alone take on the slowest link. A run that takes longer is looked at less
+    often, and the emulated world never more often than it can afford ([over time](verdicts.md#figures-over-time))"""
     dilation: Annotated[int | None, whole_or("auto", None, 1, names.MOST_DILATION)] = 1
     """emulated world: real seconds that one second of emulated time takes, 1 to 10000, or `auto`: as many as this
     machine needs ([time](time.md)). `--dilation` sets it too"""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from testbed.scenario.known import Listed, collectives, programs
+from testbed.scenario.known import Listed, collectives, names_where, programs, traits_of
 
 __all__ = [
     "AGES",
@@ -23,6 +23,7 @@ __all__ = [
     "GATES",
     "MOST_DILATION",
     "MOST_JOBS",
+    "MULTIPATHS",
     "NODE_ROLES",
     "ON_COLLISION",
     "OPS",
@@ -62,10 +63,19 @@ COMMODITY_KINDS = {
     "soft": "our own forwarding program obeys the flow rules",
     "openflow": "Open vSwitch under an OpenFlow controller of ours (emulated world; the simulated one takes soft)",
 }
-FALLBACKS = {
-    "none": "the job fails when its connections die",
-    "ring": "each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce only)",
-}
+_NO_FALLBACK = "none"
+
+
+def _fallbacks() -> tuple[str, ...]:
+    return (_NO_FALLBACK, *names_where(lambda traits: traits.as_fallback))
+
+
+def _fallback(name: str) -> str:
+    return "the job fails when its connections die" if name == _NO_FALLBACK else traits_of(name).as_fallback
+
+
+FALLBACKS = Listed(_fallbacks, _fallback, _fallbacks)
+"""of a job whose connections die"""
 FRAMINGS = {
     "udp": "datagrams of our own format",
     "uc": "RoCE v2: RDMA WRITE with immediate over unreliable connections",
@@ -94,6 +104,7 @@ BACKGROUND_KINDS = {
 RECOVERIES = {
     "gbn": "go-back-N: all from the lost packet on is sent again",
     "irn": "IRN: what is lost is sent again alone",
+    "irn-rack": "IRN that tells loss from reordering by time (RFC 8985)",
 }
 """how RC connections repair losses"""
 VERBS = {"write": "RDMA WRITE with immediate", "send": "SEND with immediate"}
@@ -102,6 +113,11 @@ CREDITS = {
     "received": "only the first of the two",
     "acked": "only the second of the two",
 }
+MULTIPATHS = {
+    "flow": "all frames of a flow take one of the shortest paths",
+    "spray": "each frame takes one of the shortest paths",
+}
+"""over several equal paths"""
 RELEASES = {
     "order": "results leave in PSN order on each connection, but for those that wait for themselves",
     "asap": "results leave as soon as they are complete",

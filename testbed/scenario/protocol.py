@@ -36,6 +36,8 @@ class Traits:
     """the gradient travels in messages of `message_packets`, `window_messages` of them at a time, each with its sum"""
     may_fall_back: bool = False
     """takes `job.fallback`"""
+    as_fallback: str = ""
+    """what it does as the value of `job.fallback`, one line for people; empty: it is none"""
     why_no_clamping: str = ""
     """why its sums cannot be int32sat; empty: they can"""
     several_jobs: bool = False

@@ -74,6 +74,15 @@ Uplink: TypeAlias = Annotated[
     ),
 ]
 
+Multipath: TypeAlias = Annotated[
+    str,
+    choice(names.MULTIPATHS),
+    Key(
+        doc="which of several shortest paths a frame takes. `flow`: that of its flow; `spray`: each frame one of its "
+        "own, drawn from the seed ([spraying](topologies.md#spraying))"
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Rack(Section):
@@ -116,6 +125,7 @@ class SpineLeaf(Section):
     oversubscription: Annotated[float | None, number_above_zero(1000)] = None
     """rate of a leaf's hosts over the rate of its uplinks: `4` on 4 hosts of 100Mbps and 2 spines gives uplinks of
     50Mbps"""
+    multipath: Multipath = "flow"
     link: AllLinks = LinkShape()
     uplink: Uplink = _NOTHING
     links: SingleLinks = field(default_factory=dict)
@@ -149,6 +159,7 @@ class FatTree(Section):
 
     k: Annotated[int, even(2, 6)]
     """2, 4 or 6: 2, 16 or 54 hosts"""
+    multipath: Multipath = "flow"
     link: AllLinks = LinkShape()
     uplink: Uplink = _NOTHING
     core: Annotated[LinkChangesKey, Key(shown="as `uplink`")] = _NOTHING

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from testbed.reading.changes import difference, with_changes
@@ -75,6 +75,7 @@ def _own_spine_leaf(topology: Topology) -> dict[str, Any]:
         "leaves": len(leaves),
         "spines": len(topology.switches) - len(leaves),
         "hosts_per_leaf": counts[0] if len(set(counts)) == 1 else tuple(counts),
+        "multipath": topology.multipath,
     }
 
 
@@ -102,16 +103,19 @@ TOPOLOGY_KINDS: dict[str, TopologyKind] = {
     ),
     "spine_leaf": TopologyKind(
         SpineLeaf,
-        lambda keys, tiers, links: spine_leaf(
-            keys.counts, keys.spines, tiers["link"], tiers["uplink"], links, keys.oversubscription
+        lambda keys, tiers, links: replace(
+            spine_leaf(keys.counts, keys.spines, tiers["link"], tiers["uplink"], links, keys.oversubscription),
+            multipath=keys.multipath,
         ),
         _own_spine_leaf,
         (("uplink", "leaf"),),
     ),
     "fat_tree": TopologyKind(
         FatTree,
-        lambda keys, tiers, links: fat_tree(keys.k, tiers["link"], tiers["uplink"], tiers["core"], links),
-        lambda topology: {"k": len(list(topology.ports("core1")))},
+        lambda keys, tiers, links: replace(
+            fat_tree(keys.k, tiers["link"], tiers["uplink"], tiers["core"], links), multipath=keys.multipath
+        ),
+        lambda topology: {"k": len(list(topology.ports("core1"))), "multipath": topology.multipath},
         (("uplink", "edge"), ("core", "aggregation")),
     ),
     "machines": TopologyKind(

@@ -20,10 +20,23 @@ from testbed.reading.fields import (
 )
 from testbed.reading.sections import Key, Section
 from testbed.scenario import names
+from testbed.scenario.owned_keys import only
+from workloads.config import IRN_RECOVERIES
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire import PSN_MASK
 
 __all__ = ["DcqcnOptions", "Transport"]
+
+_OVER_ROCE = only(lambda traits: traits.reliable, "has no reliable RoCE connections", "over RoCE")
+_SLOWED = only(lambda traits: traits.reliable, "has no RoCE connections to slow down", "over RoCE")
+_WITH_PSNS = only(
+    lambda traits: traits.reliable or len(traits.framings) > 1,
+    "sends no packets with PSNs",
+    "over RoCE, and `switchml`",
+)
+_IN_DATAGRAMS = only(lambda traits: not traits.reliable, "sends no datagrams that it would repeat")
+_FRAMED = only(lambda traits: len(traits.framings) > 1, "has one framing")
+_MARKED = only(lambda traits: traits.heeds_marks, "has no such window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +78,45 @@ class Transport(Section):
     path_mtu: Annotated[int, choice(names.PATH_MTUS)] = 1024
     """payload bytes of a full packet: 256, 512, 1024, 2048, 4096 (`switchml`, `atp`, `esa`: at most 1024; `grid`: also
     8192)"""
-    verb: Annotated[str, choice(names.VERBS)] = "write"
+    verb: Annotated[str, _OVER_ROCE, choice(names.VERBS)] = "write"
     """`write`: RDMA WRITE with immediate; `send`: SEND with immediate"""
-    recovery: Annotated[str, choice(names.RECOVERIES)] = "gbn"
-    """how RC connections repair losses: `gbn`, go-back-N; `irn`, what is lost is sent again alone ([IRN](irn.md))"""
-    timeout_code: Annotated[int, whole(0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")] = 15
+    recovery: Annotated[str, _OVER_ROCE, choice(names.RECOVERIES)] = "gbn"
+    """how RC connections repair losses: `gbn`, go-back-N; `irn`, what is lost is sent again alone; `irn-rack`, the
+    same, and what was only overtaken is not taken for lost ([IRN](irn.md))"""
+    timeout_code: Annotated[int, _OVER_ROCE, whole(0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")] = 15
     """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never"""
-    retry_count: Annotated[int, whole(0, 7)] = 7
+    retry_count: Annotated[int, _OVER_ROCE, whole(0, 7)] = 7
     """0 to 7. After retry_count + 1 timeouts without progress the queue pair fails with RETRY_EXC"""
-    rnr_retry: Annotated[int, whole(0, 7, " (7: for ever)")] = 7
+    rnr_retry: Annotated[int, _OVER_ROCE, whole(0, 7, " (7: for ever)")] = 7
     """0 to 7; 7: for ever"""
-    rnr_timer_code: Annotated[int, whole(0, 31), Key("rnr_timer")] = 12
+    rnr_timer_code: Annotated[int, _OVER_ROCE, whole(0, 31), Key("rnr_timer")] = 12
     """code of the wait that an RNR NAK asks for: 12 = 0.64 ms, 16 = 2.56 ms, 20 = 10.24 ms"""
-    ack_every: Annotated[int, whole(1, 1024)] = 16
+    ack_every: Annotated[int, _OVER_ROCE, whole(1, 1024)] = 16
     """an ACK after that many packets, asked for or not"""
-    start_psn: Annotated[int | None, whole_or("random", None, 0, PSN_MASK)] = None
+    start_psn: Annotated[int | None, _WITH_PSNS, whole_or("random", None, 0, PSN_MASK)] = None
     """first packet number of every connection, 0 to 0xffffff; `random`: from the seed, one per connection"""
-    receive_late_ns: DurationKey = 0
+    receive_late_ns: Annotated[DurationKey, _OVER_ROCE] = 0
     """receive buffers are posted that late: provokes RNR NAKs"""
-    rto_ns: DurationKey = 10_000_000
-    """`switchml`, `atp`, `esa`, `grid`, at least `10us`: a packet without a result is sent again after that, or after
-    four typical round trips if that is longer; the latter two wait twice as long while nothing answers"""
-    framing: Annotated[str, choice(names.FRAMINGS)] = "udp"
-    """`switchml`: `udp`, datagrams of our own format; `uc`, RDMA WRITE with immediate over RoCE v2 unreliable
+    rto_ns: Annotated[DurationKey, _IN_DATAGRAMS] = 10_000_000
+    """at least `10us`: a packet without a result is sent again after that, or after
+    four typical round trips if that is longer; `esa` and `grid` wait twice as long while nothing answers"""
+    framing: Annotated[str, _FRAMED, choice(names.FRAMINGS)] = "udp"
+    """`udp`, datagrams of our own format; `uc`, RDMA WRITE with immediate over RoCE v2 unreliable
     connections ([SwitchML](switchml.md#over-unreliable-connections))"""
-    uc_packets: Annotated[int, whole(1, MOST_UC_PACKETS, " (packets of a message)")] = 1
+    uc_packets: Annotated[int, _FRAMED, whole(1, MOST_UC_PACKETS, " (packets of a message)")] = 1
     """`framing: uc`: packets of a full message, 1 to 16. A message is what SwitchML calls a packet: it takes one slot,
     and is repeated whole"""
-    aimd: BoolKey = True
-    """`atp`, `esa`: a mark (links with `ecn_threshold`) halves a worker's window, a window without one adds a packet.
-    `false` with another collective is refused"""
-    congestion_control: Annotated[str, choice(names.CONGESTION_CONTROLS)] = "none"
+    aimd: Annotated[BoolKey, _MARKED] = True
+    """a mark (links with `ecn_threshold`) halves a worker's window, a window without one adds a packet"""
+    congestion_control: Annotated[str, _SLOWED, choice(names.CONGESTION_CONTROLS)] = "none"
     """`dcqcn`: receivers answer CE marks with CNPs, senders cut their rates ([congestion](congestion.md))"""
-    dcqcn: Annotated[DcqcnOptions, Key(shown="scaled")] = DcqcnOptions()
+    dcqcn: Annotated[DcqcnOptions, _SLOWED, Key(shown="scaled")] = DcqcnOptions()
     """its parameters: [table](congestion.md#time-scale)"""
+
+    @property
+    def speaks_irn(self) -> bool:
+        """As `QpConfig.speaks_irn`."""
+        return self.recovery in IRN_RECOVERIES
 
     def left_out(self) -> Collection[str]:
         """Without DCQCN nobody reads its parameters: one key turns it on and off, and they stay."""

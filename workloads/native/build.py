@@ -44,7 +44,7 @@ _HEADERS = Path(__file__).resolve().parent
 
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "packet_io": ("workloads/native/packet_io.c",),
-    "rc_fast": ("workloads/rc/fast.c",),
+    "rc_fast": ("workloads/rc/fast.c", "workloads/rc/irn.c"),
     "switch_programs": (
         "switch_nodes/forwarding/forward.c",
         "switch_nodes/steering/steer.c",
@@ -58,6 +58,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         "testbed/worlds/simulated/native/core.c",
         "workloads/rc/held.c",
         "workloads/rc/fast.c",
+        "workloads/rc/irn.c",
         "switch_nodes/forwarding/forward.c",
         "switch_nodes/netreduce/absorb.c",
         "testbed/faults/filter.c",

@@ -9,9 +9,12 @@ from workloads.config import QpConfig
 from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event, FrameBatch
 from workloads.rc.compiled import can_be_compiled
-from workloads.rc.fast import load_fast_path
-from workloads.rc.held import HeldEndpoint
+from workloads.rc.fast import FastPath, load_fast_path
+from workloads.rc.held import Held, HeldEndpoint
 from workloads.rc.inbound import FrameReader
+from workloads.rc.irn_compiled import can_be_compiled_irn
+from workloads.rc.irn_fast import IrnFastPath, load_irn_fast_path
+from workloads.rc.irn_held import HeldIrn
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.tally import Outbox
@@ -41,7 +44,7 @@ class RcEndpoint:
         self._addresses: set[bytes] = set()
         self._order: list[QueuePair] = []
         self._turn = self._turn_packets = 0
-        self._fast = load_fast_path()
+        self._fast: FastPath | IrnFastPath | None = load_fast_path()
 
     def add_qp(self, config: QpConfig) -> None:
         """Raises ValueError when the number is taken."""
@@ -53,10 +56,21 @@ class RcEndpoint:
         self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
         self._addresses.add(envelope.src_ip)
         self._order.append(qp)
-        if not can_be_compiled(qp):
+        if self._fast is not None:
+            self._choose_fast_path()
+
+    def _choose_fast_path(self) -> None:
+        """For the queue pairs that there are; all must be of one kind."""
+        if all(map(can_be_compiled, self._order)):
+            assert isinstance(self._fast, FastPath)
+        elif all(map(can_be_compiled_irn, self._order)):
+            if not isinstance(self._fast, IrnFastPath):
+                self._fast = load_irn_fast_path()
+        else:
             self._fast = None
         if self._fast is not None:
             self._fast.set_qps(self._order)
+            self._fast.set_regions(self._regions)
 
     def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
         """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`; `endless`: and behind its
@@ -94,12 +108,12 @@ class RcEndpoint:
         """The first two of `turn`."""
         self._turn, self._turn_packets = turn, packets
 
-    def hold(self) -> HeldEndpoint | None:
+    def hold(self) -> Held | None:
         """The means to hand this endpoint, with the queue pairs that it has now, to compiled code; None where there is
         none or a queue pair is not over IPv4."""
         if self._fast is None or any(len(qp.config.envelope.src_ip) != 4 for qp in self._order):
             return None
-        return HeldEndpoint(self, self._fast)
+        return HeldEndpoint(self, self._fast) if isinstance(self._fast, FastPath) else HeldIrn(self, self._fast)
 
     def next_completion(self) -> Completion | None:
         """The oldest completion not yet asked for."""

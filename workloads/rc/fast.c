@@ -2,10 +2,8 @@
  * responder.py, inbound.py and outbound.py beside this file; fast.py calls. Nothing here decides: it stops at whatever is
  * not the plain case. */
 
-#include "lane.h"
-#include "crc.h"
+#include "emit.h"
 #include "layout.h"
-#include "roce.h"
 
 enum {
     OPCODE_SEND_MIDDLE = 0x01,
@@ -16,8 +14,7 @@ enum {
     OPCODE_ACKNOWLEDGE = 0x11,
     RETH_BYTES = 16, /* address, key, length */
     IMM_BYTES = 4,
-    AETH_BYTES = 4,
-    WORD_BYTES = 4 /* AckReq and PSN */
+    AETH_BYTES = 4
 };
 
 /* Whether the WRITE may begin: it goes on behind its first packet, and its range is registered. */
@@ -157,29 +154,12 @@ int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int 
     return row;
 }
 
-/* The frame that begins with `head`, Ethernet header to BTH byte 7; `state` is the iCRC's CRC-32 behind it. */
-struct rc_head {
-    const uint8_t *octets;
-    size_t bytes;
-    uint32_t state;
-};
-
-static void seal(uint8_t *frame, const struct rc_head *head, size_t body_bytes, int32_t *length, int32_t *port)
-{
-    uint8_t *body = frame + head->bytes;
-    put32le(body + body_bytes, ina_crc32(head->state, body, body_bytes));
-    *length = (int32_t)(head->bytes + body_bytes + ICRC_BYTES);
-    *port = 0;
-}
-
 /* Of the frame that packet `index` makes. */
 uint64_t rc_packet_bytes(const struct rc_plan *plan, uint32_t index)
 {
     int ends = index + 1 == plan->packets;
-    uint64_t start = (uint64_t)index * plan->payload_bytes, left = plan->length - start;
-    uint64_t payload = left < plan->payload_bytes ? left : plan->payload_bytes;
-    return plan->heads[ends ? 2 : index ? 1 : 0].bytes + WORD_BYTES + (index ? 0 : plan->reth_bytes)
-           + (ends ? plan->imm_bytes : 0) + ((payload + 3) & ~(uint64_t)3) + ICRC_BYTES;
+    return plan->heads[ends ? 2 : index ? 1 : 0].bytes + RC_WORD_BYTES + (index ? 0 : plan->reth_bytes)
+           + (ends ? plan->imm_bytes : 0) + ((rc_payload_bytes(plan, index) + 3) & ~(uint64_t)3) + ICRC_BYTES;
 }
 
 /* Write packets `index` .. `index + count - 1` of a message into rows from `row` on, PSNs from `psn` on. `since` packets left
@@ -188,15 +168,12 @@ uint64_t rc_packet_bytes(const struct rc_plan *plan, uint32_t index)
 int rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
             const struct rc_plan *plan, uint32_t index, uint32_t psn, int since, int ack_every, int closes)
 {
-    const struct rc_segment *segment = plan->segments;
-    uint64_t start = (uint64_t)index * plan->payload_bytes, at = start; /* in the message, in the segment */
-    while (start < plan->length && at >= segment->bytes)
-        at -= segment++->bytes;
-    for (int i = 0; i < count; i++, index++, row++, start += plan->payload_bytes) {
+    struct rc_place place = rc_place_at(plan, (uint64_t)index * plan->payload_bytes);
+    for (int i = 0; i < count; i++, index++, row++) {
         int ends = index + 1 == plan->packets;
         const struct rc_packet_head *kind = &plan->heads[ends ? 2 : index ? 1 : 0];
         const struct rc_head head = {kind->octets, kind->bytes, kind->state};
-        uint8_t *frame = frames + (size_t)row * stride, *body = frame + head.bytes, *to = body + WORD_BYTES;
+        uint8_t *frame = frames + (size_t)row * stride, *body = frame + head.bytes, *to = body + RC_WORD_BYTES;
         int asks = ends || since + 1 >= ack_every || (closes && i == count - 1);
         since = asks ? 0 : since + 1;
         memcpy(frame, head.octets, head.bytes);
@@ -209,31 +186,24 @@ int rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, in
             memcpy(to, plan->imm, sizeof plan->imm);
             to += sizeof plan->imm;
         }
-        size_t left = start + plan->payload_bytes < plan->length ? plan->payload_bytes : (size_t)(plan->length - start);
-        size_t pad = -left & 3;
-        while (left) {
-            size_t piece = segment->bytes - at < left ? (size_t)(segment->bytes - at) : left;
-            memcpy(to, segment->octets + at, piece);
-            to += piece, left -= piece, at += piece;
-            if (at == segment->bytes)
-                at = 0, segment++;
-        }
-        memset(to, 0, pad);
-        seal(frame, &head, (size_t)(to - body) + pad, lengths + row, ports + row);
+        to = rc_copy(to, &place, rc_payload_bytes(plan, index));
+        lengths[row] = rc_seal(frame, &head, (size_t)(to - body));
+        ports[row] = 0;
     }
     return since;
 }
 
-/* Write `count` ACKNOWLEDGE frames into rows from `row` on. `words`: the PSN word and the AETH of each, as on the wire. */
+/* Write `count` answers into rows from `row` on. `words`: `body_bytes` of each from the PSN word on, as on the wire. */
 void rc_answer(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
-               const uint8_t *octets, size_t octets_bytes, uint32_t state, const uint8_t *words)
+               const uint8_t *octets, size_t octets_bytes, uint32_t state, const uint8_t *words, size_t body_bytes)
 {
     const struct rc_head head = {octets, octets_bytes, state};
-    for (int i = 0; i < count; i++, row++, words += WORD_BYTES + AETH_BYTES) {
+    for (int i = 0; i < count; i++, row++, words += body_bytes) {
         uint8_t *frame = frames + (size_t)row * stride;
         memcpy(frame, octets, octets_bytes);
-        memcpy(frame + octets_bytes, words, WORD_BYTES + AETH_BYTES);
-        seal(frame, &head, WORD_BYTES + AETH_BYTES, lengths + row, ports + row);
+        memcpy(frame + octets_bytes, words, body_bytes);
+        lengths[row] = rc_seal(frame, &head, body_bytes);
+        ports[row] = 0;
     }
 }
 

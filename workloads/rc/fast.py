@@ -22,13 +22,14 @@ from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
 from workloads.rc.send_plan import PLAN_BYTES, PLAN_PARTS, address_of, make_plan
-from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode
+from workloads.wire import ICRC_BYTES, PSN_MASK, Opcode
 
-__all__ = ["LANE_BYTES", "FastPath", "load_fast_path"]
+__all__ = ["LANE_BYTES", "FastPath", "fill_answers", "load_fast_path"]
 
-_AETH_BYTES = Aeth.LAYOUT.size
 _ANSWER = struct.Struct("!II")
-"""PSN; AETH"""
+"""PSN; AETH. Behind it, under IRN: cumulative; selective"""
+_WORD_BYTES = 4
+"""AckReq and PSN"""
 _ANSWERS = 64
 
 
@@ -79,7 +80,7 @@ def _functions(library: ctypes.CDLL) -> tuple[Any, Any, Any]:
     accept.restype = ctypes.c_int
     emit.argtypes = (*rows, octets, word, word, number, number, number)
     emit.restype = ctypes.c_int
-    answer.argtypes = (*rows, octets, size, word, octets)
+    answer.argtypes = (*rows, octets, size, word, octets, size)
     answer.restype = None
     return accept, emit, answer
 
@@ -237,16 +238,25 @@ class FastPath:
 
     def answer(self, batch: FrameBatch, qp: QueuePair) -> None:
         """Send as many answers as there are free rows."""
-        answers, row = qp.responder.answers, batch.count
-        count = min(len(answers), batch.capacity - row)
-        words = []
-        for _ in range(count):
-            psn, syndrome, msn, _ = answers.popleft()
-            words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
-        octets, state, _ = qp.writer.head(Opcode.ACKNOWLEDGE, _AETH_BYTES, 0)
-        frames, stride, lengths, ports = batch.addresses
-        size = len(octets) + _ANSWER.size + ICRC_BYTES
-        if size > stride:
-            raise ValueError(f"a frame of {size} bytes does not fit a row of {stride}")
-        self._answer(frames, stride, lengths, ports, row, count, octets, len(octets), state, b"".join(words))
-        batch.count = row + count
+        fill_answers(self._answer, batch, qp)
+
+
+def fill_answers(answer: Any, batch: FrameBatch, qp: QueuePair) -> None:
+    """The same by `rc_answer`. All answers of a queue pair are of one opcode."""
+    answers, row = qp.responder.answers, batch.count
+    count = min(len(answers), batch.capacity - row)
+    words = []
+    opcode, body_bytes = Opcode.ACKNOWLEDGE, _ANSWER.size
+    for _ in range(count):
+        psn, syndrome, msn, sack = answers.popleft()
+        words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
+        if sack is not None:
+            opcode, body_bytes = Opcode.IRN_ANSWER, 2 * _ANSWER.size
+            words.append(_ANSWER.pack(sack.cumulative, sack.selective))
+    octets, state, _ = qp.writer.head(opcode, body_bytes - _WORD_BYTES, 0)
+    frames, stride, lengths, ports = batch.addresses
+    size = len(octets) + body_bytes + ICRC_BYTES
+    if size > stride:
+        raise ValueError(f"a frame of {size} bytes does not fit a row of {stride}")
+    answer(frames, stride, lengths, ports, row, count, octets, len(octets), state, b"".join(words), body_bytes)
+    batch.count = row + count

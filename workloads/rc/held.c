@@ -63,6 +63,8 @@ static enum rc_held_fate out_of_order(struct rc_held *held, const uint8_t *frame
 
 enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, int32_t length, int64_t now)
 {
+    if (held->irn)
+        return (enum rc_held_fate)irn_receive(held->irn, frame, length, now);
     held->news = RC_NEWS_NONE;
     for (int32_t i = 0; i < held->qp_count; i++)
         if (held->qps[i].waiting == RC_HELD_ANSWERS)
@@ -98,6 +100,8 @@ enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, in
 enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room, int32_t *length, int64_t now)
 {
     int32_t port;
+    if (held->irn)
+        return (enum rc_held_fate)irn_pull(held->irn, frame, room, length, now);
     for (int32_t i = 0; i < held->qp_count; i++) {
         struct rc_held_qp *qp = &held->qps[i];
         if (!qp->waiting)
@@ -107,7 +111,7 @@ enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room
             return RC_HELD_NO_ROOM;
         put32(words, qp->answers[qp->first].psn);
         put32(words + 4, qp->answers[qp->first].aeth);
-        rc_answer(frame, room, length, &port, 0, 1, qp->octets, qp->octets_bytes, qp->state, words);
+        rc_answer(frame, room, length, &port, 0, 1, qp->octets, qp->octets_bytes, qp->state, words, sizeof words);
         qp->first = (qp->first + 1) % RC_HELD_ANSWERS;
         qp->waiting--;
         qp->left++;
@@ -153,5 +157,5 @@ const struct ina_field rc_held_layout[] = {
     INA_FIELD(rc_held, deadline), INA_FIELD(rc_held, sent), INA_FIELD(rc_held, others), INA_FIELD(rc_held, since),
     INA_FIELD(rc_held, ack_every), INA_FIELD(rc_held, sends), INA_FIELD(rc_held, sender), INA_FIELD(rc_held, turn),
     INA_FIELD(rc_held, turn_packets), INA_FIELD(rc_held, turn_limit), INA_FIELD(rc_held, news),
-    INA_FIELD(rc_held, news_qp), INA_FIELD(rc_held, news_distance), INA_END(sizeof(struct rc_held))
+    INA_FIELD(rc_held, news_qp), INA_FIELD(rc_held, news_distance), INA_FIELD(rc_held, irn), INA_END(sizeof(struct rc_held))
 };

@@ -3,7 +3,7 @@
 #ifndef INA_RC_HELD_H
 #define INA_RC_HELD_H
 
-#include "lane.h"
+#include "irn.h"
 
 enum { RC_HELD_ANSWERS = 256 };
 
@@ -79,6 +79,7 @@ struct rc_held {
     int32_t news; /* enum rc_held_news */
     int32_t news_qp;
     int32_t news_distance;
+    struct irn_end *irn; /* all queue pairs use IRN, and this has them; nothing above counts then. NULL: go-back-N */
 };
 
 enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, int32_t length, int64_t now);
@@ -87,6 +88,8 @@ enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room
 /* As Machine.get_timer; -1: never. */
 static inline int64_t rc_held_timer(const struct rc_held *held)
 {
+    if (held->irn)
+        return irn_timer(held->irn);
     if (held->others < 0 || (held->deadline >= 0 && held->deadline < held->others))
         return held->deadline;
     return held->others;

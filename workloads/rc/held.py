@@ -19,7 +19,7 @@ from workloads.rc.responder import Responder
 from workloads.rc.send_plan import address_of
 from workloads.wire import ACK_UNLIMITED, Aeth, Opcode
 
-__all__ = ["HELD_BYTES", "HELD_QP_BYTES", "HeldEndpoint", "check_held"]
+__all__ = ["HELD_BYTES", "HELD_IRN_AT", "HELD_QP_BYTES", "Held", "HeldEndpoint", "TurnTaker", "check_held"]
 
 _ANSWERS = 256
 _MOST_ANSWERS = _ANSWERS // 2
@@ -40,13 +40,15 @@ _SENDER = struct.Struct("=Q12q7i")
 _NEWS = struct.Struct("=3i")
 _SENDER_AT = _PARTS.size
 _NEWS_AT = _SENDER_AT + _SENDER.size
-HELD_BYTES = _NEWS_AT + _NEWS.size
+HELD_IRN_AT = _NEWS_AT + _NEWS.size
+"""NULL: its queue pairs use go-back-N; see `irn_held`"""
+HELD_BYTES = HELD_IRN_AT + 8
 _HELD_WORDS = (
     "lanes", "qps", "regions", "qp_count", "region_count", "plan", "una", "nxt", "max_nxt", "posted_end", "oldest_end",
     "first", "end", "window", "rto", "deadline", "sent", "others", "since", "ack_every", "sends", "sender", "turn",
-    "turn_packets", "turn_limit", "news", "news_qp", "news_distance", "",
+    "turn_packets", "turn_limit", "news", "news_qp", "news_distance", "irn", "",
 )  # fmt: skip
-_HELD_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 10)
+_HELD_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 10, 8)
 _QP_WORDS = (
     "octets", "octets_bytes", "state", "aeth", "order", "acks", "taken", "flags", "made", "first", "waiting", "left",
     "duplicates", "placed", "answers",
@@ -75,6 +77,19 @@ class TurnTaker(Protocol):
     def turn(self) -> tuple[int, int, int]: ...
 
     def set_turn(self, turn: int, packets: int) -> None: ...
+
+
+class Held(Protocol):
+    """An endpoint that may be handed to compiled code, as `HeldEndpoint` has it."""
+
+    held: bool
+    address: int
+
+    def offer(self, others: int | None) -> bool: ...
+
+    def tell_events(self) -> bool: ...
+
+    def take_back(self, now: int) -> None: ...
 
 
 class HeldEndpoint:
@@ -133,6 +148,10 @@ class HeldEndpoint:
         _NEWS.pack_into(memory, _NEWS_AT, 0, 0, 0)
         self.held = True
         return True
+
+    def tell_events(self) -> bool:
+        """Tell what came about, and leave the endpoint with the compiled code. Always False: it must be taken back."""
+        return False
 
     def _pack_pair(self, responder: Responder, at: int) -> None:
         answers = responder.answers

@@ -20,6 +20,15 @@ class Arrivals:
         self._here = 0
 
     @property
+    def bitmap(self) -> int:
+        """Bit 0: the expected packet."""
+        return self._here
+
+    @bitmap.setter
+    def bitmap(self, bitmap: int) -> None:
+        self._here = bitmap
+
+    @property
     def has_gap(self) -> bool:
         """Something came behind the expected packet."""
         return self._here >> 1 != 0

@@ -20,7 +20,7 @@ from workloads.rc.tally import Counters, Outbox
 from workloads.rc.verbs import ReceiveCompleted, ReceiveRequest
 from workloads.wire import PSN_MASK, Nak, Opcode, Sack, continues, opcode_name, psn_add, psn_diff
 
-__all__ = ["MOST_AHEAD", "IrnReceiver"]
+__all__ = ["MOST_AHEAD", "IrnReceiver", "Kept"]
 
 MOST_AHEAD = 1 << 16
 """packets kept behind a gap: many times any window"""
@@ -29,7 +29,7 @@ _ACK = 0
 _NO_MEMORY = memoryview(bytearray())
 
 
-class _Kept(NamedTuple):
+class Kept(NamedTuple):
     """What a packet says beside its bytes, which are in place."""
 
     starts: bool
@@ -51,7 +51,7 @@ class IrnReceiver:
         self.answers: deque[Answer] = deque()
         self.arrivals = Arrivals()
         self._receives: deque[ReceiveRequest] = deque()
-        self._kept: dict[int, _Kept] = {}
+        self.kept: dict[int, Kept] = {}
         """by PSN: packets that came and are not delivered"""
         self._size: int | None = None
         """bytes of the message that is arriving, up to the expected packet; None between messages"""
@@ -102,17 +102,17 @@ class IrnReceiver:
             return self._refuse(packet, Nak.REMOTE_ACCESS, "LOC_ACCESS", why)
         memory[:] = packet.payload
         starts = not continues(packet.opcode, packet.reth.length, size)
-        self._kept[packet.psn] = _Kept(starts, size, packet.reth.length, packet.imm)
+        self.kept[packet.psn] = Kept(starts, size, packet.reth.length, packet.imm)
         self._counters.packets_received += 1
         if distance and not self.arrivals.has_gap:
-            self._outbox.events.append(NakSent(self._config.qpn, int(Nak.PSN_SEQUENCE), self.expected))
+            self.gap_showed(self.expected)
         self.arrivals.take(distance)
         while self.arrivals.has_expected:
-            if not self._deliver(packet, self._kept.pop(self.expected)):
+            if not self._deliver(packet, self.kept.pop(self.expected)):
                 return False
         return True
 
-    def _deliver(self, packet: Inbound, kept: _Kept) -> bool:
+    def _deliver(self, packet: Inbound, kept: Kept) -> bool:
         """The expected packet is here."""
         if kept.starts != (self._size is None):
             return self._refuse(packet, Nak.INVALID_REQUEST, "LOC_QP_OP", "breaks the order FIRST, MIDDLE, LAST")
@@ -130,10 +130,27 @@ class IrnReceiver:
         if kept.imm is None:
             return True
         self.msn = psn_add(self.msn, 1)
-        receive = self._receives.popleft()
-        self._outbox.completions.append(ReceiveCompleted(self._config.qpn, receive.wr_id, kept.imm, size))
+        self.completed(kept.imm, size)
         self._size = None
         return True
+
+    def gap_showed(self, expected: int) -> None:
+        """The first packet behind a gap came; that PSN is missing."""
+        self._outbox.events.append(NakSent(self._config.qpn, int(Nak.PSN_SEQUENCE), expected))
+
+    def completed(self, imm: int, size: int) -> None:
+        """The oldest receive has a message of `size` bytes."""
+        receive = self._receives.popleft()
+        self._outbox.completions.append(ReceiveCompleted(self._config.qpn, receive.wr_id, imm, size))
+
+    @property
+    def standing(self) -> tuple[int, int, int, int]:
+        """(expected PSN, MSN, receives that are posted, bytes of the message that is arriving or -1)"""
+        return self.expected, self.msn, len(self._receives), -1 if self._size is None else self._size
+
+    def went_on(self, expected: int, msn: int, size: int) -> None:
+        """Compiled code received for it, up to there; the values are those of `standing`."""
+        self.expected, self.msn, self._size = expected, msn, None if size < 0 else size
 
     def _answer(self, syndrome: int, packet: Inbound) -> None:
         self.answers.append(Answer(packet.psn, int(syndrome), self.msn, Sack(self.expected, packet.psn)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from workloads.config import QpConfig
 from workloads.events import FrameRejected, Retransmission
 from workloads.rc.inbound import Inbound
-from workloads.rc.irn_window import SenderWindow
+from workloads.rc.irn_window import SenderWindow, WindowState
 from workloads.rc.message import OutMessage, RequestPacket
 from workloads.rc.recovery import FATAL_SYNDROMES, MAX_WINDOW, rto_ns
 from workloads.rc.send_queue import SendQueue
@@ -13,7 +15,18 @@ from workloads.rc.tally import Counters, Outbox
 from workloads.rc.verbs import SendRequest
 from workloads.wire import PSN_MASK, Nak, Opcode, Reth, is_ack, psn_diff
 
-__all__ = ["IrnSender", "irn_packet"]
+__all__ = ["IrnSender", "SenderTimers", "irn_packet"]
+
+
+class SenderTimers(NamedTuple):
+    """What compiled code must know of a sender's timers; ns."""
+
+    deadline: int
+    """-1: none"""
+    armed_at: int
+    is_extended: bool
+    progress_at: int
+    timed_out: bool
 
 
 def irn_packet(message: OutMessage, sequence: int) -> RequestPacket:
@@ -35,8 +48,9 @@ class IrnSender:
     def __init__(self, config: QpConfig, queue: SendQueue, counters: Counters, outbox: Outbox) -> None:
         self._config, self._irn, self._queue = config, config.irn, queue
         self._counters, self._outbox = counters, outbox
-        cap = max(1, min(config.irn.cap_packets, config.window_packets, MAX_WINDOW))
-        self.window = SenderWindow(config.first_psn, cap, in_order=config.irn.in_order)
+        self.cap = max(1, min(config.irn.cap_packets, config.window_packets, MAX_WINDOW))
+        """PSNs that may be unacknowledged"""
+        self.window = SenderWindow(config.first_psn, self.cap, in_order=config.irn.in_order)
         self.deadline: int | None = None
         self._armed_at = 0
         self._is_extended = False
@@ -81,8 +95,7 @@ class IrnSender:
         self._counters.packets_sent += 1
         if sequence < window.nxt:
             self._counters.packets_retransmitted += 1
-            cause = "timeout" if self._timed_out else "nak"
-            self._outbox.events.append(Retransmission(self._config.qpn, cause, sequence & PSN_MASK, 1))
+            self.sent_again(sequence & PSN_MASK, timed_out=self._timed_out)
             self._timed_out = False
         window.left(sequence)
         if self.deadline is None:
@@ -112,7 +125,7 @@ class IrnSender:
         else:
             self._counters.naks_received += 1
             if syndrome in FATAL_SYNDROMES:
-                self._acknowledge(cumulative)
+                self.acknowledged(cumulative)
                 status, reason = FATAL_SYNDROMES[syndrome]
                 self._fail(status, f"was {reason}")
                 return
@@ -120,7 +133,7 @@ class IrnSender:
                 return  # a reserved value
         if window.heard(syndrome == Nak.PSN_SEQUENCE, cumulative, selective):
             self._timed_out = False
-            self._acknowledge(cumulative)
+            self.acknowledged(cumulative)
             self._progress_at = now
             if window.in_flight:
                 self._arm(now)
@@ -152,8 +165,27 @@ class IrnSender:
         self._armed_at, self._is_extended = now, False
         self.deadline = now + self._irn.rto_low_ns
 
-    def _acknowledge(self, cumulative: int) -> None:
+    def acknowledged(self, cumulative: int) -> None:
+        """Everything in front of that sequence number arrived; messages may complete by it."""
         self._queue.acknowledge(cumulative)
+
+    def sent_again(self, psn: int, *, timed_out: bool) -> None:
+        """A packet left once more, because a timer was over or an answer showed that it lacks."""
+        cause = "timeout" if timed_out else "nak"
+        self._outbox.events.append(Retransmission(self._config.qpn, cause, psn, 1))
+
+    @property
+    def timers(self) -> SenderTimers:
+        return SenderTimers(
+            -1 if self.deadline is None else self.deadline,
+            self._armed_at, self._is_extended, self._progress_at, self._timed_out,
+        )  # fmt: skip
+
+    def went_on(self, window: WindowState, timers: SenderTimers) -> None:
+        """Compiled code sent and heard for it, up to there."""
+        self.window.state = window
+        deadline, self._armed_at, self._is_extended, self._progress_at, self._timed_out = timers
+        self.deadline = None if deadline < 0 else deadline
 
     def _fail(self, status: str, why: str) -> None:
         self._failed, self.deadline = True, None

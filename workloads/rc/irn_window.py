@@ -16,7 +16,21 @@ not wrap here.
 
 from __future__ import annotations
 
-__all__ = ["SenderWindow"]
+from typing import NamedTuple
+
+__all__ = ["SenderWindow", "WindowState"]
+
+
+class WindowState(NamedTuple):
+    """All that a window knows: `SenderWindow` explains it."""
+
+    una: int
+    nxt: int
+    recovering: bool
+    recover_to: int
+    again: int
+    is_due: bool
+    arrived: int
 
 
 class SenderWindow:
@@ -37,8 +51,23 @@ class SenderWindow:
         """`_again` itself is still to be sent"""
 
     @property
+    def cap(self) -> int:
+        """PSNs that may be unacknowledged."""
+        return self._cap
+
+    @property
     def in_flight(self) -> int:
         return self.nxt - self.una
+
+    @property
+    def state(self) -> WindowState:
+        return WindowState(
+            self.una, self.nxt, self.recovering, self._recover_to, self._again, self._is_due, self._arrived
+        )
+
+    @state.setter
+    def state(self, state: WindowState) -> None:
+        self.una, self.nxt, self.recovering, self._recover_to, self._again, self._is_due, self._arrived = state
 
     def upcoming(self, end: int) -> int | None:
         """What leaves next, when everything in front of `end` was posted; below `nxt` it left before."""

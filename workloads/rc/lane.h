@@ -17,7 +17,7 @@ struct rc_region {
     uint64_t bytes;
     uint8_t *memory;
     uint32_t rkey;
-    uint32_t unused;
+    uint32_t endless; /* known again and again behind its end */
 };
 
 /* One queue pair: what plain packets to it look like, and what came of them. */
@@ -86,6 +86,6 @@ uint64_t rc_packet_bytes(const struct rc_plan *plan, uint32_t index);
 int rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
             const struct rc_plan *plan, uint32_t index, uint32_t psn, int since, int ack_every, int closes);
 void rc_answer(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
-               const uint8_t *octets, size_t octets_bytes, uint32_t state, const uint8_t *words);
+               const uint8_t *octets, size_t octets_bytes, uint32_t state, const uint8_t *words, size_t body_bytes);
 
 #endif

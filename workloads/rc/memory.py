@@ -29,6 +29,11 @@ class MemoryRegions:
             if not endless:
                 yield rkey, base_va, view
 
+    def all(self) -> Iterator[tuple[int, int, memoryview, bool]]:
+        """(rkey, first address, memory, whether it is endless)"""
+        for rkey, region in self._regions.items():
+            yield rkey, *region
+
     def find(self, rkey: int, va: int, length: int) -> memoryview | None:
         """The `length` bytes at `va`, or None when the key or the range is not registered."""
         region = self._regions.get(rkey)

@@ -39,6 +39,7 @@ class SendPlan(NamedTuple):
 
     octets: bytes
     """`struct rc_plan`, which points into the segments of its message"""
+    address: int
     row_bytes: int
     """length of the longest frame"""
 

@@ -36,11 +36,11 @@ class QueuePair:
 
     def __init__(self, config: QpConfig, regions: MemoryRegions, outbox: Outbox) -> None:
         self.config = config
-        self._outbox, self._counters = outbox, Counters()
+        self._outbox, self.counters = outbox, Counters()
         recovery = RECOVERIES[config.recovery]
         self._answer_opcode = recovery.answer
-        self.requester = Requester(config, self._counters, outbox)
-        self.responder: Receiver = recovery.receiver(config, regions, self._counters, outbox)
+        self.requester = Requester(config, self.counters, outbox)
+        self.responder: Receiver = recovery.receiver(config, regions, self.counters, outbox)
         self.writer = FrameWriter(config.envelope, config.peer_qpn)
         self.notification: NotificationPoint | None = None
         self.reaction: ReactionPoint | None = None
@@ -54,7 +54,7 @@ class QueuePair:
     def receive(self, packet: Inbound, now: int) -> None:
         """A packet from the peer's address to this QP."""
         if not inbound_icrc_is_valid(packet):
-            self._counters.icrc_errors += 1
+            self.counters.icrc_errors += 1
             self._reject("icrc", packet, "has a wrong iCRC")
         elif packet.opcode == self._answer_opcode:
             self.requester.on_answer(packet, now)
@@ -67,7 +67,7 @@ class QueuePair:
             if self.responder.failed and not self.requester.failed:
                 self.requester.flush()
         elif packet.opcode == Opcode.CNP:
-            self._counters.cnps_received += 1
+            self.counters.cnps_received += 1
             if self.reaction is not None:
                 self.reaction.on_cnp(now)
         else:
@@ -127,7 +127,7 @@ class QueuePair:
             self.responder.shut()
 
     def statistics(self) -> RcStatistics:
-        return self._counters.statistics(self.config.qpn)
+        return self.counters.statistics(self.config.qpn)
 
     def congestion(self) -> CongestionStatistics | None:
         """None without congestion control."""

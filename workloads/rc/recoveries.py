@@ -11,6 +11,7 @@ from workloads.config import QpConfig
 from workloads.rc.answers import Answer
 from workloads.rc.go_back_n import GoBackN
 from workloads.rc.inbound import Inbound
+from workloads.rc.irn_rack_sender import RackSender
 from workloads.rc.irn_receiver import IrnReceiver
 from workloads.rc.irn_sender import IrnSender
 from workloads.rc.memory import MemoryRegions
@@ -64,5 +65,6 @@ RECOVERIES: Mapping[str, Recovery] = {
     for recovery in (
         Recovery("gbn", GoBackN, Responder, Opcode.ACKNOWLEDGE),
         Recovery("irn", IrnSender, IrnReceiver, Opcode.IRN_ANSWER),
+        Recovery("irn-rack", RackSender, IrnReceiver, Opcode.IRN_ANSWER),
     )
 }

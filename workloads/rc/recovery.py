@@ -34,8 +34,10 @@ class LossRecovery(Protocol):
     """The sending half of a recovery, for one queue pair. Made with a `SendQueue`, which it tells what was
     acknowledged."""
 
-    deadline: int | None
-    """when it wants `on_timer`, ns; None: never"""
+    @property
+    def deadline(self) -> int | None:
+        """When it wants `on_timer`, ns; None: never."""
+        ...
 
     @property
     def una(self) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import numpy as np
 
 from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.outbound import FrameWriter
-from workloads.wire import ICRC_BYTES
+from workloads.wire import ICRC_BYTES, Opcode
 
-__all__ = ["PLAN_BYTES", "PLAN_PARTS", "address_of", "make_plan"]
+__all__ = ["PLAN_BYTES", "PLAN_PARTS", "address_of", "make_irn_plan", "make_plan"]
 
 _PLAN = struct.Struct("=QIIII8x16s4s4x" + "II72s" * 3)
 _SEGMENT = struct.Struct("=QQ")
@@ -26,22 +27,40 @@ PLAN_PARTS = {
 
 
 def make_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:
+    """Of go-back-N: RETH in the first packet alone."""
     first, middle, last, only = message.opcodes
-    length, mtu, packets = message.length, message.mtu, message.end - message.first
-    start, end = len(message.reth), len(message.imm)
-    kinds = [(only, start + end, length)] * 3
-    if packets > 1:
-        kinds = [(first, start, mtu), (middle, 0, mtu), (last, end, length - (packets - 1) * mtu)]
+    start, end, mtu = len(message.reth), len(message.imm), message.mtu
+    packets, rest = _cut(message)
+    if packets == 1:
+        return _plan(message, writer, [(only, start + end, rest)] * 3)
+    return _plan(message, writer, [(first, start, mtu), (middle, 0, mtu), (last, end, rest)])
+
+
+def make_irn_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:
+    """Of IRN: RETH in every packet."""
+    start, end, mtu = len(message.reth), len(message.imm), message.mtu
+    last = Opcode.WRITE_ONLY_IMM, start + end, _cut(message)[1]
+    return _plan(message, writer, [(Opcode.WRITE_FIRST, start, mtu), (Opcode.WRITE_ONLY, start, mtu), last])
+
+
+def _cut(message: OutMessage) -> tuple[int, int]:
+    """(packets, bytes of the last one)"""
+    packets = message.end - message.first
+    return packets, message.length - (packets - 1) * message.mtu
+
+
+def _plan(message: OutMessage, writer: FrameWriter, kinds: Sequence[tuple[Opcode, int, int]]) -> SendPlan:
+    """`kinds`: opcode, bytes of extension headers and of payload of the first packet, those behind it, the last."""
     heads: list[int | bytes] = []
     row_bytes = 0
     for opcode, extension_bytes, payload_bytes in kinds:
         octets, state, pad = writer.head(opcode, extension_bytes, payload_bytes)
         heads += len(octets), state, octets
         row_bytes = max(row_bytes, len(octets) + _WORD + extension_bytes + payload_bytes + len(pad) + ICRC_BYTES)
-    fixed = _PLAN.pack(length, packets, mtu, start, end, message.reth, message.imm, *heads)
-    return SendPlan(
-        fixed + b"".join(_SEGMENT.pack(address_of(view), len(view)) for view in message.segments), row_bytes
-    )
+    packets, start, end = message.end - message.first, len(message.reth), len(message.imm)
+    fixed = _PLAN.pack(message.length, packets, message.mtu, start, end, message.reth, message.imm, *heads)
+    octets = fixed + b"".join(_SEGMENT.pack(address_of(view), len(view)) for view in message.segments)
+    return SendPlan(octets, address_of(octets), row_bytes)
 
 
 def address_of(view: memoryview | bytearray | bytes) -> int:

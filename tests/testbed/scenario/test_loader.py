@@ -35,12 +35,12 @@ topology:
     h4-s1: {ecn_threshold: 20}
 switch: {program: netreduce, release: asap, gate: epsn, memory: 99}
 transport: {path_mtu: 4096, verb: send, recovery: gbn, timeout: 14, retry_count: 3, rnr_retry: 2, rnr_timer: 9,
-            ack_every: 4, start_psn: 0xfffffc, receive_late: 2ms, rto: 5ms, congestion_control: dcqcn,
+            ack_every: 4, start_psn: 0xfffffc, receive_late: 2ms, congestion_control: dcqcn,
             dcqcn: {time_scale: 40, gain: 0.01, recovery_steps: 3, alpha_timer: 1ms, increase_timer: 2ms,
                     byte_counter: 3MB, cnp_interval: 4ms, cut_period: 5ms, additive_increase: 6Mbps,
                     hyper_increase: 7Mbps, min_rate: 8Mbps, burst: 9us}}
 job: {collective: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
-      window_messages: 3, copies: 1, window_packets: 12, credit: received, hello: false, fallback: ring,
+      window_messages: 3, credit: received, hello: false, fallback: ring,
       straggler: {rank: 2, delay: 100ms}, pipelined: false, hosts: [h4, h1, h3]}
 clocks: {offset: 500ms, drift: 100ppm}
 faults:
@@ -81,19 +81,13 @@ def test_every_key_arrives_where_it_belongs():
         "netreduce", "asap", "epsn", "soft", 99, (True, "none", "early", True, True, True)
     )  # fmt: skip
     assert dataclasses.astuple(transport) == (
-        4096, "send", "gbn", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 5_000_000, "udp", 1, True, "dcqcn",
+        4096, "send", "gbn", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 10_000_000, "udp", 1, True, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert (job.collective, job.workload, job.size_bytes, job.dtype, job.op) == (
         "netreduce", "synthetic", 2 << 20, "int32", "max",
     )  # fmt: skip
-    assert (job.iterations, job.message_packets, job.window_messages, job.copies, job.window_packets) == (
-        3,
-        8,
-        3,
-        1,
-        12,
-    )
+    assert (job.iterations, job.message_packets, job.window_messages) == (3, 8, 3)
     assert (job.credit, job.hello, job.fallback, job.pipelined) == ("received", False, "ring", False)
     assert (job.straggler, job.hosts) == (Straggler(2, 100_000_000), ("h4", "h1", "h3"))
     match = Match(frozenset({0x11}), 0x60, 3, 1, -1, 2, 0)
@@ -104,6 +98,15 @@ def test_every_key_arrives_where_it_belongs():
         ("udp-2", "udp", "h1", "h2", 10_000_000, 0, None, None, 1000, False),
     ]
     assert [host.name for host in scenario.ranks] == ["h4", "h1", "h3"]
+
+
+def test_the_keys_of_datagrams_arrive():
+    text = (
+        f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{rto: 5ms}}\njob: {{collective: switchml, copies: 1, "
+        f"window_packets: 12}}\n"
+    )
+    scenario = parse_scenario(text, "datagrams.yaml")
+    assert (scenario.transport.rto_ns, scenario.job.copies, scenario.job.window_packets) == (5_000_000, 1, 12)
 
 
 def test_the_framing_of_switchml_arrives():

@@ -27,6 +27,8 @@ _FABRIC = "name: x\nswitch: {program: forward}\njob: {collective: ring}\ntopolog
             "{kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: [2, 1], oversubscription: 3, links: {h1-leaf1: "
             "{queue: 7}}}"
         ),
+        "{kind: spine_leaf, leaves: 2, spines: 2, hosts_per_leaf: 1, multipath: spray}",
+        "{kind: fat_tree, k: 4, multipath: spray}",
         "{kind: fat_tree, k: 4, link: {rate: 10Mbps}, uplink: {rate: 20Mbps}, core: {delay: 2ms}}",
         "{kind: fat_tree, k: 2, core: {rate: 1Mbps}, links: {agg1-core1: {rate: 2Mbps}, h1-edge1: {delay: 1us}}}",
         "{kind: machines, machines: 3, workers_per_machine: 2, link: {rate: 9Mbps}, uplink: {rate: 4Mbps, delay: 1ms}}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.native import needs_native
-from tests.support.rc_pair import START_PSNS, ipv6, pair_configs, pattern
+from tests.support.rc_pair import START_PSNS, arriving, pair_configs, pattern, several_configs
 from workloads.config import QpConfig
-from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.rc import RcEndpoint, ReceiveRequest, SendCompleted, SendRequest, fast
@@ -84,15 +83,7 @@ class Side:
 
 
 def qp_configs(count: int, psn: int, v6: bool, **overrides: Any) -> tuple[list[QpConfig], list[QpConfig]]:
-    a, b = pair_configs(psn=psn, path_mtu=MTU, retry7_infinite=True, timeout_code=6, rnr_timer_code=1, **overrides)
-    if v6:
-        e = ipv6(a).envelope
-        a, b = ipv6(a), replace(b, envelope=replace(b.envelope, src_ip=e.dst_ip, dst_ip=e.src_ip))
-    lists: tuple[list[QpConfig], list[QpConfig]] = [], []
-    for i in range(count):
-        lists[0].append(replace(a, qpn=10 + i, peer_qpn=20 + i))
-        lists[1].append(replace(b, qpn=20 + i, peer_qpn=10 + i))
-    return lists
+    return several_configs(count, psn, v6, retry7_infinite=True, timeout_code=6, rnr_timer_code=1, **overrides)
 
 
 @dataclass(frozen=True)
@@ -158,21 +149,7 @@ def play(t: Traffic) -> int:
         for me, other in ((0, 1), (1, 0)):
             reference, fast_ = (side.send(now) for side in sides[me])
             assert fast_ == reference
-            arrived = []
-            for frame in reference:
-                if draw.random() < t.loss:
-                    continue
-                if draw.random() < t.loss:
-                    bad = bytearray(frame)
-                    bad[draw.randrange(len(bad))] ^= 1 << draw.randrange(8)
-                    frame = bytes(bad)
-                arrived.append(frame)
-                if draw.random() < t.loss:
-                    arrived.insert(draw.randrange(len(arrived)), frame)
-                if draw.random() < t.loss / 4:
-                    arrived.append(frame[: draw.randrange(len(frame))])
-            if t.loss and draw.random() < 0.3:
-                draw.shuffle(arrived)
+            arrived = arriving(reference, t.loss, draw)
             if t.loss and draw.random() < 0.3:
                 arrived.insert(draw.randrange(len(arrived) + 1), ack_of_unsent(sides[other][0], configs[me], draw))
             for side in sides[other]:
@@ -352,30 +329,6 @@ def test_without_the_library_everything_works(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("INA_NATIVE", "0")
     assert RcEndpoint()._fast is None
     assert play(Traffic(3, 2, 64, 0.01, 0xFFFFFC, False, 16, 64, 1 << 20)) == 24
-
-
-@needs_c
-def test_rows_that_are_too_small_are_refused() -> None:
-    end = RcEndpoint()
-    a, _ = pair_configs()
-    end.add_qp(a)
-    end.post_send(a.qpn, SendRequest(1, (bytes(10 * MTU),)), 0)
-    with pytest.raises(ValueError, match=r"does not fit a row of 300|could not broadcast"):
-        end.fill_batch(FrameBatch.of(8, 300), 0)
-
-
-@needs_c
-def test_structs_are_those_of_the_c_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = load_library("rc_fast")
-    assert library is not None
-    fast._functions.cache_clear()
-    fast._functions(library)
-    monkeypatch.setattr(fast, "LANE_BYTES", fast.LANE_BYTES + 8)
-    fast._functions.cache_clear()
-    with pytest.raises(
-        InternalError, match=r"struct rc_lane and its mirror in Python differ: size in bytes: 368 in C, 376"
-    ):
-        fast._functions(library)
 
 
 @needs_c

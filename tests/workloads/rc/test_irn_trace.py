@@ -9,14 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.native import needs_native
 from tests.support.rc_pair import BASE_VA, MTU, RKEY, pair_configs
+from workloads.config import IrnConfig
 from workloads.events import NakSent
+from workloads.machine import FrameBatch
+from workloads.rc import RcEndpoint, SendRequest
 from workloads.rc.inbound import Inbound
 from workloads.rc.irn_receiver import IrnReceiver
+from workloads.rc.irn_sender import IrnSender
 from workloads.rc.irn_window import SenderWindow
 from workloads.rc.memory import MemoryRegions
+from workloads.rc.outbound import FrameWriter
 from workloads.rc.tally import Counters, Outbox
-from workloads.wire import Nak, Opcode, Reth
+from workloads.wire import Nak, Opcode, Reth, Sack
 
 SHA256 = {
     "recv_input.60k.txt.gz": "5c3a1c662fd43b8bbc38fac2ca76d24610234f647e0a318e5dcf1e9bf66267d1",
@@ -78,6 +84,73 @@ def test_the_receiver_answers_every_line_as_the_hardware_does(
     assert sum(flow.counters.duplicates_received for flow in flows.values()) == 9
     gaps = sum(isinstance(event, NakSent) for flow in flows.values() for event in flow.outbox.events)
     assert 50 < gaps < 36_075, "a gap is told once, not with each answer"
+
+
+@needs_native("rc_fast")
+def test_the_compiled_receiver_answers_every_line_as_the_hardware_does(
+    trace: list[tuple[tuple[int, int], tuple[int, ...]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Frames in batches; what the reference would take is taken by nobody."""
+    monkeypatch.setattr(RcEndpoint, "receive_frame", lambda *_: pytest.fail("not by compiled code"))
+    lines: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+    for (flow, psn), answer in trace:
+        lines[flow].append((psn, answer))
+    sender, receiver = pair_configs(recovery="irn")
+    writer, batch = FrameWriter(sender.envelope, sender.peer_qpn), FrameBatch.of(100, 512)
+    for expected in lines.values():
+        end = RcEndpoint()
+        end.add_qp(receiver)
+        end.register_memory(RKEY, BASE_VA, memoryview(bytearray(PACKETS * MTU)))
+        responder = end.queue_pairs[0].responder
+        for first in range(0, len(expected), 100):
+            some, batch.count = expected[first : first + 100], 0
+            for psn, _ in some:
+                reth = Reth(BASE_VA + psn * MTU, RKEY, PACKETS * MTU).encode()
+                opcode = Opcode.WRITE_ONLY if psn else Opcode.WRITE_FIRST
+                batch.append(0, writer.write(opcode, psn, True, reth, bytes(MTU)))
+            end.receive_batch(batch, 0)
+            told = [
+                ({0: 0, int(Nak.PSN_SEQUENCE): 1}[a.syndrome], a.sack.cumulative, a.sack.selective, a.msn, 0)
+                for a in responder.answers
+                if a.sack is not None
+            ]
+            assert told == [answer for _, answer in some]
+            responder.answers.clear()
+
+
+@needs_native("rc_fast")
+def test_the_compiled_sender_repeats_what_the_reference_repeats(
+    trace: list[tuple[tuple[int, int], tuple[int, ...]]],
+) -> None:
+    """Every answer of the trace to both, packet by packet: each sends everything before it is answered."""
+    config, peer = pair_configs(recovery="irn", irn=IrnConfig(cap_packets=PACKETS))
+    writer, batch = FrameWriter(peer.envelope, peer.peer_qpn), FrameBatch.of(1, 512)
+    flows: dict[int, tuple[RcEndpoint, RcEndpoint]] = {}
+    repeated = 0
+    for (flow, _), (nack, cumulative, selective, msn, _) in trace:
+        if flow not in flows:
+            flows[flow] = RcEndpoint(), RcEndpoint()
+            for end in flows[flow]:
+                end.add_qp(config)
+                end.post_send(config.qpn, SendRequest(0, (bytes(PACKETS * MTU),), 0, BASE_VA, RKEY), 0)
+        reference, compiled = flows[flow]
+        recoveries = [end.queue_pairs[0].requester.recovery for end in (reference, compiled)]
+        assert all(isinstance(recovery, IrnSender) for recovery in recoveries)
+        ours, theirs = recoveries
+        while theirs.window.nxt <= selective:  # type: ignore[attr-defined]
+            before, batch.count = theirs.window.nxt, 0  # type: ignore[attr-defined]
+            compiled.fill_batch(batch, 0)
+            _, frame = next(iter(reference.frames_to_send(0)))
+            assert bytes(batch.row(0)) == bytes(frame)
+            repeated += theirs.window.nxt == before  # type: ignore[attr-defined]
+        aeth = ((0x60 if nack else 0) << 24 | msn).to_bytes(4, "big")
+        answer = writer.write(Opcode.IRN_ANSWER, selective, False, aeth + Sack(cumulative, selective).encode(), b"")
+        reference.receive_frame(0, answer, 0)
+        batch.count = 0
+        batch.append(0, answer)
+        compiled.receive_batch(batch, 0)
+        assert ours.window.state == theirs.window.state  # type: ignore[attr-defined]
+    assert repeated > 500
 
 
 class _Opinion:

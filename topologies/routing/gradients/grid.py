@@ -11,11 +11,11 @@ from topologies.routing.gradients.eq1 import solve_eq1
 from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware, Optimum
 from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.one_node import most_whole_bps, worthwhile
 from topologies.routing.gradients.pathwise import relaxed
 from topologies.routing.gradients.plan import Plan, Stream
 from topologies.routing.gradients.problem import Problem
 from topologies.routing.gradients.rounding import Rounding
-from topologies.routing.gradients.whole import most_whole_bps, worthwhile
 
 __all__ = [
     "eq1_rounding",

@@ -17,11 +17,11 @@ from topologies.routing.gradients.grid import (
 )
 from topologies.routing.gradients.inart import plan_inart
 from topologies.routing.gradients.linear import NoSolution
-from topologies.routing.gradients.nearest import plan_atp, plan_atp_whole, plan_switchml
+from topologies.routing.gradients.nearest_switch import plan_atp, plan_atp_whole, plan_switchml
 from topologies.routing.gradients.network import network_of
-from topologies.routing.gradients.plain import plan_geryon, plan_multipath, plan_shortest
 from topologies.routing.gradients.plan import Merge, Plan, Stream
 from topologies.routing.gradients.problem import Infeasible, Problem
+from topologies.routing.gradients.unaggregated import plan_geryon, plan_multipath, plan_shortest
 from topologies.routing.gradients.validation import TOLERANCE, violations
 
 __all__ = ["PLANNERS", "Planner", "make_plan"]

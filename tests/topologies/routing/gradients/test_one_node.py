@@ -7,7 +7,7 @@ from testbed.bench.gridplans import random_problem
 from topologies import LinkShape, grid_triangle, spine_leaf
 from topologies.routing.gradients import Problem, grid, make_plan, rounding
 from topologies.routing.gradients.network import network_of
-from topologies.routing.gradients.whole import most_whole_bps, worthwhile
+from topologies.routing.gradients.one_node import most_whole_bps, worthwhile
 
 _G = 1_000_000_000
 

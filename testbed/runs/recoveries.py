@@ -1,0 +1,49 @@
+"""What another loss recovery would have cost a scenario: both measured in virtual time, with the same seed and
+faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from testbed.checkers import CheckContext
+from testbed.figures.metrics import figures_of, metrics
+from testbed.history import sort_history
+from testbed.plan import make_plan
+from testbed.scenario.model import Scenario
+from testbed.worlds.simulated.world import simulate
+
+__all__ = ["GO_BACK_N", "Cost", "cost_of"]
+
+GO_BACK_N = "gbn"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of the whole job, in seconds of virtual time. None: it did not complete."""
+
+    own_s: float | None
+    other_s: float | None
+
+    def told(self) -> str:
+        """In one sentence, of go-back-N beside IRN."""
+        own, other = self.own_s, self.other_s
+        if own is None:
+            return "In virtual time the job did not complete, so that nothing can be said of go-back-N."
+        if other is None:
+            return f"With go-back-N the job would not have completed; with IRN it takes {own:.2f} s of virtual time."
+        return (
+            f"With go-back-N instead of IRN the same job, losses and all, would have taken {other:.2f} s instead of "
+            f"{own:.2f} s: {other / own:.1f} times as long (both measured in virtual time)."
+        )
+
+
+def cost_of(scenario: Scenario, recovery: str = GO_BACK_N) -> Cost:
+    """Of `recovery` in place of the scenario's own."""
+    own = replace(scenario, capture=False, trace=False)
+    other = replace(own, transport=replace(own.transport, recovery=recovery), recoveries=())
+    return Cost(_seconds(own), _seconds(other))
+
+
+def _seconds(scenario: Scenario) -> float | None:
+    plan = make_plan(scenario)
+    return figures_of(metrics(CheckContext(plan, sort_history(simulate(plan))))).seconds.get("JCT")

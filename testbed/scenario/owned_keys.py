@@ -1,0 +1,41 @@
+"""Keys of `job` and `transport` that some collectives alone have. The tag is `job.collective`: a file that holds a key
+of other collectives is wrong, whatever its value; resolved files leave them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from testbed.reading.problems import KeyPath, Problems, show
+from testbed.reading.sections import KeyOf, Only, keys_of
+from testbed.scenario.known import names_where, protocol_of, traits_of
+from testbed.scenario.protocol import Traits
+
+__all__ = ["check_owned_keys", "foreign_keys", "only"]
+
+
+def only(holds: Callable[[Traits], object], lacks: str, shown: str = "") -> Only:
+    """The mark of a key of those collectives whose traits are so. `lacks`: what the others do, after their name."""
+    return Only(lambda: names_where(holds), f"collective {{}} {lacks}", holds, shown)
+
+
+def foreign_keys(section: type, collective: str) -> Iterator[KeyOf]:
+    """Keys of the section that a collective does not have. A protocol of the user's own runs files of one of ours, and
+    so has its keys, too."""
+    protocol = protocol_of(collective)
+    traits = [protocol.traits, *([traits_of(protocol.like)] if protocol.like else [])]
+    return (key for key in keys_of(section) if key.only is not None and not any(map(key.only.holds, traits)))
+
+
+def check_owned_keys(
+    problems: Problems, path: KeyPath, section: type, given: Mapping[str, Any], collective: str
+) -> None:
+    """`given`: what the file holds at `path`."""
+    for key in foreign_keys(section, collective):
+        if key.name in given and key.only is not None:
+            problems.add(
+                (*path, key.name),
+                key.only.lacks.format(collective),
+                found=show(given[key.name]),
+                allowed=f"leave the key out, or job.collective: {', '.join(key.only.names())}",
+            )

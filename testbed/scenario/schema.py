@@ -1,0 +1,47 @@
+"""JSON Schema of scenario files, with the keys that only files of some collectives may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from testbed.reading.jsonschema import json_schema
+from testbed.reading.sections import keys_of
+from testbed.scenario.job import Job, JobEntry
+from testbed.scenario.model import Scenario
+from testbed.scenario.protocol import protocol_names
+from testbed.scenario.transport import Transport
+
+__all__ = ["scenario_schema"]
+
+
+def scenario_schema() -> dict[str, Any]:
+    schema = json_schema(Scenario, "A scenario of ina-testbed")
+    several = [{"if": test, "then": {"items": told}} for test, told in _rules(JobEntry)]
+    rules = [
+        *({"if": test, "then": {"properties": {"job": told}}} for test, told in _rules(Job)),
+        *({"if": test, "then": {"properties": {"transport": told}}} for test, told in _rules(Transport)),
+        *({"if": rule["if"], "then": {"properties": {"jobs": rule["then"]}}} for rule in several),
+    ]
+    return schema | {"allOf": rules}
+
+
+def _rules(section: type) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """(which files, what does not stand in the section): one for each set of collectives that lack the same keys."""
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for key in keys_of(section):
+        if key.only is not None:
+            has = set(key.only.names())
+            lacking.setdefault(tuple(name for name in protocol_names() if name not in has), []).append(key.name)
+    for collectives, keys in lacking.items():
+        yield _files_of(collectives), {"properties": dict.fromkeys(keys, False)}
+
+
+def _files_of(collectives: tuple[str, ...]) -> dict[str, Any]:
+    """A file that names no collective has the usual one."""
+    usual = Job().collective in collectives
+    job: dict[str, Any] = {"properties": {"collective": {"enum": list(collectives)}}}
+    return {
+        "properties": {"job": job | ({} if usual else {"required": ["collective"]})},
+        **({} if usual else {"required": ["job"]}),
+    }

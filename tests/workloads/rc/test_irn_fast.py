@@ -1,0 +1,295 @@
+"""IRN in C against the reference: the batch verbs, and an endpoint that compiled code holds, each on the same traffic
+with the same faults as the per-frame verbs."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.irn_sides import (
+    BATCHES,
+    ENDLESS,
+    FRAMES,
+    HELD,
+    IRN,
+    MTU,
+    ROOM,
+    Side,
+    qp_configs,
+)
+from tests.support.native import needs_native
+from tests.support.rc_pair import START_PSNS, arriving, pattern
+from workloads.config import QpConfig
+from workloads.errors import InternalError
+from workloads.machine import FrameBatch
+from workloads.native.build import load_library
+from workloads.rc import RcEndpoint, SendCompleted, SendRequest, irn_compiled, irn_fast
+from workloads.rc.irn_fast import IrnFastPath
+from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, Sack, encode_packet, psn_add
+
+needs_c = [needs_native("rc_fast"), needs_native("simulator")]
+pytestmark = needs_c
+
+
+@dataclass(frozen=True)
+class Traffic:
+    seed: int
+    qps: int
+    rows: int
+    loss: float
+    psn: int
+    v6: bool
+    cap: int
+    window: int
+    in_order: bool
+    patient: bool
+
+
+traffic = st.builds(
+    Traffic,
+    seed=st.integers(0, 2**32),
+    qps=st.integers(1, 3),
+    rows=st.sampled_from([1, 2, 7, 64, 300]),
+    loss=st.sampled_from([0.0, 0.01, 0.1]),
+    psn=st.sampled_from(START_PSNS),
+    v6=st.booleans(),
+    cap=st.sampled_from([1, 2, 5, 40, 200, 8192]),
+    window=st.sampled_from([3, 1 << 20]),
+    in_order=st.booleans(),
+    patient=st.booleans(),
+)
+
+
+def wrong_answer(side: Side, peers: list[QpConfig], draw: random.Random) -> bytes:
+    """For `side`: about a PSN that is just not sent yet, one that contradicts itself, a refusal, a reserved value."""
+    config = draw.choice(peers)
+    window = side.end._qps[config.peer_qpn].requester.recovery.window
+    psn, cumulative = (psn_add(window.nxt, draw.randrange(-2, 2)) for _ in range(2))
+    syndrome = draw.choice([0, 0, 0x60, 0x60, 0x65] + [0x61] * (draw.random() < 0.02))
+    return encode_packet(
+        Packet(
+            config.envelope,
+            Bth(Opcode.IRN_ANSWER, config.peer_qpn, psn),
+            aeth=Aeth(syndrome, 0),
+            sack=Sack(cumulative, psn),
+        )
+    )
+
+
+def play(t: Traffic) -> tuple[int, int]:
+    """All kinds of endpoints in lockstep; returns how many messages completed, and frames that C took or gave."""
+    irn = replace(IRN, cap_packets=t.cap, in_order=t.in_order)
+    configs = qp_configs(t.qps, t.psn, t.v6, irn=irn, window_packets=t.window, retry7_infinite=t.patient)
+    kinds = (FRAMES, BATCHES) if t.v6 else (FRAMES, BATCHES, HELD)
+    sides = [[Side(own, kind, t.rows) for kind in kinds] for own in configs]
+    draw = random.Random(t.seed)
+    now, posted = 0, 0
+    for round_ in range(400):
+        if round_ < 12:
+            for both, own in zip(sides, configs, strict=True):
+                for config in own:
+                    size = draw.choice(
+                        [0, 1, MTU, 3 * MTU + 1, 2 * MTU + 4, draw.randrange(ROOM), draw.randrange(ROOM) & ~3]
+                    )
+                    data, cut = pattern(size, posted), draw.randrange(40)
+                    va, rkey = draw.choice([(0, 5), (ENDLESS, 6), (ENDLESS + 2000 * ROOM * 16, 6)])
+                    va += draw.randrange(15) * ROOM
+                    segments = (data[:cut], memoryview(data)[cut:])
+                    posted += 1
+                    for side in both:
+                        side.take_back(now)
+                        side.end.post_send(config.qpn, SendRequest(posted, segments, posted, va, rkey), now)
+        for both, own in zip(sides, configs, strict=True):
+            for config in own:
+                if draw.random() < 0.7:
+                    for side in both:
+                        side.take_back(now)
+                        side.post_receive(config.qpn)
+        for me, other in ((0, 1), (1, 0)):
+            reference, *others = (side.send(now) for side in sides[me])
+            for sent in others:
+                assert sent == reference
+            arrived = arriving(reference, t.loss, draw)
+            if t.loss and draw.random() < 0.3:
+                arrived.insert(draw.randrange(len(arrived) + 1), wrong_answer(sides[other][0], configs[me], draw))
+            for side in sides[other]:
+                side.receive(arrived, now)
+            if draw.random() < 0.5:  # else what is held stays so
+                states = [side.state(now) for side in sides[other]]
+                assert all(state == states[0] for state in states)
+        now += 20_000
+        for both in sides:
+            for side in both:
+                side.take_back(now)
+                side.end.handle_timer(now)
+            states = [side.state(now) for side in both]
+            assert all(state == states[0] for state in states)
+        if round_ >= 12 and not any(both[0].end.get_timer() for both in sides):
+            break
+    done = sum(isinstance(told, SendCompleted) and told.status == "SUCCESS" for told in sides[0][1].told)
+    return done, sum(both[-1].by_c for both in sides)
+
+
+@settings(max_examples=30, deadline=None)
+@given(traffic)
+def test_compiled_code_does_what_the_reference_does(t: Traffic) -> None:
+    play(t)
+
+
+@pytest.mark.parametrize("psn", START_PSNS)
+def test_messages_go_through_c_with_and_without_loss(psn: int) -> None:
+    """Otherwise the differential test would compare the reference with itself."""
+    for loss in (0.0, 0.1):
+        done, by_c = play(Traffic(3, 1, 64, loss, psn, False, 40, 1 << 20, True, True))
+        assert done == 12
+        assert by_c > 150
+
+
+def written(config: QpConfig, psn: int, opcode: Opcode, size: int, reth: Reth, imm: int | None = None) -> bytes:
+    """A request to `config`'s peer."""
+    bth = Bth(opcode, config.peer_qpn, psn, ack_req=1)
+    return encode_packet(
+        Packet(config.envelope, bth, pattern(size, psn), reth=reth, imm=None if imm is None else ImmDt(imm))
+    )
+
+
+Op = Opcode
+CRAFTED: dict[str, list[tuple[Opcode, int, Reth]]] = {
+    "a later packet first": [(Op.WRITE_ONLY, MTU, Reth(MTU, 5, 3 * MTU))],
+    "a FIRST in a message": [(Op.WRITE_FIRST, MTU, Reth(0, 5, 4 * MTU)), (Op.WRITE_FIRST, MTU, Reth(MTU, 5, 4 * MTU))],
+    "more than was announced": [(Op.WRITE_FIRST, MTU, Reth(0, 5, MTU)), (Op.WRITE_ONLY, MTU, Reth(MTU, 5, 1 << 20)),
+                                (Op.WRITE_ONLY, MTU, Reth(MTU, 5, MTU + 1))],
+    "an end that leaves bytes out": [(Op.WRITE_FIRST, MTU, Reth(0, 5, 4 * MTU)),
+                                     (Op.WRITE_ONLY_IMM, MTU, Reth(MTU, 5, 4 * MTU))],
+    "a short one in the middle": [(Op.WRITE_FIRST, MTU, Reth(0, 5, 4 * MTU)),
+                                  (Op.WRITE_ONLY, 8, Reth(MTU, 5, 4 * MTU))],
+    "a long one": [(Op.WRITE_FIRST, MTU + 4, Reth(0, 5, 4 * MTU))],
+    "a key that nobody registered": [(Op.WRITE_FIRST, MTU, Reth(0, 7, 4 * MTU))],
+    "behind the end of its memory": [(Op.WRITE_FIRST, MTU, Reth(16 * ROOM - MTU + 1, 5, 4 * MTU))],
+    "in front of its memory": [(Op.WRITE_FIRST, MTU, Reth(ENDLESS - 1, 6, 4 * MTU))],
+    "across the end of endless memory": [(Op.WRITE_FIRST, MTU, Reth(ENDLESS + 16 * ROOM - 8, 6, 4 * MTU))],
+    "at the end of all addresses": [(Op.WRITE_FIRST, MTU, Reth((1 << 64) - MTU, 5, 4 * MTU))],
+    "a SEND": [(Op.SEND_MIDDLE, MTU, Reth(0, 5, MTU))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("psn", START_PSNS)
+@pytest.mark.parametrize("kind", [BATCHES, HELD])
+@pytest.mark.parametrize("name", CRAFTED)
+def test_wrong_requests_end_alike(name: str, kind: str, psn: int) -> None:
+    """In order, and with the first one last, so that what is wrong was kept."""
+    (a,), (b,) = qp_configs(1, psn)
+    frames = []
+    for i, (opcode, size, reth) in enumerate(CRAFTED[name]):
+        imm = 9 if opcode is Op.WRITE_ONLY_IMM else None
+        if opcode is Op.SEND_MIDDLE:
+            bth = Bth(opcode, a.peer_qpn, psn_add(psn, i))
+            frames.append(encode_packet(Packet(a.envelope, bth, pattern(size, i))))
+        else:
+            frames.append(written(a, psn_add(psn, i), opcode, size, reth, imm))
+    for order in (frames, frames[1:] + frames[:1]):
+        sides = [Side([b], FRAMES), Side([b], kind)]
+        for side in sides:
+            side.post_receive(b.qpn)
+            side.receive(order, 0)
+        assert sides[0].state() == sides[1].state()
+        assert sides[0].end._order[0].responder.failed
+
+
+@pytest.mark.parametrize("kind", [BATCHES, HELD])
+@pytest.mark.parametrize("receives", range(4))
+def test_one_packet_that_completes_several_messages(receives: int, kind: str) -> None:
+    """Three messages wait behind a gap; those without a receive are not taken."""
+    (a,), (b,) = qp_configs(1, 0xFFFFFE)
+    frames = [written(a, psn_add(0xFFFFFE, n), Op.WRITE_ONLY_IMM, 40, Reth(n * MTU, 5, 40), 70 + n) for n in (1, 2, 0)]
+    sides = [Side([b], FRAMES), Side([b], kind)]
+    for side in sides:
+        for _ in range(receives):
+            side.post_receive(b.qpn)
+        side.receive(frames, 0)
+    assert sides[0].state() == sides[1].state()
+    assert sides[1].end._order[0].responder.msn == receives
+
+
+def test_more_completions_than_the_log_holds() -> None:
+    (a,), (b,) = qp_configs(1, 0)
+    frames = [written(a, n, Op.WRITE_ONLY_IMM, 4, Reth(4 * n, 5, 4), n) for n in [*range(1, 150), 0]]
+    sides = [Side([b], kind) for kind in (FRAMES, BATCHES, HELD)]
+    for side in sides:
+        for _ in range(150):
+            side.post_receive(b.qpn)
+        side.receive(frames, 0)
+    states = [side.state() for side in sides]
+    assert states[0] == states[1] == states[2]
+    assert sides[1].end._order[0].responder.msn == 150
+
+
+def test_packets_beyond_the_bitmap_are_the_references() -> None:
+    """They are kept there, and compiled code does without the endpoint until the gap is gone."""
+    (a,), (b,) = qp_configs(1, 0)
+    far = [
+        written(a, n, Op.WRITE_ONLY, 256, Reth(256 * (n % 8), 5, 1 << 30)) for n in (8191, 8192, 9000, 65_535, 65_536)
+    ]
+    sides = [Side([b], kind) for kind in (FRAMES, BATCHES, HELD)]
+    for side in sides:
+        side.receive(far, 0)
+        side.receive(far[::-1], 0)
+    states = [side.state() for side in sides]
+    assert states[0] == states[1] == states[2]
+    assert sides[0].end._order[0].responder.arrivals.bitmap.bit_length() == 65_536
+
+
+def test_what_is_compiled_and_what_is_not() -> None:
+    """A larger cap than the bitmaps, steps that are told, another recovery beside it: the reference's."""
+
+    def fast_path(*configs: QpConfig) -> Any:
+        end = RcEndpoint()
+        for config in configs:
+            end.add_qp(config)
+        return end._fast
+
+    (a, other), _ = qp_configs(2, 0)
+    assert isinstance(fast_path(a, other), IrnFastPath)
+    for reason in (
+        {"irn": replace(IRN, cap_packets=8193)},
+        {"trace": True},
+        {"recovery": "gbn"},
+    ):
+        assert fast_path(a, replace(other, **reason)) is None
+    assert isinstance(fast_path(a, replace(other, irn=replace(IRN, cap_packets=8192))), IrnFastPath)
+
+
+def test_without_the_library_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INA_NATIVE", "0")
+    (a,), (b,) = qp_configs(1, 0)
+    sender, receiver = Side([a], FRAMES), Side([b], BATCHES)
+    assert receiver.end._fast is None
+    receiver.post_receive(b.qpn)
+    sender.end.post_send(a.qpn, SendRequest(1, (pattern(5000),), 7, 0, 5), 0)
+    while sender.end.outstanding_packets(a.qpn):
+        receiver.receive(sender.send(0), 0)
+        sender.receive(receiver.send(0), 0)
+    assert receiver.memory[:5000] == pattern(5000)
+
+
+def test_rows_that_are_too_small_are_refused() -> None:
+    (a,), _ = qp_configs(1, 0)
+    end = RcEndpoint()
+    end.add_qp(a)
+    end.post_send(a.qpn, SendRequest(1, (bytes(10 * MTU),), 1, 0, 5), 0)
+    with pytest.raises(ValueError, match="could not broadcast"):
+        end.fill_batch(FrameBatch.of(8, 300), 0)
+
+
+def test_structs_are_those_of_the_c_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = load_library("rc_fast")
+    assert library is not None
+    monkeypatch.setattr(irn_compiled, "PAIR_BYTES", irn_compiled.PAIR_BYTES + 8)
+    irn_fast._functions.cache_clear()
+    with pytest.raises(InternalError, match="struct irn_pair and its mirror in Python differ: size in bytes"):
+        irn_fast._functions(library)

@@ -1,0 +1,165 @@
+"""`irn-rack` from end to end: two endpoints, and a wire that loses, doubles and swaps."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.rc_pair import MTU, START_PSNS, RcPair, Sent, pattern
+from workloads.config import IrnConfig
+from workloads.events import QpFailed, Retransmission
+from workloads.rc import ReceiveCompleted
+
+RTT, PACKETS = 200_000, 8
+IRN = IrnConfig(rto_low_ns=4 * RTT, rto_high_ns=13 * RTT, cap_packets=40)
+SPACING = 5_000
+
+
+def rack_pair(psn: int = 0, recovery: str = "irn-rack", **overrides: Any) -> RcPair:
+    settings_ = {"irn": IRN, "spacing_ns": SPACING} | overrides
+    pair = RcPair(recovery=recovery, psn=psn, **settings_)
+    pair.post_receives(256)
+    return pair
+
+
+def transfer(pair: RcPair, *sizes: int) -> list[bytes]:
+    messages, at = [], 0
+    for number, size in enumerate(sizes):
+        messages.append(pattern(size, salt=number))
+        pair.write(messages[-1], wr_id=number, imm=number, at=at)
+        at += size
+    pair.run()
+    return messages
+
+
+def check(pair: RcPair, messages: list[bytes]) -> None:
+    assert pair.received == messages
+    assert pair.statuses() == [(number, "SUCCESS") for number in range(len(messages))]
+    assert [c.imm for c in pair.completions["b"] if isinstance(c, ReceiveCompleted)] == list(range(len(messages)))
+
+
+@pytest.mark.parametrize("psn", START_PSNS)
+@pytest.mark.parametrize("index", range(1, PACKETS))
+def test_each_lost_packet_but_the_last_is_sent_again_alone_before_rto_low(index: int, psn: int) -> None:
+    pair = rack_pair(psn)
+    pair.drop("a", index)
+    check(pair, transfer(pair, PACKETS * MTU))
+    again = [s for s in pair.data() if s.index > PACKETS]
+    assert [s.psn for s in again] == [pair.psn(index - 1)]
+    left = next(s for s in pair.data() if s.psn == pair.psn(index - 1))
+    assert again[0].time - left.time < IRN.rto_low_ns
+    assert [event.cause for event in pair.events_of(Retransmission)] == ["nak"]
+
+
+@pytest.mark.parametrize("psn", START_PSNS)
+def test_a_packet_lost_twice_is_found_twice_where_irn_waits_for_its_timer(psn: int) -> None:
+    causes = {}
+    for recovery in ("irn", "irn-rack"):
+        pair = rack_pair(psn, recovery, irn=IrnConfig(IRN.rto_low_ns, IRN.rto_high_ns, 60))
+        pair.drop_psn(pair.psn(2), times=2)
+        check(pair, transfer(pair, 120 * MTU))
+        causes[recovery] = [event.cause for event in pair.events_of(Retransmission) if event.psn == pair.psn(2)]
+    assert causes["irn-rack"] == ["nak", "nak"]
+    assert "timeout" in causes["irn"]
+
+
+def test_one_swap_brings_nothing_again() -> None:
+    pair = rack_pair()
+    pair.fate = lambda sent: (2 * SPACING,) if sent.side == "a" and sent.index == 3 else (0,)
+    check(pair, transfer(pair, PACKETS * MTU))
+    assert len(pair.data()) == PACKETS
+
+
+def test_a_lost_tail_waits_for_the_timers_of_irn() -> None:
+    pair = rack_pair()
+    pair.drop("a", PACKETS)
+    check(pair, transfer(pair, PACKETS * MTU))
+    (told,) = pair.events_of(Retransmission)
+    assert told.cause == "timeout"
+
+
+@pytest.mark.parametrize("late", [RTT // 2, RTT, 2 * RTT])
+def test_reordering_alone_brings_less_than_one_percent_again_and_with_irn_much_more(late: int) -> None:
+    """Every packet takes one of two ways, drawn; one of them is longer. To learn how much costs a few, once."""
+    share = {}
+    for recovery in ("irn", "irn-rack"):
+        pair = rack_pair(recovery=recovery, memory=1 << 21, timeout_code=20)
+        draw = random.Random(4)
+        pair.fate = lambda sent, draw=draw: (late * draw.randrange(2) if sent.side == "a" else 0,)  # type: ignore[misc]
+        check(pair, transfer(pair, *[25 * MTU] * 160))
+        share[recovery] = len(pair.data()) / 4000 - 1
+    assert share["irn-rack"] < 0.01 < 0.03 < share["irn"]
+
+
+def test_reordering_and_loss_together_cost_what_is_lost_and_little_more() -> None:
+    pair = rack_pair(memory=1 << 20, timeout_code=20)
+    draw, lost = random.Random(9), 0
+
+    def fate(sent: Sent) -> tuple[int, ...]:
+        nonlocal lost
+        if sent.side == "a" and draw.random() < 0.01:
+            lost += 1
+            return ()
+        return (RTT * draw.randrange(2) if sent.side == "a" else 0,)
+
+    pair.fate = fate
+    check(pair, transfer(pair, *[8 * MTU] * 250))
+    assert lost >= 10
+    assert len(pair.data()) - 2000 - lost < 20
+
+
+def test_it_gives_up_as_irn_does() -> None:
+    pair = rack_pair(timeout_code=10, retry_count=2)
+    pair.drop_kind("a", "data", times=10_000)
+    pair.write(pattern(MTU), wr_id=7, imm=0)
+    pair.run()
+    assert pair.statuses() == [(7, "RETRY_EXC")]
+    assert pair.events_of(QpFailed)
+
+
+def test_after_a_failure_no_timer_runs() -> None:
+    pair = rack_pair()
+    pair.fate = lambda sent: () if sent.side == "a" and sent.index == 1 else (0,)
+    pair.write(pattern(2 * MTU), wr_id=1, imm=0)
+    pair.run(until=lambda: len(pair.of_kind("nak")) == 1)
+    pair.now += RTT
+    pair.write(b"x", wr_id=2, imm=0, at=0)
+    sender = pair.ends["a"].queue_pairs[0].requester.recovery
+    sender.shut()
+    assert sender.deadline is None
+    assert sender.next_packet(pair.now) is None
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 1 << 32),
+    loss=st.sampled_from([0.0, 0.02, 0.2]),
+    doubled=st.sampled_from([0.0, 0.1]),
+    late=st.sampled_from([0.0, 0.1, 0.5]),
+    sizes=st.lists(st.integers(0, 9 * MTU), min_size=1, max_size=6),
+    psn=st.sampled_from(START_PSNS),
+    cap=st.sampled_from([1, 3, 40]),
+    spacing=st.sampled_from([0, 7_000]),
+    in_order=st.booleans(),
+)
+def test_whatever_the_wire_does_all_messages_arrive_once_and_in_order(
+    seed: int, loss: float, doubled: float, late: float, sizes: list[int], psn: int, cap: int, spacing: int,
+    in_order: bool,
+) -> None:  # fmt: skip
+    irn = IrnConfig(4 * RTT, 12 * RTT, cap, in_order=in_order)
+    pair = rack_pair(psn, irn=irn, spacing_ns=spacing, timeout_code=20)
+    draw = random.Random(seed)
+
+    def fate(sent: Sent) -> tuple[int, ...]:
+        if draw.random() < loss:
+            return ()
+        first = draw.randrange(2 * RTT) if draw.random() < late else 0
+        return (first, draw.randrange(4 * RTT)) if draw.random() < doubled else (first,)
+
+    pair.fate = fate
+    check(pair, transfer(pair, *sizes))
+    assert pair.now < 1_000 * IRN.rto_high_ns

@@ -1,0 +1,270 @@
+"""The queue pairs of an endpoint with IRN as `irn.c` sees them: `struct irn_end`, filled from the reference's halves
+and read back into them.
+
+While compiled code has them the halves in Python lag behind. What it did is in three places: the state, which `take`
+reads; counters, which `take` adds; and the log, which `drain` turns into events and completions, in their order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+
+from workloads.native.layout import check_layout
+from workloads.rc.answers import Answer
+from workloads.rc.irn_receiver import IrnReceiver, Kept
+from workloads.rc.irn_sender import IrnSender, SenderTimers
+from workloads.rc.irn_window import SenderWindow, WindowState
+from workloads.rc.message import OutMessage
+from workloads.rc.queue_pair import QueuePair
+from workloads.rc.send_plan import address_of, make_irn_plan
+from workloads.wire import PSN_MASK, Aeth, Opcode, Sack, psn_add
+
+__all__ = ["END_BYTES", "PAIR_BYTES", "IrnPairs", "can_be_compiled_irn", "check_irn"]
+
+_BITS, _ANSWERS, _MESSAGES, _LOG = 8192, 256, 16, 64
+_MOST_ANSWERS = _ANSWERS // 2
+"""a queue pair with more of them waiting is not handed over"""
+
+# `struct irn_pair`, part by part.
+_FIXED = struct.Struct("=6qQ5q")
+"""source, destination, QPN, path MTU, answer head, its CRC, its address; cap, in order, N, RTO_low, RTO_high"""
+_STATE = struct.Struct("=3q6q5q4q2q8q")
+"""failed, end of what is posted, messages; window; timers; receiver; answers; counters"""
+_BITMAP_BYTES = 8 + _BITS // 8
+_MESSAGE, _ANSWER, _KEPT = struct.Struct("=qqQ"), struct.Struct("=III"), struct.Struct("=IIII")
+_STATE_AT = _FIXED.size
+_ARRIVED_AT = _STATE_AT + _STATE.size
+_HERE_AT = _ARRIVED_AT + _BITMAP_BYTES
+_MESSAGES_AT = _HERE_AT + _BITMAP_BYTES
+_ANSWERS_AT = _MESSAGES_AT + _MESSAGES * _MESSAGE.size
+_KEPT_AT = _ANSWERS_AT + _ANSWERS * _ANSWER.size
+PAIR_BYTES = _KEPT_AT + _BITS * _KEPT.size
+_STARTS, _ENDS = 1, 2
+
+# `struct irn_end`
+_END = struct.Struct("=QQ7q")
+"""pairs, regions, how many of each; turn, packets of it, their limit; others, news"""
+_ENTRY = struct.Struct("=4q")
+_NEWS = struct.Struct("=q")
+_NEWS_AT = _END.size - _NEWS.size
+END_BYTES = _END.size + _LOG * _ENTRY.size
+_TURN = struct.Struct("=2q")
+_TURN_AT = 32
+_SENT_AGAIN, _GAP, _RECEIVED, _ACKNOWLEDGED = range(1, 5)
+_COUNTED = (
+    "packets_sent", "packets_retransmitted", "packets_received", "duplicates_received", "acks_sent", "acks_received",
+    "naks_sent", "naks_received",
+)  # fmt: skip
+_NO_COUNTS = (0,) * len(_COUNTED)
+_NO_REGIONS, _NO_TURN = (0, 0), (0, 0, 0)
+_NOWHERE = 0, 0, -1
+"""addresses and number of a queue pair whose frames no compiled code knows"""
+
+
+def check_irn(library: ctypes.CDLL) -> None:
+    """Raises InternalError when the structs of `irn.h` are others in C than here."""
+    pair = {
+        "octets": 48, "cap": 56, "failed": _STATE_AT, "una": _STATE_AT + 24, "deadline": _STATE_AT + 72,
+        "expected": _STATE_AT + 112, "first_answer": _STATE_AT + 144, "packets_sent": _STATE_AT + 160,
+        "arrived": _ARRIVED_AT, "here": _HERE_AT, "message": _MESSAGES_AT, "answer": _ANSWERS_AT, "kept": _KEPT_AT,
+    }  # fmt: skip
+    check_layout(library, "irn_pair", pair, PAIR_BYTES)
+    end = {"pairs": 0, "regions": 8, "turn": _TURN_AT, "others": 56, "news": _NEWS_AT, "log": _END.size}
+    check_layout(library, "irn_end", end, END_BYTES)
+
+
+def can_be_compiled_irn(qp: QueuePair) -> bool:
+    """The compiled code knows IRN as it is, and no marks and no rates. Larger windows than its bitmaps keep to the
+    reference."""
+    sender = qp.requester.recovery
+    return (
+        type(sender) is IrnSender
+        and type(sender.window) is SenderWindow
+        and type(qp.responder) is IrnReceiver
+        and sender.cap <= _BITS
+        and not qp.config.trace
+        and qp.config.dcqcn is None
+    )
+
+
+class _Pair:
+    """One queue pair and its place in memory."""
+
+    def __init__(self, qp: QueuePair, memory: bytearray, at: int) -> None:
+        assert isinstance(qp.requester.recovery, IrnSender)
+        assert isinstance(qp.responder, IrnReceiver)
+        self.qp, self.sender, self.receiver = qp, qp.requester.recovery, qp.responder
+        self.counters = qp.counters
+        self._memory, self._at = memory, at
+        config, envelope, irn = qp.config, qp.config.envelope, qp.config.irn
+        octets, state, _ = qp.writer.head(Opcode.IRN_ANSWER, Aeth.LAYOUT.size + Sack.LAYOUT.size, 0)
+        self._head = octets
+        source, destination, qpn = _NOWHERE
+        if len(envelope.src_ip) == 4:
+            source, destination = (int.from_bytes(ip, "big") for ip in (envelope.dst_ip, envelope.src_ip))
+            qpn = config.qpn
+        _FIXED.pack_into(
+            memory, at, source, destination, qpn, config.path_mtu, len(octets), state, address_of(octets),
+            self.sender.cap, irn.in_order, irn.few_packets, irn.rto_low_ns, irn.rto_high_ns,
+        )  # fmt: skip
+        self._plans: list[OutMessage] = []
+
+    def give(self) -> bool:
+        """False: it is in no state for that."""
+        memory, at, sender, receiver = self._memory, self._at, self.sender, self.receiver
+        here, answers, queue = receiver.arrivals.bitmap, receiver.answers, self.qp.requester.queue
+        if len(answers) > _MOST_ANSWERS or here >> _BITS:
+            return False
+        window = sender.window.state
+        count = min(len(queue.messages), _MESSAGES)
+        _STATE.pack_into(
+            memory, at + _STATE_AT, sender.failed or receiver.failed, queue.end, count, *window[:-1], *sender.timers,
+            *receiver.standing, 0, len(answers), *_NO_COUNTS,
+        )  # fmt: skip
+        self._give_bitmap(_ARRIVED_AT, window.arrived)
+        self._give_bitmap(_HERE_AT, here)
+        self._give_messages(count)
+        place = at + _ANSWERS_AT
+        for psn, syndrome, msn, sack in answers:
+            assert sack is not None
+            _ANSWER.pack_into(memory, place, psn, syndrome << 24 | msn, sack.cumulative)
+            place += _ANSWER.size
+        for psn, (starts, size, length, imm) in receiver.kept.items():
+            flags = _STARTS * starts | (_ENDS if imm is not None else 0)
+            _KEPT.pack_into(memory, at + _KEPT_AT + psn % _BITS * _KEPT.size, size, length, imm or 0, flags)
+        return True
+
+    def _give_bitmap(self, offset: int, bitmap: int) -> None:
+        at, bits = self._at + offset, bitmap.bit_length()
+        _NEWS.pack_into(self._memory, at, bits)
+        if bits:
+            size = (bits + 63) // 64 * 8
+            self._memory[at + 8 : at + 8 + size] = bitmap.to_bytes(size, "little")
+
+    def _bitmap(self, offset: int) -> int:
+        at = self._at + offset
+        (bits,) = _NEWS.unpack_from(self._memory, at)
+        return int.from_bytes(self._memory[at + 8 : at + 8 + (bits + 63) // 64 * 8], "little") if bits else 0
+
+    def _give_messages(self, count: int) -> None:
+        place = self._at + _MESSAGES_AT
+        for number, message in enumerate(self.qp.requester.queue.messages):
+            if number == count:
+                break
+            if message.plan is None:
+                message.plan = make_irn_plan(message, self.qp.writer)
+            _MESSAGE.pack_into(self._memory, place, message.first, message.end, message.plan.address)
+            place += _MESSAGE.size
+
+    def take(self) -> None:
+        memory, at, receiver = self._memory, self._at, self.receiver
+        state = _STATE.unpack_from(memory, at + _STATE_AT)
+        una, nxt, recovering, recover_to, again, is_due = state[3:9]
+        deadline, armed_at, is_extended, progress_at, timed_out = state[9:14]
+        expected, msn, _, size, first, waiting = state[14:20]
+        arrived, here = self._bitmap(_ARRIVED_AT), self._bitmap(_HERE_AT)
+        self.sender.went_on(
+            WindowState(una, nxt, recovering != 0, recover_to, again, is_due != 0, arrived),
+            SenderTimers(deadline, armed_at, is_extended != 0, progress_at, timed_out != 0),
+        )
+        counters = self.counters
+        for name, count in zip(_COUNTED, state[20:], strict=True):
+            if count:
+                setattr(counters, name, getattr(counters, name) + count)
+        receiver.went_on(expected, msn, size)
+        if here or receiver.kept:
+            receiver.arrivals.bitmap = here
+            receiver.kept.clear()
+            self._take_kept(expected, here)
+        if waiting or receiver.answers:
+            receiver.answers.clear()
+            receiver.answers.extend(self._answers(first, waiting))
+
+    def _take_kept(self, expected: int, here: int) -> None:
+        while here:
+            low = here & -here
+            psn = psn_add(expected, low.bit_length() - 1)
+            here ^= low
+            place = self._at + _KEPT_AT + psn % _BITS * _KEPT.size
+            size, length, imm, flags = _KEPT.unpack_from(self._memory, place)
+            self.receiver.kept[psn] = Kept(flags & _STARTS != 0, size, length, imm if flags & _ENDS else None)
+
+    def _answers(self, first: int, waiting: int) -> list[Answer]:
+        found = []
+        for number in range(first, first + waiting):
+            place = self._at + _ANSWERS_AT + number % _ANSWERS * _ANSWER.size
+            psn, aeth, cumulative = _ANSWER.unpack_from(self._memory, place)
+            found.append(Answer(psn, aeth >> 24, aeth & PSN_MASK, Sack(cumulative, psn)))
+        return found
+
+
+class IrnPairs:
+    """All queue pairs of an endpoint, each of which `can_be_compiled_irn`. `address`: of the `struct irn_end`."""
+
+    def __init__(self, qps: Sequence[QueuePair]) -> None:
+        self._memory, self._pairs_memory = bytearray(END_BYTES), bytearray(max(1, len(qps)) * PAIR_BYTES)
+        self._pairs = [_Pair(qp, self._pairs_memory, i * PAIR_BYTES) for i, qp in enumerate(qps)]
+        self.address, self._pairs_at = address_of(self._memory), address_of(self._pairs_memory)
+
+    def give(self, regions: tuple[int, int], turn: tuple[int, int, int], others: int | None) -> bool:
+        """To compiled code. `regions`: address and number of `struct rc_region`. False when one is in no state for
+        that."""
+        for pair in self._pairs:
+            if not pair.give():
+                return False
+        self._give_end(regions, turn, others)
+        return True
+
+    def give_one(self, index: int) -> bool:
+        """As `give`, to have that queue pair send and nothing else."""
+        if not self._pairs[index].give():
+            return False
+        self._give_end(_NO_REGIONS, _NO_TURN, None)
+        return True
+
+    def _give_end(self, regions: tuple[int, int], turn: tuple[int, int, int], others: int | None) -> None:
+        _END.pack_into(
+            self._memory, 0, self._pairs_at, regions[0], len(self._pairs), regions[1], *turn,
+            -1 if others is None else others, 0,
+        )  # fmt: skip
+
+    @property
+    def has_completions(self) -> bool:
+        """The log, which is not empty, has more than events."""
+        return any(kind >= _RECEIVED for kind, *_ in self._entries())
+
+    def _entries(self) -> list[tuple[int, int, int, int]]:
+        (count,) = _NEWS.unpack_from(self._memory, _NEWS_AT)
+        return [_ENTRY.unpack_from(self._memory, _END.size + i * _ENTRY.size) for i in range(count)]
+
+    def drain(self) -> int:
+        """Tell what the log has; returns how many entries that were."""
+        entries = self._entries()
+        for kind, index, a, b in entries:
+            pair = self._pairs[index]
+            if kind == _SENT_AGAIN:
+                pair.sender.sent_again(a, timed_out=b != 0)
+            elif kind == _GAP:
+                pair.receiver.gap_showed(a)
+            elif kind == _RECEIVED:
+                pair.receiver.completed(a, b)
+            else:
+                pair.sender.acknowledged(a)
+        if entries:
+            _NEWS.pack_into(self._memory, _NEWS_AT, 0)
+        return len(entries)
+
+    def take_one(self, index: int) -> None:
+        """Back after `give_one`."""
+        self.drain()
+        self._pairs[index].take()
+
+    def take(self) -> tuple[int, int]:
+        """Back from compiled code. Returns whose turn it is, and the packets of it."""
+        self.drain()
+        for pair in self._pairs:
+            pair.take()
+        turn, packets = _TURN.unpack_from(self._memory, _TURN_AT)
+        return turn, packets

@@ -1,0 +1,45 @@
+"""An endpoint with IRN that compiled code keeps for a while: as `held`, by `irn.c`."""
+
+from __future__ import annotations
+
+import struct
+
+from workloads.rc.held import HELD_BYTES, HELD_IRN_AT, TurnTaker
+from workloads.rc.irn_fast import IrnFastPath
+from workloads.rc.send_plan import address_of
+
+__all__ = ["HeldIrn"]
+
+_POINTER = struct.Struct("=Q")
+
+
+class HeldIrn:
+    """`address` is that of the `struct rc_held`. Only for an endpoint whose queue pairs are all there, and over
+    IPv4."""
+
+    def __init__(self, endpoint: TurnTaker, fast: IrnFastPath) -> None:
+        self.held = False
+        """the compiled code has it"""
+        self._endpoint, self._fast, self._pairs = endpoint, fast, fast.pairs
+        self._memory = bytearray(HELD_BYTES)
+        self.address = address_of(self._memory)
+        _POINTER.pack_into(self._memory, HELD_IRN_AT, self._pairs.address)
+
+    def offer(self, others: int | None) -> bool:
+        """Hand the endpoint over; `others` is the first of its user's own timers. False, and nothing is changed, when
+        it is in no state for that."""
+        self.held = self._pairs.give(self._fast.regions, self._endpoint.turn, others)
+        return self.held
+
+    def tell_events(self) -> bool:
+        """Tell what came about, if that is events alone; the compiled code keeps the endpoint. False: messages
+        completed, and whoever wants to know takes it back."""
+        if self._pairs.has_completions:
+            return False
+        self._pairs.drain()
+        return True
+
+    def take_back(self, now: int) -> None:
+        """Bring the queue pairs to where the compiled code left off."""
+        self.held = False
+        self._endpoint.set_turn(*self._pairs.take())

@@ -1,0 +1,196 @@
+"""The sender of `irn-rack`: IRN that tells by time, not by order alone, what is lost. After RACK (RFC 8985).
+
+Rule 1: every packet that was delivered says when it left and how long its answer took. Of those that left latest, that
+        time is what a round trip takes at present (RFC 8985, 6.2, steps 1 and 2). A packet that was sent again and
+        answered sooner than any round trip took so far was not lost: the answer is about the first copy. Where packets
+        may wait in the network, an answer never tells about which copy it is: there only packets sent once count.
+Rule 2: a packet is lost when one that left after it was delivered, and its own round trip plus the reorder window is
+        over (6.2, step 5). Where only the latter lacks, a timer waits for it. So what was sent again and is lost again
+        is found in the same way; but not where packets may wait in the network, since there each repetition would wait
+        with the first copy and look lost in its turn: it is left to IRN's timers, and one that is over has every hole
+        sent again.
+Rule 3: as long as no packet overtook another, three packets that were delivered behind a hole say at once that it is
+        lost; fewer wait for a quarter of the shortest round trip (6.2, step 4).
+Rule 4: then the reorder window is that quarter and as much as the latest packets were late: longer than a round trip
+        after they had left. RFC 8985 raises it step by step by what DSACK tells; IRN answers each packet by name, so
+        that how late it was is measured. The most of the last two times 256 deliveries counts.
+Rule 5: a packet that was answered twice, and sent twice, was sent again for nothing, even where rule 1 could not see
+        it: the window rises by the quarter, once in a round trip.
+Rule 6: the window is never longer than `most_ns`.
+
+Sequence numbers do not wrap here. Tail losses, behind which nothing arrives, wait for IRN's timers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from workloads.rc.irn_window import SenderWindow
+
+__all__ = ["RackWindow"]
+
+_EPOCH = 256
+"""deliveries"""
+_ENOUGH = 3
+"""DupThresh of RFC 8985, RFC 5681"""
+_REMEMBERED = 1024
+"""packets that were sent again and arrived"""
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A packet that left and is not acknowledged."""
+
+    first_ns: int
+    last_ns: int
+    order: int
+    """of its last copy, among all that left"""
+    copies: int = 1
+    arrived: bool = False
+
+
+class RackWindow(SenderWindow):
+    """`now` is to be set before every call. `timer`: when `detect` has something to look at; None: never."""
+
+    def __init__(self, first: int, cap: int, most_ns: int, *, in_order: bool = True) -> None:
+        super().__init__(first, cap, in_order=in_order)
+        self.now = 0
+        self.timer: int | None = None
+        self._most_ns = most_ns
+        self._flights: dict[int, _Flight] = {}
+        self._waiting: dict[int, _Flight] = {}
+        """those of which rule 2 asks, in the order in which they left"""
+        self._lost: list[int] = []
+        """heap; may name packets that arrived since"""
+        self._is_lost: set[int] = set()
+        self._orders = 0
+        self._newest_order = -1
+        """of the copies that were delivered"""
+        self._rtt_ns: int | None = None
+        """of that copy"""
+        self._shortest_ns: int | None = None
+        self._is_reordered = False
+        self._behind = 0
+        """packets that arrived and are not acknowledged"""
+        self._late = [0, 0]
+        """most lateness in this and in the last epoch"""
+        self._deliveries = 0
+        self._repeated: dict[int, None] = {}
+        """sent again and arrived, the latest of them"""
+        self._raised_to = first
+        """rule 5 waits until this is acknowledged"""
+
+    def upcoming(self, end: int) -> int | None:
+        while self._lost and self._lost[0] not in self._is_lost:
+            heappop(self._lost)
+        if self._lost:
+            return self._lost[0]
+        return self.nxt if self.nxt < end and self.in_flight < self._cap else None
+
+    def left(self, sequence: int) -> None:
+        self._orders += 1
+        if sequence == self.nxt:
+            self._flights[sequence] = self._waiting[sequence] = _Flight(self.now, self.now, self._orders)
+            self.nxt += 1
+            return
+        self._is_lost.discard(sequence)
+        flight = self._flights[sequence]
+        if self._in_order:
+            self._waiting[sequence] = flight
+        flight.last_ns, flight.order, flight.copies = self.now, self._orders, flight.copies + 1
+
+    def heard(self, is_gap: bool, cumulative: int, selective: int) -> bool:
+        flight = self._flights.get(selective)
+        if flight is not None and not flight.arrived:
+            self._delivered(selective, flight)
+        elif selective in self._repeated and selective < self.nxt:
+            del self._repeated[selective]
+            self._raise()
+        new = cumulative - self.una
+        for sequence in range(self.una, cumulative):
+            gone = self._flights.pop(sequence)
+            self._behind -= gone.arrived
+            self._forget(sequence)
+        self.una = max(self.una, cumulative)
+        self.detect()
+        return new > 0
+
+    def schedule_oldest(self) -> None:
+        """A timer of IRN's is over."""
+        again = [self.una]
+        if not self._in_order:
+            highest = max((number for number, flight in self._flights.items() if flight.arrived), default=self.una)
+            again += [n for n, flight in self._flights.items() if self.una < n < highest and not flight.arrived]
+        for sequence in again:
+            self._waiting[sequence] = self._flights[sequence]
+            self._lose(sequence)
+
+    def detect(self) -> None:
+        """Rule 2: what is lost by now is to be sent again."""
+        self.timer = None
+        if self._rtt_ns is None:
+            return
+        due = self._rtt_ns + self._reorder_window()
+        while self._waiting:
+            sequence, flight = next(iter(self._waiting.items()))
+            if flight.order >= self._newest_order:
+                return
+            if flight.last_ns + due > self.now:
+                self.timer = flight.last_ns + due
+                return
+            self._lose(sequence)
+
+    def _lose(self, sequence: int) -> None:
+        if self._waiting.pop(sequence, None) is not None and sequence not in self._is_lost:
+            self._is_lost.add(sequence)
+            heappush(self._lost, sequence)
+
+    def _forget(self, sequence: int) -> None:
+        """Nobody needs it any more."""
+        self._waiting.pop(sequence, None)
+        self._is_lost.discard(sequence)
+
+    def _delivered(self, sequence: int, flight: _Flight) -> None:
+        flight.arrived = True
+        self._behind += 1
+        self._forget(sequence)
+        self._deliveries += 1
+        if self._deliveries % _EPOCH == 0:
+            self._late = [0, self._late[0]]
+        took = self.now - flight.last_ns
+        if flight.copies > 1:
+            self._repeated[sequence] = None
+            if len(self._repeated) > _REMEMBERED:
+                del self._repeated[next(iter(self._repeated))]
+            if self._shortest_ns is not None and took < self._shortest_ns:
+                self._was_late(self.now - flight.first_ns)
+                return
+            if not self._in_order:
+                return
+        else:
+            self._shortest_ns = took if self._shortest_ns is None else min(self._shortest_ns, took)
+        if flight.order > self._newest_order:
+            self._newest_order, self._rtt_ns = flight.order, took
+        elif flight.copies == 1:
+            self._was_late(took)
+
+    def _was_late(self, took: int) -> None:
+        self._is_reordered = True
+        if self._rtt_ns is not None:
+            self._note(took - self._rtt_ns)
+
+    def _note(self, late: int) -> None:
+        self._late[0] = max(self._late[0], late)
+
+    def _raise(self) -> None:
+        if self.una < self._raised_to or self._shortest_ns is None:
+            return
+        self._is_reordered, self._raised_to = True, self.nxt
+        self._note(max(self._late) + self._shortest_ns // 4)
+
+    def _reorder_window(self) -> int:
+        shortest = self._shortest_ns or 0
+        if self._is_reordered:
+            return min(self._most_ns, max(self._late) + shortest // 4)
+        return 0 if self._behind >= _ENOUGH else min(self._most_ns, shortest // 4)
