@@ -125,6 +125,10 @@ class GridProgram(ForwardProgram):
         self._out[port] += len(frame)
         super().emit(port, frame)
 
+    @property
+    def slots_in_use(self) -> int:
+        return self._tally.occupied
+
     def finish(self, now: int) -> None:
         self._now = now
         if self._next_sample is not None:

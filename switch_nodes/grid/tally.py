@@ -15,7 +15,9 @@ class Tally:
         """the same under plans before, with those that the switch forgot"""
         self._delivered: set[int] = set()
         """blocks whose results have passed"""
-        self._occupied = self._since = self._all_ns = 0
+        self.occupied = 0
+        """slots in use"""
+        self._since = self._all_ns = 0
         self.peak = 0
         self.useful_ns = 0
         """from the first to the last contribution of sums that left complete"""
@@ -55,7 +57,7 @@ class Tally:
 
     def occupy(self, amount: int, now: int) -> None:
         """`amount` more slots are in use (negative: fewer)."""
-        self._all_ns += self._occupied * (now - self._since)
+        self._all_ns += self.occupied * (now - self._since)
         self._since = now
-        self._occupied += amount
-        self.peak = max(self.peak, self._occupied)
+        self.occupied += amount
+        self.peak = max(self.peak, self.occupied)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from workloads.datagrams.retransmission import BackoffTimer
 
@@ -59,11 +59,11 @@ class SendWindow:
     def take(self, may_leave: Callable[[int], bool]) -> tuple[int, str] | None:
         """The next packet that leaves, and why it does so again (empty: for the first time); `left` follows. None:
         none. `may_leave`: whether the data of a packet is there."""
-        while self._again:
-            packet, cause = self._again.popleft()
-            self._asked.discard(packet)
-            if self.is_outstanding(packet):  # its result may have come while it waited
-                return packet, cause
+        found = next(self._waiting(), None)
+        if found is not None:
+            self._again.remove(found)
+            self._asked.discard(found[0])
+            return found
         packet = self.next
         if packet < min(self.end, self.base + self.size) and may_leave(packet):
             return packet, ""
@@ -71,9 +71,21 @@ class SendWindow:
 
     def has_more(self, may_leave: Callable[[int], bool]) -> bool:
         """Whether `take` would give a packet."""
-        return any(self.is_outstanding(packet) for packet, _ in self._again) or (
+        return next(self._waiting(), None) is not None or (
             self.next < min(self.end, self.base + self.size) and may_leave(self.next)
         )
+
+    def _waiting(self) -> Iterator[tuple[int, str]]:
+        """What may leave once more, the oldest wish first."""
+        while self._again and not self.is_outstanding(self._again[0][0]):  # its result came while it waited
+            self._asked.discard(self._again.popleft()[0])
+        for packet, cause in self._again:
+            if self.is_outstanding(packet) and self._may_repeat(packet, cause):
+                yield packet, cause
+
+    def _may_repeat(self, packet: int, cause: str) -> bool:
+        """Whether an outstanding packet that was asked for may leave once more, now."""
+        return True
 
     def left(self, packet: int, now: int) -> int:
         """It leaves now; how often it did before."""
@@ -129,9 +141,12 @@ class SendWindow:
             self.ask_again(packet, "timeout")
             self._deadline[packet % self.window] = _NEVER
             expired += 1
-        if expired:
-            self._timer.expired(now)
+        if expired and self._timer.expired(now):
+            self._waited_in_vain()
         return expired
+
+    def _waited_in_vain(self) -> None:
+        """A round of packets had no result in time."""
 
     def _is_armed(self, deadline: int, packet: int) -> bool:
         return self.is_outstanding(packet) and self._deadline[packet % self.window] == deadline

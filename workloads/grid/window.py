@@ -4,7 +4,9 @@ threshold.
 
 Decided here: above the threshold the window grows by one packet per window, as TCP's does (RFC 5681), since a window
 that could never grow again would not find the rate of a new plan. One round of RATE packets halves once, and so does
-one of timeouts. A fragment that was turned away several times in a row goes around the switch.
+one of timeouts; a round in vain after that halves again. What had no result in time leaves once more when it is inside
+the window, as with TCP: what left when the window was larger, each on its own around the switches, would keep a queue
+full that made it late. A fragment that was turned away several times in a row goes around the switch.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from workloads.atp.window import SendWindow
 __all__ = ["GridWindow"]
 
 _MOST_REFUSALS = 4
+_AT_ONCE = ("nack", "rate")
+"""a node waits for these packets, or could not take them when it was asked to"""
 
 
 class GridWindow(SendWindow):
@@ -36,17 +40,17 @@ class GridWindow(SendWindow):
         """A switch had no slot for an outstanding packet: it leaves again."""
         self._refusals[packet] = self._refusals.get(packet, 0) + 1
         self.ask_again(packet, "timeout" if self._refusals[packet] >= _MOST_REFUSALS else "rate")
-        self._halve(packet)
+        if packet >= self._halved_before:
+            self._halve()
 
-    def expire(self, now: int) -> int:
-        expired = super().expire(now)
-        if expired:
-            self._halve(self.base)
-        return expired
+    def _waited_in_vain(self) -> None:
+        self._halve()
 
-    def _halve(self, packet: int) -> None:
-        """Once for all that left before."""
-        if self._controlled and packet >= self._halved_before:
+    def _may_repeat(self, packet: int, cause: str) -> bool:
+        return not self._controlled or packet < self.base + self.size or cause in _AT_ONCE
+
+    def _halve(self) -> None:
+        if self._controlled:
             self.size = self.threshold = max(1, self.size // 2)
             self._halved_before = self.next
 
